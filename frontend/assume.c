@@ -9,7 +9,7 @@
 loom_value trace_condition(tracer *t, value *v) {
   if (trace_pending(t)) return LOOM_NO_VALUE;
   if (number_is_size(v)) return LOOM_NO_VALUE;
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     bool truth = loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_BOOL;
     return truth ? v->number.node : LOOM_NO_VALUE;
   }
@@ -37,7 +37,7 @@ static bool choose_observed(const tracer *t) {
 
 /* A Python float, known or not. */
 static bool choose_is_float(tracer *t, value *v) {
-  if (v->type == &value_number_type)
+  if (value_is_number(v))
     return !number_is_size(v) && value_type_of(t, v) == (PyObject *)&PyFloat_Type;
   return value_is_const(v) && PyFloat_CheckExact(v->object);
 }

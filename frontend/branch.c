@@ -50,7 +50,7 @@ static bool branch_is_plain(PyObject *object) {
 bool branch_realise(tracer *t, frame *f) {
   for (int32_t i = 0; i < f->code->locals; i++) {
     value *v = f->locals[i];
-    if (!v || v->type != &value_lazy_type || !branch_is_plain(v->object)) continue;
+    if (!v || !value_is_lazy(v) || !branch_is_plain(v->object)) continue;
     if (!(f->locals[i] = value_wrap(t, v->object, v->source))) return false;
   }
   return true;

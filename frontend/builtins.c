@@ -174,13 +174,13 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
   PyObject *text = count > 1 ? value_str_object(args[1]) : NULL;
   if (!self) return t->not_implemented;
   if (!strcmp(name, "__init__")) {
-    if (self->type == &value_exception_type)
+    if (value_is_made_exception(self))
       return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
-    return count == 1 && self->type == &value_object_type ? t->none : t->not_implemented;
+    return count == 1 && value_is_instance(self) ? t->none : t->not_implemented;
   }
-  if (!strcmp(name, "with_traceback") && self->type == &value_exception_type && count == 2)
+  if (!strcmp(name, "with_traceback") && value_is_made_exception(self) && count == 2)
     return exception_give(self, args[1]) ? self : t->not_implemented;
-  if (self->type != &value_object_type) return t->not_implemented;
+  if (!value_is_instance(self)) return t->not_implemented;
   bool stores = !strcmp(name, "__setattr__") || !strcmp(name, "__delattr__");
   if (stores && model_owns(object_class(self)) && !model_owns(t->frame->function->globals))
     return t->not_implemented;
@@ -233,17 +233,15 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (!count) return t->not_implemented;
   bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
                    !strcmp(name, "__delattr__"); /* int's, say, is object's own */
-  if (attribute && args[0]->type == &value_object_type)
-    return call_object_method(t, name, args, count);
+  if (attribute && value_is_instance(args[0])) return call_object_method(t, name, args, count);
   if (!list_settle(t, args[0])) return NULL;
-  const value_type *own = args[0]->type;
   if (object_content(args[0]) &&
       PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))
     return container_call(t, o, args, count, kwnames);
-  if ((type == &PyList_Type && own == &value_list_type) ||
-      (type == &PyDict_Type && own == &value_dict_type) ||
-      (type == &PySet_Type && own == &value_set_type) ||
-      (type == &PyTuple_Type && own == &value_tuple_type))
+  if ((type == &PyList_Type && value_is_list(args[0])) ||
+      (type == &PyDict_Type && value_is_dict(args[0])) ||
+      (type == &PySet_Type && value_is_set(args[0])) ||
+      (type == &PyTuple_Type && value_is_tuple(args[0])))
     return call_value_method(t, o, args, count, kwnames);
   value *of_model = special_of_model(t, o, args, count, kwnames);
   if (of_model != t->not_implemented) return of_model;

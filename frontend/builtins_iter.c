@@ -6,7 +6,7 @@
 
 /* Items in an order that does not matter to the caller: a set's need not be known. */
 static value *each_unordered(tracer *t, value *v) {
-  return v->type == &value_set_type ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
+  return value_is_set(v) ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
 }
 
 value *builtin_len(tracer *t, const builtin_args *a) {
@@ -17,7 +17,7 @@ value *builtin_len(tracer *t, const builtin_args *a) {
 value *builtin_iter(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
   if (a->count == 2) return iter_call(t, a->args[0], a->args[1]);
-  bool own = a->args[0]->type->next && a->args[0]->type != &value_object_type;
+  bool own = a->args[0]->type->next && !value_is_instance(a->args[0]);
   return own ? a->args[0] : trace_iter(t, a->args[0]); /* an iterator is its own */
 }
 
@@ -26,9 +26,8 @@ value *builtin_next(tracer *t, const builtin_args *a) {
   value *item = trace_next(t, a->args[0]);
   if (item || trace_pending(t)) return item;
   if (a->count == 2) return a->args[1];
-  value *ended = a->args[0]->type == &value_object_type || a->args[0]->type == &value_generator_type
-                     ? t->returned
-                     : t->none;
+  value *ended =
+      value_is_instance(a->args[0]) || value_is_generator(a->args[0]) ? t->returned : t->none;
   value *args = value_tuple(t, &ended, ended != t->none);
   return args ? trace_raise_value(t, value_exception(t, PyExc_StopIteration, args)) : NULL;
 }
@@ -75,13 +74,12 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
   Py_ssize_t prefix;
   if (long_direct(t, v, &prefix)) return iter_exactly(iter_reversed(t, v));
   if (!list_settle(t, v)) return NULL;
-  if (v->type == &value_tuple_type || v->type == &value_list_type)
-    return iter_exactly(iter_reversed(t, v));
-  if (v->type == &value_object_type) {
+  if (value_is_sequence(v)) return iter_exactly(iter_reversed(t, v));
+  if (value_is_instance(v)) {
     value *result = trace_method(t, v, "__reversed__", NULL, 0);
     return result || trace_pending(t) ? result : t->not_implemented;
   }
-  if (v->type == &value_iterator_type || v->type == &value_generator_type)
+  if (v->type == &value_iterator_type || value_is_generator(v))
     return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
   value *reversed = dict_reversed(t, v);
   if (reversed || trace_pending(t)) return reversed;
@@ -96,7 +94,7 @@ value *builtin_reversed(tracer *t, const builtin_args *a) {
 /* any and all stop as soon as they know. */
 static value *any_or_all(tracer *t, const builtin_args *a, bool stop) {
   CHECK(1, 1);
-  bool set = a->args[0]->type == &value_set_type;
+  bool set = value_is_set(a->args[0]);
   value *iterator = set ? each_unordered(t, a->args[0]) : trace_iter(t, a->args[0]), *item;
   while (iterator && (item = trace_next(t, iterator))) {
     int truth = trace_truth(t, item);
@@ -121,7 +119,7 @@ static value *sum_floats(tracer *t, value *total, value *const *items, Py_ssize_
 
 /* Adding it to another such number shows nothing and cannot fail. */
 static bool sum_is_number(const value *v) {
-  return v->type == &value_number_type ||
+  return value_is_number(v) ||
          (value_is_const(v) && (PyLong_CheckExact(v->object) || PyBool_Check(v->object) ||
                                 PyFloat_CheckExact(v->object) || PyComplex_CheckExact(v->object)));
 }
@@ -194,8 +192,8 @@ value *builtin_sum(tracer *t, const builtin_args *a) {
  * *best_key become what the run chooses. */
 static int extreme_next(tracer *t, int op, value *item, value *rank, value **best,
                         value **best_key) {
-  bool computed = rank->type == &value_number_type && !number_is_size(rank);
-  computed |= (*best_key)->type == &value_number_type && !number_is_size(*best_key);
+  bool computed = value_is_number(rank) && !number_is_size(rank);
+  computed |= value_is_number(*best_key) && !number_is_size(*best_key);
   value *better = computed ? number_compare_data(t, op, rank, *best_key) : NULL;
   if (!better && !trace_pending(t)) better = trace_compare(t, op, rank, *best_key);
   loom_value condition = better ? trace_condition(t, better) : LOOM_NO_VALUE;
@@ -321,7 +319,7 @@ value *builtin_chain(tracer *t, const builtin_args *a) {
 
 /* Does nobody see when the items are taken? Of all else they are taken one by one, by a model. */
 static bool taken_unseen(const value *v) {
-  if (!value_is_const(v)) return v->type == &value_tuple_type || v->type == &value_range_to_type;
+  if (!value_is_const(v)) return value_is_tuple(v) || v->type == &value_range_to_type;
   return PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object) ||
          PyTuple_CheckExact(v->object) || Py_IS_TYPE(v->object, &PyRange_Type);
 }

@@ -36,7 +36,7 @@ value *builtin_number(tracer *t, const builtin_args *a) {
 /* What a special method of an object gives, which has to be of exactly this type: of subclasses
  * CPython warns, all else it refuses. */
 static value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type) {
-  if (v->type != &value_object_type) return t->not_implemented;
+  if (!value_is_instance(v)) return t->not_implemented;
   value *result = trace_method(t, v, name, NULL, 0);
   if (!result) return trace_pending(t) ? NULL : t->not_implemented;
   PyObject *given = value_type_of(t, result);
@@ -49,7 +49,7 @@ static value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObjec
 value *builtin_int(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     value *v = a->args[0];
-    if (v->type == &value_number_type && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
+    if (value_is_number(v) && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
     value *result = special_or_pass(t, v, "__int__", &PyLong_Type);
     if (result == t->not_implemented) result = special_or_pass(t, v, "__index__", &PyLong_Type);
     if (result != t->not_implemented) return result;
@@ -59,7 +59,7 @@ value *builtin_int(tracer *t, const builtin_args *a) {
 
 value *builtin_float(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
-    if (a->args[0]->type == &value_number_type) return number_to_float(t, a->args[0]);
+    if (value_is_number(a->args[0])) return number_to_float(t, a->args[0]);
     value *result = special_or_pass(t, a->args[0], "__float__", &PyFloat_Type);
     if (result != t->not_implemented) return result;
   }
@@ -70,7 +70,7 @@ value *builtin_float(tracer *t, const builtin_args *a) {
 value *builtin_hash(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];
-  if (v->type != &value_object_type) return call_real(t, a->callee, a->args, 1, NULL);
+  if (!value_is_instance(v)) return call_real(t, a->callee, a->args, 1, NULL);
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
@@ -89,7 +89,7 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
 }
 
 value *builtin_round(tracer *t, const builtin_args *a) {
-  if (a->count && !a->kwnames && a->args[0]->type == &value_object_type) {
+  if (a->count && !a->kwnames && value_is_instance(a->args[0])) {
     value *result = trace_method(t, a->args[0], "__round__", a->args + 1, a->count - 1);
     return result || trace_pending(t) ? result : t->not_implemented;
   }
@@ -144,7 +144,7 @@ value *builtin_sqrt(tracer *t, const builtin_args *a) {
 value *builtin_prod(tracer *t, const builtin_args *a) {
   value *v = a->count == 1 && !a->kwnames ? a->args[0] : NULL, *product = NULL;
   bool sized = false;
-  if (!v || v->type != &value_tuple_type) return builtin_number(t, a);
+  if (!v || !value_is_tuple(v)) return builtin_number(t, a);
   for (Py_ssize_t i = 0; i < v->seq.count; i++)
     sized |= number_is_size(v->seq.items[i]);
   for (Py_ssize_t i = 0; i < v->seq.count && sized; i++)
@@ -184,8 +184,8 @@ static value *text_of(tracer *t, value *v, bool repr) {
     return value_made(t, text);
   }
   if (trace_pending(t)) return NULL;
-  if (v->type == &value_exception_type && !repr) return exception_str(t, v);
-  if (v->type == &value_object_type) {
+  if (value_is_made_exception(v) && !repr) return exception_str(t, v);
+  if (value_is_instance(v)) {
     PyTypeObject *type = (PyTypeObject *)object_class(v);
     bool scalar = scalar_content(v) != NULL;
     if (type_keeps_default(t, type, "__str__")) name = "__repr__";
@@ -246,8 +246,8 @@ static value *make_set(tracer *t, const builtin_args *a, bool frozen) {
   CHECK(0, 1);
   value *v = a->count ? a->args[0] : NULL;
   if (!v) return value_set(t, frozen);
-  bool same = v->type == &value_set_type ? set_is_frozen(v)
-                                         : value_is_const(v) && PyFrozenSet_CheckExact(v->object);
+  bool same =
+      value_is_set(v) ? set_is_frozen(v) : value_is_const(v) && PyFrozenSet_CheckExact(v->object);
   return frozen && same ? v : set_from(t, v, frozen);
 }
 
@@ -337,8 +337,7 @@ value *builtin_setattr(tracer *t, const builtin_args *a) {
 
 /* vars(object): its dictionary. */
 value *builtin_vars(tracer *t, const builtin_args *a) {
-  if (a->count != 1 || a->kwnames || a->args[0]->type != &value_object_type)
-    return t->not_implemented;
+  if (a->count != 1 || a->kwnames || !value_is_instance(a->args[0])) return t->not_implemented;
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("__dict__"));
   return name ? trace_get_attr(t, a->args[0], name) : NULL;
 }
@@ -373,7 +372,7 @@ value *builtin_callable(tracer *t, const builtin_args *a) {
   if (!type) return NULL;
   class_special(t, (PyTypeObject *)type, "__call__"); /* its class may get one, or lose it */
   if (trace_pending(t)) return NULL;
-  return value_bool(t, v->type == &value_object_type || value_is_const(v)
+  return value_bool(t, value_is_instance(v) || value_is_const(v)
                            ? ((PyTypeObject *)type)->tp_call != NULL
                            : v->type->call != NULL);
 }
@@ -432,7 +431,7 @@ static int is_subclass(tracer *t, PyObject *type, PyObject *cls, bool instance) 
 }
 
 static int check_classes(tracer *t, PyObject *type, value *classes, bool instance) {
-  if (classes->type == &value_tuple_type) {
+  if (value_is_tuple(classes)) {
     for (Py_ssize_t i = 0; i < classes->seq.count; i++) {
       int result = check_classes(t, type, classes->seq.items[i], instance);
       if (result) return result;
@@ -524,8 +523,7 @@ value *builtin_concat(tracer *t, const builtin_args *a) {
     const value *v = a->args[i];
     bool text =
         value_is_const(v) && (PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object));
-    if (!text && v->type != &value_list_type && v->type != &value_tuple_type)
-      return t->not_implemented;
+    if (!text && !value_is_sequence(v)) return t->not_implemented;
   }
   return trace_binary(t, a->op, a->args[0], a->args[1], false);
 }
@@ -595,7 +593,7 @@ value *builtin_index(tracer *t, const builtin_args *a) {
   if (index_known(a->args[0], &known)) return known;
   value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
   if (result != t->not_implemented) return result;
-  if (a->args[0]->type == &value_tuple_type || a->args[0]->type == &value_list_type)
+  if (value_is_sequence(a->args[0]))
     return trace_raise(t, PyExc_TypeError, "the object cannot be interpreted as an integer");
   return builtin_number(t, a);
 }

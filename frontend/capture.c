@@ -37,7 +37,7 @@ recipe *trace_rebuild(tracer *t, value *v) {
   recipe *real = v->lent ? lent_rebuild(t, v) : NULL;
   if (real || trace_pending(t)) return trace_pending(t) ? NULL : real;
   if (v->lent && roll_lent(t, v)) return NULL;
-  if (v->type == &value_lazy_type && !(v = value_wrap(t, v->object, v->source))) return NULL;
+  if (value_is_lazy(v) && !(v = value_wrap(t, v->object, v->source))) return NULL;
   recipe *r = pointer_map_get(&t->rebuilt, v);
   if (r == (const void *)&rebuild_busy)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
@@ -285,7 +285,7 @@ static bool capture_tidy(capture *c, uint32_t seen) {
 
 /* One slot of a frame that is left: what nothing has looked at is the live object. */
 static recipe *capture_slot_recipe(tracer *t, value *v) {
-  if (v->type != &value_lazy_type) return trace_rebuild(t, v);
+  if (!value_is_lazy(v)) return trace_rebuild(t, v);
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = v->source;
   return r;

@@ -371,11 +371,20 @@ extern PyObject *(*loom_callable_why_plain)(PyObject *object);
 
 /* ==== values: what the evaluator computes with ============================================================================ */
 
+/* What the values of several types have in common, for whoever asks no more than that. */
+enum {
+  VALUE_IS_SEQUENCE = 1 << 0,  /* a tuple, or a list all of whose items are in `seq` */
+  VALUE_IS_LIST = 1 << 1,      /* a list, whatever is known of its items */
+  VALUE_IS_ROLLED = 1 << 2,    /* a list that a loop captured once appends to (value/rows.c) */
+  VALUE_IS_CONTAINER = 1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
+};
+
 /* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that is NULL means
  * "this type has no such slot" (a TypeError, as Python would raise); "not supported yet" is trace_break(). Slots
  * return NULL after trace_raise() or trace_break(). */
 typedef struct value_type {
   const char *name;
+  uint32_t kinds; /* VALUE_IS_... */
   value *(*unary)(tracer *t, int op, value *v);
   value *(*binary)(tracer *t, int op, value *l, value *r, bool inplace); /* trace_not_implemented(t) to try the other */
   value *(*compare)(tracer *t, int op, value *l, value *r);
@@ -425,6 +434,22 @@ struct value {
 extern const value_type value_const_type, value_tuple_type, value_list_type, value_dict_type, value_set_type,
     value_slice_type, value_function_type, value_method_type, value_cell_type, value_iterator_type,
     value_number_type, value_exception_type, value_null_type;
+
+/* For code that has to do with values of this very type, as what it makes of an argument. What a value does in an operation
+ * is the business of a slot. */
+static inline bool value_is_const(const value *v) { return v->type == &value_const_type; } /* it has a Python object */
+static inline bool value_is_number(const value *v) { return v->type == &value_number_type; } /* one that is not known */
+static inline bool value_is_tuple(const value *v) { return v->type == &value_tuple_type; }
+static inline bool value_is_list(const value *v) { return v->type == &value_list_type; } /* not a rolled one */
+static inline bool value_is_dict(const value *v) { return v->type == &value_dict_type; }
+static inline bool value_is_set(const value *v) { return v->type == &value_set_type; } /* or a frozen one */
+static inline bool value_is_slice(const value *v) { return v->type == &value_slice_type; }
+static inline bool value_is_function(const value *v) { return v->type == &value_function_type; }
+static inline bool value_is_cell(const value *v) { return v->type == &value_cell_type; }
+static inline bool value_is_made_exception(const value *v) { return v->type == &value_exception_type; } /* here */
+static inline bool value_is_sequence(const value *v) { return v->type->kinds & VALUE_IS_SEQUENCE; }
+static inline bool value_is_any_list(const value *v) { return v->type->kinds & VALUE_IS_LIST; }
+static inline bool value_is_container(const value *v) { return v->type->kinds & VALUE_IS_CONTAINER; }
 
 value *value_new(tracer *t, const value_type *type);
 value *value_const(tracer *t, PyObject *object);                     /* no source: made here or immortal */

@@ -66,7 +66,7 @@ static value **model_inside(tracer *t, const builtin_args *a) {
   value **args = trace_alloc(t, sizeof *args * (size_t)(count + 1));
   for (Py_ssize_t i = 0; args && i < count; i++)
     args[i] = a->args[i];
-  if (args && content && content->type == &value_list_type) args[0] = content;
+  if (args && content && value_is_list(content)) args[0] = content;
   return args;
 }
 

@@ -82,7 +82,7 @@ static bool tail_number(roll_walk *w, const value *item, Py_ssize_t back) {
 static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
   const void *parts[3] = {item, NULL, NULL};
   bool other = false;
-  bool list = item->type == &value_list_type, whole = rows_is_container(item);
+  bool list = value_is_list(item), whole = rows_is_container(item);
   if (list && (!whole || pointer_map_get(&w->seen, item))) {
     w->looped = true; /* as below: others may change it */
     return roll_pointer(w, item), false;
@@ -93,10 +93,10 @@ static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
     parts[0] = list ? NULL : item;
     for (Py_ssize_t i = 0; i < item->seq.count; i++)
       other |= tail_item(w, item->seq.items[i], back);
-  } else if (item->type == &value_number_type || item->type == &value_const_type) {
+  } else if (value_is_number(item) || value_is_const(item)) {
     w->looped |= number_is_size(item) && size_is_looped(w->t, item->number.size);
     return tail_number(w, item, back);
-  } else if (item->type == &value_rows_type) {
+  } else if (rows_of(item)) {
     return roll_refuse(w, "a loop in it appends to a list"), false;
   } else if (!rows_at(item, parts + 1)) {
     w->looped = true; /* perhaps: it can be no row, and has to be the only one */
@@ -303,7 +303,7 @@ bool roll_lists_note(tracer *t, roll *r) {
 
 static bool list_has_rows(const value *v) {
   for (Py_ssize_t i = 0; i < v->seq.count; i++)
-    if (v->seq.items[i]->type == &value_rows_type) return true;
+    if (rows_of(v->seq.items[i])) return true;
   return false;
 }
 
@@ -550,7 +550,7 @@ static bool leave_list(tracer *t, roll_walk *now, roll_list *list, int64_t group
   for (Py_ssize_t i = 0; i < kept; i++)
     if (!seq_append(t, all, r->ends[i])) return false;
   list->v->seq = all->seq;
-  if (list->v->type == &value_list_type && r->count != 0) list->v->type = &value_long_list_type;
+  if (value_is_list(list->v) && r->count != 0) list->v->type = &value_long_list_type;
   return true;
 }
 

@@ -12,7 +12,7 @@
 #include "frontend/roll.h"
 
 const void *roll_object(const value *v) {
-  if (v->type == &value_number_type) return v;
+  if (value_is_number(v)) return v;
   if (!value_is_const(v)) return NULL;
   PyObject *o = v->object;
   if (PyFloat_CheckExact(o)) return o;

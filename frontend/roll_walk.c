@@ -238,13 +238,13 @@ void roll_value(roll_walk *w, value **holder) {
     return iter_walk_bases(w, v);
   }
   if (v->lent && !pointer_map_get(&w->seen, v)) roll_is_lent(w, v);
-  if (v->type == &value_number_type) return walk_number(w, holder);
-  if (v->type == &value_const_type) return walk_const(w, holder);
+  if (value_is_number(v)) return walk_number(w, holder);
+  if (value_is_const(v)) return walk_const(w, holder);
   roll_pointer(w, v->type);
   if (v->type == &value_null_type || roll_seen(w, v)) return;
   roll_pointer(w, v->source);
   if (!v->type->walk) roll_pointer(w, v->object);
-  if (v->type != &value_lazy_type) walk_parts(w, v);
+  if (!value_is_lazy(v)) walk_parts(w, v);
 }
 
 /* ---- frames -----------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ static void walk_frames(roll_walk *w, const frame *f) {
 void roll_walk_state(roll_walk *w) {
   tracer *t = w->t;
   walk_frames(w, t->frame);
-  if (t->raised || (t->handled && t->handled->type == &value_exception_type))
+  if (t->raised || (t->handled && value_is_made_exception(t->handled)))
     roll_refuse(w, "an exception being handled");
   roll_pointer(w, t->handled ? t->handled->object : NULL);
   if (t->made.count) roll_refuse(w, "a class made in the function");

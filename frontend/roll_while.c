@@ -118,7 +118,7 @@ value *roll_test(tracer *t, frame *f, int op, value *left, value *right) {
       roll_end_has(t, f))
     return NULL;
   for (int i = 0; i < 2; i++)
-    if (sides[i]->type != &value_number_type && !roll_float(sides[i], &a)) return NULL;
+    if (!value_is_number(sides[i]) && !roll_float(sides[i], &a)) return NULL;
   if (value_size_of(t, left, &l) && value_size_of(t, right, &r))
     return roll_test_ints(t, f, op, l, r);
   roll *w = trace_pending(t) ? NULL : roll_while(t, f);

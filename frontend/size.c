@@ -797,7 +797,7 @@ value *value_size(tracer *t, int64_t number) {
 }
 
 bool value_size_of(tracer *t, value *v, int64_t *out) {
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     *out = v->number.size;
     return v->number.node == LOOM_NO_VALUE;
   }

@@ -58,7 +58,7 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   value *key = builtin_keyword(a, "key"), *flag = builtin_keyword(a, "reverse");
   if (flag && !(flag = value_whole(t, flag))) return NULL;
   int reverse = flag ? trace_truth(t, flag) : 0;
-  value *set = !key && a->args[0]->type == &value_set_type ? a->args[0] : NULL;
+  value *set = !key && value_is_set(a->args[0]) ? a->args[0] : NULL;
   value *items = set ? value_tuple(t, set->seq.items, set->seq.count) : trace_listed(t, a->args[0]);
   if (!items || reverse < 0) return NULL;
   value *result = value_list(t, items->seq.items, items->seq.count), **ranks = items->seq.items;

@@ -144,9 +144,8 @@ static bool frame_realise_method(tracer *t, frame *f, const loom_instr *in) {
   if (in->op != BC_CALL || f != t->root || f->sp < in->arg + 2) return true;
   value **at = &f->stack[f->sp - in->arg - 2], *self = at[1];
   PyMethodDescrObject *method = (PyMethodDescrObject *)at[0]->object;
-  if (at[0]->type != &value_lazy_type || self->type != &value_lazy_type ||
-      !Py_IS_TYPE(method, &PyMethodDescr_Type) || PyDescr_TYPE(method) != Py_TYPE(self->object) ||
-      !shadow_takes(self, PyDescr_NAME(method)))
+  if (!value_is_lazy(at[0]) || !value_is_lazy(self) || !Py_IS_TYPE(method, &PyMethodDescr_Type) ||
+      PyDescr_TYPE(method) != Py_TYPE(self->object) || !shadow_takes(self, PyDescr_NAME(method)))
     return true;
   if (!value_wrap(t, at[0]->object, at[0]->source) || !(at[1] = shadow_method(t, self)))
     return false;
@@ -160,14 +159,13 @@ static bool frame_realise_method(tracer *t, frame *f, const loom_instr *in) {
 static bool frame_realise(tracer *t, frame *f, const loom_instr *in) {
   int32_t reach = step_reach(in);
   const value *top = f->sp ? f->stack[f->sp - 1] : NULL;
-  if (in->op == BC_LOAD_ATTR && top && top->type == &value_lazy_type &&
+  if (in->op == BC_LOAD_ATTR && top && value_is_lazy(top) &&
       shadow_takes(top, PyTuple_GET_ITEM(f->code->object->co_names, in->arg)))
     return true;
   if (!frame_realise_method(t, f, in)) return false;
   for (int32_t i = f->sp - 1; i >= 0 && i >= f->sp - reach; i--) {
     value **at = &f->stack[i];
-    if ((*at)->type == &value_lazy_type && !(*at = value_wrap(t, (*at)->object, (*at)->source)))
-      return false;
+    if (value_is_lazy(*at) && !(*at = value_wrap(t, (*at)->object, (*at)->source))) return false;
   }
   return true;
 }
@@ -323,7 +321,7 @@ step step_LOAD_CONST(tracer *t, frame *f, const loom_instr *in) {
 }
 
 static value *local_realise(tracer *t, const frame *f, value **slot) {
-  bool lazy = *slot && (*slot)->type == &value_lazy_type;
+  bool lazy = *slot && value_is_lazy(*slot);
   if (lazy && f != t->root && !object_grows((*slot)->object))
     *slot = value_wrap(t, (*slot)->object, (*slot)->source);
   return *slot;
@@ -393,7 +391,7 @@ step step_COPY_FREE(tracer *t, frame *f, const loom_instr *in) {
 
 static value *local_cell(tracer *t, frame *f, int32_t index) {
   value *cell = index >= 0 && index < f->code->locals ? f->locals[index] : NULL;
-  if (cell && cell->type == &value_cell_type) return cell;
+  if (cell && value_is_cell(cell)) return cell;
   return trace_break(t, BREAK_OPCODE, "a cell is out of range");
 }
 
@@ -414,8 +412,7 @@ step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
   if (!cell) return STEP_FAIL;
   if (!cell->cell.content) return cell_unbound(t, f, in->arg);
   value *content = local_realise(t, f, &cell->cell.content);
-  if (content && content->type == &value_lazy_type)
-    guard_simple(t, GUARD_PRESENT, content->source, NULL, 0);
+  if (content && value_is_lazy(content)) guard_simple(t, GUARD_PRESENT, content->source, NULL, 0);
   return frame_result(f, content);
 }
 
@@ -425,7 +422,7 @@ static step cell_store(tracer *t, frame *f, const loom_instr *in, value *content
   if (!content && !cell->cell.content) return cell_unbound(t, f, in->arg);
   const value *before = cell->cell.content;
   if (before && before->source && !trace_gives_up(t, before->object, content)) return STEP_FAIL;
-  if (!content && before->type == &value_lazy_type) /* nobody has asked what it is */
+  if (!content && value_is_lazy(before)) /* nobody has asked what it is */
     guard_simple(t, GUARD_PRESENT, before->source, NULL, 0);
   if (!shadow_open(t, cell)) return STEP_FAIL;
   cell->cell.content = content;
@@ -605,8 +602,8 @@ step step_LOAD_ATTR(tracer *t, frame *f, const loom_instr *in) {
   PyObject *name = step_item(f->code->object->co_names, in->arg);
   if (!name) return step_bad(t, "a name is out of range");
   value *v = frame_pop(f);
-  if (v->type == &value_lazy_type) return frame_result(f, shadow_method(t, v));
-  value *lazy = v->type == &value_object_type ? object_lazy_attr(t, v, name) : NULL;
+  if (value_is_lazy(v)) return frame_result(f, shadow_method(t, v));
+  value *lazy = value_is_instance(v) ? object_lazy_attr(t, v, name) : NULL;
   if (lazy || trace_pending(t)) return frame_result(f, lazy);
   return frame_result(f, trace_get_attr(t, v, name));
 }

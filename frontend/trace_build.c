@@ -13,7 +13,7 @@ static value **build_pop(tracer *t, frame *f, int32_t count) {
  * existed before. */
 static value *build_peek(tracer *t, frame *f, int32_t depth, const value_type *type) {
   value *v = depth >= 1 && f->sp >= depth ? f->stack[f->sp - depth] : NULL;
-  if (v && v->type == &value_set_type && v->source)
+  if (v && value_is_set(v) && v->source)
     return trace_break(t, BREAK_SIDE_EFFECT, "a set that existed before is filled");
   if (v && v->type == type) return value_mutable(t, v) ? v : NULL;
   return trace_break(t, BREAK_OPCODE, "a container is not where the bytecode says");
@@ -148,8 +148,8 @@ step step_FORMAT_VALUE(tracer *t, frame *f, const loom_instr *in) {
   v = format_convert(t, v, in->arg & 3);
   if (!v) return STEP_FAIL;
   PyObject *text = spec ? value_str_object(spec) : NULL;
-  bool own = v->type == &value_object_type &&
-             !type_keeps_default(t, (PyTypeObject *)object_class(v), "__format__");
+  bool own =
+      value_is_instance(v) && !type_keeps_default(t, (PyTypeObject *)object_class(v), "__format__");
   bool empty = !spec || (text && !PyUnicode_GET_LENGTH(text));
   if (own && empty && scalar_content(v) &&
       !type_runs_python(t, (PyTypeObject *)object_class(v), "__format__"))
@@ -187,7 +187,7 @@ step step_BUILD_STRING(tracer *t, frame *f, const loom_instr *in) {
 
 step step_UNPACK_SEQUENCE(tracer *t, frame *f, const loom_instr *in) {
   value *v = frame_pop(f), *items = NULL;
-  if (v->type == &value_tuple_type || v->type == &value_list_type) {
+  if (value_is_sequence(v)) {
     items = v;
   } else { /* one item more than needed is asked for, as CPython does */
     value *iterator = trace_iter(t, v), *item = NULL;
@@ -277,7 +277,7 @@ static value *match_positions(tracer *t, PyObject *type, int32_t count, bool *se
   value *names = key && count ? type_attr(t, type, key, NULL, NULL) : NULL;
   *self = false;
   if (trace_pending(t)) return NULL;
-  if (names && names->type == &value_tuple_type && names->seq.count >= count) return names;
+  if (names && value_is_tuple(names) && names->seq.count >= count) return names;
   *self = !names && PyType_HasFeature((PyTypeObject *)type, _Py_TPFLAGS_MATCH_SELF) && count <= 1;
   if (*self || !count) return value_tuple(t, NULL, 0);
   return trace_break(t, BREAK_RAISES, "a pattern with more positions than %s has",
@@ -328,7 +328,7 @@ step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
 step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
   value *keys = trace_to_tuple(t, frame_peek(f, 1)), *dict = frame_peek(f, 2);
   if (!keys) return STEP_FAIL;
-  if (dict->type != &value_dict_type) {
+  if (!value_is_dict(dict)) {
     trace_break(t, BREAK_OPCODE, "match on a mapping that is not a dict");
     return STEP_FAIL;
   }

@@ -179,10 +179,10 @@ static value *call_super(tracer *t, frame *f) {
                                          "__class__"))
       continue;
     value *cell = f->locals[i], *self = code->co_argcount ? f->locals[0] : NULL;
-    if (self && self->type == &value_cell_type) self = self->cell.content;
-    value *type = cell && cell->type == &value_cell_type ? cell->cell.content : NULL;
-    if (type && type->type == &value_lazy_type) type = value_wrap(t, type->object, type->source);
-    if (self && self->type == &value_lazy_type) self = value_wrap(t, self->object, self->source);
+    if (self && value_is_cell(self)) self = self->cell.content;
+    value *type = cell && value_is_cell(cell) ? cell->cell.content : NULL;
+    if (type && value_is_lazy(type)) type = value_wrap(t, type->object, type->source);
+    if (self && value_is_lazy(self)) self = value_wrap(t, self->object, self->source);
     if (!type || !self || !value_is_const(type) || !PyType_Check(type->object)) break;
     value *v = value_new(t, &value_super_type);
     if (!v) return NULL;
@@ -229,7 +229,7 @@ step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
     callee = frame_pop(f);
   else if (frame_peek(f, 1) == t->null)
     f->sp--;
-  if (kwargs && (kwargs->type != &value_dict_type || dict_live(kwargs))) {
+  if (kwargs && (!value_is_dict(kwargs) || dict_live(kwargs))) {
     value *copy = value_dict(t);
     if (!copy || !dict_update(t, copy, kwargs, true)) return STEP_FAIL;
     kwargs = copy;
@@ -257,7 +257,7 @@ step step_MAKE_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
 
 step step_SET_FUNCTION(tracer *t, frame *f, const loom_instr *in) {
   value *v = frame_pop(f), *item = frame_pop(f);
-  if (v->type != &value_function_type || v->object || !v->any.a) {
+  if (!value_is_function(v) || v->object || !v->any.a) {
     trace_break(t, BREAK_OPCODE, "what is made a function is none");
     return STEP_FAIL;
   }
@@ -287,11 +287,11 @@ step step_YIELD_FROM_ITER(tracer *t, frame *f, const loom_instr *in) {
 
 step step_SEND(tracer *t, frame *f, const loom_instr *in) {
   value *sent = frame_pop(f), *receiver = frame_peek(f, 1), *item;
-  if (receiver->type == &value_generator_type) {
+  if (value_is_generator(receiver)) {
     item = generator_send(t, receiver, sent);
   } else if (value_is_none(sent)) {
     item = trace_next(t, receiver);
-    if (!item && receiver->type != &value_object_type) t->returned = t->none;
+    if (!item && !value_is_instance(receiver)) t->returned = t->none;
   } else {
     item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
   }

@@ -9,10 +9,10 @@ static bool is_exception_class(value *v) {
 }
 
 static value *raise_instance(tracer *t, value *v) {
-  if (v->type == &value_exception_type) return v;
+  if (value_is_made_exception(v)) return v;
   if (is_exception_class(v)) {
     value *made = trace_call(t, v, NULL, 0, NULL);
-    return made && made->type == &value_exception_type ? made : NULL;
+    return made && value_is_made_exception(made) ? made : NULL;
   }
   if (value_is_const(v) && PyExceptionInstance_Check(v->object))
     return trace_break(t, BREAK_RAISES, "a %s that existed before the call",
@@ -23,7 +23,7 @@ static value *raise_instance(tracer *t, value *v) {
 /* Raising what is handled, or was caught, leaves its traceback as it is: but each frame that it
  * leaves adds itself. */
 static step raise_again(tracer *t, const frame *f, value *v) {
-  if (v->type != &value_exception_type && (f != t->root || !value_is_exception(v)))
+  if (!value_is_made_exception(v) && (f != t->root || !value_is_exception(v)))
     trace_break(t, BREAK_RAISES, "an exception that existed before the call");
   trace_raise_value(t, v);
   return STEP_FAIL;
@@ -32,7 +32,7 @@ static step raise_again(tracer *t, const frame *f, value *v) {
 /* What this frame, or one that it was inlined into, handles; NULL with nothing pending: what the
  * caller does. */
 static value *handled_now(tracer *t) {
-  if (t->handled && t->handled->type == &value_lazy_type)
+  if (t->handled && value_is_lazy(t->handled))
     t->handled = value_wrap(t, t->handled->object, t->handled->source);
   return t->handled;
 }
@@ -117,7 +117,7 @@ step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
 /* All that an except clause names has to be classes of exceptions, or tuples of them: looked at
  * before anything matches. */
 static bool exc_valid(value *types) {
-  if (types->type != &value_tuple_type) return is_exception_class(types);
+  if (!value_is_tuple(types)) return is_exception_class(types);
   for (Py_ssize_t i = 0; i < types->seq.count; i++)
     if (!is_exception_class(types->seq.items[i])) return false;
   return true;
@@ -125,7 +125,7 @@ static bool exc_valid(value *types) {
 
 /* 1 matches, 0 does not, -1 failed. */
 static int exc_match(tracer *t, value *exception, value *types) {
-  if (types->type == &value_tuple_type && exc_valid(types)) {
+  if (value_is_tuple(types) && exc_valid(types)) {
     for (Py_ssize_t i = 0; i < types->seq.count; i++) {
       int match = exc_match(t, exception, types->seq.items[i]);
       if (match) return match;
@@ -165,7 +165,7 @@ value *builtin_exc_info(tracer *t, const builtin_args *a) {
   value *items[3] = {t->none, t->none, t->none};
   if (a->count || a->kwnames) return t->not_implemented;
   if (!t->handled && !handled_is_nothing(t)) return NULL;
-  if (t->handled && t->handled->type == &value_exception_type) {
+  if (t->handled && value_is_made_exception(t->handled)) {
     items[0] = value_const(t, exception_class(t->handled));
     items[1] = t->handled;
     items[2] = exception_traceback(t, t->handled);
@@ -179,7 +179,7 @@ value *builtin_exc_info(tracer *t, const builtin_args *a) {
 /* sys.exception(). */
 value *builtin_exception(tracer *t, const builtin_args *a) {
   if (a->count || a->kwnames) return t->not_implemented;
-  if (t->handled && t->handled->type != &value_exception_type)
+  if (t->handled && !value_is_made_exception(t->handled))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
   if (!t->handled && !handled_is_nothing(t)) return NULL;
   return t->handled ? t->handled : t->none;
@@ -194,7 +194,7 @@ value *builtin_clear_frames(tracer *t, const builtin_args *a) {
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {
   if (f->sp < 4) return STEP_FAIL;
   value *exception = frame_peek(f, 1), *leave = frame_peek(f, 4);
-  if (exception->type != &value_exception_type)
+  if (!value_is_made_exception(exception))
     return trace_break(t, BREAK_RAISES, "an exception that existed before the call leaves a with"),
            STEP_FAIL;
   value *args[3] = {value_const(t, exception_class(exception)), exception,
@@ -251,8 +251,7 @@ static bool import_loads_more(value *module, value *names) {
   PyObject *dict = value_is_const(module) && PyModule_Check(module->object)
                        ? PyModule_GetDict(module->object)
                        : NULL;
-  if (!dict || names->type != &value_tuple_type || !PyDict_GetItemString(dict, "__path__"))
-    return false;
+  if (!dict || !value_is_tuple(names) || !PyDict_GetItemString(dict, "__path__")) return false;
   for (Py_ssize_t i = 0; i < names->seq.count; i++) {
     PyObject *name = value_str_object(names->seq.items[i]);
     if (!name || !PyDict_Contains(dict, name)) return true;

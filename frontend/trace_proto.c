@@ -9,9 +9,9 @@ static const char *value_type_name(tracer *t, value *v) {
 value *trace_not_implemented(tracer *t) { return t->not_implemented; }
 
 /* A list, a tuple or text. */
-static bool value_is_sequence(const value *v) {
+static bool operand_is_sequence(const value *v) {
   bool text = value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
-  return text || v->type == &value_list_type || v->type == &value_tuple_type;
+  return text || value_is_sequence(v);
 }
 
 value *trace_unary(tracer *t, int op, value *v) {
@@ -34,7 +34,7 @@ static bool operand_is_known(const PyTypeObject *type) {
 /* An instance of a class over a type in C of which capture knows nothing: others may take it for
  * what that is, as bytes take a bytearray. */
 static bool operand_is_over_unknown(value *v) {
-  return v->type == &value_object_type && !scalar_content(v) && !object_content(v) &&
+  return value_is_instance(v) && !scalar_content(v) && !object_content(v) &&
          !model_owns(object_class(v)) && !loom_class_is_python((PyTypeObject *)object_class(v));
 }
 
@@ -45,7 +45,7 @@ static value *binary_refused(tracer *t, int op, value *l, value *r) {
     value *v = right ? r : l;
     if (operand_is_over_unknown(v))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", value_type_name(t, v));
-    if (v->type == &value_object_type) continue; /* its methods were asked */
+    if (value_is_instance(v)) continue; /* its methods were asked */
     PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
     char name[24];
     snprintf(name, sizeof name, "__%s%s__", right ? "r" : "", object_operator_name(op));
@@ -61,9 +61,9 @@ static value *binary_refused(tracer *t, int op, value *l, value *r) {
 /* Where nobody takes it for a product of numbers, a sequence is repeated as often as the other's
  * __index__ says. */
 static value *binary_repeat(tracer *t, value *l, value *r, bool inplace) {
-  bool left = value_is_sequence(l);
+  bool left = operand_is_sequence(l);
   value *other = left ? r : l, *times = other;
-  if (left == value_is_sequence(r) || other->type != &value_object_type) return t->not_implemented;
+  if (left == operand_is_sequence(r) || !value_is_instance(other)) return t->not_implemented;
   if (!(times = value_index(t, other, NULL))) return NULL;
   if (scalar_content(times)) times = scalar_content(times);
   PyObject *type = times == other ? NULL : value_type_of(t, times);
@@ -83,14 +83,13 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (op == 5) result = binary_repeat(t, l, r, inplace);
   if (result != t->not_implemented) return result;
   /* The last resort of += on a list is to extend it by any iterable. */
-  if (inplace && op == 0 && l->type == &value_list_type)
+  if (inplace && op == 0 && value_is_list(l))
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   return binary_refused(t, op, l, r);
 }
 
 static bool compare_is_scalar(const value *v) {
-  return scalar_content(v) || v->type == &value_number_type ||
-         (value_is_const(v) && v->object != Py_None);
+  return scalar_content(v) || value_is_number(v) || (value_is_const(v) && v->object != Py_None);
 }
 
 /* The methods of a class over a builtin type have refused: that type's own may answer all the same.
@@ -147,8 +146,7 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   value *left = l, *other = r; /* as they are for `is` */
   scalar_compared(t, op, &l, &r);
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
-  bool right = r->type == &value_object_type && l->type == r->type &&
-               object_class(l) != object_class(r) &&
+  bool right = value_is_instance(r) && l->type == r->type && object_class(l) != object_class(r) &&
                PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
   if (right) result = r->type->compare(t, swapped[op], r, l);
   if (result != t->not_implemented) return result;
@@ -184,7 +182,7 @@ value *trace_length(tracer *t, value *v) {
 }
 
 value *trace_get_item(tracer *t, value *v, value *key) {
-  if (value_is_sequence(v) && !(key = value_index(t, key, NULL))) return NULL;
+  if (operand_is_sequence(v) && !(key = value_index(t, key, NULL))) return NULL;
   if (v->type->get_item) return v->type->get_item(t, v, key);
   if (item_is_unknown(t, v)) return NULL;
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
@@ -211,7 +209,7 @@ bool trace_set_item(tracer *t, value *v, value *key, value *item) {
 
 value *trace_get_attr(tracer *t, value *v, PyObject *name) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
-  if (!PyUnicode_CompareWithASCIIString(name, "__class__") && v->type != &value_object_type) {
+  if (!PyUnicode_CompareWithASCIIString(name, "__class__") && !value_is_instance(v)) {
     PyObject *type = value_type_of(t, v);
     return type ? value_const(t, type) : NULL;
   }
@@ -226,8 +224,8 @@ bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     return trace_break(t, BREAK_SIDE_EFFECT,
                        "an attribute of an object whose dictionary is read") != NULL;
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
-  if (value_is_const(v) || (v->type == &value_tuple_type && !tuple_class(v)) ||
-      v->type == &value_list_type || v->type == &value_dict_type)
+  if (value_is_const(v) || (value_is_tuple(v) && !tuple_class(v)) || value_is_list(v) ||
+      value_is_dict(v))
     trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v),
                 PyUnicode_AsUTF8(name));
   else
@@ -256,9 +254,9 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
     bool mine;
     PyObject *object = value_identity(t, callee);
     value *own = owner->call(t, object, NULL, args, count, kwnames, &mine);
-    if (own != t->not_implemented || callee->type != &value_function_type) return own;
+    if (own != t->not_implemented || !value_is_function(callee)) return own;
   }
-  if (callee->type == &value_function_type && callee->object && builtin_has_row(callee->object)) {
+  if (value_is_function(callee) && callee->object && builtin_has_row(callee->object)) {
     bool mine;
     PyObject *object = value_identity(t, callee);
     value *own = builtin_call(t, object, args, count, kwnames, &mine);
@@ -308,14 +306,13 @@ static value *items_of(tracer *t, value *iterator) {
 
 value *trace_to_tuple(tracer *t, value *v) {
   if (trace_pending(t)) return NULL;
-  if (v->type == &value_tuple_type) return v;
-  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
+  if (value_is_tuple(v)) return v;
+  if (value_is_list(v)) return value_tuple(t, v->seq.items, v->seq.count);
   return items_of(t, trace_iter(t, v));
 }
 
 bool trace_ask_count(tracer *t, value *v) {
-  bool own =
-      v->type == &value_object_type && !(object_content(v) && container_keeps(t, v, "__len__"));
+  bool own = value_is_instance(v) && !(object_content(v) && container_keeps(t, v, "__len__"));
   if (own && trace_special(t, v, "__len__")) {
     if (trace_length(t, v)) return true;
     if (t->state != TRACE_RAISING || !exception_matches(t, t->raised, PyExc_TypeError))
@@ -330,7 +327,7 @@ bool trace_ask_count(tracer *t, value *v) {
 }
 
 value *trace_listed(tracer *t, value *v) {
-  if (v->type != &value_object_type) return trace_to_tuple(t, v);
+  if (!value_is_instance(v)) return trace_to_tuple(t, v);
   value *iterator = trace_iter(t, v);
   return iterator && trace_ask_count(t, v) ? items_of(t, iterator) : NULL;
 }
@@ -338,7 +335,7 @@ value *trace_listed(tracer *t, value *v) {
 bool value_items_come(const value *v) {
   if (value_is_const(v))
     return PyIter_Check(v->object) || PyType_HasFeature(Py_TYPE(v->object), Py_TPFLAGS_HEAPTYPE);
-  return v->type == &value_object_type || v->type == &value_generator_type || v->type->next;
+  return v->type->next;
 }
 
 value *trace_fast(tracer *t, value *v) {

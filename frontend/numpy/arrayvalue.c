@@ -46,26 +46,25 @@ static const char *array_operator(int op) {
 /* a ** 2 is np.square(a) in NumPy, which shows in the dtype of bool; but not of its scalars. */
 static bool array_is_squared(tracer *t, value *array, value *v) {
   if (np_array_of(array)->scalar && np_array_of(array)->type.dtype == LOOM_BOOL) return false;
-  PyObject *o = v->type == &value_const_type && v->object && PyLong_CheckExact(v->object)
-                    ? np_known(t, v)
-                    : NULL;
+  PyObject *o =
+      value_is_const(v) && v->object && PyLong_CheckExact(v->object) ? np_known(t, v) : NULL;
   return o && PyLong_AsLong(o) == 2;
 }
 
 /* A NumPy scalar times a sequence repeats that, or refuses to. */
 static bool array_repeats(int op, value *array, value *other) {
   bool sequence =
-      other->type == &value_tuple_type || other->type == &value_list_type ||
+      value_is_sequence(other) ||
       (other->object && (PyUnicode_CheckExact(other->object) || PyBytes_CheckExact(other->object)));
   return op == NB_MULTIPLY && sequence && np_array_of(array)->scalar;
 }
 
 /* What NumPy scalars may take for numbers. */
 static bool array_is_number(const value *v) {
-  if (v->type == &value_const_type)
+  if (value_is_const(v))
     return PyLong_CheckExact(v->object) || PyFloat_CheckExact(v->object) ||
            PyComplex_CheckExact(v->object) || PyBool_Check(v->object);
-  return v->type != &value_dict_type && v->type != &value_set_type && v->type != &value_slice_type;
+  return !value_is_dict(v) && !value_is_set(v) && !value_is_slice(v);
 }
 
 static value *array_binary(tracer *t, int op, value *l, value *r, bool inplace) {
@@ -285,8 +284,8 @@ value *np_flat_copy(tracer *t, value *v) {
 static bool flat_takes(tracer *t, value *key) {
   np_array *a = np_array_of(key);
   bool good = a ? !a->scalar && a->type.rank == 1 && loom_dtype_is_signed(a->type.dtype)
-                : value_is_whole(key) || key->type == &value_slice_type;
-  if (!good && !a && key->type == &value_const_type) {
+                : value_is_whole(key) || value_is_slice(key);
+  if (!good && !a && value_is_const(key)) {
     PyObject *o = np_known(t, key);
     good = o && (PySlice_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)));
   }

@@ -9,7 +9,7 @@
 /* ---- arguments ---- */
 
 bool np_is_none(tracer *t, value *v) {
-  return !v || (!np_is_array(v) && v->type == &value_const_type && np_known(t, v) == Py_None);
+  return !v || (!np_is_array(v) && value_is_const(v) && np_known(t, v) == Py_None);
 }
 
 PyObject *np_known(tracer *t, value *v) {
@@ -86,7 +86,7 @@ bool np_c_int_arg(tracer *t, value *v, int64_t *out) {
 
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out) {
   PyObject *known = np_known(t, v);
-  bool listed = v->type == &value_tuple_type || v->type == &value_list_type;
+  bool listed = value_is_sequence(v);
   np_array *array = np_array_of(v);
   if (array && array->type.rank == 0 && !array->scalar) { /* a number here, an error there */
     trace_break(t, BREAK_NUMPY_FUNCTION, "an array without dimensions for integers");
@@ -155,8 +155,7 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask) {
   }
   if (!np_ints_arg(t, v, &n, axes)) return false;
   for (int i = 0; i < n; i++) {
-    if (rank == 0 && n == 1 && v->type != &value_tuple_type && (axes[i] == 0 || axes[i] == -1))
-      return true;
+    if (rank == 0 && n == 1 && !value_is_tuple(v) && (axes[i] == 0 || axes[i] == -1)) return true;
     if (!np_axis(t, axes[i], rank, &axis)) return false;
     if (*mask >> axis & 1) {
       trace_raise(t, PyExc_ValueError, "duplicate value in 'axis'");
@@ -302,12 +301,12 @@ static bool call_is_old_alias(PyObject *o) {
 static PyObject *call_fold_arg(tracer *t, value *v) {
   if (np_is_array(v)) return np_known(t, v);
   /* Asking for its value would make it known. */
-  if (v->type == &value_number_type || value_has_data(v)) return NULL;
+  if (value_is_number(v) || value_has_data(v)) return NULL;
   PyObject *o = value_plain(t, v);
   bool warns = o && (PyBytes_CheckExact(o) || call_is_old_alias(o));
   if (warns) Py_CLEAR(o);
   if (o || warns) return o ? trace_keep(t, o) : NULL;
-  if (v->type != &value_const_type || !v->object) return NULL;
+  if (!value_is_const(v) || !v->object) return NULL;
   if (PyArray_DescrCheck(v->object) || PyArray_IsScalar(v->object, Generic) ||
       Py_IS_TYPE(v->object, &PyUFunc_Type) ||
       (PyType_Check(v->object) &&
@@ -522,7 +521,7 @@ static value *call_attach_known(tracer *t, PyObject *callee, const np_call *c, v
 static bool call_has_complex(const value *v, int depth) {
   if (np_is_array(v)) return loom_dtype_is_complex(np_array_of(v)->type.dtype);
   if (v->object && PyComplex_Check(v->object)) return true;
-  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  bool items = value_is_sequence(v);
   for (Py_ssize_t i = 0; items && depth < 4 && i < v->seq.count; i++)
     if (call_has_complex(v->seq.items[i], depth + 1)) return true;
   return false;
@@ -624,11 +623,11 @@ static bool call_is_overridden(tracer *t, value *v, int depth) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("__array_function__")))
     return error_drop(), true;
-  if (!v || np_is_array(v) || v->type == &value_number_type) return false;
-  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  if (!v || np_is_array(v) || value_is_number(v)) return false;
+  bool items = value_is_sequence(v);
   for (Py_ssize_t i = 0; items && depth < 2 && i < v->seq.count; i++)
     if (call_is_overridden(t, v->seq.items[i], depth + 1)) return true;
-  if (v->type != &value_object_type) return false; /* a live one of another type is a constant */
+  if (!value_is_instance(v)) return false; /* a live one of another type is a constant */
   PyObject *type = value_type_of(t, v);
   return type && PyType_Check(type) && _PyType_Lookup((PyTypeObject *)type, name);
 }

@@ -15,8 +15,8 @@ static const value_type converter_type, converter_method_type;
 
 static bool converter_is_number(tracer *t, value *v) {
   if (np_is_array(v)) return np_array_of(v)->scalar;
-  if (v->type == &value_number_type) return true;
-  PyObject *o = v->type == &value_const_type ? np_known(t, v) : NULL;
+  if (value_is_number(v)) return true;
+  PyObject *o = value_is_const(v) ? np_known(t, v) : NULL;
   return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o));
 }
 

@@ -186,7 +186,7 @@ static loom_value arange_nodes(tracer *t, const loom_type *type, double start, d
 
 static bool arange_is_symbolic(value *const *three) {
   for (int i = 0; i < 3; i++)
-    if (three[i] && three[i]->type == &value_number_type) return true;
+    if (three[i] && value_is_number(three[i])) return true;
   return false;
 }
 
@@ -214,7 +214,7 @@ static value *arange_floats(tracer *t, const np_call *c, value *const *given) {
   for (int k = 0; k < 3; k++) {
     three[k] = np_is_none(t, given[k]) ? np_int(t, k == 2) : given[k];
     if (!three[k]) return NULL;
-    bool number = three[k]->type == &value_number_type || value_is_whole(three[k]) ||
+    bool number = value_is_number(three[k]) || value_is_whole(three[k]) ||
                   (value_is_const(three[k]) && PyFloat_CheckExact(three[k]->object));
     if (!number) return np_unsupported(t, c, "with bounds that are not known");
   }
@@ -481,7 +481,7 @@ value *np_fill(tracer *t, const np_call *c) {
   if (trace_pending(t)) return NULL;
   if (known && PySequence_Check(known) && !PyUnicode_Check(known) && !PyBytes_Check(known))
     return np_unsupported(t, c, "with a sequence");
-  if (item ? item->type.rank > 0 : p[1]->type != &value_number_type && !value_is_const(p[1]))
+  if (item ? item->type.rank > 0 : !value_is_number(p[1]) && !value_is_const(p[1]))
     return np_unsupported(t, c, "with something other than a number");
   if (!np_array_of(p[0])->writeable)
     return trace_break(t, BREAK_RAISES, "fill of a read-only array");
@@ -718,8 +718,7 @@ value *np_result_type_call(tracer *t, const np_call *c) {
   if (done || trace_pending(t)) return v;
   if (c->count > 32 || c->kwnames || c->count == 0) return np_unsupported(t, c, "");
   for (Py_ssize_t i = 0; i < c->count; i++) {
-    const value_type *kind = c->args[i]->type;
-    if (kind == &value_list_type || kind == &value_tuple_type || kind == &value_dict_type)
+    if (value_is_sequence(c->args[i]) || value_is_dict(c->args[i]))
       return np_unsupported(t, c, "of what describes a structured dtype");
     PyObject *known = np_is_array(c->args[i]) ? NULL : np_known(t, c->args[i]);
     if (known && (PyArray_DescrCheck(known) || PyType_Check(known) || PyUnicode_Check(known))) {
@@ -810,7 +809,7 @@ value *np_item(tracer *t, const np_call *c);
 /* a.item(i), flat, or a.item(i, j, ...). */
 static value *item_at(tracer *t, const np_call *c, np_array *a) {
   value *from = c->args[0], *key = c->count == 2 ? c->args[1] : NULL;
-  if (key && key->type == &value_tuple_type) return np_unsupported(t, c, "of a tuple");
+  if (key && value_is_tuple(key)) return np_unsupported(t, c, "of a tuple");
   np_know_sizes(t, a);
   if (trace_pending(t)) return NULL;
   int64_t n = np_elements(&a->type);

@@ -21,18 +21,18 @@ static bool fancy_is_int(tracer *t, value *v) {
 }
 
 static bool fancy_is_array(tracer *t, value *item) {
-  if (item->type == &value_number_type) return fancy_is_int(t, item);
+  if (value_is_number(item)) return fancy_is_int(t, item);
   if (np_is_array(item)) {
     PyObject *known = np_known(t, item);
     return !known || !PyArray_IsScalar(known, Integer);
   }
-  if (item->type == &value_list_type || item->type == &value_range_type) return true;
-  PyObject *known = item->type == &value_const_type ? np_known(t, item) : NULL;
+  if (value_is_list(item) || item->type == &value_range_type) return true;
+  PyObject *known = value_is_const(item) ? np_known(t, item) : NULL;
   return known && (PyList_CheckExact(known) || PyBool_Check(known) || PyRange_Check(known));
 }
 
 bool np_is_fancy(tracer *t, value *key) {
-  if (key->type != &value_tuple_type) return fancy_is_array(t, key);
+  if (!value_is_tuple(key)) return fancy_is_array(t, key);
   value *tuple = trace_to_tuple(t, key);
   for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++)
     if (fancy_is_array(t, tuple->seq.items[i])) return true;
@@ -78,7 +78,7 @@ static bool fancy_add_array(tracer *t, fancy_key *k, value *item) {
     if (!item) return false;
   }
   if (!(index = np_as_array(t, item))) return false;
-  index->scalar |= item->type == &value_number_type;
+  index->scalar |= value_is_number(item);
   if (index->type.dtype == LOOM_BOOL) return fancy_add_mask(t, k, item, index);
   if (!loom_dtype_is_integer(index->type.dtype)) {
     trace_break(t, BREAK_RAISES, "an index of %s", loom_dtype_name(index->type.dtype));
@@ -96,8 +96,7 @@ static bool fancy_add_item(tracer *t, fancy_key *k, value *item) {
   fancy_item number = {.kind = FANCY_INT, .from = item};
   if (value_is_whole(item))
     return np_number_arg(t, item, &number.number) && fancy_add(t, k, number);
-  if (item->type == &value_slice_type)
-    return fancy_add(t, k, (fancy_item){.kind = FANCY_BASIC, .from = item});
+  if (value_is_slice(item)) return fancy_add(t, k, (fancy_item){.kind = FANCY_BASIC, .from = item});
   PyObject *o = np_known(t, item);
   if (trace_pending(t)) return false;
   if (o == Py_Ellipsis) return fancy_add(t, k, (fancy_item){.kind = FANCY_DOTS, .from = item});
@@ -111,7 +110,7 @@ static bool fancy_add_item(tracer *t, fancy_key *k, value *item) {
 }
 
 bool fancy_parse(tracer *t, value *key, fancy_key *k) {
-  *k = (fancy_key){.tuple = key->type == &value_tuple_type};
+  *k = (fancy_key){.tuple = value_is_tuple(key)};
   if (!k->tuple) return fancy_add_item(t, k, key);
   value *tuple = trace_to_tuple(t, key);
   if (!tuple) return false;

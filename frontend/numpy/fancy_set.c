@@ -235,7 +235,7 @@ static bool fancy_is_index(const value *v) {
 static bool fancy_index_sizes(tracer *t, value *key, loom_type *out, int *count) {
   *count = 1;
   if (fancy_is_index(key)) return *out = np_array_of(key)->type, true;
-  value *tuple = key->type == &value_tuple_type ? trace_to_tuple(t, key) : NULL;
+  value *tuple = value_is_tuple(key) ? trace_to_tuple(t, key) : NULL;
   if (!tuple || !tuple->seq.count) return false;
   for (Py_ssize_t i = 0; i < tuple->seq.count; i++) {
     if (!fancy_is_index(tuple->seq.items[i])) return false;

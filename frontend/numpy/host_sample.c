@@ -173,7 +173,7 @@ static bool host_items(tracer *t, np_host_call *h, value *v, host_content conten
 static bool host_argument(tracer *t, np_host_call *h, value *v, host_content content,
                           PyObject **item, PyObject **sample) {
   np_array *a = np_array_of(v);
-  bool number = v->type == &value_number_type && content != HOST_NOTHING;
+  bool number = value_is_number(v) && content != HOST_NOTHING;
   PyObject *known = number || (a && !a->scalar) ? NULL : np_known(t, v);
   *item = *sample = NULL;
   if (number) {
@@ -189,10 +189,7 @@ static bool host_argument(tracer *t, np_host_call *h, value *v, host_content con
     *sample = Py_NewRef(known);
     return true;
   }
-  if (!a)
-    return v->type == &value_tuple_type || v->type == &value_list_type
-               ? host_items(t, h, v, content, item, sample)
-               : false;
+  if (!a) return value_is_sequence(v) ? host_items(t, h, v, content, item, sample) : false;
   if (np_elements(&a->type) == 0 && content != HOST_SHAPES) return false;
   if (content < HOST_CONTENTS && host_elements(t, h, &a->type) > HOST_LARGEST) return false;
   if (!(*item = np_host_hole(t, h, a))) return false;

@@ -23,7 +23,7 @@ static bool index_error(tracer *t, const char *text) {
 
 /* An int as a number of the graph; false when it is none that is known or symbolic. */
 static bool index_number(tracer *t, value *item, int64_t *out) {
-  if (item->type == &value_number_type) return value_size_of(t, item, out);
+  if (value_is_number(item)) return value_size_of(t, item, out);
   PyObject *o = np_known(t, item), *number = index_is_int(o) ? PyNumber_Index(o) : NULL;
   if (!number) return error_drop(), false;
   int overflow;
@@ -68,7 +68,7 @@ static bool index_bound(tracer *t, value *v, int64_t n, int64_t low, int64_t hig
                         int64_t *out) {
   *out = missing;
   if (np_is_none(t, v)) return true;
-  if (v->type == &value_number_type && !number_is_size(v)) number_ask(t, v);
+  if (value_is_number(v) && !number_is_size(v)) number_ask(t, v);
   if (trace_pending(t) || !index_number(t, v, out)) return false;
   if (size_less(t, *out, 0) > 0) *out = np_plus(t, *out, n);
   if (size_less(t, *out, low) > 0)
@@ -82,7 +82,7 @@ static bool index_bound(tracer *t, value *v, int64_t n, int64_t low, int64_t hig
 static bool index_slice_symbolic(tracer *t, const np_array *a, index_plan *p, value *const *parts) {
   int64_t n = np_dim(a->type.dims[p->axis]), start, stop, step = 1, length;
   if (!np_is_none(t, parts[2])) {
-    if (parts[2]->type == &value_number_type) number_ask(t, parts[2]);
+    if (value_is_number(parts[2])) number_ask(t, parts[2]);
     if (trace_pending(t) || !index_number(t, parts[2], &step)) return false;
   }
   if (step == 0) {
@@ -126,19 +126,19 @@ static bool index_slice(tracer *t, const np_array *a, index_plan *p, PyObject *o
 
 /* Is the item a symbolic int, or a slice with one, or a slice of a symbolic dimension? */
 static bool index_is_symbolic(const value *item) {
-  if (item->type == &value_number_type) return true;
-  if (item->type != &value_slice_type) return false;
+  if (value_is_number(item)) return true;
+  if (!value_is_slice(item)) return false;
   for (int i = 0; i < 3; i++)
-    if (item->seq.items[i]->type == &value_number_type) return true;
+    if (value_is_number(item->seq.items[i])) return true;
   return false;
 }
 
 /* The three parts of a slice of a symbolic dimension; NULL when the item is none. */
 static value **index_slice_parts(tracer *t, const np_array *a, const index_plan *p, value *item) {
-  if (item->type == &value_slice_type)
+  if (value_is_slice(item))
     return LOOM_DIM_IS_SYM(a->type.dims[p->axis]) || index_is_symbolic(item) ? item->seq.items
                                                                              : NULL;
-  if (!LOOM_DIM_IS_SYM(a->type.dims[p->axis]) || item->type != &value_const_type ||
+  if (!LOOM_DIM_IS_SYM(a->type.dims[p->axis]) || !value_is_const(item) ||
       !PySlice_Check(item->object))
     return NULL;
   PySliceObject *slice = (PySliceObject *)np_known(t, item);
@@ -193,9 +193,9 @@ static bool index_plan_make(tracer *t, const np_array *a, value *key, index_plan
   *p = (index_plan){.all_ints = true};
   value *one[1] = {key}, **items = one;
   Py_ssize_t count = 1;
-  bool single = np_is_array(key) || key->type == &value_tuple_type || index_is_symbolic(key);
+  bool single = np_is_array(key) || value_is_tuple(key) || index_is_symbolic(key);
   PyObject *known = single ? NULL : np_known(t, key);
-  if (key->type == &value_tuple_type || (known && PyTuple_CheckExact(known))) {
+  if (value_is_tuple(key) || (known && PyTuple_CheckExact(known))) {
     value *tuple = trace_to_tuple(t, key);
     if (!tuple) return false;
     items = tuple->seq.items;
@@ -373,7 +373,7 @@ static bool index_set_mask(tracer *t, np_array *a, value *key, value *item, bool
 bool np_takes_depth(tracer *t, value *item, int rank, bool element) {
   np_array *from = np_array_of(item);
   np_operand o;
-  if (from ? !element || from->type.rank == 0 : item->type == &value_number_type) return true;
+  if (from ? !element || from->type.rank == 0 : value_is_number(item)) return true;
   if (!np_operand_from(t, item, &o)) return false;
   if (!o.array || o.array->type.rank <= (element ? 0 : rank)) return true;
   trace_break(t, BREAK_RAISES, "what has more dimensions than the place it is assigned to");
@@ -409,15 +409,15 @@ static bool index_set(tracer *t, value *v, value *key, value *item) {
 
 static bool index_is_small(tracer *t, value *item) {
   int overflow = 0;
-  PyObject *o = item->type == &value_number_type ? NULL : np_known(t, item);
-  if (!o) return item->type == &value_number_type;
+  PyObject *o = value_is_number(item) ? NULL : np_known(t, item);
+  if (!o) return value_is_number(item);
   if (index_is_int(o) && PyLong_Check(o)) PyLong_AsLongLongAndOverflow(o, &overflow);
   return index_is_int(o) && !overflow;
 }
 
 /* Integers alone, of 64 bits. */
 static bool index_is_all_small(tracer *t, value *key) {
-  if (key->type != &value_tuple_type) return index_is_small(t, key);
+  if (!value_is_tuple(key)) return index_is_small(t, key);
   for (Py_ssize_t i = 0; i < key->seq.count; i++)
     if (!index_is_small(t, key->seq.items[i])) return false;
   return true;
@@ -428,7 +428,7 @@ static void index_judge(tracer *t, value *v, value *key, bool written) {
   if (t->state != TRACE_RAISING) return;
   value *raised = t->raised;
   t->state = TRACE_GOING; /* to look at the key */
-  bool several = written || key->type == &value_tuple_type || value_is_whole(key);
+  bool several = written || value_is_tuple(key) || value_is_whole(key);
   bool one = !several || index_is_all_small(t, key);
   if (written && (exception_class(raised) != PyExc_IndexError || !np_array_of(v)->writeable))
     one = false;

@@ -105,7 +105,7 @@ value *np_putmask(tracer *t, const np_call *c) {
 static bool inplace_in_order(tracer *t, value *v) {
   np_array *a = np_array_of(v);
   if (a) return np_is_c(t, a) || np_elements(&a->type) == 1;
-  if (v->type != &value_tuple_type) return true;
+  if (!value_is_tuple(v)) return true;
   value *tuple = trace_to_tuple(t, v);
   for (Py_ssize_t i = 0; tuple && i < tuple->seq.count; i++)
     if (!inplace_in_order(t, tuple->seq.items[i])) return false;

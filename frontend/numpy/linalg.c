@@ -74,7 +74,7 @@ static bool linalg_is_typed(tracer *t, const np_call *c, value *const *operands)
   for (int i = 0; i < 2; i++) {
     value *v = operands[i];
     bool empty = false;
-    while (!empty && (v->type == &value_list_type || v->type == &value_tuple_type)) {
+    while (!empty && value_is_sequence(v)) {
       empty = v->seq.count == 0;
       if (!empty) v = v->seq.items[0];
     }
@@ -350,7 +350,7 @@ static bool tensordot_axes(tracer *t, const np_call *c, value *axes, np_array *a
   int64_t n = 2;
   int other;
   if (axes && np_is_array(axes)) return np_unsupported(t, c, "axes") != NULL;
-  bool pair = axes && (axes->type == &value_tuple_type || axes->type == &value_list_type ||
+  bool pair = axes && (value_is_sequence(axes) ||
                        (np_known(t, axes) && PySequence_Check(np_known(t, axes))));
   if (!pair) {
     if (axes && !np_int_arg(t, axes, &n)) return false;

@@ -88,7 +88,7 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     out->dtype = out->array->type.dtype;
     return true;
   }
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     out->node = number_node(t, v);
     out->weak = (PyTypeObject *)value_type_of(t, v);
     if (out->weak != &PyBool_Type) return out->node != LOOM_NO_VALUE;
@@ -103,10 +103,10 @@ bool np_operand_from(tracer *t, value *v, np_operand *out) {
     if (out->array) out->dtype = out->array->type.dtype;
     return out->array != NULL;
   }
-  value *rows = v->type == &value_long_list_type ? np_stacked(t, v) : NULL;
+  value *rows = list_is_long(v) ? np_stacked(t, v) : NULL;
   if (rows) return np_operand_from(t, rows, out);
   if (trace_pending(t) || !list_settle(t, v)) return false;
-  if (v->type == &value_tuple_type || v->type == &value_list_type) {
+  if (value_is_sequence(v)) {
     value *array = promote_stack(t, v);
     out->array = np_array_of(array);
     if (out->array) out->dtype = out->array->type.dtype;
@@ -244,7 +244,7 @@ static loom_value promote_load_number(tracer *t, const np_operand *o, loom_dtype
     bool wide = inexact && emit_type(t, o->node)->dtype == LOOM_I64;
     return emit_convert(t, wide ? emit_convert(t, o->node, LOOM_F64) : o->node, dtype);
   }
-  if (o->from && o->from->type == &value_number_type && value_size_of(t, o->from, &number))
+  if (o->from && value_is_number(o->from) && value_size_of(t, o->from, &number))
     return np_int_fits(t, number, dtype) ? emit_convert(t, o->node, dtype) : LOOM_NO_VALUE;
   if (!trace_pending(t))
     trace_break(t, BREAK_NUMPY_FUNCTION, "a Python int whose range is not known as %s",

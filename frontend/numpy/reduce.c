@@ -264,7 +264,7 @@ static value *reduce_call(tracer *t, const np_call *c, const char *kind, const c
 value *np_sum(tracer *t, const np_call *c) { return reduce_call(t, c, "sum", REDUCE_TYPED); }
 /* np.prod(a.shape): of ints some of which are symbolic. */
 static bool reduce_is_shape(tracer *t, value *v) {
-  if (v->type != &value_tuple_type || !np_are_symbolic(t, &v, 1)) return false;
+  if (!value_is_tuple(v) || !np_are_symbolic(t, &v, 1)) return false;
   for (Py_ssize_t i = 0; i < v->seq.count; i++)
     if (!value_is_whole(v->seq.items[i])) return false;
   return true;
@@ -273,7 +273,7 @@ static bool reduce_is_shape(tracer *t, value *v) {
 value *np_prod(tracer *t, const np_call *c) {
   int64_t product = 1, number;
   bool plain = c->count == 1 && !c->kwnames, done = false;
-  if (plain && c->args[0]->type == &value_tuple_type && !np_are_symbolic(t, c->args, 1)) {
+  if (plain && value_is_tuple(c->args[0]) && !np_are_symbolic(t, c->args, 1)) {
     value *known = np_fold(t, c->callee, c->args, 1, NULL, &done);
     if (done || trace_pending(t)) return known;
   }

@@ -137,7 +137,7 @@ value *np_stack(tracer *t, const np_call *c) {
   int64_t axis = 0;
   if (c->count > 0 && !np_is_sequence(t, c->args[0]))
     return trace_pending(t) ? NULL : np_unsupported(t, c, "of what is no sequence");
-  if (c->count < 1 || c->args[0]->type != &value_long_list_type) return trace_not_implemented(t);
+  if (c->count < 1 || !list_is_long(c->args[0])) return trace_not_implemented(t);
   if (!np_parse(t, c, "arrays | axis out dtype casting", p)) return NULL;
   bool plain = np_is_none(t, p[2]) && np_is_none(t, p[3]) && !p[4] &&
                (!p[1] || (value_known_int(t, p[1], &axis) && axis == 0));

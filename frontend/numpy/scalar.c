@@ -114,7 +114,7 @@ static loom_value scalar_in_range(tracer *t, loom_value v, loom_dtype dtype) {
 static bool scalar_ints_fit(tracer *t, value *v, loom_dtype dtype, int depth) {
   int64_t number;
   if (!v || np_is_array(v) || depth > LOOM_MAX_RANK) return true;
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     if (value_type_of(t, v) != (PyObject *)&PyLong_Type) return !trace_pending(t);
     if (value_size_of(t, v, &number)) return np_int_fits(t, number, dtype);
     if (!trace_pending(t))
@@ -122,7 +122,7 @@ static bool scalar_ints_fit(tracer *t, value *v, loom_dtype dtype, int depth) {
                   loom_dtype_name(dtype));
     return false;
   }
-  bool items = v->type == &value_tuple_type || v->type == &value_list_type;
+  bool items = value_is_sequence(v);
   if (!items) return true;
   bool computed = value_has_data(v) || np_are_symbolic(t, &v, 1);
   PyObject *known = computed ? NULL : np_known(t, v);

@@ -407,10 +407,8 @@ static bool concatenate_fits(tracer *t, np_array *const *arrays, int n, int axis
 bool np_is_sequence(tracer *t, value *v) {
   np_array *a = np_array_of(v);
   if (a) return !a->scalar;
-  if (v->type == &value_tuple_type || v->type == &value_list_type ||
-      v->type == &value_long_list_type)
-    return true;
-  PyObject *o = v->type == &value_const_type ? np_known(t, v) : NULL;
+  if (value_is_sequence(v) || list_is_long(v)) return true;
+  PyObject *o = value_is_const(v) ? np_known(t, v) : NULL;
   return o && (PyTuple_Check(o) || PyList_Check(o) || PyRange_Check(o));
 }
 
@@ -522,7 +520,7 @@ value *np_repeat(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "a repeats | axis", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a) return NULL;
-  if (p[1]->type == &value_list_type || p[1]->type == &value_tuple_type || np_is_array(p[1])) {
+  if (value_is_sequence(p[1]) || np_is_array(p[1])) {
     int n;
     if (np_is_array(p[1]) && !np_known(t, p[1]))
       return np_unsupported(t, c, "counts that are not known");
@@ -671,7 +669,7 @@ value *np_array_split(tracer *t, const np_call *c) {
   if (!np_are_symbolic(t, c->args, all)) return trace_not_implemented(t);
   if (!np_parse(t, c, "ary indices_or_sections | axis", p)) return NULL;
   np_array *a = np_array_of(p[0]);
-  if (!a || p[1]->type == &value_number_type || np_is_array(p[1]) || !value_is_whole(p[1]))
+  if (!a || value_is_number(p[1]) || np_is_array(p[1]) || !value_is_whole(p[1]))
     return trace_not_implemented(t);
   if (!np_int_arg(t, p[1], &count) || (p[2] && !np_int_arg(t, p[2], &axis)) ||
       !np_axis(t, axis, a->type.rank, &along))

@@ -167,15 +167,14 @@ bool np_size_of(tracer *t, value *v, int64_t *out) {
 
 bool np_number_arg(tracer *t, value *v, int64_t *out) {
   if (np_is_array(v) && np_size_of(t, v, out)) return true;
-  if (v->type == &value_number_type) return value_size_of(t, v, out) || np_int_arg(t, v, out);
+  if (value_is_number(v)) return value_size_of(t, v, out) || np_int_arg(t, v, out);
   return np_int_arg(t, v, out);
 }
 
 bool np_numbers_arg(tracer *t, value *v, int *count, int64_t *out) {
   *count = 1;
-  if (v->type == &value_number_type || np_size_of(t, v, out)) return np_number_arg(t, v, out);
-  if (v->type != &value_tuple_type && v->type != &value_list_type)
-    return np_ints_arg(t, v, count, out);
+  if (value_is_number(v) || np_size_of(t, v, out)) return np_number_arg(t, v, out);
+  if (!value_is_sequence(v)) return np_ints_arg(t, v, count, out);
   value *tuple = trace_to_tuple(t, v);
   if (!tuple) return false;
   if (tuple->seq.count > LOOM_MAX_RANK) return np_ints_arg(t, v, count, out);
@@ -285,12 +284,11 @@ static void sizes_visit(tracer *t, value *v, int depth, void (*arrays)(tracer *,
   if (trace_pending(t) || !v || depth > 8) return;
   if (np_is_array(v)) {
     arrays(t, np_array_of(v));
-  } else if (v->type == &value_tuple_type || v->type == &value_list_type ||
-             v->type == &value_dict_type || v->type == &value_slice_type) {
-    if (v->type == &value_dict_type && !(v = dict_whole(t, v))) return;
+  } else if (value_is_sequence(v) || value_is_dict(v) || value_is_slice(v)) {
+    if (value_is_dict(v) && !(v = dict_whole(t, v))) return;
     for (Py_ssize_t i = 0; i < v->seq.count; i++)
       sizes_visit(t, v->seq.items[i], depth + 1, arrays, numbers);
-  } else if (v->type == &value_number_type && numbers && number_is_size(v)) {
+  } else if (value_is_number(v) && numbers && number_is_size(v)) {
     if (value_size_of(t, v, &number)) numbers(t, number);
   }
 }
@@ -299,8 +297,8 @@ static bool sizes_is_symbolic(tracer *t, value *v, int depth) {
   bool any = false;
   if (!v || depth > 8) return false;
   if (np_is_array(v)) return np_is_symbolic(np_array_of(v));
-  if (v->type == &value_number_type) return number_is_size(v);
-  if (v->type != &value_tuple_type && v->type != &value_list_type) return false;
+  if (value_is_number(v)) return number_is_size(v);
+  if (!value_is_sequence(v)) return false;
   for (Py_ssize_t i = 0; i < v->seq.count && !any; i++)
     any = sizes_is_symbolic(t, v->seq.items[i], depth + 1);
   return any;

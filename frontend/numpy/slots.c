@@ -52,7 +52,7 @@ static int slots_operator(const char *name, bool *reflected, bool *inplace) {
 static bool slots_plain(tracer *t, value *self, value *v) {
   const np_array *a = np_array_of(self), *b = np_array_of(v);
   if (a && b) return !a->scalar || (b->scalar && a->type.dtype == b->type.dtype);
-  if (b || v->type == &value_number_type) return true;
+  if (b || value_is_number(v)) return true;
   PyObject *o = np_known(t, v);
   return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o));
 }

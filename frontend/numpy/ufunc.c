@@ -449,7 +449,7 @@ bool np_out_arg(tracer *t, value *v, value **out) {
 }
 
 bool np_outs_arg(tracer *t, value *v, value **out) {
-  if (!v || v->type != &value_tuple_type) return np_out_arg(t, v, out);
+  if (!v || !value_is_tuple(v)) return np_out_arg(t, v, out);
   value *outs = trace_to_tuple(t, v);
   if (outs && outs->seq.count == 1) return np_out_arg(t, outs->seq.items[0], out);
   trace_break(t, BREAK_RAISES, "out= of several for one result");
@@ -459,7 +459,7 @@ bool np_outs_arg(tracer *t, value *v, value **out) {
 static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
   if (strcmp(name, "out") == 0) {
     if (ufunc_is_ellipsis(t, v)) return a->array = true;
-    bool tuple = v->type == &value_tuple_type;
+    bool tuple = value_is_tuple(v);
     if (!tuple && a->nout > 1) {
       trace_raise(t, PyExc_TypeError, "'out' must be a tuple of arrays");
       return false;

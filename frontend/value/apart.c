@@ -50,8 +50,7 @@ bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_
     if (Py_IS_TYPE(beside, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))
       return false;
     if (!apart_from_dict(t, object, s, beside, other, pairs)) return false;
-    if (w->type == &value_object_type && w->object &&
-        !apart_from_dict(t, beside, other, object, s, pairs))
+    if (value_is_instance(w) && w->object && !apart_from_dict(t, beside, other, object, s, pairs))
       return false;
   }
   for (size_t i = 0; i < unread->capacity; i++) {

@@ -37,11 +37,11 @@ const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
 /* ---- objects that stand for values ---------------------------------------------------------- */
 
 static PyObject *stand_in_new(tracer *t, value *v) {
-  if (v->type == &value_function_type && v->any.a) {
+  if (value_is_function(v) && v->any.a) {
     function_data *data = v->any.a;
     return PyFunction_New((PyObject *)data->code, data->globals);
   }
-  if (v->type != &value_object_type || !object_is_virtual(v))
+  if (!value_is_instance(v) || !object_is_virtual(v))
     return PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
   PyTypeObject *cls = (PyTypeObject *)object_class(v), *base = container_base(cls);
   if (!base) base = scalar_base(cls);
@@ -52,10 +52,10 @@ static PyObject *stand_in_new(tracer *t, value *v) {
 }
 
 PyObject *class_stand_in(tracer *t, value *v) {
-  if (value_is_const(v) || (v->object && v->type == &value_function_type)) return v->object;
+  if (value_is_const(v) || (v->object && value_is_function(v))) return v->object;
   PyObject *known = pointer_map_get(&t->stand_ins, v);
   if (known) return known;
-  if (v->type == &value_tuple_type && (known = value_plain(t, v))) return trace_keep(t, known);
+  if (value_is_tuple(v) && (known = value_plain(t, v))) return trace_keep(t, known);
   if (trace_pending(t)) return NULL;
   PyObject *made = stand_in_new(t, v);
   if (!made) return trace_fail(t);
@@ -71,7 +71,7 @@ value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssiz
   PyObject *items[4];
   if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 4) return t->not_implemented;
   for (Py_ssize_t i = 0; i < count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0); i++) {
-    bool function = args[i]->type == &value_function_type || value_is_const(args[i]);
+    bool function = value_is_function(args[i]) || value_is_const(args[i]);
     if (!function) return t->not_implemented;
     if (!(items[i] = class_stand_in(t, args[i]))) return NULL;
   }
@@ -132,7 +132,7 @@ step step_LOAD_LOCALS(tracer *t, frame *f, const loom_instr *in) {
 /* The dictionary on the stack is looked in first, then what `otherwise` reads. */
 static step body_find(tracer *t, frame *f, const loom_instr *in, PyObject *name,
                       step (*otherwise)(tracer *, frame *, const loom_instr *)) {
-  value *names = frame_pop(f), *key = names->type == &value_dict_type ? value_const(t, name) : NULL;
+  value *names = frame_pop(f), *key = value_is_dict(names) ? value_const(t, name) : NULL;
   value *item = key ? dict_get(t, names, key) : NULL;
   if (item) return frame_result(f, item);
   if (!key && !trace_pending(t)) trace_break(t, BREAK_OPCODE, "names that are not a dict");
@@ -179,14 +179,14 @@ static PyObject *body_bases(tracer *t, value *const *bases, Py_ssize_t count) {
 }
 
 /* Instances may have a __set_name__, which is not to run now: they come into the class later. */
-static bool body_comes_later(value *v) { return v->type == &value_object_type; }
+static bool body_comes_later(value *v) { return value_is_instance(v); }
 
 static PyObject *body_namespace(tracer *t, value *names) {
   PyObject *dict = PyDict_New();
   for (Py_ssize_t i = 0; dict && i < names->seq.count; i += 2) {
     value *item = names->seq.items[i + 1];
     PyObject *key = value_str_object(names->seq.items[i]), *object = Py_None;
-    if (item->type == &value_cell_type) continue; /* __classcell__ */
+    if (value_is_cell(item)) continue; /* __classcell__ */
     if (!body_comes_later(item)) object = class_stand_in(t, item);
     if (!key || !object || PyDict_SetItem(dict, key, object) < 0) Py_CLEAR(dict);
   }
@@ -244,11 +244,11 @@ static value *body_class(tracer *t, value *name, value *const *bases, Py_ssize_t
 /* __build_class__(function, name, *bases). */
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames) {
   value *names = value_dict(t), *cell = NULL;
-  if (count < 2 || kwnames || args[0]->type != &value_function_type || !value_str_object(args[1]))
+  if (count < 2 || kwnames || !value_is_function(args[0]) || !value_str_object(args[1]))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class with keywords");
   if (!names || !body_run(t, args[0], names, &cell)) return NULL;
   value *cls = body_class(t, args[1], args + 2, count - 2, names);
   if (!cls) return NULL;
-  if (cell->type == &value_cell_type) cell->cell.content = cls;
+  if (value_is_cell(cell)) cell->cell.content = cls;
   return body_complete(t, cls, names) ? cls : NULL;
 }

@@ -248,7 +248,7 @@ static value *const_class_item(tracer *t, PyObject *cls, value *key) {
 
 /* A live class, or a tuple of some: a new reference, or NULL. */
 static PyObject *const_types(tracer *t, value *key) {
-  bool tuple = key->type == &value_tuple_type && !tuple_class(key);
+  bool tuple = value_is_tuple(key) && !tuple_class(key);
   Py_ssize_t count = tuple ? key->seq.count : 1;
   PyObject *all = PyTuple_New(count);
   for (Py_ssize_t i = 0; all && i < count; i++) {

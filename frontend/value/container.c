@@ -14,7 +14,7 @@ PyTypeObject *container_base(PyTypeObject *type) {
 }
 
 value *object_content(value *v) {
-  value *content = v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+  value *content = value_is_instance(v) ? (value *)(intptr_t)v->any.n : NULL;
   return content && !value_is_const(content) ? content : NULL;
 }
 
@@ -61,7 +61,7 @@ static value *container_missing(tracer *t, value *v, value *key) {
 }
 
 static value *container_get(tracer *t, value *v, value *content, value *key) {
-  if (content->type != &value_dict_type) return trace_get_item(t, content, key);
+  if (!value_is_dict(content)) return trace_get_item(t, content, key);
   value *item = dict_get(t, content, key);
   return item || trace_pending(t) ? item : container_missing(t, v, key);
 }
@@ -69,7 +69,7 @@ static value *container_get(tracer *t, value *v, value *content, value *key) {
 static value *container_init(tracer *t, value *content, value *const *args, Py_ssize_t count,
                              PyObject *kwnames) {
   if (!list_settle(t, content)) return NULL;
-  if (content->type == &value_list_type) {
+  if (value_is_list(content)) {
     if (count > 1 || kwnames)
       return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
     if (!value_mutable(t, content) || !list_empty(t, content)) return NULL;
@@ -83,25 +83,22 @@ static value *container_init(tracer *t, value *content, value *const *args, Py_s
 /* What the builtin type's operator asks of the other operand. */
 static bool container_takes(const value *content, const char *name, const value *other) {
   if (!strcmp(name, "__mul__") || !strcmp(name, "__imul__"))
-    return other->type == &value_number_type ||
-           (value_is_const(other) && PyLong_Check(other->object));
+    return value_is_number(other) || (value_is_const(other) && PyLong_Check(other->object));
   if (other->type == content->type) return true;
   if (strcmp(name, "__iadd__") != 0 && strcmp(name, "__ior__") != 0) return false;
-  return !other->type->binary || other->type == &value_tuple_type ||
-         other->type == &value_list_type || other->type == &value_dict_type ||
-         other->type == &value_set_type;
+  return !other->type->binary || value_is_container(other);
 }
 
 /* What adds an instance of a class to a dict or list asks it for its items if it iterates in a way
  * of its own. */
 static bool container_asks(tracer *t, const char *name, const value *content, value *other) {
-  bool direct = content->type == &value_list_type && strcmp(name, "__iadd__") != 0;
+  bool direct = value_is_list(content) && strcmp(name, "__iadd__") != 0;
   return object_content(other) && !direct && !container_keeps(t, other, "__iter__");
 }
 
 /* What copies a dict asks a class over it for its keys where that iterates in a way of its own. */
 static bool container_copies(tracer *t, value *v, const char *name) {
-  return object_content(v)->type == &value_dict_type && !container_keeps(t, v, "__iter__") &&
+  return value_is_dict(object_content(v)) && !container_keeps(t, v, "__iter__") &&
          (!strcmp(name, "copy") || !strcmp(name, "__or__"));
 }
 
@@ -128,13 +125,13 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
 static value *container_compare(tracer *t, const char *name, value *content, value *other) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   value *mine = object_content(other) ? object_content(other) : other;
-  if (content->type == &value_set_type && value_is_const(mine) &&
-      PyFrozenSet_CheckExact(mine->object) && !(mine = set_from(t, mine, true)))
+  if (value_is_set(content) && value_is_const(mine) && PyFrozenSet_CheckExact(mine->object) &&
+      !(mine = set_from(t, mine, true)))
     return NULL;
   for (int op = 0; op < 6; op++) {
     if (strcmp(names[op], name) != 0) continue;
-    bool ordered = op == Py_EQ || op == Py_NE || content->type != &value_dict_type;
-    bool model = mine->type == &value_object_type && model_owns(object_class(mine));
+    bool ordered = op == Py_EQ || op == Py_NE || !value_is_dict(content);
+    bool model = value_is_instance(mine) && model_owns(object_class(mine));
     if (!model && (mine->type != content->type || !ordered))
       return value_const(t, Py_NotImplemented);
     return trace_compare(t, op, content, mine);
@@ -167,11 +164,10 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
   value *content = object_content(args[0]);
   value *own = derived_call(t, descr, args, count, kwnames);
   if (own != t->not_implemented) return own;
-  bool plain = content->type == &value_dict_type || content->type == &value_list_type ||
-               list_is_rolled(content);
+  bool plain = value_is_dict(content) || value_is_any_list(content);
   if (container_copies(t, args[0], name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with an __iter__ of its own", name);
-  if (!plain && (content->type != &value_set_type || !strcmp(name, "__init__")))
+  if (!plain && (!value_is_set(content) || !strcmp(name, "__init__")))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class over a container", name);
   if (!strcmp(name, "__init__")) return container_init(t, content, args + 1, count - 1, kwnames);
   if (strncmp(name, "__", 2) != 0) {

@@ -149,8 +149,8 @@ static value *copy_instance(tracer *t, value *v, copy_memo *memo) {
   if (!copy_attributes(t, made, v, memo)) return NULL;
   if (!content) return made;
   value *to = object_content(made);
-  bool good = content->type == &value_list_type ? copy_items(t, to, content, memo)
-                                                : copy_pairs(t, to, content, memo);
+  bool good =
+      value_is_list(content) ? copy_items(t, to, content, memo) : copy_pairs(t, to, content, memo);
   return good ? made : NULL;
 }
 
@@ -191,7 +191,7 @@ static value *copy_object(tracer *t, value *v, copy_memo *memo) {
       copy_is_unregistered(t, type, "copy", memo ? "_deepcopy_dispatch" : "_copy_dispatch");
   value *content = object_content(v);
   if (content && !list_settle(t, content)) return NULL;
-  plain &= !content || content->type == &value_list_type || content->type == &value_dict_type;
+  plain &= !content || value_is_list(content) || value_is_dict(content);
   if (plain) return copy_instance(t, v, memo);
   return trace_pending(t) ? NULL
                           : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s", type->tp_name);
@@ -201,7 +201,7 @@ static value *copy_object(tracer *t, value *v, copy_memo *memo) {
  */
 
 static bool copy_is_atomic(const value *v) {
-  if (v->type == &value_number_type || v->type == &value_function_type) return true;
+  if (value_is_number(v) || value_is_function(v)) return true;
   return value_is_const(v) && (object_is_scalar(v->object) || PyType_Check(v->object) ||
                                PyCFunction_Check(v->object) || PyRange_Check(v->object));
 }
@@ -221,11 +221,11 @@ static value *copy_array(tracer *t, value *v, copy_memo *memo) {
 static value *copy_value(tracer *t, value *v, copy_memo *memo) {
   if (copy_is_atomic(v)) return v;
   if (!list_settle(t, v)) return NULL;
-  if (v->type == &value_tuple_type && !tuple_class(v)) return copy_tuple(t, v, memo);
-  if (v->type == &value_list_type) return copy_list(t, v, memo);
-  if (v->type == &value_dict_type) return copy_dict(t, v, memo);
-  if (v->type == &value_set_type) return copy_set(t, v, memo);
-  if (v->type == &value_object_type) return copy_object(t, v, memo);
+  if (value_is_tuple(v) && !tuple_class(v)) return copy_tuple(t, v, memo);
+  if (value_is_list(v)) return copy_list(t, v, memo);
+  if (value_is_dict(v)) return copy_dict(t, v, memo);
+  if (value_is_set(v)) return copy_set(t, v, memo);
+  if (value_is_instance(v)) return copy_object(t, v, memo);
   return copy_array(t, v, memo);
 }
 

@@ -3,7 +3,7 @@
  * what the class does not override is done to that. */
 #include "frontend/value/value.h"
 
-static bool derived_is_model(const value *content) { return content->type == &value_object_type; }
+static bool derived_is_model(const value *content) { return value_is_instance(content); }
 
 /* A live set's or frozen set's items. A frozen one is a value of its own: it does not change, and
  * what comes of it is no instance of the class. */
@@ -30,7 +30,7 @@ value *derived_new(tracer *t, PyTypeObject *base) {
 
 static value *derived_own(value *v) {
   value *content = object_content(v);
-  return content && (content->type == &value_set_type || derived_is_model(content)) ? content : v;
+  return content && (value_is_set(content) || derived_is_model(content)) ? content : v;
 }
 
 static bool derived_among(const char *name, const char *const *names) {
@@ -45,8 +45,7 @@ static value *derived_set_operator(tracer *t, const char *name, value *v, value 
     const char *name;
     int op;
   } rows[] = {{"and__", 1}, {"or__", 7}, {"sub__", 10}, {"xor__", 12}};
-  bool set =
-      other->type == &value_set_type || (value_is_const(other) && PyAnySet_Check(other->object));
+  bool set = value_is_set(other) || (value_is_const(other) && PyAnySet_Check(other->object));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bool own = !strcmp(name + 2, rows[i].name) || !strcmp(name + 3, rows[i].name);
     if (own && !set) return value_const(t, Py_NotImplemented);

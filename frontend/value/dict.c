@@ -95,17 +95,16 @@ bool key_check(tracer *t, value *key) {
       return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
     return true;
   }
-  if (key->type == &value_tuple_type) {
+  if (value_is_tuple(key)) {
     for (Py_ssize_t i = 0; i < key->seq.count; i++)
       if (!key_check(t, key->seq.items[i])) return false;
     return true;
   }
-  if (key->type == &value_list_type || list_is_rolled(key) || key->type == &value_dict_type ||
-      (key->type == &value_set_type && !set_is_frozen(key)))
+  if (value_is_any_list(key) || value_is_dict(key) || (value_is_set(key) && !set_is_frozen(key)))
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
-  if (key->type == &value_function_type || number_is_size(key)) return true;
-  if (key->type == &value_object_type && key_object_check(t, key)) return true;
-  if (key->object && key->type != &value_object_type &&
+  if (value_is_function(key) || number_is_size(key)) return true;
+  if (value_is_instance(key) && key_object_check(t, key)) return true;
+  if (key->object && !value_is_instance(key) &&
       !type_runs_python(t, Py_TYPE(key->object), "__hash__") && value_identity(t, key))
     return true;
   if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
@@ -141,9 +140,8 @@ int key_equal(tracer *t, value *l, value *r) {
   if (left) l = left;
   if (right) r = right;
   if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
-  if (l->type == &value_tuple_type && r->type == &value_tuple_type)
-    return key_equal_tuples(t, l, r);
-  value *object = l->type == &value_object_type ? l : r->type == &value_object_type ? r : NULL;
+  if (value_is_tuple(l) && value_is_tuple(r)) return key_equal_tuples(t, l, r);
+  value *object = value_is_instance(l) ? l : value_is_instance(r) ? r : NULL;
   if (object && !key_object_check(t, object)) {
     if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys");
     return -1;
@@ -156,7 +154,7 @@ int key_equal(tracer *t, value *l, value *r) {
     int equal = PyObject_RichCompareBool(l->object, r->object, Py_EQ);
     return equal < 0 ? (trace_raise_live(t), -1) : equal;
   }
-  if (l->type == r->type && l->type == &value_object_type) {
+  if (l->type == r->type && value_is_instance(l)) {
     bool same;
     return value_same(t, l, r, &same) ? same : -1;
   }
@@ -285,7 +283,7 @@ static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge
 
 static bool dict_is_mapping(tracer *t, const value *v) {
   PyObject *name = PyUnicode_InternFromString("keys");
-  bool found = name && v->type == &value_object_type &&
+  bool found = name && value_is_instance(v) &&
                class_lookup(t, (PyTypeObject *)object_class((value *)v), name);
   Py_XDECREF(name);
   return found;
@@ -293,13 +291,12 @@ static bool dict_is_mapping(tracer *t, const value *v) {
 
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
   if (object_content(other) && container_keeps(t, other, "__iter__") &&
-      object_content(other)->type == &value_dict_type)
+      value_is_dict(object_content(other)))
     other = object_content(other); /* as CPython's PyDict_Merge() */
-  if (other->type != &value_dict_type) {
+  if (!value_is_dict(other)) {
     if (dict_is_mapping(t, other)) return dict_update_mapping(t, dict, other, merge);
-    if (!merge && (other->type == &value_list_type || other->type == &value_tuple_type ||
-                   other->type == &value_iterator_type || other->type == &value_generator_type ||
-                   other->type == &value_view_type))
+    if (!merge && (value_is_sequence(other) || other->type == &value_iterator_type ||
+                   value_is_generator(other) || other->type == &value_view_type))
       return dict_update_pairs(t, dict, other);
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
     return false;
@@ -311,7 +308,7 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
 }
 
 bool dict_unpack(tracer *t, value *dict, value *other) {
-  if (other->type == &value_dict_type || object_content(other) || dict_is_mapping(t, other))
+  if (value_is_dict(other) || object_content(other) || dict_is_mapping(t, other))
     return dict_update(t, dict, other, false);
   if (!trace_pending(t)) trace_break(t, BREAK_RAISES, "what is no mapping is unpacked with **");
   return false;
@@ -327,7 +324,7 @@ static value *dict_copy_value(tracer *t, value *v) {
 }
 
 static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  if (op == 7 && inplace && l->type == &value_dict_type) /* any mapping, or pairs */
+  if (op == 7 && inplace && value_is_dict(l)) /* any mapping, or pairs */
     return dict_update(t, l, r, false) ? l : NULL;
   if (op != 7 || l->type != r->type) return trace_not_implemented(t);
   value *v = inplace ? l : dict_copy_value(t, l);
@@ -411,7 +408,7 @@ value *dict_reversed(tracer *t, value *v) {
   bool view = v->type == &value_view_type;
   value *dict = view ? v->any.a : v;
   int what = view ? (int)v->any.i : 0;
-  if (dict->type != &value_dict_type) return NULL;
+  if (!value_is_dict(dict)) return NULL;
   value *items = dict_list(t, dict, what);
   return items ? iter_watching(t, items, dict, what, true) : NULL;
 }
@@ -427,7 +424,7 @@ static int view_contains(tracer *t, value *view, value *item) {
 }
 
 static value *view_as_set(tracer *t, value *v) {
-  if (v->type == &value_set_type) return v;
+  if (value_is_set(v)) return v;
   value *items = trace_to_tuple(t, v), *set = items ? value_set(t, false) : NULL;
   for (Py_ssize_t i = 0; set && i < items->seq.count; i++)
     if (!set_add(t, set, items->seq.items[i])) return NULL;
@@ -449,8 +446,8 @@ static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
 
 static value *view_compare(tracer *t, int op, value *l, value *r) {
   value *content = object_content(r);
-  if (content && content->type == &value_set_type) r = content;
-  bool set = r->type == &value_set_type || (value_is_const(r) && PyAnySet_Check(r->object));
+  if (content && value_is_set(content)) r = content;
+  bool set = value_is_set(r) || (value_is_const(r) && PyAnySet_Check(r->object));
   if (!view_is_like_set(l) || !(set || view_is_like_set(r))) return trace_not_implemented(t);
   value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
   return b ? trace_compare(t, op, a, b) : NULL;
@@ -612,6 +609,7 @@ static recipe *dict_rebuild(tracer *t, value *v) {
 }
 
 const value_type value_dict_type = {.name = "dict",
+                                    .kinds = VALUE_IS_CONTAINER,
                                     .binary = dict_binary,
                                     .compare = dict_compare,
                                     .truth = dict_truth,

@@ -45,23 +45,22 @@ bool exception_give(value *v, value *traceback) {
 }
 
 bool exception_raised(tracer *t, value *v) {
-  if (v->type != &value_exception_type) return true;
+  if (!value_is_made_exception(v)) return true;
   exception_of(v)->traceback = value_new(t, &value_traceback_type);
   return exception_of(v)->traceback != NULL;
 }
 
 bool value_is_exception(const value *v) {
-  return v->type == &value_exception_type ||
-         (value_is_const(v) && PyExceptionInstance_Check(v->object));
+  return value_is_made_exception(v) || (value_is_const(v) && PyExceptionInstance_Check(v->object));
 }
 
 PyObject *exception_class(value *v) {
-  return v->type == &value_exception_type ? exception_of(v)->type : (PyObject *)Py_TYPE(v->object);
+  return value_is_made_exception(v) ? exception_of(v)->type : (PyObject *)Py_TYPE(v->object);
 }
 
 /* For the report of a break: the class and what is known of the message. */
 const char *exception_message(value *v) {
-  if (v->type != &value_exception_type) return "one that existed before";
+  if (!value_is_made_exception(v)) return "one that existed before";
   exception_data *data = exception_of(v);
   if (!data->args) return data->message;
   value *first = data->args->seq.count ? data->args->seq.items[0] : NULL;
@@ -165,7 +164,7 @@ void exception_set_cause(value *v, value *cause) {
 }
 
 value *exception_stop_value(tracer *t, value *stop) {
-  const value *args = stop->type == &value_exception_type ? exception_of(stop)->args : NULL;
+  const value *args = value_is_made_exception(stop) ? exception_of(stop)->args : NULL;
   return args && args->seq.count ? args->seq.items[0] : t->none;
 }
 

@@ -232,7 +232,7 @@ static PyObject *formula_of_node(tracer *t, loom_value v, int *nodes) {
 
 static PyObject *formula_of_value(tracer *t, value *v, bool *varies) {
   int nodes = 0;
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     *varies = true;
     return number_is_size(v) ? formula_of_number(t, v->number.size)
                              : formula_of_node(t, v->number.node, &nodes);
@@ -370,7 +370,7 @@ static value *formula_make(tracer *t, PyObject *head, value *const *args, Py_ssi
 static bool formula_may(tracer *t, value *const *args, Py_ssize_t count) {
   bool any = false;
   for (Py_ssize_t i = 0; i < count; i++)
-    any |= args[i]->type == &value_number_type;
+    any |= value_is_number(args[i]);
   return any && trace_graph(t)->symbol_count && !trace_pending(t);
 }
 

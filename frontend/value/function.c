@@ -184,7 +184,7 @@ static value *function_made_default(tracer *t, function_data *data, const char *
   }
   if (!strcmp(name, "__type_params__")) return value_tuple(t, NULL, 0);
   value *key = value_str(t, name), *all = value_dict(t), *from = data->annotations;
-  if (data->annotated && (!from || from->type != &value_tuple_type))
+  if (data->annotated && (!from || !value_is_tuple(from)))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a function", name);
   for (Py_ssize_t i = 0; all && data->annotated && i + 1 < from->seq.count; i += 2)
     if (!dict_put(t, all, from->seq.items[i], from->seq.items[i + 1])) return NULL;
@@ -284,7 +284,7 @@ static value *method_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 static PyObject *method_python_type(tracer *t, value *v) {
-  bool python = v->method.function->type == &value_function_type;
+  bool python = value_is_function(v->method.function);
   return (PyObject *)(python ? &PyMethod_Type : &PyCFunction_Type);
 }
 

@@ -27,7 +27,7 @@ struct gathered {
 };
 
 static bool gather_is_container(const value *v) {
-  return (v->type == &value_tuple_type && !tuple_class(v)) || v->type == &value_list_type;
+  return (value_is_tuple(v) && !tuple_class(v)) || value_is_list(v);
 }
 
 static const loom_adapter *gather_owner(const value *leaf) {
@@ -160,7 +160,7 @@ static loom_value gather_stack(tracer *t, gathered *g, uint32_t k) {
 /* Lists, which may be changed: that of the items, and those among these. */
 static bool gather_lend_lists(tracer *t, gathered *g, value *v, int depth) {
   if (!gather_is_container(v)) return true;
-  if (v->type == &value_list_type && !gather_lend(t, g, v)) return false;
+  if (value_is_list(v) && !gather_lend(t, g, v)) return false;
   for (Py_ssize_t i = 0; depth && i < v->seq.count; i++)
     if (!gather_lend_lists(t, g, v->seq.items[i], depth - 1)) return false;
   return true;
@@ -232,8 +232,7 @@ static gathered *gather_whole(tracer *t, uint16_t place, value *base, bool hidde
 
 value *gather_at(tracer *t, value *base, value *key) {
   const Py_ssize_t count = base->seq.count;
-  bool whole =
-      key->type == &value_number_type || (value_is_const(key) && PyLong_CheckExact(key->object));
+  bool whole = value_is_number(key) || (value_is_const(key) && PyLong_CheckExact(key->object));
   int64_t index;
   if (!whole || count <= loom_config.unroll_limit || !t->rolls || tuple_class(base) ||
       !value_size_of(t, key, &index))
@@ -301,8 +300,8 @@ value *gather_live(tracer *t, PyObject *list, const source *s) {
 }
 
 bool gather_is_live(const value *v) {
-  const value *block = v->type == &value_long_list_type ? v->seq.items[0] : NULL;
-  return block && block->type == &value_rows_type && ((const rows *)block->any.a)->live;
+  const value *block = list_is_long(v) ? v->seq.items[0] : NULL;
+  return block && rows_of(block) && rows_of(block)->live;
 }
 
 void gather_apart(tracer *t, PyObject *list) {

@@ -62,12 +62,12 @@ value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
 
 /* Of a dictionary or set, now. */
 static Py_ssize_t iter_size(tracer *t, value *owner) {
-  return owner->type == &value_dict_type ? dict_size(t, owner) : owner->seq.count;
+  return value_is_dict(owner) ? dict_size(t, owner) : owner->seq.count;
 }
 
 /* A set's in the order in which they were added. */
 static value *iter_keys(tracer *t, value *owner) {
-  bool dict = owner->type == &value_dict_type;
+  bool dict = value_is_dict(owner);
   return dict ? dict_list(t, owner, 0) : value_list(t, owner->seq.items, owner->seq.count);
 }
 
@@ -128,7 +128,7 @@ value *iter_standing(value *iterator, Py_ssize_t at) {
   bool text = d && d->kind == ITER_INDEX && value_is_const(d->base) &&
               PyUnicode_CheckExact(d->base->object);
   bool known = d && (d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && !d->function &&
-               (d->base->type == &value_list_type || d->base->type == &value_tuple_type);
+               value_is_sequence(d->base);
   if (!known && !text) return NULL;
   d->at = at;
   d->exact = false; /* not from the beginning: its items are no rows */
@@ -221,7 +221,7 @@ static value *sequence_number(tracer *t, iter_data *d, int64_t at, int64_t numbe
   if (!v || !d->place || sequence_is_small(t, d)) return v;
   v->lent = d->place;
   v->from = lent_new(t, NULL, d->base, at);
-  if (d->base->type == &value_list_type && !d->base->lender) d->base->lender = d->place;
+  if (value_is_list(d->base) && !d->base->lender) d->base->lender = d->place;
   return v->from ? v : NULL;
 }
 
@@ -376,9 +376,7 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   case ITER_FILTER: return (PyObject *)&PyFilter_Type;
   case ITER_SEQUENCE:
     if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
-    return (PyObject *)(d->base->type == &value_list_type || list_is_rolled(d->base)
-                            ? &PyListIter_Type
-                            : &PyTupleIter_Type);
+    return (PyObject *)(value_is_any_list(d->base) ? &PyListIter_Type : &PyTupleIter_Type);
   case ITER_INDEX:
     if (d->exact) return (PyObject *)&PySeqIter_Type;
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
@@ -404,7 +402,7 @@ static value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
 /* enumerate() and zip() ask what they are given for an iterator again. */
 static bool iter_asks_nobody(tracer *t, value *const *inner, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
-    if (inner[i]->type == &value_object_type)
+    if (value_is_instance(inner[i]))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator over one of a class"), false;
   return true;
 }
@@ -617,7 +615,7 @@ int64_t iter_items(const value *v) {
     }
     return least;
   }
-  bool items = d->base && (d->base->type == &value_list_type || d->base->type == &value_tuple_type);
+  bool items = d->base && value_is_sequence(d->base);
   if (d->kind == ITER_REVERSED && items) return d->at;
   return d->kind == ITER_SEQUENCE && items ? d->base->seq.count - d->at : -1;
 }
@@ -670,7 +668,7 @@ static bool iter_each(tracer *t, value *v, bool (*of)(tracer *t, iter_data *d, u
 
 static bool each_gathers(tracer *t, iter_data *d, uint16_t place) {
   int64_t first, step;
-  return d->base->type == &value_long_list_type || !sequence_step(t, d, &first, &step);
+  return list_is_long(d->base) || !sequence_step(t, d, &first, &step);
 }
 
 static bool each_lends(tracer *t, iter_data *d, uint16_t place) {
@@ -678,11 +676,11 @@ static bool each_lends(tracer *t, iter_data *d, uint16_t place) {
 }
 
 static bool each_is_known(tracer *t, iter_data *d, uint16_t place) {
-  return d->base->type != &value_long_list_type && each_lends(t, d, place);
+  return !list_is_long(d->base) && each_lends(t, d, place);
 }
 
 static bool each_early(tracer *t, iter_data *d, uint16_t place) {
-  d->early = d->base->type != &value_long_list_type;
+  d->early = !list_is_long(d->base);
   return true;
 }
 
@@ -924,7 +922,7 @@ static value *generator_throw_method(tracer *t, value *v, value *const *args, Py
   if (value_is_const(exception) && PyExceptionClass_Check(exception->object))
     exception = trace_call(t, exception, NULL, 0, NULL);
   if (!exception) return NULL;
-  if (exception->type != &value_exception_type)
+  if (!value_is_made_exception(exception))
     return trace_break(t, BREAK_GENERATOR, "throw() of a %s", exception->type->name);
   value *item = generator_throw(t, v, exception);
   return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");

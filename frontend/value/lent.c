@@ -18,20 +18,16 @@ lent_item *lent_part(tracer *t, lent_item *whole, Py_ssize_t at) {
   return item;
 }
 
-static bool lent_is_sequence(const value *v) {
-  return v->type == &value_tuple_type || v->type == &value_list_type;
-}
-
 static value *lent_find(tracer *t, const lent_item *item) {
   if (item->whole) {
     value *whole = lent_find(t, item->whole);
-    bool has = whole && lent_is_sequence(whole) && item->at < whole->seq.count;
+    bool has = whole && value_is_sequence(whole) && item->at < whole->seq.count;
     return has ? whole->seq.items[item->at] : NULL;
   }
   if (LOOM_STRIDE_IS_SYM(item->index) || item->index < 0) return NULL;
   if (item->of) return gather_real(item->of, item->index);
-  if (item->list->type == &value_long_list_type) return long_single(t, item->list, item->index);
-  bool has = lent_is_sequence(item->list) && item->index < item->list->seq.count;
+  if (list_is_long(item->list)) return long_single(t, item->list, item->index);
+  bool has = value_is_sequence(item->list) && item->index < item->list->seq.count;
   return has ? item->list->seq.items[item->index] : NULL;
 }
 
@@ -57,7 +53,7 @@ static const source *lent_source(tracer *t, const lent_item *item) {
 /* An item of a long list that is a result already, and knows no items of its own. */
 static recipe *lent_of_result(tracer *t, const lent_item *item) {
   value *list = item->list;
-  bool rows = list && list->type == &value_long_list_type && !LOOM_STRIDE_IS_SYM(item->index) &&
+  bool rows = list && list_is_long(list) && !LOOM_STRIDE_IS_SYM(item->index) &&
               pointer_map_get(&t->rebuilt, list);
   recipe *of = item->whole ? lent_of_result(t, item->whole) : rows ? trace_rebuild(t, list) : NULL;
   recipe *r = of ? trace_recipe(t, RECIPE_ITEM) : NULL;

@@ -27,7 +27,7 @@ struct live_dict {
 };
 
 live_dict *dict_live(const value *v) {
-  return v->type == &value_dict_type ? (live_dict *)(intptr_t)v->any.n : NULL;
+  return value_is_dict(v) ? (live_dict *)(intptr_t)v->any.n : NULL;
 }
 
 value *dict_owner(const value *v) {

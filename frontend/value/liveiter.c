@@ -130,9 +130,9 @@ static value *live_simple(tracer *t, PyObject *object, const source *s, live_kin
   if (kind == LIVE_RANGE)
     return live_stands(t, object, s, false, &place) ? live_range(t, object, s, place) : NULL;
   value *base = live_part(t, object, s, "0");
-  bool list = base && base->type == &value_list_type;
+  bool list = base && value_is_list(base);
   /* What its class says of iterators has nothing to do with one that is there. */
-  if (base && base->type == &value_object_type &&
+  if (base && value_is_instance(base) &&
       (object_content(base) || trace_special(t, base, "__iter__")))
     return NULL;
   if (!base || (back && !list) || !live_stands(t, object, s, back, &place) ||

@@ -88,7 +88,7 @@ recipe *method_rebuild_made(tracer *t, value *v) {
   value *function = v->method.function;
   bool compiled =
       value_is_const(function) && loom_callable_unwrap && loom_callable_unwrap(function->object);
-  if ((function->type != &value_function_type && !compiled) ||
+  if ((!value_is_function(function) && !compiled) ||
       (function->object && model_owns(function->object)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a method of a builtin type is returned");
   value *parts[2] = {function, v->method.self};
@@ -130,7 +130,7 @@ static bool generator_is_new(const frame *f) {
 /* The argument in a slot of a frame that has only been set up. */
 static value *generator_argument(const frame *f, int i) {
   value *v = f->locals[i];
-  return v && v->type == &value_cell_type && !v->object ? v->cell.content : v;
+  return v && value_is_cell(v) && !v->object ? v->cell.content : v;
 }
 
 /* A generator has the names of its function, which may not be those of the code. */
@@ -162,8 +162,7 @@ recipe *generator_rebuild(tracer *t, value *v) {
   }
   if (args && code->co_flags & CO_VARARGS) {
     item = generator_argument(f, at++);
-    args = item && item->type == &value_tuple_type ? seq_concat(t, &value_tuple_type, args, item)
-                                                   : NULL;
+    args = item && value_is_tuple(item) ? seq_concat(t, &value_tuple_type, args, item) : NULL;
   }
   if (keywords && code->co_flags & CO_VARKEYWORDS) {
     item = generator_argument(f, at);

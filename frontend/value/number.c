@@ -50,7 +50,7 @@ static void number_know_node(tracer *t, loom_value node, bool *found) {
 
 /* An int that is a number of the graph. */
 bool number_is_size(const value *v) {
-  return v->type == &value_number_type && v->number.node == LOOM_NO_VALUE;
+  return value_is_number(v) && v->number.node == LOOM_NO_VALUE;
 }
 
 void number_know(tracer *t, value *v) {
@@ -85,7 +85,7 @@ static value *number_made(tracer *t, loom_value node) {
 /* An operand as a float64 node; LOOM_NO_VALUE with nothing pending: not a number of ours. */
 static loom_value number_float(tracer *t, value *v) {
   loom_type type = {.dtype = LOOM_F64};
-  if (v->type == &value_number_type) {
+  if (value_is_number(v)) {
     loom_value node = number_node(t, v);
     if (node == LOOM_NO_VALUE || number_dtype(t, v) == LOOM_F64) return node;
     loom_attr attr = {.kind = LOOM_ATTR_NONE};
@@ -107,12 +107,12 @@ static loom_value number_float(tracer *t, value *v) {
 }
 
 static bool number_is_float(tracer *t, value *v) {
-  if (v->type == &value_number_type) return number_dtype(t, v) == LOOM_F64;
+  if (value_is_number(v)) return number_dtype(t, v) == LOOM_F64;
   return value_is_const(v) && PyFloat_CheckExact(v->object);
 }
 
 static bool number_is(value *v) {
-  return v->type == &value_number_type ||
+  return value_is_number(v) ||
          (value_is_const(v) && (PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object) ||
                                 PyBool_Check(v->object)));
 }
@@ -192,7 +192,7 @@ static bool number_within(tracer *t, int64_t number, int64_t limit) {
 
 /* A float that the graph computes; not one that it is given. */
 static bool number_is_data_float(tracer *t, const value *v) {
-  if (v->type != &value_number_type || number_is_size(v)) return false;
+  if (!value_is_number(v) || number_is_size(v)) return false;
   const loom_graph *graph = trace_graph(t);
   return loom_graph_type(graph, v->number.node)->dtype == LOOM_F64 &&
          graph->values[v->number.node].node >= 0;
@@ -225,7 +225,7 @@ static bool number_nonzero(tracer *t, value *v) {
 /* ---- ints that are data ---------------------------------------------------------------------- */
 
 static bool number_is_data_int(tracer *t, const value *v) {
-  return v->type == &value_number_type && !number_is_size(v) &&
+  return value_is_number(v) && !number_is_size(v) &&
          loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_I64;
 }
 
@@ -275,8 +275,8 @@ static value *number_look_up(tracer *t, int op, value *l, value *r) {
   if (!found && !trace_pending(t)) found = formula_operate(t, op, l, r);
   if (!found && !trace_pending(t)) found = number_data_ints(t, op, l, r);
   if (found || trace_pending(t)) return found;
-  if (l->type == &value_number_type) number_know(t, l);
-  if (r->type == &value_number_type) number_know(t, r);
+  if (value_is_number(l)) number_know(t, l);
+  if (value_is_number(r)) number_know(t, r);
   return NULL;
 }
 
@@ -350,10 +350,8 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
                                           : LOOM_OP_COUNT;
   if (!number_is(l) || !number_is(r)) {
     /* n * [0], "%d" % n: the sequence wants to know. */
-    value *other = l->type == &value_number_type ? r : l, *number = other == l ? r : l;
-    if (value_is_const(other) || other->type == &value_list_type ||
-        other->type == &value_tuple_type)
-      return number_know(t, number), NULL;
+    value *other = value_is_number(l) ? r : l, *number = other == l ? r : l;
+    if (value_is_const(other) || value_is_sequence(other)) return number_know(t, number), NULL;
     return trace_not_implemented(t);
   }
   if (op == NUMBER_DIV) return number_divide(t, l, r);
@@ -472,8 +470,8 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
   value *later = number_compare_later(t, op, l, r);
   if (!later && !trace_pending(t)) later = formula_compare(t, op, l, r);
   if (later || trace_pending(t)) return later;
-  if (l->type == &value_number_type) number_know(t, l);
-  if (r->type == &value_number_type) number_know(t, r);
+  if (value_is_number(l)) number_know(t, l);
+  if (value_is_number(r)) number_know(t, r);
   return NULL;
 }
 

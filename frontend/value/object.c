@@ -150,7 +150,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     value *cls = value_const(t, type);
     return cls ? value_method(t, v, cls) : NULL;
   }
-  if (self && self->type == &value_object_type && is_cached_property(kind))
+  if (self && value_is_instance(self) && is_cached_property(kind))
     return object_cached(t, item, self);
   if (!kind->tp_descr_get) return guard_descriptor(t, kind, descriptor_get), v;
   if (object_is_cached(item)) return self ? value_method(t, v, self) : v;
@@ -159,7 +159,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
   if (!self &&
       (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type))
     return v;
-  if (v->type == &value_object_type && type_runs_python(t, kind, "__get__")) {
+  if (value_is_instance(v) && type_runs_python(t, kind, "__get__")) {
     value *args[2] = {self ? self : t->none, value_const(t, type)};
     return args[1] ? trace_method(t, v, "__get__", args, 2) : NULL;
   }
@@ -469,9 +469,9 @@ static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
 /* May a class hold it without saying anything to lookups? */
 static bool store_is_data(tracer *t, value *item) {
   if (value_is_const(item)) return object_is_scalar(item->object);
-  PyObject *type = item->type == &value_object_type ? object_class(item)
-                   : item->type->python_type        ? item->type->python_type(t, item)
-                                                    : NULL;
+  PyObject *type = value_is_instance(item)   ? object_class(item)
+                   : item->type->python_type ? item->type->python_type(t, item)
+                                             : NULL;
   return type && !((PyTypeObject *)type)->tp_descr_get && !((PyTypeObject *)type)->tp_descr_set;
 }
 
@@ -601,7 +601,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   if (!model_owns((PyObject *)type)) guard_behind(t, type, name, descr);
   value *key = value_const(t, name);
   if (!key) return false;
-  bool held = item && item->type == &value_dict_type && model_owns((PyObject *)type);
+  bool held = item && value_is_dict(item) && model_owns((PyObject *)type);
   if (held && !pointer_map_set(t, &t->contents, item, v)) return false;
   if (item) return dict_put(t, v->any.b, key, item);
   if (dict_get(t, v->any.b, key)) return dict_remove(t, v->any.b, key);
@@ -613,18 +613,15 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
 
 value *trace_special(tracer *t, value *v, const char *name) {
   PyObject *text = interned(t, name);
-  PyObject *type = !text                           ? NULL
-                   : v->type == &value_object_type ? object_class(v)
-                                                   : value_type_of(t, v);
+  PyObject *type = !text ? NULL : value_is_instance(v) ? object_class(v) : value_type_of(t, v);
   if (!type) return NULL;
-  if (v->type == &value_object_type || v->type == &value_exception_type)
-    return type_attr(t, type, text, v, NULL);
+  if (value_is_instance(v) || value_is_made_exception(v)) return type_attr(t, type, text, v, NULL);
   return class_lookup(t, (PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
 }
 
 value *value_index(tracer *t, value *v, const char *unless) {
   value *content = scalar_content(v); /* an int is taken for what it is */
-  if (v->type != &value_object_type || (content && PyLong_CheckExact(content->object))) return v;
+  if (!value_is_instance(v) || (content && PyLong_CheckExact(content->object))) return v;
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (!class_special(t, type, "__index__") || (unless && class_special(t, type, unless))) return v;
   value *index = trace_special(t, v, "__index__");
@@ -676,17 +673,17 @@ static bool object_overloads(tracer *t, int op, value *l, value *r) {
 }
 
 static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  bool left = l->type == &value_object_type;
+  bool left = value_is_instance(l);
   value *result = trace_not_implemented(t);
   if (left && inplace) result = object_operator(t, op, "i", l, r);
   if (result != t->not_implemented) return result;
-  bool sub = r->type == &value_object_type && left && object_class(l) != object_class(r) &&
+  bool sub = value_is_instance(r) && left && object_class(l) != object_class(r) &&
              object_overloads(t, op, l, r);
   if (sub) result = object_operator(t, op, "r", r, l);
   if (result != t->not_implemented) return result;
   if (left) result = object_operator(t, op, "", l, r);
   if (result != t->not_implemented || sub) return result;
-  if (r->type == &value_object_type && (!left || object_class(l) != object_class(r)))
+  if (value_is_instance(r) && (!left || object_class(l) != object_class(r)))
     result = object_operator(t, op, "r", r, l);
   bool none = result == t->not_implemented;
   if (none && (object_content(l) || object_content(r)))
@@ -718,9 +715,9 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
       is_namespace((PyTypeObject *)object_class(r)))
     return namespace_compare(t, op, l, r);
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-  if (l->type != &value_object_type && object_content(r))
+  if (!value_is_instance(l) && object_content(r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
-  if (l->type != &value_object_type) return trace_not_implemented(t);
+  if (!value_is_instance(l)) return trace_not_implemented(t);
   bool plain_ne = op == Py_NE && type_keeps_default(t, (PyTypeObject *)object_class(l), "__ne__");
   const char *name = names[plain_ne ? Py_EQ : op];
   if (type_keeps_default(t, (PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
@@ -788,7 +785,7 @@ static int object_contains(tracer *t, value *v, value *item) {
 
 /* What __iter__() has given: the interpreter calls the slot for the next item without looking. */
 static value *iter_checked(tracer *t, value *given) {
-  if (given->type->next && given->type != &value_object_type) return given;
+  if (given->type->next && !value_is_instance(given)) return given;
   PyTypeObject *type = (PyTypeObject *)value_type_of(t, given);
   if (!type || (class_special(t, type, "__next__") && type->tp_iternext))
     return type ? given : NULL;
@@ -863,7 +860,7 @@ static PyObject *object_read_dict(PyObject *module, PyObject *object) {
 recipe *object_rebuild_dict(tracer *t, value *dict) {
   static PyMethodDef method = {"attributes", object_read_dict, METH_O, NULL};
   value *v = pointer_map_get(&t->contents, dict);
-  if (!v || v->type != &value_object_type || v->any.b != dict) return NULL;
+  if (!v || !value_is_instance(v) || v->any.b != dict) return NULL;
   return trace_rebuild_call(t, PyCFunction_New(&method, NULL), &v, 1);
 }
 
@@ -954,9 +951,7 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
              : scalar                    ? scalar_make(t, cls, args, count, kwnames)
              : base == &PyFrozenSet_Type ? derived_make_frozen(t, cls, args, count, kwnames)
                                          : object_allocate(t, cls);
-  PyObject *made = !v                              ? NULL
-                   : v->type == &value_object_type ? object_class(v)
-                                                   : value_type_of(t, v);
+  PyObject *made = !v ? NULL : value_is_instance(v) ? object_class(v) : value_type_of(t, v);
   if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
   if (same_as_object(t, (PyTypeObject *)made, init)) {
     if (plain && !scalar && base != &PyFrozenSet_Type && (count || kwnames))

@@ -11,10 +11,6 @@
 #define ROWS_DEPTH 8      /* of tuples and lists in an item */
 #define ROWS_ORDINARY 200 /* items of a long list that is made an ordinary one */
 
-bool list_is_rolled(const value *v) {
-  return v->type == &value_hidden_list_type || v->type == &value_long_list_type;
-}
-
 /* ---- items ------------------------------------------------------------------------------------
  */
 
@@ -35,11 +31,11 @@ loom_value *rows_at(value *leaf, const void *parts[2]) {
 
 /* The type of a Python number as data; false: it is none, or too large. */
 bool rows_number(tracer *t, value *v, loom_dtype *out) {
-  PyObject *type = v->type == &value_number_type  ? value_type_of(t, v)
-                   : v->type == &value_const_type ? (PyObject *)Py_TYPE(v->object)
-                                                  : NULL;
+  PyObject *type = value_is_number(v)  ? value_type_of(t, v)
+                   : value_is_const(v) ? (PyObject *)Py_TYPE(v->object)
+                                       : NULL;
   int overflow = 0;
-  if (type == (PyObject *)&PyLong_Type && v->type == &value_const_type)
+  if (type == (PyObject *)&PyLong_Type && value_is_const(v))
     PyLong_AsLongLongAndOverflow(v->object, &overflow);
   *out = type == (PyObject *)&PyFloat_Type  ? LOOM_F64
          : type == (PyObject *)&PyBool_Type ? LOOM_BOOL
@@ -49,8 +45,8 @@ bool rows_number(tracer *t, value *v, loom_dtype *out) {
 }
 
 bool rows_is_container(const value *item) {
-  bool tuple = item->type == &value_tuple_type && !tuple_class(item);
-  return (tuple || item->type == &value_list_type) && !item->source && !item->object;
+  bool tuple = value_is_tuple(item) && !tuple_class(item);
+  return (tuple || value_is_list(item)) && !item->source && !item->object;
 }
 
 static int leaves_of(tracer *t, value *item, value **leaves, int room, int depth) {
@@ -77,7 +73,7 @@ loom_value rows_node(tracer *t, value *leaf) {
   const void *parts[2];
   loom_value *at = rows_at(leaf, parts);
   if (at) return *at;
-  if (leaf->type == &value_number_type)
+  if (value_is_number(leaf))
     return number_is_size(leaf) ? size_node(t, leaf->number.size) : number_node(t, leaf);
   loom_attr attr = {.kind = LOOM_ATTR_SCALAR};
   loom_type type = {0};
@@ -200,10 +196,6 @@ static bool rows_group(tracer *t, const rows *r, int64_t group, value *into) {
   return true;
 }
 
-static const rows *rows_of(const value *item) {
-  return item->type == &value_rows_type ? item->any.a : NULL;
-}
-
 /* A block of some of the groups, unless there are surely none. */
 static bool rows_part(tracer *t, const rows *r, int64_t first, int64_t count, value *into) {
   if (count == 0) return true;
@@ -234,8 +226,8 @@ static bool rows_split(tracer *t, value *v, Py_ssize_t at, int64_t group) {
 
 bool list_settle(tracer *t, value *v) {
   int64_t total = 0;
-  if (v->type == &value_hidden_list_type) return roll_reads_list(t, v, v->seq.count), false;
-  if (v->type != &value_long_list_type) return true;
+  if (list_is_hidden(v)) return roll_reads_list(t, v, v->seq.count), false;
+  if (!list_is_long(v)) return true;
   if (gather_is_live(v)) return gather_apart(t, v->object), false;
   for (Py_ssize_t i = 0; i < v->seq.count && total >= 0; i++) {
     const rows *r = rows_of(v->seq.items[i]);
@@ -341,9 +333,9 @@ value *long_single(tracer *t, value *v, int64_t index) {
 
 static value *long_get_item(tracer *t, value *v, value *key) {
   int64_t index;
-  value *lent = key->type == &value_slice_type ? NULL : long_lent(t, v, key);
+  value *lent = value_is_slice(key) ? NULL : long_lent(t, v, key);
   if (lent || trace_pending(t)) return lent;
-  bool single = key->type != &value_slice_type && value_known_int(t, key, &index);
+  bool single = !value_is_slice(key) && value_known_int(t, key, &index);
   value *found = single ? long_single(t, v, index) : NULL;
   if (found || (single && gather_is_live(v))) return found;
   return !trace_pending(t) && list_settle(t, v) ? trace_get_item(t, v, key) : NULL;
@@ -372,7 +364,7 @@ static bool rows_is_whole(tracer *t, const value *v, const rows *r) {
 
 const rows *long_direct(tracer *t, const value *v, Py_ssize_t *prefix) {
   const rows *r = NULL;
-  if (v->type != &value_long_list_type) return NULL;
+  if (!list_is_long(v)) return NULL;
   for (*prefix = 0; *prefix < v->seq.count; ++*prefix)
     if ((r = rows_of(v->seq.items[*prefix]))) break;
   return r && r->each == 1 && rows_ends(t, v, *prefix, r) ? r : NULL;
@@ -406,7 +398,7 @@ static value *stack_like(const value *v) {
 }
 
 value *list_stack(tracer *t, value *v, list_reader read, loom_value *node) {
-  value *like = v->type == &value_long_list_type ? stack_like(v) : NULL;
+  value *like = list_is_long(v) ? stack_like(v) : NULL;
   loom_value *parts = trace_alloc(t, sizeof *parts * (size_t)(v->seq.count + 1));
   if (!like || !parts) return NULL;
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
@@ -448,7 +440,7 @@ static recipe *rows_rebuild_item(tracer *t, const rows *r, value *like, uint32_t
     if (fixed) return trace_rebuild(t, fixed) ? trace_rebuild(t, fixed) : NULL;
     return rows_rebuild_leaf(t, like, r->stacks[k], &r->outputs[k]);
   }
-  recipe *tuple = trace_recipe(t, like->type == &value_list_type ? RECIPE_LIST : RECIPE_TUPLE);
+  recipe *tuple = trace_recipe(t, value_is_list(like) ? RECIPE_LIST : RECIPE_TUPLE);
   if (!tuple || !(tuple->items = calloc((size_t)like->seq.count + 1, sizeof *tuple->items)))
     return trace_fail(t);
   for (; tuple->count < like->seq.count; tuple->count++)
@@ -501,8 +493,7 @@ static void rows_walk(roll_walk *w, value *v) {
  */
 
 static value *rolled_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  if (inplace && op == 0 && list_is_rolled(l) && !list_is_rolled(r) &&
-      (r->type == &value_list_type || r->type == &value_tuple_type))
+  if (inplace && op == 0 && list_is_rolled(l) && !list_is_rolled(r) && value_is_sequence(r))
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   if (!list_settle(t, l) || !list_settle(t, r)) return NULL;
   return trace_binary(t, op, l, r, inplace);
@@ -523,7 +514,7 @@ static value *hidden_length(tracer *t, value *v) {
 /* The last items may be read, so many as it has been tried with. */
 static value *hidden_get_item(tracer *t, value *v, value *key) {
   int64_t index;
-  bool single = key->type != &value_slice_type && value_known_int(t, key, &index);
+  bool single = !value_is_slice(key) && value_known_int(t, key, &index);
   if (trace_pending(t)) return NULL;
   Py_ssize_t back = single && index < 0 && index > -PY_SSIZE_T_MAX ? (Py_ssize_t)-index : 0;
   if (back && back <= roll_list_visible(t, v)) return v->seq.items[v->seq.count - back];
@@ -544,7 +535,7 @@ static value *rolled_get_attr(tracer *t, value *v, PyObject *name) {
 }
 
 static value *rolled_iter(tracer *t, value *v) {
-  if (v->type == &value_long_list_type) return iter_exactly(iter_over(t, v));
+  if (list_is_long(v)) return iter_exactly(iter_over(t, v));
   return list_settle(t, v) ? trace_iter(t, v) : NULL;
 }
 
@@ -556,6 +547,7 @@ static recipe *hidden_rebuild(tracer *t, value *v) {
 }
 
 const value_type value_hidden_list_type = {.name = "list",
+                                           .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
                                            .binary = rolled_binary,
                                            .compare = rolled_compare,
                                            .truth = hidden_truth,
@@ -569,6 +561,7 @@ const value_type value_hidden_list_type = {.name = "list",
                                            .rebuild = hidden_rebuild};
 
 const value_type value_long_list_type = {.name = "list",
+                                         .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
                                          .binary = rolled_binary,
                                          .compare = rolled_compare,
                                          .truth = long_truth,

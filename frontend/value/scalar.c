@@ -23,7 +23,7 @@ PyObject *scalar_exact(PyObject *object) {
 }
 
 value *scalar_content(const value *v) {
-  value *content = v->type == &value_object_type ? (value *)(intptr_t)v->any.n : NULL;
+  value *content = value_is_instance(v) ? (value *)(intptr_t)v->any.n : NULL;
   return content && value_is_const(content) ? content : NULL;
 }
 
@@ -62,9 +62,8 @@ value *scalar_plain(tracer *t, value *v, const char *name) {
 /* A number or text of Python's own, in one way or another. Others look at what they are given: to
  * NumPy a member of an IntEnum is an int64, where an int takes the array's type. */
 static bool scalar_meets(const value *v) {
-  return scalar_content(v) || v->type == &value_number_type ||
-         (value_is_const(v) && object_is_scalar(v->object)) || v->type == &value_tuple_type ||
-         v->type == &value_list_type;
+  return scalar_content(v) || value_is_number(v) ||
+         (value_is_const(v) && object_is_scalar(v->object)) || value_is_sequence(v);
 }
 
 static bool scalar_keeps_operator(tracer *t, value *v, int op, bool inplace) {
@@ -85,8 +84,7 @@ static bool scalar_is_text(const value *v) {
  * says. */
 static int scalar_rank(tracer *t, value *v) {
   PyTypeObject *type = NULL;
-  if (value_is_const(v) || v->type == &value_number_type)
-    type = (PyTypeObject *)value_type_of(t, v);
+  if (value_is_const(v) || value_is_number(v)) type = (PyTypeObject *)value_type_of(t, v);
   return type == &PyComplex_Type                        ? 3
          : type == &PyFloat_Type                        ? 2
          : type == &PyLong_Type || type == &PyBool_Type ? 1
@@ -187,7 +185,7 @@ static value *scalar_unchanged(const char *name, value *self, const value *plain
   if (!given || !value_is_const(plain)) return given;
   if (!strncmp(name, "format", 6)) return given == plain ? self : given;
   bool right = !strcmp(name, "rpartition");
-  if (given->type != &value_tuple_type || given->seq.count != 3) return given;
+  if (!value_is_tuple(given) || given->seq.count != 3) return given;
   if (!right && strcmp(name, "partition") != 0) return given;
   const value *found = given->seq.items[1];
   if (value_is_const(found) && PyObject_Size(found->object) == 0)
@@ -217,7 +215,7 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
   if (result == plain[0] && scalar_is_text(result) && !strcmp(name, "__mod__")) return args[0];
   if (result != t->not_implemented || !scalar_is_operator(name) || count != 2) return result;
   bool text = PyUnicode_Check(plain[0]->object) || PyBytes_Check(plain[0]->object);
-  if (value_is_const(args[1]) || args[1]->type == &value_number_type || text)
+  if (value_is_const(args[1]) || value_is_number(args[1]) || text)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");
   /* The operand is an array or an object: it has its turn. */
   return value_const(t, Py_NotImplemented);

@@ -69,36 +69,32 @@ static bool seq_repeat_into(tracer *t, value *v, Py_ssize_t count, int64_t times
 static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
   int64_t n;
   if (!(times = value_index(t, times, "__rmul__"))) return NULL;
-  if (times->type == &value_object_type) return trace_not_implemented(t);
+  if (value_is_instance(times)) return trace_not_implemented(t);
   if (!value_known_int(t, times, &n)) return trace_pending(t) ? NULL : trace_not_implemented(t);
-  if (inplace && seq->type == &value_list_type) {
+  if (inplace && value_is_list(seq)) {
     if (!value_mutable(t, seq) || (n <= 0 && !trace_gives_up_items(t, seq, 0, seq->seq.count)))
       return NULL;
     return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
   }
   bool same = n == 1 || seq->seq.count == 0; /* a tuple is shared then */
-  if (same && seq->type == &value_tuple_type && !tuple_class(seq)) return seq;
+  if (same && value_is_tuple(seq) && !tuple_class(seq)) return seq;
   value *v = value_tuple(t, seq->seq.items, seq->seq.count);
   if (!v || !seq_repeat_into(t, v, v->seq.count, n)) return NULL;
   v->type = seq->type;
   return v;
 }
 
-static bool is_seq(const value *v) {
-  return v->type == &value_tuple_type || v->type == &value_list_type;
-}
-
 /* + and * of tuples and lists; the other operand's type has had, or will have, its turn as for
  * numbers. */
 static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  if (op == 5 && is_seq(l))
-    return is_seq(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
+  if (op == 5 && value_is_sequence(l))
+    return value_is_sequence(r) ? trace_not_implemented(t) : seq_repeat(t, l, r, inplace);
   if (op == 5) return seq_repeat(t, r, l, false);
-  if (op != 0 || !is_seq(l)) return trace_not_implemented(t);
-  if (inplace && l->type == r->type && l->type == &value_list_type)
+  if (op != 0 || !value_is_sequence(l)) return trace_not_implemented(t);
+  if (inplace && l->type == r->type && value_is_list(l))
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   if (l->type != r->type) return trace_not_implemented(t);
-  bool tuples = l->type == &value_tuple_type; /* nothing added: the other tuple itself */
+  bool tuples = value_is_tuple(l); /* nothing added: the other tuple itself */
   if (tuples && l->seq.count == 0 && !tuple_class(r)) return r;
   if (tuples && r->seq.count == 0 && !tuple_class(l)) return l;
   return seq_concat(t, l->type, l, r);
@@ -176,13 +172,13 @@ static value *seq_get_item(tracer *t, value *v, value *key) {
   Py_ssize_t i, step, count;
   value *lent = gather_at(t, v, key);
   if (lent || trace_pending(t)) return lent;
-  if (key->type != &value_slice_type) return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
+  if (!value_is_slice(key)) return seq_index(t, v, key, &i) ? v->seq.items[i] : NULL;
   if (!seq_slice_indices(t, v, key, &i, &step, &count)) return NULL;
   value **items = trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items);
   if (!items) return NULL;
   for (Py_ssize_t n = 0; n < count; n++)
     items[n] = v->seq.items[i + n * step];
-  if (v->type == &value_list_type) return value_list(t, items, count);
+  if (value_is_list(v)) return value_list(t, items, count);
   if (count == v->seq.count && step == 1 && !tuple_class(v)) return v; /* t[:] is t */
   return value_tuple(t, items, count);
 }
@@ -229,7 +225,7 @@ static bool list_set_slice(tracer *t, value *v, value *key, value *item) {
 static bool list_set_item(tracer *t, value *v, value *key, value *item) {
   Py_ssize_t i;
   if (!value_mutable(t, v)) return false;
-  if (key->type == &value_slice_type) return list_set_slice(t, v, key, item);
+  if (value_is_slice(key)) return list_set_slice(t, v, key, item);
   if (!seq_index(t, v, key, &i)) return false;
   if (!item) return list_splice(t, v, i, 1, NULL, 0);
   if (item != v->seq.items[i] && !trace_gives_up_items(t, v, i, 1)) return false;
@@ -442,6 +438,7 @@ static recipe *list_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, R
 static recipe *slice_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_SLICE); }
 
 const value_type value_tuple_type = {.name = "tuple",
+                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_CONTAINER,
                                      .binary = seq_binary,
                                      .compare = seq_compare,
                                      .truth = seq_truth,
@@ -454,6 +451,7 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .rebuild = tuple_rebuild};
 
 const value_type value_list_type = {.name = "list",
+                                    .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
                                     .binary = seq_binary,
                                     .compare = seq_compare,
                                     .truth = seq_truth,

@@ -98,7 +98,7 @@ static bool series_meet_node(series_walk *w, loom_value v) {
 }
 
 static bool series_meet_value(series_walk *w, value *v) {
-  if (v->type == &value_number_type)
+  if (value_is_number(v))
     return number_is_size(v) ? series_meet_size(w, v->number.size)
                              : series_meet_node(w, v->number.node);
   return value_is_const(v) &&
@@ -190,7 +190,7 @@ static const uint64_t *series_size(series_walk *w, int64_t number) {
 
 static bool series_read(series_walk *w, value *v, series_operand *out) {
   *out = (series_operand){.dtype = LOOM_I64};
-  if (v->type != &value_number_type) return (out->constant = v->object) != NULL;
+  if (!value_is_number(v)) return (out->constant = v->object) != NULL;
   if (number_is_size(v)) return (out->bits = series_size(w, v->number.size)) != NULL;
   out->dtype = loom_graph_type(trace_graph(w->t), v->number.node)->dtype;
   return (out->bits = series_node(w, v->number.node)) != NULL;
@@ -269,7 +269,7 @@ static value *series_of(tracer *t, PyObject *callee, int op, value *const *args,
   bool any = false;
   if (!t->looped || trace_pending(t) || count > SERIES_OPERANDS) return NULL;
   for (Py_ssize_t i = 0; i < count; i++)
-    any |= args[i]->type == &value_number_type;
+    any |= value_is_number(args[i]);
   for (Py_ssize_t i = 0; any && i < count; i++)
     if (!series_meet_value(&w, args[i])) return NULL;
   if (w.symbol < 0) return NULL;

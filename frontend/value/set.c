@@ -53,16 +53,14 @@ static void set_replace(value *set, const value *by) {
 /* A set is taken for what is in it, whatever a class over it says of its items. */
 static value *set_inside(value *v) {
   value *content = object_content(v);
-  return content && content->type == &value_set_type ? content : v;
+  return content && value_is_set(content) ? content : v;
 }
 
 value *set_from(tracer *t, value *v, bool frozen) {
   value *set = value_set(t, frozen), *items = NULL, *item;
   v = set_inside(v);
-  bool sets = v->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
-  if (set)
-    items =
-        v->type == &value_set_type ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
+  bool sets = value_is_set(v) || (value_is_const(v) && PyAnySet_Check(v->object));
+  if (set) items = value_is_set(v) ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
   if (set && (sets || frozen)) set->any.n |= SET_DISORDERED;
   while (items && (item = trace_next(t, items)))
     if (!set_add(t, set, item)) return NULL;
@@ -158,10 +156,10 @@ static value *set_operand(tracer *t, const value *l, value *r) {
 static value *set_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (value_is_const(l) && PyFrozenSet_CheckExact(l->object)) l = set_from(t, l, true);
   if (!l) return NULL;
-  bool set = l->type == &value_set_type; /* which has no class of its own in front of it in place */
+  bool set = value_is_set(l); /* which has no class of its own in front of it in place */
   if (set) r = inplace && !set_is_frozen(l) ? set_inside(r) : r;
   if (set && !(r = set_operand(t, l, r))) return NULL;
-  if (l->type != &value_set_type || r->type != &value_set_type) return trace_not_implemented(t);
+  if (!value_is_set(l) || !value_is_set(r)) return trace_not_implemented(t);
   if (op != SET_AND && op != SET_OR && op != SET_SUB && op != SET_XOR)
     return trace_not_implemented(t);
   value *result = set_operation(t, op, l, r);
@@ -182,8 +180,8 @@ static int set_subset(tracer *t, value *l, value *r) {
 }
 
 static value *set_compare(tracer *t, int op, value *l, value *r) {
-  if (l->type == &value_set_type && !(r = set_operand(t, l, r))) return NULL;
-  if (r->type != &value_set_type || l->type != r->type) return trace_not_implemented(t);
+  if (value_is_set(l) && !(r = set_operand(t, l, r))) return NULL;
+  if (!value_is_set(r) || l->type != r->type) return trace_not_implemented(t);
   int less = set_subset(t, l, r), more = less < 0 ? -1 : set_subset(t, r, l);
   if (more < 0) return NULL;
   bool results[6] = {less && !more, less, less && more, !(less && more), more && !less, more};
@@ -196,9 +194,8 @@ static value *set_length(tracer *t, value *v) { return value_int(t, v->seq.count
 /* What is looked for in a set: another set is taken as a frozen one. */
 static value *set_sought(tracer *t, value *item) {
   value *content = object_content(item);
-  if (content && content->type == &value_set_type && container_keeps(t, item, "__hash__"))
-    item = content;
-  return item->type == &value_set_type && !set_is_frozen(item) ? set_from(t, item, true) : item;
+  if (content && value_is_set(content) && container_keeps(t, item, "__hash__")) item = content;
+  return value_is_set(item) && !set_is_frozen(item) ? set_from(t, item, true) : item;
 }
 
 static int set_contains(tracer *t, value *v, value *item) {
@@ -261,14 +258,14 @@ METHOD(set_copy) {
   return set_from(t, v, set_is_frozen(v));
 }
 
-static bool value_is_set(value *v) {
-  return set_inside(v)->type == &value_set_type || (value_is_const(v) && PyAnySet_Check(v->object));
+static bool set_is_like(value *v) {
+  return value_is_set(set_inside(v)) || (value_is_const(v) && PyAnySet_Check(v->object));
 }
 
 /* What takes items only as long as they tell something: how long differs between versions. */
 static bool set_takes_all(tracer *t, value *const *args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
-    if (value_items_come(args[i]) && !value_is_set(args[i]))
+    if (value_items_come(args[i]) && !set_is_like(args[i]))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator that a set may leave unfinished"),
              false;
   return true;
@@ -279,9 +276,9 @@ static value *set_fold(tracer *t, value *v, value *const *args, Py_ssize_t count
   value *result = set_from(t, v, set_is_frozen(v));
   for (Py_ssize_t i = 0; result && i < count; i++) {
     value *other = set_from(t, args[i], false);
-    result = !other                                    ? NULL
-             : op == SET_AND && !value_is_set(args[i]) ? set_common(t, result, other, true)
-                                                       : set_operation(t, op, result, other);
+    result = !other                                   ? NULL
+             : op == SET_AND && !set_is_like(args[i]) ? set_common(t, result, other, true)
+                                                      : set_operation(t, op, result, other);
   }
   return result;
 }
@@ -321,7 +318,7 @@ static bool set_change_each(tracer *t, value *v, value *items, int op) {
 /* Iterators among the arguments are read once. */
 static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
   if (op == SET_AND && !set_takes_all(t, args, count)) return NULL;
-  if (count == 1 && op != SET_AND && value_items_come(args[0]) && !value_is_set(args[0]))
+  if (count == 1 && op != SET_AND && value_items_come(args[0]) && !set_is_like(args[0]))
     return set_change_each(t, v, args[0], op) ? t->none : NULL;
   for (Py_ssize_t i = 0; op != SET_AND && count > 1; i++) {
     if (i == count) return t->none;
@@ -330,10 +327,10 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   value *known = value_tuple(t, NULL, 0);
   for (Py_ssize_t i = 0; known && i < count; i++) {
     value *other = set_inside(args[i]);
-    bool again = other->type == &value_set_type || value_is_const(other);
+    bool again = value_is_set(other) || value_is_const(other);
     value *all = again ? other : trace_to_tuple(t, other);
     if (!all || !seq_append(t, known, all)) return NULL;
-    if (v->source && args[i]->type == &value_dict_type)
+    if (v->source && value_is_dict(args[i]))
       return trace_break(t, BREAK_SIDE_EFFECT, "a set is updated by a dict");
   }
   args = known ? known->seq.items : NULL;
@@ -425,6 +422,7 @@ static recipe *set_rebuild(tracer *t, value *v) {
 }
 
 const value_type value_set_type = {.name = "set",
+                                   .kinds = VALUE_IS_CONTAINER,
                                    .binary = set_binary,
                                    .compare = set_compare,
                                    .truth = set_truth,

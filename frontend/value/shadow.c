@@ -39,20 +39,18 @@ static struct shadows *shadow_all(tracer *t) {
 /* ---- values whose content is known ----------------------------------------------------------- */
 
 const source *shadow_source(const value *v) {
-  return v->type == &value_cell_type && !v->source ? v->any.b : v->source;
+  return value_is_cell(v) && !v->source ? v->any.b : v->source;
 }
 
-static bool shadow_is_live(const value *v) {
-  return v->source || (v->type == &value_cell_type && v->object);
-}
+static bool shadow_is_live(const value *v) { return v->source || (value_is_cell(v) && v->object); }
 
 bool shadow_open(tracer *t, value *v) {
   if (roll_lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
-  if (!shadow_is_live(v) || v->type == &value_dict_type) return true;
+  if (!shadow_is_live(v) || value_is_dict(v)) return true;
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
-  bool cell = v->type == &value_cell_type, set = v->type == &value_set_type;
-  bool list = v->type == &value_list_type || list_is_rolled(v);
+  bool cell = value_is_cell(v), set = value_is_set(v);
+  bool list = value_is_any_list(v);
   if (!v->object || !shadow_source(v) || !(cell || set || list)) {
     trace_break(t, BREAK_SIDE_EFFECT, "a %s that existed before the call is changed",
                 v->type->name);
@@ -97,8 +95,8 @@ const source *shadow_model_source(tracer *t, const value *items) {
 /* The argument as it is now. */
 static value *call_argument(tracer *t, value *v) {
   if (!list_settle(t, v)) return NULL;
-  if (v->type == &value_list_type) return value_tuple(t, v->seq.items, v->seq.count);
-  if (v->type != &value_set_type || v->source) return v;
+  if (value_is_list(v)) return value_tuple(t, v->seq.items, v->seq.count);
+  if (!value_is_set(v) || v->source) return v;
   PyObject *order = set_is_frozen(v) ? Py_NewRef(Py_None) : set_real(t, v);
   Py_XDECREF(order);
   if (!order)
@@ -113,7 +111,7 @@ static bool call_add(tracer *t, value *v, const char *method, value *const *args
   struct shadows *s = shadow_all(t);
   value *all = s ? value_tuple(t, NULL, 0) : NULL;
   for (Py_ssize_t i = 0; all && i < n; i++) {
-    value *arg = v->type == &value_set_type ? call_argument(t, args[i]) : args[i];
+    value *arg = value_is_set(v) ? call_argument(t, args[i]) : args[i];
     if (!arg || !seq_append(t, all, arg)) return false;
   }
   if (!all) return false;
@@ -154,7 +152,7 @@ bool shadow_is_pending(const tracer *t, const value *list) {
   const struct shadows *s = t->shadows;
   for (uint32_t i = 0; s && i < s->call_count; i++)
     if (s->calls[i].args->seq.count == 1 && s->calls[i].args->seq.items[0] == list &&
-        s->calls[i].method && s->calls[i].v->type == &value_lazy_type)
+        s->calls[i].method && value_is_lazy(s->calls[i].v))
       return true;
   return false;
 }
@@ -189,7 +187,7 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
 static const builtin_method unread_methods[] = {{"append", unread_call}, {"add", unread_call}};
 
 bool shadow_takes(const value *lazy, PyObject *name) {
-  return lazy->type == &value_lazy_type && unread_method(lazy->object, name);
+  return value_is_lazy(lazy) && unread_method(lazy->object, name);
 }
 
 value *shadow_method(tracer *t, value *lazy) {
@@ -201,13 +199,13 @@ value *shadow_method(tracer *t, value *lazy) {
 }
 
 static bool catch_up_items(tracer *t, value *v, value *items, bool deque) {
-  if ((deque || items->type == &value_hidden_list_type) && !list_settle(t, items)) return false;
+  if ((deque || list_is_hidden(items)) && !list_settle(t, items)) return false;
   for (Py_ssize_t i = 0; i < items->seq.count; i++) {
     value *item = items->seq.items[i];
     if (!(deque ? trace_method(t, v, "append", &item, 1) != NULL : seq_append(t, v, item)))
       return false;
   }
-  if (items->type == &value_long_list_type) v->type = items->type;
+  if (list_is_long(items)) v->type = items->type;
   return true;
 }
 
@@ -216,8 +214,8 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   value *first = s ? pointer_map_get(&s->unread, object) : NULL;
   if (!first || s->finishing) return true; /* what was added is a change already */
   if (gather_is_live(v) && !list_settle(t, v)) return false; /* what was appended is no row of it */
-  bool list = v->type == &value_list_type, deque = v->type == &value_object_type;
-  if (!list && !deque && v->type != &value_set_type) return true;
+  bool list = value_is_list(v), deque = value_is_instance(v);
+  if (!list && !deque && !value_is_set(v)) return true;
   if (!deque && !shadow_open(t, v)) return false;
   if (first->source != v->source)
     trace_guard(
@@ -342,7 +340,7 @@ static void finish_deque(tracer *t, const shadow *s) {
     finish_deque_call(t, s->v, "popleft", NULL);
   bool rows = false;
   for (Py_ssize_t i = tail ? kept : 0; i < count; i++)
-    rows |= items->seq.items[i]->type == &value_rows_type;
+    rows |= rows_of(items->seq.items[i]) != NULL;
   if (rows) { /* nobody knows them one by one */
     Py_ssize_t from = tail ? kept : 0;
     value *rest = value_list(t, items->seq.items + from, count - from);
@@ -390,8 +388,8 @@ static void finish_call(tracer *t, const shadow_call *c) {
   value **args = c->args->seq.items;
   Py_ssize_t count = c->args->seq.count;
   if (!c->method) return;
-  bool appends = c->v->type == &value_lazy_type && !strcmp(c->method, "extend");
-  if (appends && args[0]->type == &value_list_type) {
+  bool appends = value_is_lazy(c->v) && !strcmp(c->method, "extend");
+  if (appends && value_is_list(args[0])) {
     for (Py_ssize_t i = 0; i < args[0]->seq.count && !trace_pending(t); i++)
       finish_append(t, c->v, args[0]->seq.items[i]);
     return;
@@ -453,8 +451,8 @@ static void finish_opened(tracer *t, const struct shadows *s) {
   for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
     const shadow *now = &s->opened[i];
     if (now->object) finish_deque(t, now);
-    if (now->v->type == &value_list_type || list_is_rolled(now->v)) finish_list(t, now);
-    if (now->v->type == &value_cell_type) finish_cell(t, now);
+    if (value_is_any_list(now->v)) finish_list(t, now);
+    if (value_is_cell(now->v)) finish_cell(t, now);
   }
 }
 

@@ -4,12 +4,14 @@
  * other operand. */
 #include "frontend/value/value.h"
 
+/* A builtin container, of no class of its own. */
+static bool special_holds(const value *v) {
+  return value_is_container(v) && !(value_is_tuple(v) && tuple_class(v));
+}
+
 /* Operands whose own methods the operator would ask, where the slot does not. */
 static bool special_is_plain(const value *v) {
-  if (v->type == &value_tuple_type) return !tuple_class(v);
-  if (v->type == &value_list_type || v->type == &value_dict_type || v->type == &value_set_type ||
-      v->type == &value_number_type)
-    return true;
+  if (special_holds(v) || value_is_number(v)) return true;
   if (!value_is_const(v)) return false;
   PyObject *o = v->object;
   return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
@@ -20,8 +22,8 @@ static value *special_compare(tracer *t, const char *name, value *v, value *othe
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   if (object_content(other)) other = object_content(other); /* whatever its class says */
   for (int op = 0; op < 6; op++) {
-    if (strcmp(names[op], name) != 0 || other->type == &value_object_type) continue;
-    bool ordered = op == Py_EQ || op == Py_NE || v->type != &value_dict_type;
+    if (strcmp(names[op], name) != 0 || value_is_instance(other)) continue;
+    bool ordered = op == Py_EQ || op == Py_NE || !value_is_dict(v);
     if (other->type != v->type || !ordered) return value_const(t, Py_NotImplemented);
     return trace_compare(t, op, v, other);
   }
@@ -38,8 +40,7 @@ static value *special_binary(tracer *t, const char *name, value *v, value *other
               {"__and__", 1, false},  {"__iand__", 1, true},  {"__sub__", 10, false},
               {"__isub__", 10, true}, {"__xor__", 12, false}, {"__ixor__", 12, true}};
   bool times = !strcmp(name, "__mul__") || !strcmp(name, "__imul__");
-  bool number =
-      value_is_const(other) ? PyLong_CheckExact(other->object) : other->type == &value_number_type;
+  bool number = value_is_const(other) ? PyLong_CheckExact(other->object) : value_is_number(other);
   if (times ? !number : other->type != v->type) return NULL;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name)) return trace_binary(t, rows[i].op, v, other, rows[i].inplace);
@@ -50,7 +51,7 @@ static value *special_item(tracer *t, const char *name, value *v, value *const *
                            Py_ssize_t count) {
   if (count == 0 && !strcmp(name, "__len__")) return trace_length(t, v);
   if (count == 0 && !strcmp(name, "__iter__")) return trace_iter(t, v);
-  bool keyed = v->type != &value_set_type, changes = keyed && v->type != &value_tuple_type;
+  bool keyed = !value_is_set(v), changes = keyed && !value_is_tuple(v);
   if (keyed && count == 1 && !strcmp(name, "__getitem__")) return trace_get_item(t, v, args[0]);
   if (changes && count == 2 && !strcmp(name, "__setitem__"))
     return trace_set_item(t, v, args[0], args[1]) ? t->none : NULL;
@@ -77,8 +78,9 @@ static value *special_call(tracer *t, const char *name, value *v, value *const *
 #define SPECIALS(X)                                                                                \
   X(len)                                                                                           \
   X(iter)                                                                                          \
-  X(getitem) X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior) X(and)   \
-      X(iand) X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
+  X(getitem)                                                                                       \
+  X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior) X(and) X(iand)      \
+      X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
 
 #define SPECIAL_FUNCTION(NAME)                                                                     \
   static value *special_##NAME(tracer *t, value *v, value *const *args, Py_ssize_t count,          \
@@ -91,9 +93,7 @@ SPECIALS(SPECIAL_FUNCTION)
 static const builtin_method special_methods[] = {SPECIALS(SPECIAL_ROW){NULL, NULL}};
 
 const builtin_method *special_find(const value *self, const char *name) {
-  bool holds = self->type == &value_list_type || self->type == &value_dict_type ||
-               self->type == &value_set_type ||
-               (self->type == &value_tuple_type && !tuple_class(self));
+  bool holds = special_holds(self);
   for (const builtin_method *m = special_methods; holds && m->name; m++)
     if (!strcmp(m->name, name)) return m;
   return NULL;
@@ -101,7 +101,7 @@ const builtin_method *special_find(const value *self, const char *name) {
 
 value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                         PyObject *kwnames) {
-  PyObject *cls = args[0]->type == &value_object_type ? object_class(args[0]) : NULL;
+  PyObject *cls = value_is_instance(args[0]) ? object_class(args[0]) : NULL;
   PyObject *real = cls && model_owns(cls) ? model_real(cls) : cls;
   /* What numbers do comes before what sequences do, but not where it is asked for by name; dict's
    * own method of an OrderedDict leaves the order as it is. */

@@ -150,9 +150,7 @@ bool value_identical(tracer *t, value *l, value *r) {
   return l->object == r->object;
 }
 
-bool value_is_none(const value *v) { return v->type == &value_const_type && v->object == Py_None; }
-
-bool value_is_const(const value *v) { return v->type == &value_const_type; }
+bool value_is_none(const value *v) { return value_is_const(v) && v->object == Py_None; }
 
 PyObject *value_str_object(value *v) {
   return value_is_const(v) && PyUnicode_CheckExact(v->object) ? v->object : NULL;
@@ -479,7 +477,7 @@ PyObject *value_identity(tracer *t, value *v) {
 }
 
 static PyObject *known_sequence(tracer *t, value *v, bool plain) {
-  bool tuple = v->type == &value_tuple_type;
+  bool tuple = value_is_tuple(v);
   if (tuple && tuple_class(v)) return NULL;
   PyObject *result = tuple ? PyTuple_New(v->seq.count) : PyList_New(v->seq.count);
   for (Py_ssize_t i = 0; result && i < v->seq.count; i++) {
@@ -530,13 +528,12 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
     return Py_NewRef(v->object);
   }
   if (v->type->known) return v->type->known(t, v, plain);
-  if (v->type == &value_tuple_type || v->type == &value_list_type)
-    return known_sequence(t, v, plain);
-  if (v->type == &value_slice_type) return known_slice(t, v, plain);
-  if (v->type == &value_dict_type) return known_dict(t, v, plain);
-  if (v->type == &value_set_type) return set_real(t, v);
-  if (v->type == &value_number_type) return number_know(t, v), NULL;
-  if (!plain && (v->type == &value_function_type || v->type == &value_object_type))
+  if (value_is_sequence(v)) return known_sequence(t, v, plain);
+  if (value_is_slice(v)) return known_slice(t, v, plain);
+  if (value_is_dict(v)) return known_dict(t, v, plain);
+  if (value_is_set(v)) return set_real(t, v);
+  if (value_is_number(v)) return number_know(t, v), NULL;
+  if (!plain && (value_is_function(v) || value_is_instance(v)))
     return Py_XNewRef(value_identity(t, v));
   return NULL;
 }
@@ -544,8 +541,8 @@ static PyObject *value_object_of(tracer *t, value *v, bool plain) {
 #define VALUE_DEPTH 8
 
 static bool value_has_data_below(const value *v, int depth) {
-  if (v->type == &value_number_type) return !number_is_size(v);
-  if (v->type != &value_tuple_type && v->type != &value_list_type) return false;
+  if (value_is_number(v)) return !number_is_size(v);
+  if (!value_is_sequence(v)) return false;
   for (Py_ssize_t i = 0; depth && i < v->seq.count; i++)
     if (value_has_data_below(v->seq.items[i], depth - 1)) return true;
   return false;
@@ -558,7 +555,7 @@ PyObject *value_known(tracer *t, value *v) { return value_object_of(t, v, false)
 PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true); }
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
-  if (v->type == &value_number_type) return number_know(t, v), false;
+  if (value_is_number(v)) return number_know(t, v), false;
   value *content = scalar_content(v);
   int overflow;
   if (content && PyLong_CheckExact(content->object)) v = content; /* no __index__ is asked */
@@ -593,8 +590,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   *same = l == r;
   if (l == r) return true;
   if (l->type == r->type && l->type->is_object) return *same = l->object == r->object, true;
-  if ((l->type->is_object && r->type == &value_object_type) ||
-      (r->type->is_object && l->type == &value_object_type))
+  if ((l->type->is_object && value_is_instance(r)) || (r->type->is_object && value_is_instance(l)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of an object of the library's");
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return roll_lent(t, l->lent ? l : r), false;
@@ -615,8 +611,8 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   if (l->type == &value_method_type || r->type == &value_method_type) return true;
   if (l->type == r->type && l->type->same && (!l->type->same(t, l, r, same) || *same))
     return !trace_pending(t);
-  if (l->type == &value_number_type || r->type == &value_number_type) {
-    value *other = l->type == &value_number_type ? r : l;
+  if (value_is_number(l) || value_is_number(r)) {
+    value *other = value_is_number(l) ? r : l;
     value *number = other == l ? r : l;
     bool truth = value_is_const(other) && PyBool_Check(other->object) &&
                  value_type_of(t, number) == (PyObject *)&PyBool_Type;

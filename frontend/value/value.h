@@ -318,13 +318,16 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s);
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_range_to_type, value_super_type,
     value_partial_type;
+static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
+/* Of a Python class, or of a model's. */
+static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }
+static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
 value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
 /* What an object's own __index__() gives, where it has one and does not have the method `unless`
  * (or NULL); else `v` itself. */
 value *value_index(tracer *t, value *v, const char *unless);
 bool value_is_none(const value *v);
-bool value_is_const(const value *v);        /* a constant with a Python object */
 bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
                                                Ellipsis, NotImplemented */
 bool object_is_nan(PyObject *object);       /* an exact float or complex that is none */
@@ -707,7 +710,13 @@ loom_value rows_stack_slice(tracer *t, loom_value stack, int64_t from, int64_t c
 loom_value rows_slice(tracer *t, loom_value stack, int64_t i);               /* row i */
 loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i); /* with another one */
 value *rows_leaf_new(tracer *t, value *like, loom_value node);
-bool list_is_rolled(const value *v); /* hidden or long */
+static inline bool list_is_hidden(const value *v) { return v->type == &value_hidden_list_type; }
+static inline bool list_is_long(const value *v) { return v->type == &value_long_list_type; }
+static inline bool list_is_rolled(const value *v) { return v->type->kinds & VALUE_IS_ROLLED; }
+/* NULL: it is an ordinary item. */
+static inline rows *rows_of(const value *item) {
+  return item->type == &value_rows_type ? item->any.a : NULL;
+}
 /* Makes one of these an ordinary list again; false when something is pending. */
 bool list_settle(tracer *t, value *v);
 /* What is in an ordinary item, when it has the type and sizes of `like`, which is a row. */
