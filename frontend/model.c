@@ -59,6 +59,15 @@ bool model_is_private(tracer *t, PyObject *cls, PyObject *name) {
   return PyUnicode_GET_LENGTH(name) > 0 && PyUnicode_READ_CHAR(name, 0) == '_';
 }
 
+value *model_of_instance(tracer *t, value *v, PyObject *name) {
+  value *content = object_content(v);
+  bool in_model = t->frame && t->frame->function->globals == model_globals();
+  bool own = PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' &&
+             PyUnicode_READ_CHAR(name, 1) != '_';
+  if (!in_model || !own || !content || !value_is_instance(content)) return NULL;
+  return model_part(t, content, PyUnicode_AsUTF8(name));
+}
+
 /* The functions of heapq look into a list, whatever a class over it says. */
 static value **model_inside(tracer *t, const builtin_args *a) {
   Py_ssize_t count = a->count + (a->kwnames ? PyTuple_GET_SIZE(a->kwnames) : 0);
@@ -161,12 +170,16 @@ static bool model_take(tracer *t, value *v, PyObject *object, const source *s, c
   return model_set(t, v, name, value_wrap(t, item, at));
 }
 
+const char *model_setting(const PyObject *object) {
+  return PyDict_Check(object) ? "default_factory" : "maxlen";
+}
+
 static bool model_fill(tracer *t, value *v, PyObject *object, const source *s) {
-  if (PyDict_Check(object))
-    return (PyODict_Check(object) || model_take(t, v, object, s, "default_factory")) &&
-           model_set(t, v, "_dict", live_new(t, object, s, NULL));
-  value *items = model_take(t, v, object, s, "maxlen") ? deque_items(t, object, s) : NULL;
-  return items && model_set(t, v, "_items", items) && shadow_open_model(t, v, object, items);
+  bool dict = PyDict_Check(object), ordered = PyODict_Check(object);
+  if (!ordered && !model_take(t, v, object, s, model_setting(object))) return false;
+  value *inside = dict ? live_new(t, object, s, NULL) : deque_items(t, object, s);
+  return inside && model_set(t, v, dict ? "_dict" : "_items", inside) &&
+         (ordered || shadow_open_model(t, v, object, dict ? NULL : inside));
 }
 
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base) {

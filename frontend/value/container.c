@@ -122,14 +122,23 @@ static value *container_binary(tracer *t, const char *name, value *v, value *con
   return NULL;
 }
 
-static value *container_compare(tracer *t, const char *name, value *content, value *other) {
+/* Deques are compared by iterating over both. */
+static bool container_iterates(tracer *t, value *content, value *v, value *other) {
+  bool deque = value_is_instance(content) && model_items(t, content);
+  return deque && (!container_keeps(t, v, "__iter__") ||
+                   (object_content(other) && !container_keeps(t, other, "__iter__")));
+}
+
+static value *container_compare(tracer *t, const char *name, value *v, value *other) {
   static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-  value *mine = object_content(other) ? object_content(other) : other;
+  value *content = object_content(v), *mine = object_content(other) ? object_content(other) : other;
   if (value_is_set(content) && value_is_const(mine) && PyFrozenSet_CheckExact(mine->object) &&
       !(mine = set_from(t, mine, true)))
     return NULL;
   for (int op = 0; op < 6; op++) {
     if (strcmp(names[op], name) != 0) continue;
+    if (container_iterates(t, content, v, other))
+      return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a deque by an __iter__ of its own", name);
     bool ordered = op == Py_EQ || op == Py_NE || !value_is_dict(content);
     bool model = value_is_instance(mine) && model_owns(object_class(mine));
     if (!model && (mine->type != content->type || !ordered))
@@ -153,8 +162,7 @@ static value *container_special(tracer *t, const char *name, value *v, value *co
     return found < 0 ? NULL : value_bool(t, found);
   }
   value *result = count == 1 ? container_binary(t, name, v, content, args[0]) : NULL;
-  if (!result && !trace_pending(t) && count == 1)
-    result = container_compare(t, name, content, args[0]);
+  if (!result && !trace_pending(t) && count == 1) result = container_compare(t, name, v, args[0]);
   return result;
 }
 

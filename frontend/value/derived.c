@@ -108,6 +108,36 @@ static value *derived_model_call(tracer *t, PyObject *descr, const char *name, v
   return result == content ? v : result;
 }
 
+/* ---- operands that are instances themselves: what the type in C reads without asking their class
+ */
+
+/* A deque iterates over whatever it is given, itself but as a list; NULL after a break. */
+static value *derived_for_deque(tracer *t, const char *name, value *v, value *arg) {
+  bool iterates =
+      !strncmp(name, "extend", 6) || !strcmp(name, "__iadd__") || !strcmp(name, "__init__");
+  if (arg != v || !iterates) return arg;
+  if (container_keeps(t, v, "__iter__")) return object_content(v);
+  return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a deque by its own __iter__", name);
+}
+
+/* A dict takes the items of another as they are, unless that iterates in a way of its own. An
+ * OrderedDict asks the class. */
+static value *derived_for_dict(tracer *t, PyTypeObject *base, const char *name, value *arg) {
+  value *content = object_content(arg);
+  bool reads = !strcmp(name, "update") || !strcmp(name, "__init__");
+  if (!content || !reads || PyType_IsSubtype(base, &PyODict_Type)) return arg;
+  bool dict = PyType_IsSubtype((PyTypeObject *)object_class(arg), &PyDict_Type);
+  return dict && container_keeps(t, arg, "__iter__") ? content : arg;
+}
+
+static value *derived_operand(tracer *t, const char *name, value *v, value *arg) {
+  PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
+  if (PyType_IsSubtype(base, &PyDict_Type)) return derived_for_dict(t, base, name, arg);
+  if (derived_is_model(object_content(v))) return derived_for_deque(t, name, v, arg);
+  value *content = object_content(arg);
+  return content && value_is_set(content) ? content : arg;
+}
+
 value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                     PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
@@ -116,11 +146,12 @@ value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t c
   Py_ssize_t total = count - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   value **rest = trace_alloc(t, sizeof *rest * (size_t)(total + 1));
   for (Py_ssize_t i = 0; rest && i < total; i++)
-    rest[i] = derived_own(args[1 + i]);
+    if (!(rest[i] = derived_operand(t, name, v, args[1 + i]))) return NULL;
   if (!rest) return NULL;
   if (derived_is_model(content))
     return derived_model_call(t, descr, name, v, rest, count - 1, kwnames);
   if (!strcmp(name, "__init__") && !kwnames && !set_is_frozen(content)) {
+    if (!args_check(t, "set", count - 1, 0, 1, kwnames)) return NULL;
     if (content->source || content->seq.count) return t->not_implemented; /* it is emptied */
     if (count == 1) return t->none;
     PyObject *key = trace_keep(t, PyUnicode_InternFromString("update"));
@@ -161,8 +192,7 @@ int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content) {
   if (PyFrozenSet_Check(made)) return 0;
   if (PyType_IsSubtype(base, &PyODict_Type)) return derived_fill_ordered(made, content);
   bool set = base == &PySet_Type;
-  const char *name = PyDict_Check(content) ? "default_factory" : "maxlen";
-  PyObject *other = set ? NULL : PyObject_GetAttrString(content, name);
+  PyObject *other = set ? NULL : PyObject_GetAttrString(content, model_setting(content));
   PyObject *args = set      ? PyTuple_Pack(1, content)
                    : !other ? NULL
                             : PyTuple_Pack(2, PyDict_Check(content) ? other : content,

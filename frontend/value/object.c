@@ -422,6 +422,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
   if (!hook || !attribute) return NULL;
+  value *inside = model_of_instance(t, v, name);
+  if (inside || trace_pending(t)) return inside;
   PyObject *named = model_named(t, (PyObject *)type, name);
   if (named == name && model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);

@@ -11,7 +11,8 @@ typedef struct shadow { /* a value whose content has changed, and what it held *
   value *v;
   value **items;
   Py_ssize_t count;
-  PyObject *object; /* the live deque of a model, else NULL */
+  PyObject *object;     /* the live deque or defaultdict of a model, else NULL */
+  const value *setting; /* what the latter keeps beside its items */
 } shadow;
 
 typedef struct shadow_call { /* a method of a list or set, to be called again */
@@ -74,11 +75,15 @@ bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
   struct shadows *s = shadow_all(t);
   if (s)
     s->opened = trace_more(t, s->opened, s->opened_count, &s->opened_capacity, sizeof *s->opened);
-  value *before = s && s->opened ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
+  value *const *now = items ? items->seq.items : NULL;
+  value *before = s && s->opened ? value_tuple(t, now, items ? items->seq.count : 0) : NULL;
   if (!before) return false;
-  s->opened[s->opened_count++] =
-      (shadow){.v = v, .items = before->seq.items, .count = before->seq.count, .object = object};
-  return true;
+  s->opened[s->opened_count++] = (shadow){.v = v,
+                                          .items = before->seq.items,
+                                          .count = before->seq.count,
+                                          .object = object,
+                                          .setting = model_part(t, v, model_setting(object))};
+  return !trace_pending(t);
 }
 
 const source *shadow_model_source(tracer *t, const value *items) {
@@ -309,6 +314,23 @@ static void finish_deque_call(tracer *t, const value *v, const char *method, val
                             .key = PyUnicode_InternFromString(method)});
 }
 
+/* What a model's type keeps beside the items has changed: a second __init__() gave another. */
+static bool shadow_is_set_anew(tracer *t, const shadow *s) {
+  return model_part(t, s->v, model_setting(s->object)) != s->setting;
+}
+
+/* A deque's __init__() puts all items in anew; a defaultdict's leaves them. */
+static void finish_setting(tracer *t, const shadow *s) {
+  const value *items = PyDict_Check(s->object) ? NULL : model_items(t, s->v);
+  value *setting = model_part(t, s->v, model_setting(s->object));
+  value *all = items ? value_list(t, items->seq.items, items->seq.count) : NULL;
+  value *args[2] = {all ? all : setting, setting};
+  if (!setting || (items && !all)) return;
+  finish_change(t, (change){.kind = CHANGE_CALL,
+                            .made = made_with(t, s->v->source, NULL, args, all ? 2 : 1),
+                            .key = PyUnicode_InternFromString("__init__")});
+}
+
 /* Only items were set: iterators over it go on. */
 static void finish_deque_items(tracer *t, const shadow *s, const value *items) {
   for (Py_ssize_t i = 0; i < s->count && !trace_pending(t); i++) {
@@ -431,6 +453,7 @@ static bool finish_apart(tracer *t) {
   for (uint32_t i = 0; i < s->opened_count; i++) {
     const shadow *now = &s->opened[i];
     PyObject *object = now->object ? now->object : now->v->object;
+    if (now->object && PyDict_Check(object) && !shadow_is_set_anew(t, now)) continue;
     if (!apart_from_all(t, object, shadow_source(now->v), &s->unread, &pairs)) return false;
   }
   live_dict *live = t->live_dicts;
@@ -450,7 +473,10 @@ static void finish_opened(tracer *t, const struct shadows *s) {
     finish_call(t, &s->calls[i]);
   for (uint32_t i = 0; i < s->opened_count && !trace_pending(t); i++) {
     const shadow *now = &s->opened[i];
-    if (now->object) finish_deque(t, now);
+    if (now->object && shadow_is_set_anew(t, now))
+      finish_setting(t, now);
+    else if (now->object && !PyDict_Check(now->object))
+      finish_deque(t, now);
     if (value_is_any_list(now->v)) finish_list(t, now);
     if (value_is_cell(now->v)) finish_cell(t, now);
   }

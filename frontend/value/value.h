@@ -785,7 +785,8 @@ Py_ssize_t roll_list_visible(tracer *t, const value *list);
 
 /* To be asked before the content of a list or cell is changed; false after a break. */
 bool shadow_open(tracer *t, value *v);
-/* A model of a live deque: what is done to its items is done to the deque. */
+/* A model of a live deque, or of a live defaultdict (`items` NULL): what is done to its items, and
+ * what it keeps beside them, is done to the object. */
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
 /* Of the live deque that has these items now; NULL: of none. */
 const source *shadow_model_source(tracer *t, const value *items);
@@ -867,6 +868,9 @@ PyObject *model_real(PyObject *cls); /* the type that a model class stands for, 
 bool model_owns(PyObject *object);   /* a class, a function or the globals of the models */
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
+/* What a model's own code sees in an instance of a class over its type, as C code looks into one;
+ * else NULL. */
+value *model_of_instance(tracer *t, value *v, PyObject *name);
 /* The name of a special method of a model's class, or of what stands for it where it is asked for by
  * name: it does without what an operator does first. NULL after a failure. */
 PyObject *model_named(tracer *t, PyObject *cls, PyObject *name);
@@ -874,6 +878,8 @@ recipe *model_rebuild(tracer *t, value *v);
 bool object_is_modelled(PyObject *object); /* a live one that has a model */
 bool model_is_of(PyTypeObject *type);      /* it has one */
 value *model_wrap(tracer *t, PyObject *object, const source *s);
+/* What a deque (maxlen) or defaultdict (default_factory) keeps beside its items. */
+const char *model_setting(const PyObject *object);
 value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
 
 /* ---- builtins.c ----------------------------------------------------------------------------- */

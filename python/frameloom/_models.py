@@ -200,7 +200,11 @@ class deque:
             yield self._items[i]
 
     def __eq__(self, other):
-        return self._items == other._items if isinstance(other, deque) else NotImplemented
+        if not isinstance(other, deque):
+            return NotImplemented
+        if type(other) is deque:
+            return self._items == other._items
+        return len(self._items) == len(other._items) and self._items == list(other)
 
     def _reflected(self, name, other):
         """What numbers do, and classes that define operators, comes before what sequences do."""
