@@ -267,7 +267,7 @@ static bool export_region_block(export_state *s, MlirBlock block) {
   }
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, "loom.yield")) {
+    if (!loom_is(op, LOOM_OP_YIELD)) {
       if (!export_node(s, op)) return false;
       continue;
     }
@@ -349,16 +349,16 @@ static bool export_input(export_state *s, MlirOperation func, MlirValue value, i
   int64_t strides[LOOM_MAX_RANK];
   bool strided = false;
   MlirAttribute attrs = export_dict(func, "arg_attrs", index);
-  if (export_has(attrs, "loom.scalar")) kind = LOOM_INPUT_SCALAR;
-  if (export_has(attrs, "loom.const")) kind = LOOM_INPUT_CONST;
-  if (export_has(attrs, "loom.strides")) {
-    MlirAttribute list = mlirDictionaryAttrGetElementByName(attrs, loom_str("loom.strides"));
+  if (export_has(attrs, loom_mark_scalar)) kind = LOOM_INPUT_SCALAR;
+  if (export_has(attrs, loom_mark_const)) kind = LOOM_INPUT_CONST;
+  if (export_has(attrs, loom_mark_strides)) {
+    MlirAttribute list = mlirDictionaryAttrGetElementByName(attrs, loom_str(loom_mark_strides));
     strided = loom_attr_read_i64s(list, strides, LOOM_MAX_RANK) == type.rank;
   }
   loom_value input = loom_graph_input(s->graph, kind, &type, strided ? strides : NULL);
   if (input == LOOM_NO_VALUE)
     return loom_fail(s->err, "argument %d cannot be an input", (int)index);
-  s->graph->inputs[index].given = export_has(attrs, "loom.given");
+  s->graph->inputs[index].given = export_has(attrs, loom_mark_given);
   return export_bind(s, value, input);
 }
 
@@ -368,7 +368,7 @@ static bool export_outputs(export_state *s, MlirOperation func, MlirOperation te
     if (!export_find(s, loom_operand(terminator, i), &value) ||
         !loom_graph_output(s->graph, value, NULL))
       return loom_fail(s->err, "result %d cannot be an output", (int)i);
-    s->graph->outputs[i].lent = export_has(export_dict(func, "res_attrs", i), "loom.lent");
+    s->graph->outputs[i].lent = export_has(export_dict(func, "res_attrs", i), loom_mark_lent);
   }
   return true;
 }

@@ -48,30 +48,9 @@ static bool fold_is_integral(loom_dtype dtype) {
   return dtype == LOOM_BOOL || loom_dtype_is_integer(dtype);
 }
 
-/* Could computing the value raise an exception that the library would warn of? Looks at a bounded
- * number of ops; what lies beyond could. */
-static bool fold_may_raise(MlirValue value, int *budget) {
-  MlirOperation def = loom_def(value);
-  loom_opcode code;
-  if (!def.ptr || !loom_opcode_of(def, &code)) return false;
-  if (code == LOOM_OP_CEIL || code == LOOM_OP_FLOOR || code == LOOM_OP_TRUNC ||
-      code == LOOM_OP_ROUND_EVEN) /* the operand itself */
-    return false;
-  if (--*budget < 0) return true;
-  bool divides = code == LOOM_OP_FLOOR_DIV || code == LOOM_OP_REM || code == LOOM_OP_FMOD;
-  MlirType type = mlirValueGetType(value);
-  bool integral = mlirTypeIsAShaped(type) && mlirTypeIsAInteger(mlirShapedTypeGetElementType(type));
-  bool computes = code != LOOM_OP_ADD && code != LOOM_OP_SUB && code != LOOM_OP_MUL;
-  if (divides || (loom_op_table[code].fp && (!integral || computes))) return true;
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++)
-    if (fold_may_raise(loom_operand(def, i), budget)) return true;
-  return false;
-}
-
 /* May the operand go, though its elements were wanted? */
 static bool fold_may_drop(const fold_call *f, intptr_t i) {
-  int budget = 16;
-  return !fold_may_raise(loom_operand(f->op, i), &budget);
+  return !loom_may_raise(loom_operand(f->op, i));
 }
 
 /* ---- constants ---- */
@@ -80,23 +59,7 @@ static bool fold_may_drop(const fold_call *f, intptr_t i) {
 static bool fold_is_exact(const fold_call *f) {
   if (fold_is_integral(f->operand.dtype)) return true;
   if (f->operand.dtype != LOOM_F32 && f->operand.dtype != LOOM_F64) return false;
-  switch (f->opcode) {
-  case LOOM_OP_ABS:
-  case LOOM_OP_NEG:
-  case LOOM_OP_SIGN:
-  case LOOM_OP_CEIL:
-  case LOOM_OP_FLOOR:
-  case LOOM_OP_TRUNC:
-  case LOOM_OP_ROUND_EVEN:
-  case LOOM_OP_SQRT:
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV:
-  case LOOM_OP_MUL_ADD:
-  case LOOM_OP_COPYSIGN: return true;
-  default: return false;
-  }
+  return loom_op_table[f->opcode].rounded;
 }
 
 static bool fold_is_negative_power(const fold_call *f, loom_cell exponent) {
@@ -199,21 +162,16 @@ static bool fold_is_absorbing(const fold_call *f, loom_cell value) {
 }
 
 /* May an arithmetic op give its operand's place to its result? A bool that is read from memory or
- * moved there may be any byte, which the op turns into 0 or 1; one that is computed is 0 or 1. */
+ * moved there may be any byte, which the op turns into 0 or 1. */
 static bool fold_may_stand_for(const fold_call *f, MlirValue value) {
-  loom_opcode code;
   MlirOperation def = loom_def(value);
-  if (f->operand.dtype != LOOM_BOOL) return true;
-  if (!def.ptr || !loom_opcode_of(def, &code)) return false;
-  const char *lower = loom_op_table[code].lower;
-  return !strcmp(lower, "unary") || !strcmp(lower, "binary") || !strcmp(lower, "compare");
+  return f->operand.dtype != LOOM_BOOL || (def.ptr && loom_info(def)->truth);
 }
 
 /* Twice "not" is nothing. */
 static loom_folded fold_not(const fold_call *f) {
   MlirOperation inner = loom_def(loom_operand(f->op, 0));
-  loom_opcode code;
-  if (!inner.ptr || !loom_opcode_of(inner, &code) || code != LOOM_OP_NOT) return fold_none;
+  if (!inner.ptr || !loom_is(inner, LOOM_OP_NOT)) return fold_none;
   MlirValue value = loom_operand(inner, 0);
   return fold_may_stand_for(f, value) ? fold_value(value) : fold_none;
 }
@@ -385,7 +343,7 @@ loom_folded loom_fold_op(MlirOperation op, intptr_t count, const MlirAttribute *
   case LOOM_OP_SIZE: return fold_size(&f);
   default: break;
   }
-  if (strcmp(loom_op_table[f.opcode].lower, "view") == 0) return fold_view(&f);
+  if (loom_op_table[f.opcode].fusion == LOOM_CLASS_VIEW) return fold_view(&f);
   if (count == 2) return fold_binary(&f);
   loom_folded folded = f.opcode == LOOM_OP_NOT ? fold_not(&f) : fold_none;
   return folded.value.ptr ? folded : fold_arithmetic(&f);

@@ -6,6 +6,7 @@ type inference call C, and `docs PAGE` puts a table of all ops before mlir-tblge
 
 import json
 import sys
+from collections import namedtuple
 
 KINDS = {
     "I64Attr": "I64",
@@ -17,12 +18,30 @@ KINDS = {
 }
 
 
+BITS = ("exact", "rounded", "whole", "truth", "strided")
+SLOTS = 256  # of the hash table that finds an op by its name, in table.c
+
+Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs")
+
+
+def ops(records):
+    """The records of all ops, those of graphs and of the compiler alone, in a fixed order."""
+    return [records[n] for n in sorted(records["!instanceof"]["Loom_Op"], key=lambda n: (n.startswith("!"), n))]
+
+
+def is_of_graphs(record):
+    return record["shape"] != "none"
+
+
+def traits(record):
+    return {trait["def"] for trait in record["traits"]}
+
+
 def rows(records):
-    """Yields (enum, name, operands, results, regions, shape, lower, fp, dtypes, attrs) for each op of the graph."""
-    for name in sorted(records["!instanceof"]["Loom_Op"], key=lambda n: (n.startswith("!"), n)):
-        record = records[name]
-        if record["shape"] == "none":
-            continue  # structure, not computation: no captured graph holds it
+    """Yields a Row for each op of the graph."""
+    for record in ops(records):
+        if not is_of_graphs(record):
+            continue
         arity = {"arguments": 0, "results": 0}
         attrs = []
         for group in arity:
@@ -36,9 +55,25 @@ def rows(records):
                     arity[group] = -1
                 else:
                     arity[group] += 1
-        fp = records[record["fp"]["def"]]["mask"]
-        yield (record["opName"].upper(), record["opName"], arity["arguments"], arity["results"],
-               len(record["regions"]["args"]), record["shape"], record["lower"], fp, record["dtypes"], attrs)
+        cost = records[record["cost"]["def"]]
+        bits = [name for name in BITS if record[name]] + ["pure"] * ("Pure" in traits(record))
+        yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
+                  record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
+                  records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
+                  cost["wide"], bits, attrs)
+
+
+def slots(names):
+    """(slot, name) of an open-addressed table over the names; table.c hashes in the same way."""
+    taken = {}
+    for name in names:
+        slot = 0
+        for letter in name.encode():
+            slot = (slot * 31 + letter) % SLOTS
+        while slot in taken:
+            slot = (slot + 1) % SLOTS
+        taken[slot] = name
+    return sorted(taken.items())
 
 
 def classes(records, field):
@@ -75,9 +110,10 @@ def page(records, generated):
     """Prints the reference page: introduction, table, then what mlir-tblgen wrote, one level down."""
     print(INTRODUCTION)
     summaries = {records[n]["opName"]: records[n]["summary"] for n in records["!instanceof"]["Loom_Op"]}
-    for _, name, _, _, _, _, _, fp, dtypes, _ in sorted(rows(records), key=lambda row: row[1]):
-        types = "all" if dtypes == "biufc" else ", ".join(CLASSES[letter] for letter in dtypes)
-        flags = ", ".join(word for bit, word in FLAGS.items() if fp & bit)
+    for row in sorted(rows(records)):
+        name = row.name
+        types = "all" if row.dtypes == "biufc" else ", ".join(CLASSES[letter] for letter in row.dtypes)
+        flags = ", ".join(word for bit, word in FLAGS.items() if row.fp & bit)
         print(f"| [`{name}`](#loom{name}-loom{class_name(records, name)}) | {summaries[name]} | {types} | {flags} |")
     with open(generated, encoding="utf-8") as file:
         text = file.read()
@@ -100,11 +136,39 @@ def main():
         for name in classes(records, field):
             print(f"{macro}({name})")
         return
-    print("/* Generated from dialects/loom.td by dialects/gen_ops.py. LOOM_OP(ENUM, name, operands, results, regions,")
-    print(" * shape, lower, fp, dtypes, {attribute name, kind}...) */")
-    for enum, name, operands, results, regions, shape, lower, fp, dtypes, attrs in rows(records):
-        listed = "".join(f', {{"{label}", LOOM_ATTR_{kind}}}' for label, kind in attrs)
-        print(f'LOOM_OP({enum}, "{name}", {operands}, {results}, {regions}, "{shape}", "{lower}", {fp}, "{dtypes}"{listed})')
+    table(records)
+
+
+def table(records):
+    print(f"""/* Generated from dialects/loom.td by dialects/gen_ops.py.
+ * LOOM_OP(ENUM, "name", fields of loom_op_info...): an op of graphs.
+ * LOOM_OP_INTERNAL(ENUM, "name"): an op that only the compiler makes.
+ * LOOM_OP_SLOT(slot, ENUM): where the op is in a hash table of {SLOTS} slots over all names. */
+#ifndef LOOM_OP
+#define LOOM_OP(...)
+#endif
+#ifndef LOOM_OP_INTERNAL
+#define LOOM_OP_INTERNAL(...)
+#endif
+#ifndef LOOM_OP_SLOT
+#define LOOM_OP_SLOT(...)
+#endif""")
+    for row in rows(records):
+        attrs = ", ".join(f'{{"{label}", LOOM_ATTR_{kind}}}' for label, kind in row.attrs)
+        fields = [f".operands = {row.operands}", f".results = {row.results}", f".regions = {row.regions}",
+                  f'.shape = "{row.shape}"', f".lower = LOOM_LOWER_{row.lower.upper()}",
+                  f".fusion = LOOM_CLASS_{row.fusion.upper()}", f".fp = {row.fp}", f".fp_integer = {row.fp_integer}",
+                  f'.dtypes = "{row.dtypes}"', f".parts = LOOM_PARTS_{row.parts.upper()}", f".cost = {row.cost}",
+                  f".cost_f64 = {row.cost_f64}", *(f".{bit} = true" for bit in row.bits)]
+        if attrs:
+            fields.append(f".attrs = {{{attrs}}}")
+        print(f'LOOM_OP({row.name.upper()}, "{row.name}", {", ".join(fields)})')
+    for record in ops(records):
+        if not is_of_graphs(record):
+            print(f'LOOM_OP_INTERNAL({record["opName"].upper()}, "{record["opName"]}")')
+    for slot, name in slots(record["opName"] for record in ops(records)):
+        print(f"LOOM_OP_SLOT({slot}, {name.upper()})")
+    print("#undef LOOM_OP\n#undef LOOM_OP_INTERNAL\n#undef LOOM_OP_SLOT")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ static bool import_region(import_state *outer, const loom_node *node, const loom
   for (uint32_t i = 0; good && i < region->output_count; i++)
     results[i] = s.values[region->outputs[i].value];
   loom_builder builder = loom_builder_at_end(block, loc);
-  if (good) loom_build(&builder, "loom.yield", region->output_count, results, 0, NULL, 0, NULL);
+  if (good) loom_build_op(&builder, LOOM_OP_YIELD, region->output_count, results, 0, NULL, 0, NULL);
   loom_arena_fini(&s.arena);
   return good;
 }
@@ -98,11 +98,10 @@ static bool import_node(import_state *s, MlirBlock block, const loom_node *node,
   for (int r = 0; !good && r < info->regions; r++)
     mlirRegionDestroy(regions[r]);
   if (!good) return false;
-  char name[72];
-  snprintf(name, sizeof name, "loom.%s", info->name);
   loom_builder builder = loom_builder_at_end(block, import_location(s, &node->location));
-  MlirOperation op = loom_build_regions(&builder, name, operand_count, operands, node->result_count,
-                                        types, count, attrs, info->regions, regions);
+  MlirOperation op =
+      loom_build_op_regions(&builder, node->op, operand_count, operands, node->result_count, types,
+                            count, attrs, info->regions, regions);
   if (!op.ptr) return loom_fail(err, "'%s' could not be built", info->name);
   for (uint32_t i = 0; i < node->result_count; i++)
     s->values[node->first_result + i] = loom_result(op, i);
@@ -125,13 +124,13 @@ static MlirAttribute import_dict(import_state *s, intptr_t count, const loom_nam
 
 static MlirAttribute import_input_attrs(import_state *s, const loom_input *input) {
   int rank = s->graph->values[input->value].type.rank;
-  loom_named scalar = {"loom.scalar", mlirUnitAttrGet(s->ctx)};
-  loom_named array[3] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, input->strides)}};
+  loom_named scalar = {loom_mark_scalar, mlirUnitAttrGet(s->ctx)};
+  loom_named array[3] = {{loom_mark_strides, loom_attr_i64s(s->ctx, rank, input->strides)}};
   intptr_t count = 1;
   if (input->kind == LOOM_INPUT_SCALAR) return import_dict(s, 1, &scalar);
   if (input->kind == LOOM_INPUT_CONST)
-    array[count++] = (loom_named){"loom.const", mlirUnitAttrGet(s->ctx)};
-  if (input->given) array[count++] = (loom_named){"loom.given", mlirUnitAttrGet(s->ctx)};
+    array[count++] = (loom_named){loom_mark_const, mlirUnitAttrGet(s->ctx)};
+  if (input->given) array[count++] = (loom_named){loom_mark_given, mlirUnitAttrGet(s->ctx)};
   return import_dict(s, count, array);
 }
 
@@ -151,11 +150,12 @@ static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *er
   for (uint32_t i = 0; i < outs; i++) {
     const loom_output *output = &graph->outputs[i];
     int32_t rank = graph->values[output->value].type.rank;
-    loom_named named[3] = {{"loom.strides", loom_attr_i64s(s->ctx, rank, output->strides)}};
+    loom_named named[3] = {{loom_mark_strides, loom_attr_i64s(s->ctx, rank, output->strides)}};
     intptr_t count = 1;
     if (output->overwrites >= 0)
-      named[count++] = (loom_named){"loom.overwrites", loom_attr_i64(s->ctx, output->overwrites)};
-    if (output->lent) named[count++] = (loom_named){"loom.lent", mlirUnitAttrGet(s->ctx)};
+      named[count++] =
+          (loom_named){loom_mark_overwrites, loom_attr_i64(s->ctx, output->overwrites)};
+    if (output->lent) named[count++] = (loom_named){loom_mark_lent, mlirUnitAttrGet(s->ctx)};
     types[ins + i] = import_type(s, output->value);
     attrs[ins + i] = import_dict(s, count, named);
   }

@@ -68,6 +68,44 @@ MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue 
   return loom_result(loom_build(b, name, 3, operands, 1, &type, 0, NULL), 0);
 }
 
+/* ---- ops of our own dialect ---- */
+
+static const struct {
+  const char *text;
+  size_t length;
+} ir_names[LOOM_OP_END] = {
+#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {"loom." NAME, sizeof "loom." NAME - 1},
+#define LOOM_OP_INTERNAL(ENUM, NAME) [LOOM_OP_##ENUM] = {"loom." NAME, sizeof "loom." NAME - 1},
+#include "loom_ops.inc"
+};
+
+MlirOperation loom_build_op_regions(loom_builder *b, loom_opcode op, intptr_t operand_count,
+                                    const MlirValue *operands, intptr_t type_count,
+                                    const MlirType *types, intptr_t attr_count,
+                                    const loom_named *attrs, intptr_t region_count,
+                                    MlirRegion *regions) {
+  return loom_build_regions(b, ir_names[op].text, operand_count, operands, type_count, types,
+                            attr_count, attrs, region_count, regions);
+}
+MlirOperation loom_build_op(loom_builder *b, loom_opcode op, intptr_t operand_count,
+                            const MlirValue *operands, intptr_t type_count, const MlirType *types,
+                            intptr_t attr_count, const loom_named *attrs) {
+  return loom_build(b, ir_names[op].text, operand_count, operands, type_count, types, attr_count,
+                    attrs);
+}
+MlirValue loom_build_op1(loom_builder *b, loom_opcode op, MlirValue a, MlirType type) {
+  return loom_build1(b, ir_names[op].text, a, type);
+}
+MlirValue loom_build_op2(loom_builder *b, loom_opcode op, MlirValue a, MlirValue c, MlirType type) {
+  return loom_build2(b, ir_names[op].text, a, c, type);
+}
+MlirValue loom_build_op3(loom_builder *b, loom_opcode op, MlirValue a, MlirValue c, MlirValue d,
+                         MlirType type) {
+  return loom_build3(b, ir_names[op].text, a, c, d, type);
+}
+
+/* ---- constants ---- */
+
 static MlirValue ir_constant(loom_builder *b, MlirType type, MlirAttribute value) {
   loom_named attr = {"value", value};
   return loom_result(loom_build(b, "arith.constant", 0, NULL, 1, &type, 1, &attr), 0);
@@ -80,6 +118,10 @@ MlirValue loom_build_float(loom_builder *b, MlirType type, double value) {
 }
 
 /* ---- attributes ---- */
+
+#define LOOM_MARK(STEM, ON, WHAT) const char loom_mark_##STEM[] = "loom." #STEM;
+#include "dialects/marks.def"
+#undef LOOM_MARK
 
 MlirAttribute loom_attr_i64(MlirContext ctx, int64_t value) {
   return mlirIntegerAttrGet(mlirIntegerTypeGet(ctx, 64), value);
@@ -126,21 +168,39 @@ void loom_set_attr(MlirOperation op, const char *name, MlirAttribute value) {
 bool loom_str_is(MlirStringRef a, const char *b) {
   return a.length == strlen(b) && memcmp(a.data, b, a.length) == 0;
 }
-bool loom_is(MlirOperation op, const char *name) {
+bool loom_is_named(MlirOperation op, const char *name) {
   return loom_str_is(mlirIdentifierStr(mlirOperationGetName(op)), name);
+}
+bool loom_is(MlirOperation op, loom_opcode code) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return name.length == ir_names[code].length &&
+         !memcmp(name.data, ir_names[code].text, name.length);
+}
+
+static loom_opcode ir_find(MlirStringRef name) {
+  const size_t dialect = sizeof "loom." - 1;
+  if (name.length <= dialect || memcmp(name.data, "loom.", dialect) != 0) return LOOM_OP_COUNT;
+  return loom_op_find(name.data + dialect, name.length - dialect);
+}
+
+loom_opcode loom_op_of(MlirOperation op) {
+  return ir_find(mlirIdentifierStr(mlirOperationGetName(op)));
 }
 
 bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out) {
-  char text[64];
-  if (name.length < 6 || name.length - 5 >= sizeof text || memcmp(name.data, "loom.", 5) != 0)
-    return false;
-  memcpy(text, name.data + 5, name.length - 5);
-  text[name.length - 5] = 0;
-  return loom_op_from_name(text, out);
+  *out = ir_find(name);
+  return *out < LOOM_OP_COUNT;
 }
 
 bool loom_opcode_of(MlirOperation op, loom_opcode *out) {
-  return loom_opcode_of_name(mlirIdentifierStr(mlirOperationGetName(op)), out);
+  *out = loom_op_of(op);
+  return *out < LOOM_OP_COUNT;
+}
+
+const loom_op_info *loom_info(MlirOperation op) {
+  static const loom_op_info none = {.name = "", .shape = "none", .dtypes = ""};
+  loom_opcode code = loom_op_of(op);
+  return code < LOOM_OP_COUNT ? &loom_op_table[code] : &none;
 }
 
 MlirOperation loom_def(MlirValue value) {

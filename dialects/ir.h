@@ -36,8 +36,8 @@ typedef struct loom_named {
   MlirAttribute value;
 } loom_named;
 
-/* Any op: operands, result types and attributes as arrays; `inferred` lets MLIR infer the result
- * types instead. */
+/* Any op: operands, result types and attributes as arrays; a `type_count` of -1 lets MLIR infer the
+ * result types. */
 MlirOperation loom_build(loom_builder *b, const char *name, intptr_t operand_count,
                          const MlirValue *operands, intptr_t type_count, const MlirType *types,
                          intptr_t attr_count, const loom_named *attrs);
@@ -53,6 +53,19 @@ MlirValue loom_build1(loom_builder *b, const char *name, MlirValue a, MlirType t
 MlirValue loom_build2(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirType type);
 MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirValue d,
                       MlirType type);
+/* The same for an op of our own dialect. */
+MlirOperation loom_build_op(loom_builder *b, loom_opcode op, intptr_t operand_count,
+                            const MlirValue *operands, intptr_t type_count, const MlirType *types,
+                            intptr_t attr_count, const loom_named *attrs);
+MlirOperation loom_build_op_regions(loom_builder *b, loom_opcode op, intptr_t operand_count,
+                                    const MlirValue *operands, intptr_t type_count,
+                                    const MlirType *types, intptr_t attr_count,
+                                    const loom_named *attrs, intptr_t region_count,
+                                    MlirRegion *regions);
+MlirValue loom_build_op1(loom_builder *b, loom_opcode op, MlirValue a, MlirType type);
+MlirValue loom_build_op2(loom_builder *b, loom_opcode op, MlirValue a, MlirValue c, MlirType type);
+MlirValue loom_build_op3(loom_builder *b, loom_opcode op, MlirValue a, MlirValue c, MlirValue d,
+                         MlirType type);
 /* arith.constant of an integer or index type; of a float type. */
 MlirValue loom_build_int(loom_builder *b, MlirType type, int64_t value);
 MlirValue loom_build_float(loom_builder *b, MlirType type, double value);
@@ -62,6 +75,11 @@ MlirValue loom_build_float(loom_builder *b, MlirType type, double value);
 MlirAttribute loom_attr_i64(MlirContext ctx, int64_t value);
 MlirAttribute loom_attr_i64s(MlirContext ctx, intptr_t count, const int64_t *values);
 MlirAttribute loom_attr_str(MlirContext ctx, const char *text);
+
+/* Names of the attributes that loom.td does not declare: loom_mark_strides is "loom.strides". */
+#define LOOM_MARK(STEM, ON, WHAT) extern const char loom_mark_##STEM[];
+#include "dialects/marks.def"
+#undef LOOM_MARK
 
 MlirAttribute loom_get_attr(MlirOperation op, const char *name); /* null attribute when absent */
 int64_t loom_get_i64(MlirOperation op, const char *name, int64_t otherwise);
@@ -75,11 +93,17 @@ void loom_set_attr(MlirOperation op, const char *name, MlirAttribute value);
 
 /* ---- ops, types -------------------------------------------------------------------------- */
 
-bool loom_is(MlirOperation op, const char *name); /* "loom.add" */
 bool loom_str_is(MlirStringRef a, const char *b);
-/* The opcode of an op of the table; false for any other op. */
+/* Is it this op of our dialect? The op of another one of this name ("func.return")? */
+bool loom_is(MlirOperation op, loom_opcode code);
+bool loom_is_named(MlirOperation op, const char *name);
+/* The opcode of any op: LOOM_OP_COUNT when it is of another dialect. */
+loom_opcode loom_op_of(MlirOperation op);
+/* The opcode of an op of a graph; false for any other op. */
 bool loom_opcode_of(MlirOperation op, loom_opcode *out);
 bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out); /* "loom.add" */
+/* Its row in the op table; for an op that no graph holds, a row without any property. */
+const loom_op_info *loom_info(MlirOperation op);
 /* The op that defines a value, or a null operation for a block argument. */
 MlirOperation loom_def(MlirValue value);
 static inline MlirValue loom_operand(MlirOperation op, intptr_t i) {
@@ -141,6 +165,12 @@ bool loom_dtype_from_mlir(MlirType element, loom_dtype *out);
 /* A scalar of a dtype as an attribute: integer, float, or an array of two floats for complex. */
 MlirAttribute loom_scalar_to_mlir(MlirContext ctx, loom_dtype dtype, const loom_attr *scalar);
 bool loom_scalar_from_mlir(MlirAttribute attr, loom_dtype dtype, loom_attr *out);
+
+/* Which floating-point exceptions an op can raise on its element types (loom_fp_flag bits). */
+uint32_t loom_fp_of(MlirOperation op);
+/* Could computing the value raise one that the library would warn of? Looks at a bounded number of
+ * ops: what lies beyond could. (raise.c) */
+bool loom_may_raise(MlirValue value);
 
 /* Calls `visit` on each op of a block in order; `visit` may erase the op it is given. Stops and
  * returns false when `visit` does. */

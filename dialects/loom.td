@@ -2,11 +2,22 @@
 // page. A pointwise op is one entry; a structured op is one entry, one shape function (graph/infer.c), one lowering
 // function and one interpreter function.
 //
-// Every op also says, for the C table:
-//   shape   the rule in graph/infer.c
-//   lower   the lowering class ("unary", "binary", "view", ...)
-//   fp      which floating-point exceptions NumPy may report for it
-//   dtypes  classes of element types it computes on: b bool, i signed, u unsigned, f float, c complex
+// Every op also says, for the C table (loom_op_info in graph/graph.h):
+//   shape      the rule in graph/infer.c; "none": an op of the compiler's own, which no captured graph holds
+//   lower      what computes one element of it (loom_lowering): "unary", "binary", "view", ...
+//   fusion     how it takes part in fusion (loom_class): "pointwise", "view", "reduce", ...
+//   fp         which floating-point exceptions NumPy may report for it
+//   fpInteger  those of integers and bools
+//   dtypes     classes of element types it computes on: b bool, i signed, u unsigned, f float, c complex
+//   parts      what loom-complex makes of it for complex numbers (loom_parts): "each": the same op on each part;
+//              "formula": a formula over the parts; "none": such numbers have no kernel
+//   cost       rough instructions for one element
+//   exact      a float result needs no rounding: it is an operand or its negative, or a whole number
+//   rounded    a float result is the exact one, rounded once: the same bits on every machine (of minima and maxima
+//              NumPy leaves it open which of two zeros they are)
+//   whole      floats become whole numbers, integers and bools stay what they are
+//   truth      a bool result is 0 or 1, whatever bytes the operands have: it is computed, not moved
+//   strided    a kernel of its own reads operands through any views that are strides
 include "mlir/IR/OpBase.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -28,6 +39,7 @@ class Loom_Fp<int m> { int mask = m; }
 def FpNone : Loom_Fp<0>;
 def FpDivide : Loom_Fp<1>;
 def FpOverflow : Loom_Fp<2>;
+def FpDivideOverflow : Loom_Fp<3>;
 def FpInvalid : Loom_Fp<8>;
 def FpOverflowInvalid : Loom_Fp<14>;  // overflow, underflow, invalid: arithmetic
 def FpDivideOverflowInvalid : Loom_Fp<15>;
@@ -35,12 +47,35 @@ def FpUnderflow : Loom_Fp<4>;
 def FpOverflowUnderflow : Loom_Fp<6>;
 def FpUnderflowInvalid : Loom_Fp<12>;
 
+// Rough instructions for one element, or one lane of a vector: of f64, and of every other type. Schedules divide work by
+// them; what costs as much as a division is not computed twice for the sake of fusion.
+class Loom_Cost<int usual, int f64> { int other = usual; int wide = f64; }
+def CostOne : Loom_Cost<1, 1>;
+def CostFew : Loom_Cost<3, 3>;
+def CostDivision : Loom_Cost<4, 4>;
+def CostDivisions : Loom_Cost<8, 8>;
+def CostRead : Loom_Cost<8, 8>;           // at an index that is looked up
+def CostFunction : Loom_Cost<20, 30>;     // a polynomial
+def CostWideFunction : Loom_Cost<50, 30>; // a polynomial in f64 for f32, too (WIDE in passes/math.def)
+def CostRemainder : Loom_Cost<30, 30>;
+def CostLoop : Loom_Cost<60, 60>;
+def CostRandom : Loom_Cost<100, 100>;
+
 // The base of every op: the verifier calls C (loom_verify_op in verify.c).
 class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemonic, traits> {
   string shape = "none";
   string lower = "none";
+  string fusion = "other";
   Loom_Fp fp = FpNone;
+  Loom_Fp fpInteger = FpNone;
   string dtypes = "biufc";
+  string parts = "none";
+  Loom_Cost cost = CostOne;
+  bit exact = 0;
+  bit rounded = 0;
+  bit whole = 0;
+  bit truth = 0;
+  bit strided = 0;
   bit infersType = 0;
   let hasVerifier = 1;
   let extraClassDefinition = [{
@@ -68,6 +103,8 @@ class Loom_Unary<string mnemonic, string text, string classes, Loom_Fp flags = F
   let assemblyFormat = "$operand attr-dict `:` type($result)";
   let shape = "same";
   let lower = "unary";
+  let fusion = "pointwise";
+  let truth = 1;
   let fp = flags;
   let dtypes = classes;
   let hasFolder = 1;
@@ -81,6 +118,9 @@ class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureIn
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
   let shape = "predicate";
   let lower = "predicate";
+  let fusion = "pointwise";
+  let truth = 1;
+  let parts = "formula";
   let dtypes = classes;
 }
 
@@ -92,43 +132,82 @@ class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = 
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
   let shape = "same";
   let lower = "binary";
+  let fusion = "pointwise";
+  let truth = 1;
   let fp = flags;
   let dtypes = classes;
   let hasFolder = 1;
 }
 
-def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]>;
-def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]>;
-def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc">;
+def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]> {
+  let exact = 1;
+  let rounded = 1;
+}
+def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]> {
+  let exact = 1;
+  let rounded = 1;
+  let parts = "each";
+}
+def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc"> { let exact = 1; let rounded = 1; }
 def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu">;
-def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]>;
-def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]>;
-def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]>;
-def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", "biuf", FpNone, [Idempotent]>;
-def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid>;
-def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid>;
-def CbrtOp : Loom_Unary<"cbrt", "Cube root", "f">;
-def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow>;
-def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow>;
-def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflowInvalid>;
-def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid>;
-def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid>;
-def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid>;
-def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOverflowInvalid>;
-def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid>;
-def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid>;
-def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid>;
-def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid>;
-def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid>;
-def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc">;
-def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow>;
-def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow>;
-def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc">;
-def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc">;
-def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid>;
-def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", "fc", FpDivideOverflowInvalid>;
-def ErfOp : Loom_Unary<"erf", "Error function", "f">;
-def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow>;
+def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]> {
+  let exact = 1;
+  let rounded = 1;
+  let whole = 1;
+  let truth = 0;
+}
+def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]> {
+  let exact = 1;
+  let rounded = 1;
+  let whole = 1;
+  let truth = 0;
+}
+def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]> {
+  let exact = 1;
+  let rounded = 1;
+  let whole = 1;
+  let truth = 0;
+}
+def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", "biuf", FpNone, [Idempotent]> {
+  let exact = 1;
+  let rounded = 1;
+  let whole = 1;
+  let truth = 0;
+}
+def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid> {
+  let cost = CostDivision;
+  let rounded = 1;
+}
+def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid> { let cost = CostDivisions; }
+def CbrtOp : Loom_Unary<"cbrt", "Cube root", "f"> { let cost = CostFunction; }
+def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow> {
+  let cost = CostFunction;
+  let parts = "formula";
+}
+def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> { let cost = CostWideFunction; }
+def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflowInvalid> { let cost = CostFunction; }
+def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid> { let cost = CostFunction; }
+def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid> { let cost = CostWideFunction; }
+def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid> { let cost = CostWideFunction; }
+def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOverflowInvalid> {
+  let cost = CostWideFunction;
+}
+def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
+def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
+def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid> { let cost = CostFunction; }
+def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
+def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid> { let cost = CostWideFunction; }
+def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> { let cost = CostFunction; }
+def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow> { let cost = CostWideFunction; }
+def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow> { let cost = CostWideFunction; }
+def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc"> { let cost = CostFunction; }
+def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc"> { let cost = CostWideFunction; }
+def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid> { let cost = CostWideFunction; }
+def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", "fc", FpDivideOverflowInvalid> {
+  let cost = CostWideFunction;
+}
+def ErfOp : Loom_Unary<"erf", "Error function", "f"> { let cost = CostFunction; }
+def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow> { let cost = CostFunction; }
 def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)", "iu">;
 
 def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc">;
@@ -136,33 +215,69 @@ def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity", "biufc">;
 def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity", "biufc">;
 def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf">;
 
-def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]>;
-def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid>;
-def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]>;
-def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid>;
+def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]> {
+  let rounded = 1;
+  let parts = "each";
+}
+def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid> {
+  let rounded = 1;
+  let parts = "each";
+}
+def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]> {
+  let rounded = 1;
+  let parts = "formula";
+}
+def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid> {
+  let cost = CostDivision;
+  let rounded = 1;
+  let parts = "formula";
+}
 def FloorDivOp : Loom_Binary<"floor_div",
     "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag", "iuf",
-    FpDivideOverflowInvalid>;
+    FpDivideOverflowInvalid> {
+  let cost = CostRemainder;
+  let fpInteger = FpDivideOverflow;
+}
 def RemOp : Loom_Binary<"rem",
     "Remainder with the sign of the divisor as NumPy's remainder; an integer by zero is 0 and raises the divide flag", "iuf",
-    FpDivideOverflowInvalid>;
-def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", "iuf", FpDivideOverflowInvalid>;
-def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", "iufc", FpDivideOverflowInvalid>;
-def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f">;
-def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", "f", FpOverflowUnderflow, [Commutative]>;
-def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "biuf">;
-def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf">;
-def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf">;
-def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf">;
+    FpDivideOverflowInvalid> {
+  let cost = CostRemainder;
+  let fpInteger = FpDivideOverflow;
+}
+def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", "iuf", FpDivideOverflowInvalid> {
+  let cost = CostRemainder;
+  let fpInteger = FpDivideOverflow;
+}
+def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", "iufc", FpDivideOverflowInvalid> {
+  let cost = CostLoop;
+}
+def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f"> { let cost = CostFunction; }
+def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", "f", FpOverflowUnderflow, [Commutative]> {
+  let cost = CostWideFunction;
+}
+def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "biuf"> {
+  let cost = CostFew;
+  let exact = 1;
+}
+def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf"> {
+  let cost = CostFew;
+  let exact = 1;
+}
+def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf"> { let exact = 1; }
+def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf"> { let exact = 1; }
 def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]>;
 def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]>;
 def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]>;
 def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
 def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;
-def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f">;
+def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f"> { let exact = 1; let rounded = 1; }
 def BesideOp : Loom_Binary<"beside", "lhs; rhs is computed beside it, for the floating-point flags that it raises", "f">;
-def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow>;
-def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]>;
+def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow> {
+  let cost = CostFunction;
+}
+def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]> {
+  let cost = CostLoop;
+}
 
 def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> {
   let summary = "lhs * rhs + addend, rounded once";
@@ -171,6 +286,8 @@ def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> 
   let assemblyFormat = "$lhs `,` $rhs `,` $addend attr-dict `:` type($result)";
   let shape = "same";
   let lower = "ternary";
+  let fusion = "pointwise";
+  let rounded = 1;
   let fp = FpOverflowInvalid;
   let dtypes = "f";
   let hasFolder = 1;
@@ -183,6 +300,9 @@ def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> 
   let assemblyFormat = "$direction $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let shape = "compare";
   let lower = "compare";
+  let fusion = "pointwise";
+  let truth = 1;
+  let parts = "formula";
   let hasFolder = 1;
 }
 
@@ -193,6 +313,8 @@ def SelectOp : Loom_PureInferredOp<"select", [Elementwise]> {
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)";
   let shape = "select";
   let lower = "select";
+  let fusion = "pointwise";
+  let parts = "each";
   let hasFolder = 1;
 }
 
@@ -203,6 +325,8 @@ def ConvertOp : Loom_PureOp<"convert", [Elementwise]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
   let shape = "convert";
   let lower = "convert";
+  let fusion = "pointwise";
+  let parts = "formula";
   let fp = FpOverflowInvalid;
   let hasFolder = 1;
 }
@@ -214,6 +338,7 @@ def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
   let shape = "bitcast";
   let lower = "bitcast";
+  let fusion = "pointwise";
 }
 
 class Loom_Part<string mnemonic, string text> : Loom_PureInferredOp<mnemonic, [Elementwise]> {
@@ -223,6 +348,8 @@ class Loom_Part<string mnemonic, string text> : Loom_PureInferredOp<mnemonic, [E
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
   let shape = "part";
   let lower = "part";
+  let fusion = "pointwise";
+  let parts = "formula";
   let dtypes = "c";
 }
 def RealOp : Loom_Part<"real", "The real parts of complex numbers, as floats">;
@@ -234,6 +361,8 @@ def ComplexOp : Loom_PureInferredOp<"complex", [Elementwise, SameTypeOperands]> 
   let assemblyFormat = "$real `,` $imag attr-dict `:` functional-type(operands, results)";
   let shape = "pair";
   let lower = "part";
+  let fusion = "pointwise";
+  let parts = "formula";
   let dtypes = "f";
 }
 
@@ -246,6 +375,8 @@ def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {
   let assemblyFormat = "`(` $value `)` attr-dict `:` type($result)";
   let shape = "declared";
   let lower = "constant";
+  let fusion = "constant";
+  let parts = "formula";
   let hasFolder = 1;
 }
 
@@ -257,6 +388,7 @@ def IotaOp : Loom_PureOp<"iota"> {
   let dtypes = "iufc";
   let shape = "iota";
   let lower = "iota";
+  let fusion = "constant";
 }
 
 def RandomOp : Loom_PureOp<"random"> {
@@ -272,6 +404,8 @@ def RandomOp : Loom_PureOp<"random"> {
   let dtypes = "uf";
   let shape = "random";
   let lower = "random";
+  let fusion = "move";
+  let cost = CostRandom;
 }
 
 // ---- views: no arithmetic, an index map ------------------------------------------------------------------------------
@@ -281,21 +415,25 @@ class Loom_View<string mnemonic, string text, string rule, list<Trait> traits = 
   let results = (outs Loom_Tensor:$result);
   let shape = rule;
   let lower = "view";
+  let fusion = "view";
   let hasFolder = 1;
 }
 
 def BroadcastOp : Loom_View<"broadcast",
     "Operand dimension i becomes result dimension dims[i]; sizes are equal or the operand's is 1", "broadcast"> {
+  let parts = "each";
   let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
 }
 def ReshapeOp : Loom_View<"reshape", "The same elements in C order with other sizes", "reshape"> {
+  let parts = "each";
   let arguments = (ins Loom_Tensor:$operand);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 def TransposeOp : Loom_View<"transpose", "Result dimension i is operand dimension perm[i]", "transpose",
                             [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let infersType = 1;
+  let parts = "each";
   let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$perm);
   let assemblyFormat = "$operand `perm` `=` $perm attr-dict `:` functional-type(operands, results)";
 }
@@ -306,6 +444,7 @@ def SliceOp : Loom_View<"slice",
     A size of -1, with start 0 and step 1, is the whole of a dimension of symbolic size.
   }];
   let infersType = 1;
+  let parts = "each";
   let arguments = (ins Loom_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
                        DenseI64ArrayAttr:$steps);
   let assemblyFormat = [{
@@ -338,6 +477,8 @@ def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {
   let assemblyFormat = "$operand attr-dict `:` type($result)";
   let shape = "same";
   let lower = "unary";
+  let fusion = "pointwise";
+  let parts = "each";
 }
 def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
   let summary = "`operand` with the elements a slice op of the same starts and steps would take replaced by `update`";
@@ -348,6 +489,8 @@ def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
   }];
   let shape = "update_slice";
   let lower = "update_slice";
+  let fusion = "move";
+  let parts = "each";
 }
 def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
   let summary = "The operands one after another along `axis`";
@@ -356,6 +499,8 @@ def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
   let assemblyFormat = "$operands `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
   let shape = "concatenate";
   let lower = "concatenate";
+  let fusion = "move";
+  let parts = "each";
 }
 def PadOp : Loom_PureInferredOp<"pad"> {
   let summary = "low[d] elements of the 0-d `value` before and high[d] after dimension d";
@@ -366,6 +511,8 @@ def PadOp : Loom_PureInferredOp<"pad"> {
   }];
   let shape = "pad";
   let lower = "pad";
+  let fusion = "move";
+  let parts = "each";
 }
 def GatherOp : Loom_InferredOp<"gather"> {
   let summary = "np.take: the slices of `operand` at the integer `indices` along `axis`";
@@ -380,6 +527,9 @@ def GatherOp : Loom_InferredOp<"gather"> {
   }];
   let shape = "gather";
   let lower = "gather";
+  let fusion = "move";
+  let parts = "each";
+  let cost = CostRead;
 }
 def ScatterOp : Loom_InferredOp<"scatter"> {
   let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
@@ -397,6 +547,8 @@ def ScatterOp : Loom_InferredOp<"scatter"> {
   }];
   let shape = "scatter";
   let lower = "scatter";
+  let fusion = "alone";
+  let parts = "each";  // where it combines by "set" or "add"
   let fp = FpOverflowInvalid;
 }
 def SortOp : Loom_PureInferredOp<"sort"> {
@@ -407,6 +559,7 @@ def SortOp : Loom_PureInferredOp<"sort"> {
   let dtypes = "biuf";
   let shape = "sort";
   let lower = "sort";
+  let fusion = "alone";
 }
 
 // ---- reductions and scans --------------------------------------------------------------------------------------------
@@ -423,6 +576,8 @@ def ReduceOp : Loom_PureInferredOp<"reduce"> {
   let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` functional-type(operands, results)";
   let shape = "reduce";
   let lower = "reduce";
+  let fusion = "reduce";
+  let parts = "each";  // of kind "sum"
   let fp = FpOverflowInvalid;
 }
 def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
@@ -432,6 +587,8 @@ def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
   let assemblyFormat = "$kind $operand `axis` `=` $axis attr-dict `:` type($result)";
   let shape = "scan";
   let lower = "scan";
+  let fusion = "scan";
+  let parts = "each";  // of kind "sum"
   let fp = FpOverflowInvalid;
 }
 
@@ -448,6 +605,8 @@ def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
   }];
   let shape = "dot_general";
   let lower = "dot";
+  let fusion = "dot";
+  let parts = "formula";
   let fp = FpOverflowInvalid;
 }
 def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
@@ -466,6 +625,7 @@ def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   let dtypes = "iufc";
   let shape = "convolution";
   let lower = "convolution";
+  let fusion = "dot";
   let fp = FpOverflowInvalid;
 }
 def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
@@ -485,6 +645,7 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   let dtypes = "iuf";
   let shape = "convolution_gradient";
   let lower = "convolution_gradient";
+  let fusion = "alone";
   let fp = FpOverflowInvalid;
 }
 
@@ -508,6 +669,8 @@ def AttentionOp : Loom_PureOp<"attention"> {
   let dtypes = "f";
   let shape = "attention";
   let lower = "attention";
+  let fusion = "alone";
+  let strided = 1;
   let fp = FpDivideOverflowInvalid;
 }
 def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
@@ -523,6 +686,8 @@ def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
   let dtypes = "f";
   let shape = "attention_gradient";
   let lower = "attention_gradient";
+  let fusion = "alone";
+  let strided = 1;
   let fp = FpOverflowInvalid;
 }
 
@@ -558,6 +723,7 @@ def HostCallOp : Loom_Op<"host_call"> {
   let assemblyFormat = "$name `(` $operands `)` `effects` `=` $effects `slot` `=` $slot attr-dict `:` functional-type(operands, results)";
   let shape = "declared";
   let lower = "host_call";
+  let fusion = "host";
 }
 
 // ---- control flow ----------------------------------------------------------------------------------------------------

@@ -130,13 +130,13 @@ static MlirOperation sizes_module(MlirOperation op) {
   MlirOperation parent = op;
   for (; op.ptr; op = mlirOperationGetParentOperation(op)) {
     parent = op;
-    if (loom_get_attr(op, "loom.exprs").ptr) break;
+    if (loom_get_attr(op, loom_mark_exprs).ptr) break;
   }
   return parent;
 }
 
 static bool sizes_load_symbols(MlirOperation module, loom_graph *graph) {
-  MlirAttribute attr = loom_get_attr(module, "loom.symbols");
+  MlirAttribute attr = loom_get_attr(module, loom_mark_symbols);
   if (!attr.ptr) return true;
   if (!mlirAttributeIsADenseI64Array(attr)) return false;
   intptr_t count = mlirDenseArrayGetNumElements(attr);
@@ -172,7 +172,7 @@ static bool sizes_load_expr(loom_graph *graph, const int64_t *field, int64_t ind
 
 bool loom_sizes_load(MlirOperation inside, loom_graph *graph) {
   MlirOperation module = sizes_module(inside);
-  MlirAttribute attr = loom_get_attr(module, "loom.exprs");
+  MlirAttribute attr = loom_get_attr(module, loom_mark_exprs);
   if (!attr.ptr) return true;
   if (graph->expr_count || !sizes_load_symbols(module, graph) ||
       !mlirAttributeIsADenseI64Array(attr))
@@ -203,8 +203,9 @@ void loom_sizes_store(MlirOperation module, const loom_graph *graph) {
     const loom_expr *expr = &graph->exprs[i];
     *at++ = expr->kind, *at++ = expr->value, *at++ = expr->lhs, *at++ = expr->rhs;
   }
-  loom_set_attr(module, "loom.symbols", mlirDenseI64ArrayGet(ctx, (intptr_t)symbols, words));
-  loom_set_attr(module, "loom.exprs", mlirDenseI64ArrayGet(ctx, (intptr_t)exprs, words + symbols));
+  loom_set_attr(module, loom_mark_symbols, mlirDenseI64ArrayGet(ctx, (intptr_t)symbols, words));
+  loom_set_attr(module, loom_mark_exprs,
+                mlirDenseI64ArrayGet(ctx, (intptr_t)exprs, words + symbols));
   free(words);
 }
 

@@ -34,7 +34,7 @@ static bool structure_yield(MlirOperation op, intptr_t region, MlirOperation *ou
     for (MlirOperation o = mlirBlockGetFirstOperation(block); o.ptr;
          o = mlirOperationGetNextInBlock(o))
       *out = o;
-  if (out->ptr && loom_is(*out, "loom.yield")) return true;
+  if (out->ptr && loom_is(*out, LOOM_OP_YIELD)) return true;
   return structure_fail(op, "region %d does not end with loom.yield", (int)region);
 }
 
@@ -197,7 +197,7 @@ static MlirOperation structure_find_kernel(MlirOperation op) {
   if (!holder.ptr || !mlirOperationGetParentOperation(holder).ptr) return (MlirOperation){NULL};
   MlirOperation found = mlirBlockGetFirstOperation(mlirOperationGetBlock(holder));
   for (; found.ptr; found = mlirOperationGetNextInBlock(found))
-    if (loom_is(found, "loom.kernel") && mlirStringRefEqual(loom_get_str(found, "sym_name"), name))
+    if (loom_is(found, LOOM_OP_KERNEL) && mlirStringRefEqual(loom_get_str(found, "sym_name"), name))
       break;
   return found;
 }
@@ -206,7 +206,7 @@ static MlirOperation structure_find_kernel(MlirOperation op) {
 static MlirOperation structure_kernel_yield(MlirOperation kernel) {
   MlirBlock block = structure_block(kernel, 0);
   MlirOperation last = block.ptr ? mlirBlockGetTerminator(block) : (MlirOperation){NULL};
-  return last.ptr && loom_is(last, "loom.yield") ? last : (MlirOperation){NULL};
+  return last.ptr && loom_is(last, LOOM_OP_YIELD) ? last : (MlirOperation){NULL};
 }
 
 /* Numbers only: a kernel takes an operand through a view, whose type it has in its block. */
@@ -257,9 +257,9 @@ static bool structure_buffer(MlirOperation op) {
       __builtin_mul_overflow(elements, (int64_t)loom_dtype_size(type.dtype), &end) ||
       __builtin_add_overflow(end, offset, &end))
     return structure_fail(op, "offset or size is out of range");
-  bool kept = loom_get_attr(op, "loom.kept").ptr; /* not in the arena */
+  bool kept = loom_get_attr(op, loom_mark_kept).ptr; /* not in the arena */
   int64_t arena =
-      plan.ptr && loom_is(plan, "loom.plan") ? loom_get_i64(plan, "arena", INT64_MAX) : end;
+      plan.ptr && loom_is(plan, LOOM_OP_PLAN) ? loom_get_i64(plan, "arena", INT64_MAX) : end;
   if (!kept && !LOOM_STRIDE_IS_SYM(arena) && end > arena) /* symbolic: known when the plan runs */
     return structure_fail(op, "ends at byte %" PRId64 ", beyond the plan's arena", end);
   return true;
@@ -341,25 +341,26 @@ static bool structure_run(MlirOperation op) {
 
 bool loom_verify_structure(MlirOperation op) {
   static const struct {
-    const char *name;
+    loom_opcode code;
     bool (*verify)(MlirOperation op);
   } rows[] = {
-      {"loom.fusion", structure_fusion},
-      {"loom.kernel", structure_kernel},
-      {"loom.apply", structure_apply},
-      {"loom.launch", structure_launch},
-      {"loom.buffer", structure_buffer},
-      {"loom.plan", structure_plan},
-      {"loom.for", structure_for},
-      {"loom.while", structure_while},
-      {"loom.if", structure_if},
-      {"loom.call_host", structure_call_host},
-      {"loom.copy_buffer", structure_copy_buffer},
-      {"loom.trim_arena", structure_trim_arena},
-      {"loom.control", structure_control},
-      {"loom.run", structure_run},
+      {LOOM_OP_FUSION, structure_fusion},
+      {LOOM_OP_KERNEL, structure_kernel},
+      {LOOM_OP_APPLY, structure_apply},
+      {LOOM_OP_LAUNCH, structure_launch},
+      {LOOM_OP_BUFFER, structure_buffer},
+      {LOOM_OP_PLAN, structure_plan},
+      {LOOM_OP_FOR, structure_for},
+      {LOOM_OP_WHILE, structure_while},
+      {LOOM_OP_IF, structure_if},
+      {LOOM_OP_CALL_HOST, structure_call_host},
+      {LOOM_OP_COPY_BUFFER, structure_copy_buffer},
+      {LOOM_OP_TRIM_ARENA, structure_trim_arena},
+      {LOOM_OP_CONTROL, structure_control},
+      {LOOM_OP_RUN, structure_run},
   };
+  loom_opcode code = loom_op_of(op);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if (loom_is(op, rows[i].name)) return rows[i].verify(op);
+    if (rows[i].code == code) return rows[i].verify(op);
   return true;
 }

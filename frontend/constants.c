@@ -22,12 +22,17 @@ static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
 }
 
 static bool constants_is_pointwise(loom_opcode op) {
-  static const char *const classes[] = {"unary",   "binary", "ternary", "predicate",
-                                        "compare", "select", "convert", "view"};
-  bool pointwise = false;
-  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    pointwise |= strcmp(loom_op_table[op].lower, classes[i]) == 0;
-  return pointwise;
+  switch (loom_op_table[op].lower) {
+  case LOOM_LOWER_UNARY:
+  case LOOM_LOWER_BINARY:
+  case LOOM_LOWER_TERNARY:
+  case LOOM_LOWER_PREDICATE:
+  case LOOM_LOWER_COMPARE:
+  case LOOM_LOWER_SELECT:
+  case LOOM_LOWER_CONVERT:
+  case LOOM_LOWER_VIEW: return true;
+  default: return false;
+  }
 }
 
 static bool constants_foldable(const loom_graph *graph, const loom_node *node) {
@@ -119,7 +124,7 @@ static bool constants_complex(const loom_graph *graph, loom_value v, int *budget
   loom_dtype dtype = graph->values[v].type.dtype;
   loom_cell x, y;
   if (node->op == LOOM_OP_CONSTANT) return *out = loom_cell_from_attr(dtype, &node->attrs[0]), true;
-  if (strcmp(loom_op_table[node->op].lower, "view") == 0 && node->op != LOOM_OP_ASSUME_SHAPE)
+  if (loom_op_table[node->op].fusion == LOOM_CLASS_VIEW)
     return constants_complex(graph, node->operands[0], budget, out, flags);
   bool unary = node->op == LOOM_OP_NEG;
   bool binary = node->op == LOOM_OP_COMPLEX || node->op == LOOM_OP_ADD || node->op == LOOM_OP_SUB ||
@@ -213,7 +218,7 @@ loom_value constants_fold(tracer *t, loom_value v) {
   if (!constants_take_part(t, &v)) return LOOM_NO_VALUE;
   node = &graph->nodes[graph->values[v].node];
   if (!constants_foldable(graph, node)) return v;
-  bool view = strcmp(loom_op_table[node->op].lower, "view") == 0;
+  bool view = loom_op_table[node->op].lower == LOOM_LOWER_VIEW;
   uint64_t bits = view ? constants_node(graph, node->operands[0])->attrs[0].bits : 0;
   uint32_t flags = 0;
   if (!view && !constants_compute(graph, node, &bits, &flags)) return v;

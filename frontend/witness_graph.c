@@ -69,11 +69,10 @@ static bool witness_is_complex(const witness_walk *w, const loom_node *node) {
 
 /* Is each element of the result made of one of each operand? */
 static bool witness_is_pointwise(const witness_walk *w, const loom_node *node) {
-  static const char *const kinds[] = {"unary", "binary", "ternary", "convert"};
   const loom_type *to = loom_graph_type(w->b.graph, node->first_result);
-  bool same = false;
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-    same |= strcmp(loom_op_table[node->op].lower, kinds[k]) == 0;
+  loom_lowering lower = loom_op_table[node->op].lower;
+  bool same = lower == LOOM_LOWER_UNARY || lower == LOOM_LOWER_BINARY ||
+              lower == LOOM_LOWER_TERNARY || lower == LOOM_LOWER_CONVERT;
   for (uint32_t i = 0; i < node->operand_count && same; i++) {
     const loom_type *from = loom_graph_type(w->b.graph, node->operands[i]);
     same = from->rank == to->rank && !memcmp(from->dims, to->dims, sizeof *to->dims * to->rank);

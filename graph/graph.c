@@ -429,9 +429,7 @@ uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node) {
     loom_dtype from = graph->values[node->operands[0]].type.dtype;
     return loom_dtype_size(from) > 1 ? LOOM_FP_OVERFLOW : 0;
   }
-  bool divides =
-      node->op == LOOM_OP_FLOOR_DIV || node->op == LOOM_OP_REM || node->op == LOOM_OP_FMOD;
-  return divides ? flags & (LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW) : 0;
+  return loom_op_table[node->op].fp_integer;
 }
 
 bool loom_graph_keep_raising(loom_graph *graph) {

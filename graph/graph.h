@@ -191,12 +191,15 @@ bool loom_type_equal(const loom_type *a, const loom_type *b);
 /* Number of elements, or -1 when no size is 0 and one is symbolic or the product overflows. */
 int64_t loom_type_elements(const loom_type *type);
 
-/* Opcodes, generated from dialects/loom.td: LOOM_OP_ADD, ... */
+/* Opcodes, generated from dialects/loom.td: LOOM_OP_ADD, ... Those of graphs come first; behind
+ * LOOM_OP_COUNT are those of the ops that only the compiler makes (LOOM_OP_FUSION, ...). */
 typedef enum loom_opcode {
 #define LOOM_OP(ENUM, NAME, ...) LOOM_OP_##ENUM,
 #include "loom_ops.inc"
-#undef LOOM_OP
-  LOOM_OP_COUNT
+  LOOM_OP_COUNT, /* ops of a graph; as an opcode: no op of the table */
+#define LOOM_OP_INTERNAL(ENUM, NAME) LOOM_OP_##ENUM,
+#include "loom_ops.inc"
+  LOOM_OP_END
 } loom_opcode;
 
 typedef enum loom_attr_kind {
@@ -232,18 +235,78 @@ typedef enum loom_fp_flag { /* floating-point (and integer) exceptions as NumPy'
                             LOOM_FP_INVALID = 8
 } loom_fp_flag;
 
-/* One row of the op table, generated from loom.td. */
+/* What computes one element of an op's result. */
+typedef enum loom_lowering {
+  LOOM_LOWER_NONE,
+  LOOM_LOWER_UNARY, /* arithmetic on one, two or three elements of the result's type */
+  LOOM_LOWER_BINARY,
+  LOOM_LOWER_TERNARY,
+  LOOM_LOWER_PREDICATE, /* a bool from one element */
+  LOOM_LOWER_COMPARE,
+  LOOM_LOWER_SELECT,
+  LOOM_LOWER_CONVERT,
+  LOOM_LOWER_BITCAST,
+  LOOM_LOWER_PART, /* complex numbers from their parts, or a part of one */
+  LOOM_LOWER_CONSTANT,
+  LOOM_LOWER_IOTA,
+  LOOM_LOWER_RANDOM,
+  LOOM_LOWER_VIEW, /* an element of the operand, at another index */
+  LOOM_LOWER_UPDATE_SLICE,
+  LOOM_LOWER_CONCATENATE,
+  LOOM_LOWER_PAD,
+  LOOM_LOWER_GATHER,
+  LOOM_LOWER_SCATTER,
+  LOOM_LOWER_SORT,
+  LOOM_LOWER_REDUCE,
+  LOOM_LOWER_SCAN,
+  LOOM_LOWER_DOT,
+  LOOM_LOWER_CONVOLUTION,
+  LOOM_LOWER_CONVOLUTION_GRADIENT,
+  LOOM_LOWER_ATTENTION,
+  LOOM_LOWER_ATTENTION_GRADIENT,
+  LOOM_LOWER_SIZE,
+  LOOM_LOWER_HOST_CALL,
+  LOOM_LOWER_REGION
+} loom_lowering;
+
+/* How an op takes part in fusion. */
+typedef enum loom_class {
+  LOOM_CLASS_OTHER,     /* not an op of a graph, or one with regions */
+  LOOM_CLASS_CONSTANT,  /* constant, iota: made anew in each kernel that uses it */
+  LOOM_CLASS_VIEW,      /* an index map */
+  LOOM_CLASS_POINTWISE, /* one element of each operand gives one element of the result */
+  LOOM_CLASS_MOVE,      /* pad, concatenate, update_slice, gather, random: by an element's index */
+  LOOM_CLASS_REDUCE,
+  LOOM_CLASS_SCAN,
+  LOOM_CLASS_DOT,
+  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter, convolution_gradient */
+  LOOM_CLASS_HOST   /* run by the plan itself */
+} loom_class;
+
+/* What loom-complex makes of an op on complex numbers. */
+typedef enum loom_parts {
+  LOOM_PARTS_NONE,   /* there is no kernel for them */
+  LOOM_PARTS_EACH,   /* the same op on each part */
+  LOOM_PARTS_FORMULA /* other ops on the parts */
+} loom_parts;
+
+/* One row of the op table, generated from loom.td, which explains the columns. */
 typedef struct loom_op_info {
   const char *name;  /* without "loom." */
   int8_t operands;   /* -1: variadic */
   int8_t results;    /* -1: variadic */
   int8_t regions;    /* sub-graphs of a node: control flow */
   const char *shape; /* the rule in infer.c */
-  const char
-      *lower;  /* the lowering class: "unary", "binary", "view", "reduce", "dot", "none", ... */
-  uint32_t fp; /* loom_fp_flag bits that the op may raise in the library it stands for */
-  const char *
-      dtypes; /* classes of element types that the computing operands may have (loom_dtype_class) */
+  loom_lowering lower;
+  loom_class fusion;
+  uint32_t fp;         /* loom_fp_flag bits that the op may raise in the library it stands for */
+  uint32_t fp_integer; /* those that it may raise for integers */
+  const char *dtypes;  /* classes of element types that the computing operands may have
+                          (loom_dtype_class) */
+  loom_parts parts;
+  int16_t cost, cost_f64; /* rough instructions for an element: of any other type, of f64 */
+  bool exact, rounded, whole, truth, strided;
+  bool pure; /* may be dropped where nobody reads it: it checks nothing and calls nobody */
   struct {
     const char *name;
     loom_attr_kind kind;
@@ -251,13 +314,16 @@ typedef struct loom_op_info {
 } loom_op_info;
 
 extern const loom_op_info loom_op_table[LOOM_OP_COUNT];
+/* The opcode of a name of `length` bytes without "loom."; LOOM_OP_COUNT where there is none. */
+loom_opcode loom_op_find(const char *name, size_t length);
+/* The same for an op of a graph; false for any other name. */
 bool loom_op_from_name(const char *name, loom_opcode *out);
 
 /* The user's place in the source, or all zero. */
 typedef struct loom_location {
   const char *file, *function;
   int32_t line, column; /* from 1 */
-  int32_t warning;      /* 1 + the row of what its library would warn of, for the frontend; 0: none */
+  int32_t warning; /* 1 + the row of what its library would warn of, for the frontend; 0: none */
 } loom_location;
 
 typedef uint32_t loom_value; /* index into loom_graph.values */

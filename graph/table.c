@@ -4,17 +4,43 @@
 #include <string.h>
 
 const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
-#define LOOM_OP(ENUM, NAME, OPERANDS, RESULTS, REGIONS, SHAPE, LOWER, FP, DTYPES, ...)             \
-  [LOOM_OP_##ENUM] = {NAME, OPERANDS, RESULTS, REGIONS, SHAPE, LOWER, FP, DTYPES, {__VA_ARGS__}},
+#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {.name = NAME, __VA_ARGS__},
 #include "loom_ops.inc"
-#undef LOOM_OP
 };
 
+/* ---- names: a hash table that gen_ops.py fills ---- */
+
+#define TABLE_SLOTS 256 /* SLOTS of gen_ops.py */
+
+static const struct {
+  const char *name;
+  uint32_t length;
+} table_names[LOOM_OP_END] = {
+#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {NAME, sizeof NAME - 1},
+#define LOOM_OP_INTERNAL(ENUM, NAME) [LOOM_OP_##ENUM] = {NAME, sizeof NAME - 1},
+#include "loom_ops.inc"
+};
+
+static const uint8_t table_slots[TABLE_SLOTS] = {
+/* opcode + 1; 0: empty */
+#define LOOM_OP_SLOT(SLOT, ENUM) [SLOT] = LOOM_OP_##ENUM + 1,
+#include "loom_ops.inc"
+};
+_Static_assert(LOOM_OP_END < 255, "opcodes fit the slots");
+
+loom_opcode loom_op_find(const char *name, size_t length) {
+  uint32_t slot = 0;
+  for (size_t i = 0; i < length; i++)
+    slot = (slot * 31 + (unsigned char)name[i]) % TABLE_SLOTS;
+  for (; table_slots[slot]; slot = (slot + 1) % TABLE_SLOTS) {
+    loom_opcode found = (loom_opcode)(table_slots[slot] - 1);
+    if (table_names[found].length == length && !memcmp(table_names[found].name, name, length))
+      return found;
+  }
+  return LOOM_OP_COUNT;
+}
+
 bool loom_op_from_name(const char *name, loom_opcode *out) {
-  for (int i = 0; i < LOOM_OP_COUNT; i++)
-    if (strcmp(loom_op_table[i].name, name) == 0) {
-      *out = (loom_opcode)i;
-      return true;
-    }
-  return false;
+  *out = loom_op_find(name, strlen(name));
+  return *out < LOOM_OP_COUNT;
 }

@@ -5,23 +5,25 @@
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
-    {"loom.scatter", scatter_plan, scatter_lower, true},
-    {"loom.update_slice", update_plan, update_lower, true},
-    {"loom.convolution", convolution_plan, convolution_lower, true},
-    {"loom.sort", sort_plan, sort_lower, false},
-    {"loom.convolution_gradient", conv_gradient_plan, conv_gradient_lower, true},
-    {"loom.attention", attention_plan_alone, attention_lower, true},
-    {"loom.attention_gradient", attention_plan_alone, attention_gradient_lower, true},
+    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true},
+    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true},
+    {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true},
+    {LOOM_OP_SORT, sort_plan, sort_lower, false},
+    {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true},
+    {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true},
+    {LOOM_OP_ATTENTION_GRADIENT, attention_plan_alone, attention_gradient_lower, true},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
   for (MlirOperation op = mlirBlockGetFirstOperation(kernel->block); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
+       op = mlirOperationGetNextInBlock(op)) {
+    loom_opcode code = loom_op_of(op);
     for (size_t i = 0; i < sizeof alone_kinds / sizeof *alone_kinds; i++)
-      if (loom_class_of(op) != LOOM_CLASS_MOVE && loom_is(op, alone_kinds[i].name)) {
+      if (alone_kinds[i].code == code && loom_class_of(op) != LOOM_CLASS_MOVE) {
         *out = op;
         return &alone_kinds[i];
       }
+  }
   return NULL;
 }
 
@@ -56,7 +58,7 @@ bool alone_schedule(const alone_kind *kind, const lower_kernel *kernel, MlirOper
   alone_plan p;
   if (!alone_plan_make(kind, kernel, op, &p)) return false;
   MlirContext ctx = kernel->ctx;
-  MlirAttribute name = loom_attr_str(ctx, kind->name + strlen("loom."));
+  MlirAttribute name = loom_attr_str(ctx, loom_op_table[kind->code].name);
   MlirNamedAttribute entry = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str("kind")), name);
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, p.stage_count, p.stages));
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));

@@ -20,7 +20,7 @@ typedef struct alone_plan {
 } alone_plan;
 
 typedef struct alone_kind {
-  const char *name; /* of the op */
+  loom_opcode code;
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
   bool symbolic; /* takes symbolic sizes and strides */

@@ -49,17 +49,17 @@ static bool attend_reads(MlirValue value, int wanted) {
 }
 
 /* The op of this name that makes a value which is read so often. */
-static bool attend_def(MlirValue value, const char *name, int reads, MlirOperation *out) {
+static bool attend_def(MlirValue value, loom_opcode code, int reads, MlirOperation *out) {
   *out = loom_def(value);
-  return out->ptr && loom_is(*out, name) && attend_reads(value, reads);
+  return out->ptr && loom_is(*out, code) && attend_reads(value, reads);
 }
 
 /* Is `value` the broadcast of a reduction of `of` along its last dimension? */
 static bool attend_row(MlirValue value, const char *kind, MlirValue of, int rank) {
   MlirOperation broadcast, reduce;
   int64_t dims[LOOM_MAX_RANK], axes[LOOM_MAX_RANK];
-  if (!attend_def(value, "loom.broadcast", 1, &broadcast) ||
-      !attend_def(loom_operand(broadcast, 0), "loom.reduce", 1, &reduce) ||
+  if (!attend_def(value, LOOM_OP_BROADCAST, 1, &broadcast) ||
+      !attend_def(loom_operand(broadcast, 0), LOOM_OP_REDUCE, 1, &reduce) ||
       !loom_str_is(loom_get_str(reduce, "kind"), kind) || loom_operand(reduce, 0).ptr != of.ptr ||
       loom_get_i64s(reduce, "axes", axes, LOOM_MAX_RANK) != 1 || axes[0] != rank - 1 ||
       loom_get_i64s(broadcast, "dims", dims, LOOM_MAX_RANK) != rank - 1)
@@ -73,7 +73,7 @@ static bool attend_row(MlirValue value, const char *kind, MlirValue of, int rank
 static MlirValue attend_under(MlirValue value) {
   MlirOperation def;
   loom_type in, out;
-  while (attend_def(value, "loom.reshape", 1, &def)) {
+  while (attend_def(value, LOOM_OP_RESHAPE, 1, &def)) {
     MlirValue under = loom_operand(def, 0);
     if (!loom_type_from_mlir(mlirValueGetType(under), &in) ||
         !loom_type_from_mlir(mlirValueGetType(value), &out) || in.rank < 2 || out.rank < 2 ||
@@ -88,16 +88,16 @@ static MlirValue attend_under(MlirValue value) {
 /* ---- from the softmax to the scores ---- */
 
 static bool attend_scores(MlirValue value, attend_match *m) {
-  return attend_def(attend_under(value), "loom.dot_general", 1, &m->scores);
+  return attend_def(attend_under(value), LOOM_OP_DOT_GENERAL, 1, &m->scores);
 }
 
 /* A 0-d value, or a constant, in every element. */
 static bool attend_is_scalar(MlirValue value) {
   MlirOperation def = loom_def(value);
   if (!def.ptr) return false;
-  if (loom_is(def, "loom.constant"))
+  if (loom_is(def, LOOM_OP_CONSTANT))
     return !mlirAttributeIsADenseElements(loom_get_attr(def, "value"));
-  return loom_is(def, "loom.broadcast") &&
+  return loom_is(def, LOOM_OP_BROADCAST) &&
          mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
 }
 
@@ -107,11 +107,11 @@ static bool attend_scaled(MlirValue value, attend_match *m) {
   m->divides = false;
   if (attend_scores(value, m)) return true;
   value = attend_under(value);
-  for (int side = 0; attend_def(value, "loom.mul", 1, &def) && side < 2; side++) {
+  for (int side = 0; attend_def(value, LOOM_OP_MUL, 1, &def) && side < 2; side++) {
     m->scale = loom_operand(def, side);
     if (attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 1 - side), m)) return true;
   }
-  m->divides = attend_def(value, "loom.div", 1, &def);
+  m->divides = attend_def(value, LOOM_OP_DIV, 1, &def);
   if (!m->divides) return false;
   m->scale = loom_operand(def, 1);
   return attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 0), m);
@@ -119,8 +119,8 @@ static bool attend_scaled(MlirValue value, attend_match *m) {
 
 static bool attend_is_lowest(MlirValue value) {
   MlirOperation def = loom_def(value);
-  MlirAttribute attr = def.ptr && loom_is(def, "loom.constant") ? loom_get_attr(def, "value")
-                                                                : (MlirAttribute){NULL};
+  MlirAttribute attr = def.ptr && loom_is(def, LOOM_OP_CONSTANT) ? loom_get_attr(def, "value")
+                                                                 : (MlirAttribute){NULL};
   if (!attr.ptr || !mlirAttributeIsAFloat(attr)) return false;
   double x = mlirFloatAttrGetValueDouble(attr);
   return x < 0 && x - x != 0; /* -inf - -inf is NaN */
@@ -132,17 +132,17 @@ static bool attend_masked(MlirValue value, attend_match *m) {
   m->mask.ptr = NULL;
   m->hides = false;
   if (!def.ptr || !attend_reads(value, 2)) return false;
-  if (loom_is(def, "loom.add")) {
+  if (loom_is(def, LOOM_OP_ADD)) {
     for (int side = 0; side < 2; side++) {
       m->mask = loom_operand(def, side);
       MlirOperation made = loom_def(m->mask);
-      if (!(made.ptr && loom_is(made, "loom.constant")) &&
+      if (!(made.ptr && loom_is(made, LOOM_OP_CONSTANT)) &&
           attend_scaled(loom_operand(def, 1 - side), m))
         return true;
     }
     return false;
   }
-  if (loom_is(def, "loom.select")) {
+  if (loom_is(def, LOOM_OP_SELECT)) {
     m->mask = loom_operand(def, 0);
     m->hides = attend_is_lowest(loom_operand(def, 1));
     if (!m->hides && !attend_is_lowest(loom_operand(def, 2))) return false;
@@ -150,25 +150,25 @@ static bool attend_masked(MlirValue value, attend_match *m) {
   }
   /* What is scaled last is read twice itself. */
   MlirValue scale = {NULL};
-  if (loom_is(def, "loom.mul") && attend_is_scalar(loom_operand(def, 0)))
+  if (loom_is(def, LOOM_OP_MUL) && attend_is_scalar(loom_operand(def, 0)))
     scale = loom_operand(def, 0);
   int other = scale.ptr ? 1 : 0;
-  if (!scale.ptr && (loom_is(def, "loom.mul") || loom_is(def, "loom.div")) &&
+  if (!scale.ptr && (loom_is(def, LOOM_OP_MUL) || loom_is(def, LOOM_OP_DIV)) &&
       attend_is_scalar(loom_operand(def, 1)))
     scale = loom_operand(def, 1);
   m->scale = scale;
-  m->divides = scale.ptr && loom_is(def, "loom.div");
+  m->divides = scale.ptr && loom_is(def, LOOM_OP_DIV);
   if (scale.ptr) return attend_scores(loom_operand(def, other), m);
-  if (loom_is(def, "loom.reshape")) return attend_scaled(loom_operand(def, 0), m);
+  if (loom_is(def, LOOM_OP_RESHAPE)) return attend_scaled(loom_operand(def, 0), m);
   m->scores = def;
-  return loom_is(def, "loom.dot_general");
+  return loom_is(def, LOOM_OP_DOT_GENERAL);
 }
 
 static bool attend_softmax(MlirValue value, attend_match *m) {
   MlirOperation div, exp, sub;
-  if (!attend_def(attend_under(value), "loom.div", 1, &div)) return false;
-  if (!attend_def(loom_operand(div, 0), "loom.exp", 2, &exp) ||
-      !attend_def(loom_operand(exp, 0), "loom.sub", 1, &sub))
+  if (!attend_def(attend_under(value), LOOM_OP_DIV, 1, &div)) return false;
+  if (!attend_def(loom_operand(div, 0), LOOM_OP_EXP, 2, &exp) ||
+      !attend_def(loom_operand(exp, 0), LOOM_OP_SUB, 1, &sub))
     return false;
   MlirValue e = loom_operand(div, 0), scores = loom_operand(sub, 0);
   if (!loom_type_from_mlir(mlirValueGetType(scores), &m->type) ||
@@ -246,13 +246,13 @@ static MlirValue attend_transpose(loom_builder *b, MlirValue value, const int64_
     out.dims[i] = in.dims[perm[i]];
   MlirType type = loom_type_to_mlir(b->ctx, &out);
   loom_named attr = {"perm", loom_attr_i64s(b->ctx, in.rank, perm)};
-  return loom_result(loom_build(b, "loom.transpose", 1, &value, 1, &type, 1, &attr), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_TRANSPOSE, 1, &value, 1, &type, 1, &attr), 0);
 }
 
 static MlirValue attend_reshape(loom_builder *b, MlirValue value, const loom_type *to) {
   MlirType type = loom_type_to_mlir(b->ctx, to);
   if (mlirTypeEqual(type, mlirValueGetType(value))) return value;
-  return loom_build1(b, "loom.reshape", value, type);
+  return loom_build_op1(b, LOOM_OP_RESHAPE, value, type);
 }
 
 /* A side of a product as (batch, heads, ., .). What was reshaped from there is read there. */
@@ -266,7 +266,7 @@ static MlirValue attend_operand(loom_builder *b, const attend_match *m, MlirOper
   if (!attend_side(dot, side, contract_last, perm, &rank) ||
       !loom_type_from_mlir(mlirValueGetType(value), &in))
     return value;
-  if (rank == 3 && perm[0] == 0 && def.ptr && loom_is(def, "loom.reshape") &&
+  if (rank == 3 && perm[0] == 0 && def.ptr && loom_is(def, LOOM_OP_RESHAPE) &&
       loom_type_from_mlir(mlirValueGetType(loom_operand(def, 0)), &under) && under.rank == 4 &&
       under.dims[0] == m->batch && under.dims[1] == m->heads && under.dims[2] == in.dims[1] &&
       under.dims[3] == in.dims[2]) {
@@ -287,7 +287,7 @@ static MlirValue attend_mask(loom_builder *b, const attend_match *m) {
   MlirOperation def = loom_def(value);
   for (int i = 0; i < m->type.rank; i++)
     dims[i] = i;
-  if (def.ptr && loom_is(def, "loom.broadcast")) {
+  if (def.ptr && loom_is(def, LOOM_OP_BROADCAST)) {
     loom_get_i64s(def, "dims", dims, LOOM_MAX_RANK);
     value = loom_operand(def, 0);
   }
@@ -295,13 +295,13 @@ static MlirValue attend_mask(loom_builder *b, const attend_match *m) {
   to.dtype = in.dtype;
   for (int i = 0; i < in.rank; i++)
     to.dims[m->place[dims[i]]] = in.dims[i];
-  if (m->hides) value = loom_build1(b, "loom.not", value, mlirValueGetType(value));
+  if (m->hides) value = loom_build_op1(b, LOOM_OP_NOT, value, mlirValueGetType(value));
   return attend_reshape(b, value, &to);
 }
 
 static MlirValue attend_constant(loom_builder *b, MlirType type, MlirAttribute attr) {
   loom_named value = {"value", attr};
-  return loom_result(loom_build(b, "loom.constant", 0, NULL, 1, &type, 1, &value), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &value), 0);
 }
 
 static MlirValue attend_scale(loom_builder *b, const attend_match *m) {
@@ -311,7 +311,7 @@ static MlirValue attend_scale(loom_builder *b, const attend_match *m) {
   MlirAttribute unit = mlirFloatAttrDoubleGet(b->ctx, element, 1);
   if (!m->scale.ptr) return attend_constant(b, type, unit);
   MlirOperation def = loom_def(m->scale);
-  if (loom_is(def, "loom.constant")) {
+  if (loom_is(def, LOOM_OP_CONSTANT)) {
     MlirAttribute value = loom_get_attr(def, "value");
     if (m->divides && mlirAttributeIsAFloat(value))
       value = mlirFloatAttrDoubleGet(b->ctx, element, 1 / mlirFloatAttrGetValueDouble(value));
@@ -319,7 +319,7 @@ static MlirValue attend_scale(loom_builder *b, const attend_match *m) {
   }
   MlirValue value = loom_operand(def, 0);
   if (!m->divides) return value;
-  return loom_build2(b, "loom.div", attend_constant(b, type, unit), value, type);
+  return loom_build_op2(b, LOOM_OP_DIV, attend_constant(b, type, unit), value, type);
 }
 
 static void attend_build(attend_match *m) {
@@ -343,7 +343,7 @@ static void attend_build(attend_match *m) {
   loom_named attrs[] = {{"causal", mlirBoolAttrGet(b.ctx, 0)},
                         {"empty", loom_attr_str(b.ctx, "nan")}};
   MlirOperation made =
-      loom_build(&b, "loom.attention", m->mask.ptr ? 5 : 4, operands, 2, types, 2, attrs);
+      loom_build_op(&b, LOOM_OP_ATTENTION, m->mask.ptr ? 5 : 4, operands, 2, types, 2, attrs);
   if (!made.ptr) return;
   mlirValueReplaceAllUsesOfWith(loom_result(m->result, 0),
                                 attend_reshape(&b, loom_result(made, 0), &result));
@@ -359,9 +359,9 @@ static MlirValue attend_once(MlirValue value, loom_type *out) {
   int64_t dims[LOOM_MAX_RANK];
   loom_type wide, all;
   MlirValue none = {NULL};
-  if (!reshape.ptr || !loom_is(reshape, "loom.reshape")) return none;
+  if (!reshape.ptr || !loom_is(reshape, LOOM_OP_RESHAPE)) return none;
   broadcast = loom_def(loom_operand(reshape, 0));
-  if (!broadcast.ptr || !loom_is(broadcast, "loom.broadcast") ||
+  if (!broadcast.ptr || !loom_is(broadcast, LOOM_OP_BROADCAST) ||
       !loom_type_from_mlir(mlirValueGetType(value), &all) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(reshape, 0)), &wide) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(broadcast, 0)), out) || wide.rank != 5)
@@ -399,14 +399,14 @@ static bool attend_visit(MlirOperation op, void *user) {
   attend_match m = {.result = op};
   int64_t perm[LOOM_MAX_RANK];
   int rank;
-  if (loom_is(op, "loom.dot_general") && attend_side(op, 0, true, perm, &rank) &&
+  if (loom_is(op, LOOM_OP_DOT_GENERAL) && attend_side(op, 0, true, perm, &rank) &&
       attend_in_order(perm, rank) && attend_softmax(loom_operand(op, 0), &m) && attend_fits(&m))
     attend_build(&m);
   return true;
 }
 
 static bool attend_visit_made(MlirOperation op, void *user) {
-  if (loom_is(op, "loom.attention")) attend_unrepeat(op);
+  if (loom_is(op, LOOM_OP_ATTENTION)) attend_unrepeat(op);
   return true;
 }
 

@@ -26,7 +26,7 @@ static bool attention_operand_read(const lower_kernel *kernel, MlirOperation op,
 }
 
 static bool attention_read(const lower_kernel *kernel, attention_plan *p) {
-  p->gradient = loom_is(p->op, "loom.attention_gradient");
+  p->gradient = loom_is(p->op, LOOM_OP_ATTENTION_GRADIENT);
   p->causal = mlirBoolAttrGetValue(loom_get_attr(p->op, "causal"));
   p->zero = !p->gradient && loom_str_is(loom_get_str(p->op, "empty"), "zero");
   attention_operand *forward[] = {&p->q, &p->k, &p->v, NULL, &p->mask};

@@ -92,7 +92,7 @@ static const struct check_kind {
 
 static const struct check_kind *check_kind_of(MlirOperation op) {
   for (size_t i = 0; i < sizeof check_kinds / sizeof *check_kinds; i++)
-    if (loom_is(op, check_kinds[i].name)) return &check_kinds[i];
+    if (loom_is_named(op, check_kinds[i].name)) return &check_kinds[i];
   return NULL;
 }
 
@@ -124,7 +124,7 @@ static MlirType check_type(MlirOperation op, const struct check_kind *kind) {
 
 static bool check_constant(MlirValue value, int64_t *out) {
   MlirOperation op = loom_def(value);
-  if (!op.ptr || !(loom_is(op, "arith.constant") || loom_is(op, "llvm.mlir.constant")))
+  if (!op.ptr || !(loom_is_named(op, "arith.constant") || loom_is_named(op, "llvm.mlir.constant")))
     return false;
   MlirAttribute attr = loom_get_attr(op, "value");
   if (!mlirAttributeIsAInteger(attr)) return false;
@@ -162,12 +162,12 @@ static MlirValue check_through(MlirValue value) {
   if (mlirValueIsABlockArgument(value)) {
     MlirOperation loop = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
     intptr_t number = mlirBlockArgumentGetArgNumber(value);
-    return loom_is(loop, "scf.for") && number > 0 ? loom_operand(loop, 2 + number) : none;
+    return loom_is_named(loop, "scf.for") && number > 0 ? loom_operand(loop, 2 + number) : none;
   }
   MlirOperation op = loom_def(value);
   intptr_t number = mlirOpResultGetResultNumber(value);
-  if (loom_is(op, "scf.for")) return loom_operand(op, 3 + number);
-  if (loom_is(op, "llvm.getelementptr")) return loom_operand(op, 0);
+  if (loom_is_named(op, "scf.for")) return loom_operand(op, 3 + number);
+  if (loom_is_named(op, "llvm.getelementptr")) return loom_operand(op, 0);
   return none;
 }
 
@@ -189,9 +189,9 @@ static check_base *check_trace(check_function *f, MlirValue value) {
   }
   MlirOperation op = loom_def(value);
   if (!op.ptr) return NULL;
-  if (loom_is(op, "arith.select") || loom_is(op, "llvm.select"))
+  if (loom_is_named(op, "arith.select") || loom_is_named(op, "llvm.select"))
     return check_either(f, loom_operand(op, 1), loom_operand(op, 2));
-  if (!loom_is(op, "scf.if")) return NULL;
+  if (!loom_is_named(op, "scf.if")) return NULL;
   intptr_t number = mlirOpResultGetResultNumber(value);
   MlirValue ends[2];
   for (int i = 0; i < 2; i++)
@@ -206,7 +206,7 @@ static bool check_is_entry(check_function *f, MlirOperation load, int64_t *numbe
   *number = 0;
   if (mlirValueEqual(pointer, f->table)) return true;
   MlirOperation step = loom_def(pointer);
-  if (!step.ptr || !loom_is(step, "llvm.getelementptr") ||
+  if (!step.ptr || !loom_is_named(step, "llvm.getelementptr") ||
       !mlirValueEqual(loom_operand(step, 0), f->table))
     return false;
   MlirAttribute raw = loom_get_attr(step, "rawConstantIndices");
@@ -414,7 +414,8 @@ static bool check_access(check_function *f, MlirOperation op) {
 
 static MlirOperation check_find(const check_module *m, const char *kind, MlirStringRef name) {
   MlirOperation op = mlirBlockGetFirstOperation(check_body(m->op, 0));
-  while (op.ptr && !(loom_is(op, kind) && mlirStringRefEqual(loom_get_str(op, "sym_name"), name)))
+  while (op.ptr &&
+         !(loom_is_named(op, kind) && mlirStringRefEqual(loom_get_str(op, "sym_name"), name)))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
@@ -490,15 +491,15 @@ static bool check_see(MlirOperation op, void *user) {
   const struct check_kind *kind = check_kind_of(op);
   if (kind && kind->value >= 0 && check_is_pointer(loom_operand(op, kind->value)))
     return loom_emit_error(mlirOperationGetLocation(op), "a pointer is stored");
-  if (loom_is(op, "llvm.load")) return check_see_load(f, op);
+  if (loom_is_named(op, "llvm.load")) return check_see_load(f, op);
   if (kind) return check_keep(&f->accesses, op);
-  if (loom_is(op, "llvm.alloca")) return check_see_stack(f, op);
-  if (loom_is(op, "llvm.mlir.addressof")) return check_see_table(f, op);
-  if (loom_is(op, "func.call")) return check_keep(&f->calls, op);
+  if (loom_is_named(op, "llvm.alloca")) return check_see_stack(f, op);
+  if (loom_is_named(op, "llvm.mlir.addressof")) return check_see_table(f, op);
+  if (loom_is_named(op, "func.call")) return check_keep(&f->calls, op);
   if (!check_region(f, op)) return false;
-  if (loom_is(op, "scf.for")) return check_see_loop(f, op);
+  if (loom_is_named(op, "scf.for")) return check_see_loop(f, op);
   for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-    if (loom_is(op, harmless[i])) return true;
+    if (loom_is_named(op, harmless[i])) return true;
   bool pointers = false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
     pointers |= check_is_pointer(loom_operand(op, i)) ||
@@ -603,8 +604,8 @@ typedef struct check_table_walk {
 /* Does it read a table, or does a function that it calls? */
 static bool check_sees_table(MlirOperation op, void *user) {
   check_table_walk *w = user;
-  w->found |= loom_is(op, "llvm.mlir.addressof");
-  if (loom_is(op, "func.call")) {
+  w->found |= loom_is_named(op, "llvm.mlir.addressof");
+  if (loom_is_named(op, "func.call")) {
     MlirAttribute callee = loom_get_attr(op, "callee");
     MlirOperation called = check_find(w->m, "func.func", mlirFlatSymbolRefAttrGetValue(callee));
     if (called.ptr) check_sees_table(called, w);
@@ -694,10 +695,11 @@ static bool check_functions(check_module *m) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(m->op, 0));
   MlirOperation op;
   for (op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "func.func") && !loom_get_attr(op, "sym_visibility").ptr && !check_entry(m, op))
+    if (loom_is_named(op, "func.func") && !loom_get_attr(op, "sym_visibility").ptr &&
+        !check_entry(m, op))
       return false;
   for (op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "func.func") && !check_is_done(m, op))
+    if (loom_is_named(op, "func.func") && !check_is_done(m, op))
       return loom_emit_error(mlirOperationGetLocation(op), "no kernel calls this function");
   return true;
 }
@@ -709,9 +711,9 @@ static bool check_run(MlirOperation root) {
   check_module m = {.op = root, .ctx = mlirOperationGetContext(root)};
   bool good = check_functions(&m);
   if (good) {
-    loom_set_attr(root, "loom.sites", mlirArrayAttrGet(m.ctx, m.count, m.texts));
-    loom_set_attr(root, "loom.site_buffers", loom_attr_i64s(m.ctx, m.count, m.numbers));
-    loom_set_attr(root, "loom.site_bytes", loom_attr_i64s(m.ctx, m.count, m.bytes));
+    loom_set_attr(root, loom_mark_sites, mlirArrayAttrGet(m.ctx, m.count, m.texts));
+    loom_set_attr(root, loom_mark_site_buffers, loom_attr_i64s(m.ctx, m.count, m.numbers));
+    loom_set_attr(root, loom_mark_site_bytes, loom_attr_i64s(m.ctx, m.count, m.bytes));
   }
   free(m.texts);
   free(m.numbers);

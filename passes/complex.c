@@ -92,61 +92,61 @@ static MlirValue complex_part(complex_job *job, loom_builder *b, MlirValue value
     if (job->table[slot].whole.ptr) return job->table[slot].part[part];
   }
   MlirType element = complex_part_type(mlirValueGetType(value));
-  MlirValue re = loom_build1(b, "loom.real", value, element);
-  MlirValue im = loom_build1(b, "loom.imag", value, element);
+  MlirValue re = loom_build_op1(b, LOOM_OP_REAL, value, element);
+  MlirValue im = loom_build_op1(b, LOOM_OP_IMAG, value, element);
   complex_note(job, value, re, im);
   return part ? im : re;
 }
 
 /* ---- formulas ---- */
 
-static MlirValue complex_op(loom_builder *b, const char *name, MlirValue x, MlirValue y) {
-  return loom_build2(b, name, x, y, mlirValueGetType(x));
+static MlirValue complex_op(loom_builder *b, loom_opcode code, MlirValue x, MlirValue y) {
+  return loom_build_op2(b, code, x, y, mlirValueGetType(x));
 }
 
 static MlirValue complex_test(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
   MlirType type = complex_retype(mlirValueGetType(x), mlirIntegerTypeGet(b->ctx, 1));
   MlirValue operands[] = {x, y};
   loom_named attr = {"direction", loom_attr_str(b->ctx, direction)};
-  return loom_result(loom_build(b, "loom.compare", 2, operands, 1, &type, 1, &attr), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_COMPARE, 2, operands, 1, &type, 1, &attr), 0);
 }
 
 /* An order that raises "invalid" where an operand is NaN, as C's operators do. */
 static MlirValue complex_order(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
   MlirValue order = complex_test(b, direction, x, y);
-  loom_set_attr(loom_def(order), "loom.signals", mlirUnitAttrGet(b->ctx));
+  loom_set_attr(loom_def(order), loom_mark_signals, mlirUnitAttrGet(b->ctx));
   return order;
 }
 
 static MlirValue complex_constant(loom_builder *b, MlirType type, double value) {
   MlirType element = mlirShapedTypeGetElementType(type);
   loom_named attr = {"value", mlirFloatAttrDoubleGet(b->ctx, element, value)};
-  return loom_result(loom_build(b, "loom.constant", 0, NULL, 1, &type, 1, &attr), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &attr), 0);
 }
 
 static MlirValue complex_mul_add(loom_builder *b, MlirValue x, MlirValue y, MlirValue z) {
-  return loom_build3(b, "loom.mul_add", x, y, z, mlirValueGetType(x));
+  return loom_build_op3(b, LOOM_OP_MUL_ADD, x, y, z, mlirValueGetType(x));
 }
 
 /* NumPy multiplies arrays with fused multiply-adds and single numbers without, so that the same
  * bits, and an overflow in the same places, need both here. */
 static void complex_multiply(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
   MlirType type = mlirValueGetType(x->part[0]);
-  MlirValue ii = complex_op(b, "loom.mul", x->part[1], y->part[1]);
-  MlirValue ir = complex_op(b, "loom.mul", x->part[1], y->part[0]);
+  MlirValue ii = complex_op(b, LOOM_OP_MUL, x->part[1], y->part[1]);
+  MlirValue ir = complex_op(b, LOOM_OP_MUL, x->part[1], y->part[0]);
   if (mlirShapedTypeGetRank(type) > 0) {
-    out[0] = complex_mul_add(b, x->part[0], y->part[0], loom_build1(b, "loom.neg", ii, type));
+    out[0] = complex_mul_add(b, x->part[0], y->part[0], loom_build_op1(b, LOOM_OP_NEG, ii, type));
     out[1] = complex_mul_add(b, x->part[0], y->part[1], ir);
     return;
   }
-  MlirValue rr = complex_op(b, "loom.mul", x->part[0], y->part[0]);
-  MlirValue ri = complex_op(b, "loom.mul", x->part[0], y->part[1]);
-  out[0] = complex_op(b, "loom.sub", rr, ii);
-  out[1] = complex_op(b, "loom.add", ri, ir);
+  MlirValue rr = complex_op(b, LOOM_OP_MUL, x->part[0], y->part[0]);
+  MlirValue ri = complex_op(b, LOOM_OP_MUL, x->part[0], y->part[1]);
+  out[0] = complex_op(b, LOOM_OP_SUB, rr, ii);
+  out[1] = complex_op(b, LOOM_OP_ADD, ri, ir);
 }
 
 static MlirValue complex_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y) {
-  return loom_build3(b, "loom.select", condition, x, y, mlirValueGetType(x));
+  return loom_build_op3(b, LOOM_OP_SELECT, condition, x, y, mlirValueGetType(x));
 }
 
 /* Smith, as NumPy has it, which orders the parts of y in C: with a the part of y of larger
@@ -155,28 +155,28 @@ static MlirValue complex_select(loom_builder *b, MlirValue condition, MlirValue 
 static void complex_divide(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
   MlirType type = mlirValueGetType(x->part[0]);
   MlirValue zero = complex_constant(b, type, 0), one = complex_constant(b, type, 1);
-  MlirValue re = loom_build1(b, "loom.abs", y->part[0], type);
-  MlirValue im = loom_build1(b, "loom.abs", y->part[1], type);
+  MlirValue re = loom_build_op1(b, LOOM_OP_ABS, y->part[0], type);
+  MlirValue im = loom_build_op1(b, LOOM_OP_ABS, y->part[1], type);
   MlirValue first = complex_order(b, "ge", re, im);
   MlirValue a = complex_select(b, first, y->part[0], y->part[1]);
   MlirValue c = complex_select(b, first, y->part[1], y->part[0]);
   MlirType bools = mlirValueGetType(first);
-  MlirValue none = loom_build2(b, "loom.and", complex_test(b, "eq", re, zero),
-                               complex_test(b, "eq", im, zero), bools);
-  MlirValue ratio = complex_op(b, "loom.div", c, complex_select(b, none, one, a));
-  MlirValue scale = complex_op(b, "loom.mul", c, ratio);
-  scale = complex_select(b, none, re, complex_op(b, "loom.add", a, scale));
-  scale = complex_op(b, "loom.div", one, scale);
-  MlirValue re_ratio = complex_op(b, "loom.mul", x->part[0], ratio);
-  MlirValue im_ratio = complex_op(b, "loom.mul", x->part[1], ratio);
-  MlirValue top[2][2] = {{complex_op(b, "loom.add", x->part[0], im_ratio),
-                          complex_op(b, "loom.sub", x->part[1], re_ratio)},
-                         {complex_op(b, "loom.add", re_ratio, x->part[1]),
-                          complex_op(b, "loom.sub", im_ratio, x->part[0])}};
+  MlirValue none = loom_build_op2(b, LOOM_OP_AND, complex_test(b, "eq", re, zero),
+                                  complex_test(b, "eq", im, zero), bools);
+  MlirValue ratio = complex_op(b, LOOM_OP_DIV, c, complex_select(b, none, one, a));
+  MlirValue scale = complex_op(b, LOOM_OP_MUL, c, ratio);
+  scale = complex_select(b, none, re, complex_op(b, LOOM_OP_ADD, a, scale));
+  scale = complex_op(b, LOOM_OP_DIV, one, scale);
+  MlirValue re_ratio = complex_op(b, LOOM_OP_MUL, x->part[0], ratio);
+  MlirValue im_ratio = complex_op(b, LOOM_OP_MUL, x->part[1], ratio);
+  MlirValue top[2][2] = {{complex_op(b, LOOM_OP_ADD, x->part[0], im_ratio),
+                          complex_op(b, LOOM_OP_SUB, x->part[1], re_ratio)},
+                         {complex_op(b, LOOM_OP_ADD, re_ratio, x->part[1]),
+                          complex_op(b, LOOM_OP_SUB, im_ratio, x->part[0])}};
   for (int i = 0; i < 2; i++) {
     MlirValue high = complex_select(b, first, top[0][i], top[1][i]);
     high = complex_select(b, none, x->part[i], high);
-    out[i] = complex_op(b, "loom.mul", high, scale);
+    out[i] = complex_op(b, LOOM_OP_MUL, high, scale);
   }
 }
 
@@ -187,20 +187,20 @@ static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
   MlirValue re = x->part[0], im = x->part[1];
   MlirType type = mlirValueGetType(re);
   MlirValue zero = complex_constant(b, type, 0), endless = complex_constant(b, type, INFINITY);
-  MlirValue half = complex_op(b, "loom.mul", re, complex_constant(b, type, 0.5));
-  half = loom_build1(b, "loom.exp", half, type);
+  MlirValue half = complex_op(b, LOOM_OP_MUL, re, complex_constant(b, type, 0.5));
+  half = loom_build_op1(b, LOOM_OP_EXP, half, type);
   MlirValue flat = complex_test(b, "eq", im, zero);
   MlirType bools = mlirValueGetType(flat);
-  MlirValue size = loom_build1(b, "loom.abs", im, type);
+  MlirValue size = loom_build_op1(b, LOOM_OP_ABS, im, type);
   MlirValue number = complex_order(b, "lt", size, endless);
-  MlirValue odd = loom_build1(b, "loom.not", number, bools);
+  MlirValue odd = loom_build_op1(b, LOOM_OP_NOT, number, bools);
   MlirValue bottom = complex_constant(b, type, -INFINITY);
-  MlirValue none = loom_build2(b, "loom.and", odd, complex_test(b, "eq", re, bottom), bools);
-  MlirValue all = loom_build2(b, "loom.and", odd, complex_order(b, "ge", re, endless), bools);
-  static const char *const names[] = {"loom.cos", "loom.sin"};
+  MlirValue none = loom_build_op2(b, LOOM_OP_AND, odd, complex_test(b, "eq", re, bottom), bools);
+  MlirValue all = loom_build_op2(b, LOOM_OP_AND, odd, complex_order(b, "ge", re, endless), bools);
+  static const loom_opcode turns[] = {LOOM_OP_COS, LOOM_OP_SIN};
   for (int i = 0; i < 2; i++) {
-    MlirValue turn = loom_build1(b, names[i], im, type);
-    out[i] = complex_op(b, "loom.mul", complex_op(b, "loom.mul", half, turn), half);
+    MlirValue turn = loom_build_op1(b, turns[i], im, type);
+    out[i] = complex_op(b, LOOM_OP_MUL, complex_op(b, LOOM_OP_MUL, half, turn), half);
     out[i] = complex_select(b, none, zero, out[i]);
   }
   out[0] = complex_select(b, all, endless, out[0]);
@@ -228,37 +228,16 @@ static MlirValue complex_again(complex_job *job, loom_builder *b, MlirOperation 
   loom_type complex;
   MlirType type = mlirValueGetType(loom_result(op, 0));
   if (complex_is(loom_result(op, 0), &complex)) type = complex_part_type(type);
-  MlirStringRef full = mlirIdentifierStr(mlirOperationGetName(op));
-  char name[64];
-  if (full.length >= sizeof name) return (MlirValue){NULL};
-  memcpy(name, full.data, full.length);
-  name[full.length] = 0;
-  return loom_result(loom_build(b, name, count, operands, 1, &type, named, attrs), 0);
+  return loom_result(loom_build_op(b, loom_op_of(op), count, operands, 1, &type, named, attrs), 0);
 }
 
-/* Does the op act on each part alone? */
+/* Does the op act on each part alone? Where it combines elements, only their sum is that of the
+ * parts. */
 static bool complex_by_parts(MlirOperation op, loom_opcode code) {
-  switch (code) {
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_NEG:
-  case LOOM_OP_COPY:
-  case LOOM_OP_SELECT:
-  case LOOM_OP_BROADCAST:
-  case LOOM_OP_RESHAPE:
-  case LOOM_OP_TRANSPOSE:
-  case LOOM_OP_SLICE:
-  case LOOM_OP_UPDATE_SLICE:
-  case LOOM_OP_CONCATENATE:
-  case LOOM_OP_PAD:
-  case LOOM_OP_GATHER: return true;
-  case LOOM_OP_SCATTER:
-    return loom_str_is(loom_get_str(op, "combine"), "set") ||
-           loom_str_is(loom_get_str(op, "combine"), "add");
-  case LOOM_OP_REDUCE:
-  case LOOM_OP_SCAN: return loom_str_is(loom_get_str(op, "kind"), "sum");
-  default: return false;
-  }
+  if (loom_op_table[code].parts != LOOM_PARTS_EACH) return false;
+  MlirStringRef kind = loom_get_str(op, "kind"), combine = loom_get_str(op, "combine");
+  return (!kind.length || loom_str_is(kind, "sum")) &&
+         (!combine.length || loom_str_is(combine, "set") || loom_str_is(combine, "add"));
 }
 
 static bool complex_from_constant(loom_builder *b, MlirOperation op, MlirValue *out) {
@@ -283,7 +262,7 @@ static bool complex_convert(complex_job *job, loom_builder *b, MlirOperation op,
   for (int i = 0; i < 1 + complex; i++) {
     out[i] = complex_part(job, b, x, i);
     if (!mlirTypeEqual(mlirValueGetType(out[i]), part))
-      out[i] = loom_build1(b, "loom.convert", out[i], part);
+      out[i] = loom_build_op1(b, LOOM_OP_CONVERT, out[i], part);
   }
   if (!complex) out[1] = complex_constant(b, part, 0);
   return true;
@@ -292,8 +271,8 @@ static bool complex_convert(complex_job *job, loom_builder *b, MlirOperation op,
 static bool complex_product(complex_job *job, loom_builder *b, MlirOperation op, MlirValue *out) {
   MlirValue rr = complex_again(job, b, op, 0, 0), ii = complex_again(job, b, op, 1, 1);
   MlirValue ri = complex_again(job, b, op, 0, 1), ir = complex_again(job, b, op, 1, 0);
-  out[0] = complex_op(b, "loom.sub", rr, ii);
-  out[1] = complex_op(b, "loom.add", ri, ir);
+  out[0] = complex_op(b, LOOM_OP_SUB, rr, ii);
+  out[1] = complex_op(b, LOOM_OP_ADD, ri, ir);
   return true;
 }
 
@@ -351,7 +330,7 @@ static MlirValue complex_plain(complex_job *job, loom_builder *b, MlirOperation 
     }
     re = complex_again(job, b, op, 0, 0);
     im = complex_again(job, b, op, 1, 1);
-    return loom_build2(b, every ? "loom.and" : "loom.or", re, im, type);
+    return loom_build_op2(b, every ? LOOM_OP_AND : LOOM_OP_OR, re, im, type);
   }
   case LOOM_OP_CONVERT:
     re = complex_part(job, b, x, 0);
@@ -360,7 +339,7 @@ static MlirValue complex_plain(complex_job *job, loom_builder *b, MlirOperation 
     if (!mlirTypeIsAInteger(mlirShapedTypeGetElementType(type)) ||
         mlirIntegerTypeGetWidth(mlirShapedTypeGetElementType(type)) != 1)
       return re;
-    return loom_build2(b, "loom.or", re, complex_again(job, b, op, 1, 1), type);
+    return loom_build_op2(b, LOOM_OP_OR, re, complex_again(job, b, op, 1, 1), type);
   default: return none;
   }
 }
@@ -373,13 +352,14 @@ static void complex_join(complex_job *job, MlirOperation op) {
     if (!complex_is(value, &type) || !job->capacity) continue;
     size_t slot = complex_slot(job, value);
     MlirOperation def = loom_def(value);
-    if (!job->table[slot].whole.ptr || !def.ptr || loom_is(def, "loom.complex") ||
-        loom_is(def, "loom.host_call") || loom_is(def, "loom.control"))
+    if (!job->table[slot].whole.ptr || !def.ptr || loom_is(def, LOOM_OP_COMPLEX) ||
+        loom_is(def, LOOM_OP_HOST_CALL) || loom_is(def, LOOM_OP_CONTROL))
       continue;
     loom_builder b = loom_builder_before(op);
     const parts *p = &job->table[slot];
     mlirOperationSetOperand(
-        op, i, loom_build2(&b, "loom.complex", p->part[0], p->part[1], mlirValueGetType(value)));
+        op, i,
+        loom_build_op2(&b, LOOM_OP_COMPLEX, p->part[0], p->part[1], mlirValueGetType(value)));
   }
 }
 
@@ -473,7 +453,7 @@ static bool complex_join_parts(complex_flags *f, MlirOperation op, MlirOperation
   MlirValue read = complex_read(f, part) ? part : other;
   MlirValue unread = complex_read(f, part) ? other : part;
   loom_builder b = loom_builder_before(next);
-  MlirValue both = loom_build2(&b, "loom.beside", read, unread, mlirValueGetType(read));
+  MlirValue both = loom_build_op2(&b, LOOM_OP_BESIDE, read, unread, mlirValueGetType(read));
   MlirOperation own = loom_def(both);
   mlirValueReplaceAllUsesExcept(read, both, 1, &own);
   return loom_map_put(&f->live, unread.ptr, 1);

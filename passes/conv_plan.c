@@ -59,7 +59,7 @@ static bool conv_weight_strides(const lower_kernel *kernel, conv_plan *p, int64_
   int64_t starts[8][LOOM_MAX_RANK], steps[8][LOOM_MAX_RANK];
   MlirValue value = loom_operand(p->op, 1);
   int slices = 0, rank = p->weights.rank;
-  for (MlirOperation op = loom_def(value); op.ptr && loom_is(op, "loom.slice") && slices < 8;
+  for (MlirOperation op = loom_def(value); op.ptr && loom_is(op, LOOM_OP_SLICE) && slices < 8;
        op = loom_def(value)) {
     if (loom_get_i64s(op, "starts", starts[slices], LOOM_MAX_RANK) != rank ||
         loom_get_i64s(op, "steps", steps[slices], LOOM_MAX_RANK) != rank)

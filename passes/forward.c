@@ -77,7 +77,7 @@ static bool forward_grow(void **items, int32_t count, int32_t *capacity, size_t 
 /* The region of `op` in an array of this type; false when its place is not a constant. */
 static bool forward_read_window(MlirOperation op, const loom_type *array, forward_window *out) {
   loom_type region;
-  MlirValue value = loom_is(op, "loom.slice") ? loom_result(op, 0) : loom_operand(op, 1);
+  MlirValue value = loom_is(op, LOOM_OP_SLICE) ? loom_result(op, 0) : loom_operand(op, 1);
   out->rank = loom_get_i64s(op, "starts", out->starts, LOOM_MAX_RANK);
   if (out->rank != array->rank ||
       loom_get_i64s(op, "steps", out->steps, LOOM_MAX_RANK) != out->rank ||
@@ -145,7 +145,7 @@ static void forward_apply(const forward_chain *chain) {
 static bool forward_is_kept(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use))
-    if (!loom_is(mlirOpOperandGetOwner(use), "loom.slice")) return true;
+    if (!loom_is(mlirOpOperandGetOwner(use), LOOM_OP_SLICE)) return true;
   return false;
 }
 
@@ -228,10 +228,11 @@ static void forward_slice(forward_state *s, MlirOperation op) {
 
 static bool forward_op(MlirOperation op, void *user) {
   forward_state *s = user;
-  if (loom_is(op, "loom.update_slice"))
-    forward_update(s, op);
-  else if (loom_is(op, "loom.slice"))
-    forward_slice(s, op);
+  switch (loom_op_of(op)) {
+  case LOOM_OP_UPDATE_SLICE: forward_update(s, op); break;
+  case LOOM_OP_SLICE: forward_slice(s, op); break;
+  default: break;
+  }
   return !s->out_of_memory;
 }
 

@@ -58,22 +58,12 @@
 #define FUSE_WIDE 4         /* operands of nearly all ops, at most */
 #define FUSE_WIDE_UPDATE 16 /* elements that a scatter applies at one index */
 #define FUSE_SMALL 65536    /* elements that one thread handles well alone */
-/* Marks, for a moment, a view whose reader takes it as strides. */
-#define FUSE_STRIDED "loom.strided"
 
 /* ---- what a node is ---- */
 
+/* What costs as much as a division is not computed twice, unless it has to be. */
 static bool fuse_is_costly(MlirOperation op) {
-  static const char *const costly[] = {
-      "loom.exp",   "loom.exp2",   "loom.expm1", "loom.log",   "loom.log2",      "loom.log10",
-      "loom.log1p", "loom.sin",    "loom.cos",   "loom.tan",   "loom.asin",      "loom.acos",
-      "loom.atan",  "loom.sinh",   "loom.cosh",  "loom.tanh",  "loom.asinh",     "loom.acosh",
-      "loom.atanh", "loom.erf",    "loom.pow",   "loom.atan2", "loom.logistic",  "loom.hypot",
-      "loom.cbrt",  "loom.fmod",   "loom.rem",   "loom.div",   "loom.floor_div", "loom.sqrt",
-      "loom.rsqrt", "loom.gather", "loom.random"};
-  for (size_t i = 0; i < sizeof costly / sizeof *costly; i++)
-    if (loom_is(op, costly[i])) return true;
-  return false;
+  return loom_info(op)->cost >= loom_op_table[LOOM_OP_DIV].cost;
 }
 
 static fuse_kind fuse_kind_of(loom_class class) {
@@ -150,15 +140,7 @@ int fuse_node_of(const fuse_state *s, MlirValue value) {
 
 MlirValue fuse_insert_copy(MlirOperation before, MlirValue value) {
   loom_builder b = loom_builder_before(before);
-  return loom_build1(&b, "loom.copy", value, mlirValueGetType(value));
-}
-
-/* Follows reshapes of a whole buffer up to the value that lies in it. */
-MlirValue fuse_root(MlirValue value) {
-  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
-       def = loom_def(value))
-    value = loom_operand(def, 0);
-  return value;
+  return loom_build_op1(&b, LOOM_OP_COPY, value, mlirValueGetType(value));
 }
 
 static bool fuse_is_free_class(loom_class class) {
@@ -174,7 +156,7 @@ static bool fuse_argument_is_plain(MlirOperation function, MlirValue value) {
   loom_type type;
   int64_t strides[LOOM_MAX_RANK];
   intptr_t number = mlirBlockArgumentGetArgNumber(value);
-  if (loom_argument_has(function, number, "loom.scalar") ||
+  if (loom_argument_has(function, number, loom_mark_scalar) ||
       !loom_type_from_mlir(mlirValueGetType(value), &type))
     return false;
   loom_argument_strides(function, number, &type, strides);
@@ -187,9 +169,9 @@ static bool fuse_is_read_plain(MlirValue value) {
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     loom_class class = loom_class_of(user);
-    if (loom_is(user, "func.return")) continue;
+    if (loom_is_named(user, "func.return")) continue;
     if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER) return true;
-    if (loom_is(user, "loom.reshape") && fuse_is_read_plain(loom_result(user, 0))) return true;
+    if (loom_is(user, LOOM_OP_RESHAPE) && fuse_is_read_plain(loom_result(user, 0))) return true;
   }
   return false;
 }
@@ -197,13 +179,13 @@ static bool fuse_is_read_plain(MlirValue value) {
 /* Does the op write its results in C order, whatever is asked? */
 static bool fuse_is_written_plain(MlirOperation op) {
   loom_class class = loom_class_of(op);
-  return class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER || loom_is(op, "loom.scatter");
+  return class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER || loom_is(op, LOOM_OP_SCATTER);
 }
 
 static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   for (intptr_t i = 0; i < count; i++) {
-    MlirValue value = loom_operand(op, i), root = fuse_root(value);
+    MlirValue value = loom_operand(op, i), root = loom_buffer_root(value);
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
     bool taken = !fuse_is_computed(root) || !loom_type_from_mlir(mlirValueGetType(value), &type);
@@ -213,7 +195,7 @@ static void fuse_prepare_return(MlirOperation function, MlirOperation op) {
       taken = !loom_strides_fit_plain(&type, strides);
     }
     for (intptr_t k = 0; k < i && !taken; k++)
-      taken = fuse_root(loom_operand(op, k)).ptr == root.ptr;
+      taken = loom_buffer_root(loom_operand(op, k)).ptr == root.ptr;
     if (taken) mlirOperationSetOperand(op, i, fuse_insert_copy(op, value));
   }
 }
@@ -224,7 +206,7 @@ static MlirValue fuse_argument_in_order(MlirOperation function, MlirValue value)
   loom_layout layout = {0}, out;
   if (!mlirValueIsABlockArgument(root)) return none;
   intptr_t number = mlirBlockArgumentGetArgNumber(root);
-  if (loom_argument_has(function, number, "loom.scalar") ||
+  if (loom_argument_has(function, number, loom_mark_scalar) ||
       !loom_type_from_mlir(mlirValueGetType(root), &layout.type))
     return none;
   loom_argument_strides(function, number, &layout.type, layout.strides);
@@ -237,11 +219,11 @@ static MlirValue fuse_argument_in_order(MlirOperation function, MlirValue value)
  * begin, so that an argument may stand for a view of it. */
 static void fuse_prepare_host(MlirOperation function, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
-    MlirValue value = loom_operand(op, i), root = fuse_root(value);
+    MlirValue value = loom_operand(op, i), root = loom_buffer_root(value);
     if (fuse_is_computed(root)) continue;
     MlirValue argument = fuse_argument_in_order(function, value);
     bool fits =
-        argument.ptr && (loom_is(op, "loom.host_call") ||
+        argument.ptr && (loom_is(op, LOOM_OP_HOST_CALL) ||
                          mlirTypeEqual(mlirValueGetType(argument), mlirValueGetType(value)));
     mlirOperationSetOperand(op, i, fits ? argument : fuse_insert_copy(op, value));
   }
@@ -254,10 +236,10 @@ static void fuse_prepare_strided(MlirOperation function, MlirOperation op) {
     MlirValue value = loom_operand(op, i);
     if (mlirShapedTypeGetRank(mlirValueGetType(value)) == 0) continue;
     MlirValue under = value;
-    for (MlirOperation def = loom_def(under); def.ptr && loom_is(def, "loom.transpose");
+    for (MlirOperation def = loom_def(under); def.ptr && loom_is(def, LOOM_OP_TRANSPOSE);
          def = loom_def(under))
       under = loom_operand(def, 0);
-    MlirValue root = fuse_root(under);
+    MlirValue root = loom_buffer_root(under);
     bool good = fuse_is_computed(root) ||
                 (mlirValueIsABlockArgument(root) &&
                  (root.ptr == under.ptr || fuse_argument_is_plain(function, root)));
@@ -274,7 +256,7 @@ static bool fuse_is_strided(MlirOperation function, MlirValue value) {
   if (!loom_type_from_mlir(mlirValueGetType(root), &layout.type)) return false;
   if (argument) {
     intptr_t number = mlirBlockArgumentGetArgNumber(root);
-    if (loom_argument_has(function, number, "loom.scalar")) return false;
+    if (loom_argument_has(function, number, loom_mark_scalar)) return false;
     loom_argument_strides(function, number, &layout.type, layout.strides);
     return loom_layout_follow(value, root, &layout, &out);
   }
@@ -283,7 +265,7 @@ static bool fuse_is_strided(MlirOperation function, MlirValue value) {
     return false;
   for (MlirOpOperand use = mlirValueGetFirstUse(root); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
-    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    if (!loom_is_named(mlirOpOperandGetOwner(use), "func.return")) continue;
     loom_result_strides(function, mlirOpOperandGetOperandNumber(use), &layout.type, layout.strides);
     if (!loom_layout_follow(value, root, &layout, &out)) return false;
   }
@@ -297,7 +279,7 @@ static MlirValue fuse_clone_views(MlirOperation before, MlirValue value) {
   MlirValue under = fuse_clone_views(before, loom_operand(def, 0));
   MlirOperation copy = mlirOperationClone(def);
   mlirOperationSetOperand(copy, 0, under);
-  loom_set_attr(copy, FUSE_STRIDED, mlirUnitAttrGet(mlirOperationGetContext(before)));
+  loom_set_attr(copy, loom_mark_strided, mlirUnitAttrGet(mlirOperationGetContext(before)));
   mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, copy);
   return loom_result(copy, 0);
 }
@@ -319,13 +301,13 @@ static void fuse_prepare_scatter(MlirOperation op) {
   MlirValue value = loom_operand(op, 0);
   MlirOpOperand use = mlirValueGetFirstUse(value);
   bool once = mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
-  if (fuse_is_computed(value) && once && !loom_is(loom_def(value), "loom.host_call")) return;
+  if (fuse_is_computed(value) && once && !loom_is(loom_def(value), LOOM_OP_HOST_CALL)) return;
   mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
 }
 
 /* A reshape that moves elements between dimensions reads a buffer whose layout allows it. */
 static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
-  MlirValue value = loom_operand(op, 0), root = fuse_root(value);
+  MlirValue value = loom_operand(op, 0), root = loom_buffer_root(value);
   loom_type in, out;
   int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
   if (fuse_is_computed(root) || fuse_is_unit_reshape(op)) return;
@@ -338,27 +320,23 @@ static void fuse_prepare_reshape(MlirOperation function, MlirOperation op) {
   mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
 }
 
-static bool fuse_is_attention(MlirOperation op) {
-  return loom_is(op, "loom.attention") || loom_is(op, "loom.attention_gradient");
-}
-
 static void fuse_prepare(MlirOperation function, MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (fuse_is_attention(op)) fuse_prepare_views(function, op, false);
+    if (loom_info(op)->strided) fuse_prepare_views(function, op, false);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
-    if (mlirOperationRemoveAttributeByName(op, loom_str(FUSE_STRIDED))) continue;
-    if (loom_is(op, "loom.reshape"))
+    if (mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_strided))) continue;
+    if (loom_is(op, LOOM_OP_RESHAPE))
       fuse_prepare_reshape(function, op);
-    else if (loom_is(op, "func.return"))
+    else if (loom_is_named(op, "func.return"))
       fuse_prepare_return(function, op);
     else if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
       fuse_prepare_host(function, op);
-    else if (fuse_is_attention(op))
+    else if (loom_info(op)->strided)
       fuse_prepare_views(function, op, true);
-    else if (loom_is(op, "loom.scatter"))
+    else if (loom_is(op, LOOM_OP_SCATTER))
       fuse_prepare_scatter(op);
     else if (class == LOOM_CLASS_ALONE)
       fuse_prepare_strided(function, op);
@@ -366,7 +344,7 @@ static void fuse_prepare(MlirOperation function, MlirBlock block) {
   bool gpu = loom_is_for_gpu(function);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && !gpu;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.update_slice")) fuse_prepare_update(function, block, op);
+    if (loom_is(op, LOOM_OP_UPDATE_SLICE)) fuse_prepare_update(function, block, op);
 }
 
 /* ---- edges ---- */
@@ -392,12 +370,12 @@ static void fuse_add_edge(fuse_state *s, fuse_edge edge) {
 /* How reading through view `op` changes the way a value is reached. */
 static fuse_via fuse_through(fuse_via via, MlirOperation op, MlirOperation *broadcast) {
   if (via == FUSE_BUFFER) return via;
-  if (loom_is(op, "loom.broadcast")) {
+  if (loom_is(op, LOOM_OP_BROADCAST)) {
     *broadcast = op;
     return via == FUSE_DIRECT ? FUSE_BROADCAST : FUSE_EXPANDED;
   }
-  if (loom_is(op, "loom.reshape") && !fuse_is_unit_reshape(op)) return FUSE_BUFFER;
-  if (loom_is(op, "loom.windows")) return FUSE_EXPANDED;
+  if (loom_is(op, LOOM_OP_RESHAPE) && !fuse_is_unit_reshape(op)) return FUSE_BUFFER;
+  if (loom_is(op, LOOM_OP_WINDOWS)) return FUSE_EXPANDED;
   return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
 }
 
@@ -405,8 +383,8 @@ static fuse_via fuse_through(fuse_via via, MlirOperation op, MlirOperation *broa
  */
 static bool fuse_is_partial(const fuse_node *view) {
   loom_type type;
-  if (loom_is(view->op, "loom.windows")) return true;
-  return loom_is(view->op, "loom.slice") &&
+  if (loom_is(view->op, LOOM_OP_WINDOWS)) return true;
+  return loom_is(view->op, LOOM_OP_SLICE) &&
          (!loom_type_from_mlir(mlirValueGetType(loom_operand(view->op, 0)), &type) ||
           loom_num_elements(&type) != loom_num_elements(&view->type));
 }
@@ -462,7 +440,7 @@ static void fuse_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
  * overlap; its weights lie in memory. */
 static fuse_via fuse_reads_factor(const fuse_node *node, intptr_t i) {
   loom_type weights;
-  if (!loom_is(node->op, "loom.convolution")) return FUSE_DIRECT;
+  if (!loom_is(node->op, LOOM_OP_CONVOLUTION)) return FUSE_DIRECT;
   if (i == 1 || !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &weights))
     return FUSE_BUFFER;
   for (int d = 2; d < weights.rank; d++)
@@ -494,12 +472,12 @@ static fuse_via fuse_reads(const fuse_node *node, intptr_t i) {
   case LOOM_CLASS_SCAN: return FUSE_DIRECT;
   case LOOM_CLASS_DOT: return fuse_reads_factor(node, i);
   case LOOM_CLASS_ALONE:
-    return loom_is(node->op, "loom.scatter") ? fuse_reads_scatter(node, i) : FUSE_BUFFER;
+    return loom_is(node->op, LOOM_OP_SCATTER) ? fuse_reads_scatter(node, i) : FUSE_BUFFER;
   case LOOM_CLASS_MOVE: break;
   default: return FUSE_BUFFER;
   }
-  if (loom_is(node->op, "loom.gather") && i == 0) return FUSE_BUFFER;
-  if (loom_is(node->op, "loom.update_slice") && i == 0) {
+  if (loom_is(node->op, LOOM_OP_GATHER) && i == 0) return FUSE_BUFFER;
+  if (loom_is(node->op, LOOM_OP_UPDATE_SLICE) && i == 0) {
     /* What is replaced as a whole would not be computed, and its exceptions lost. */
     loom_type all;
     bool known = loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &all);
@@ -526,7 +504,7 @@ static void fuse_forget_reads(fuse_state *s) {
 
 void fuse_find_reads(fuse_state *s, int n) {
   fuse_node *node = &s->nodes[n];
-  bool convolution = loom_is(node->op, "loom.convolution");
+  bool convolution = loom_is(node->op, LOOM_OP_CONVOLUTION);
   node->first_edge = s->edge_count;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
     fuse_trace(s, loom_operand(node->op, i),
@@ -551,7 +529,7 @@ void fuse_find_edges(fuse_state *s) {
     node->edge_count = 0;
     if (node->free) continue;
     fuse_find_reads(s, n);
-    if (s->watches && loom_get_attr(node->op, LOOM_INPLACE).ptr) fuse_add_order(s, n);
+    if (s->watches && loom_get_attr(node->op, loom_mark_inplace).ptr) fuse_add_order(s, n);
     if (s->groups[node->group].kind == FUSE_STAYS) {
       if (last_stays >= 0)
         fuse_add_edge(s, (fuse_edge){.producer = last_stays, .user = n, .via = FUSE_BUFFER});
@@ -906,7 +884,7 @@ static bool fuse_add_node(MlirOperation op, void *user) {
   node->cost = fuse_is_costly(op) ? FUSE_COSTLY : FUSE_CHEAP;
   node->fp = loom_fp_of(op);
   node->ops = 1;
-  s->wide |= mlirOperationGetNumOperands(op) > FUSE_WIDE && loom_is(op, "loom.concatenate");
+  s->wide |= mlirOperationGetNumOperands(op) > FUSE_WIDE && loom_is(op, LOOM_OP_CONCATENATE);
   if (mlirOperationGetNumResults(op) >= 1)
     loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &node->type);
   group->space = node->type;
@@ -938,7 +916,7 @@ static bool fuse_is_excluded(MlirBlock block, MlirOperation terminator) {
   loom_type type;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op))
-    if ((!loom_opcode_of(op, &code) && !loom_is(op, "loom.control")) ||
+    if ((!loom_opcode_of(op, &code) && !loom_is(op, LOOM_OP_CONTROL)) ||
         mlirOperationGetNumRegions(op) > 0)
       return true;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
@@ -951,7 +929,8 @@ static bool fuse_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (mlirBlockIsNull(block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(block))) return true;
   MlirOperation terminator = mlirBlockGetTerminator(block);
-  if (!terminator.ptr || !loom_is(terminator, "func.return") || fuse_is_excluded(block, terminator))
+  if (!terminator.ptr || !loom_is_named(terminator, "func.return") ||
+      fuse_is_excluded(block, terminator))
     return true;
   if (!fuse_prepare_wide(block))
     return loom_emit_error(mlirOperationGetLocation(function), "out of memory");
@@ -965,7 +944,7 @@ static bool fuse_run(MlirOperation function) {
                     !loom_walk_block(block, fuse_add_node, &s);
   if (!s.out_of_memory) {
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++) {
-      int n = fuse_node_of(&s, fuse_root(loom_operand(terminator, i)));
+      int n = fuse_node_of(&s, loom_buffer_root(loom_operand(terminator, i)));
       if (n >= 0) s.nodes[n].returned = true;
     }
     fuse_find_constants(&s, function);

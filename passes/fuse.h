@@ -100,8 +100,6 @@ typedef struct fuse_state {
 
 /* The node that makes a value, or -1. */
 int fuse_node_of(const fuse_state *s, MlirValue value);
-/* Follows reshapes of a whole buffer up to the value that lies in it. */
-MlirValue fuse_root(MlirValue value);
 /* A copy of the value in front of `before`. */
 MlirValue fuse_insert_copy(MlirOperation before, MlirValue value);
 /* Is the value computed into a buffer of the plan's own by some group or host call? */

@@ -19,12 +19,12 @@ typedef struct fuse_emit {
 /* The new value outside of groups for an old one: reshapes of whole buffers are made again on
  * demand. */
 static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
-  MlirValue root = fuse_root(value);
+  MlirValue root = loom_buffer_root(value);
   int64_t at = loom_map_get(&e->outer, root.ptr, -1);
   MlirValue mapped = at >= 0 ? e->values[at] : root;
   if (root.ptr == value.ptr) return mapped;
   loom_builder b = loom_builder_before(e->terminator);
-  return loom_build1(&b, "loom.reshape", mapped, mlirValueGetType(value));
+  return loom_build_op1(&b, LOOM_OP_RESHAPE, mapped, mlirValueGetType(value));
 }
 
 static int fuse_compare_ints(const void *a, const void *b) {
@@ -122,13 +122,13 @@ static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
       types[i] = mlirValueGetType(yields[i]);
     }
     loom_builder inside = loom_builder_at_end(block, mlirOperationGetLocation(e->terminator));
-    loom_build(&inside, "loom.yield", count, yields, 0, NULL, 0, NULL);
+    loom_build_op(&inside, LOOM_OP_YIELD, count, yields, 0, NULL, 0, NULL);
     MlirRegion region = mlirRegionCreate();
     mlirRegionAppendOwnedBlock(region, block);
     loom_builder b = loom_builder_before(e->terminator);
     b.loc = mlirOperationGetLocation(s->nodes[e->needed[e->needed_count - 1]].op);
-    MlirOperation fusion = loom_build_regions(&b, "loom.fusion", e->input_count, e->inputs, count,
-                                              types, 0, NULL, 1, &region);
+    MlirOperation fusion = loom_build_op_regions(&b, LOOM_OP_FUSION, e->input_count, e->inputs,
+                                                 count, types, 0, NULL, 1, &region);
     for (intptr_t i = 0; i < count; i++) {
       if (!loom_map_put(&e->outer, old[i].ptr, e->value_count)) s->out_of_memory = true;
       e->values[e->value_count++] = loom_result(fusion, i);

@@ -11,9 +11,9 @@ static bool dissolve_can_move(const fuse_state *s, int n) {
   if (node->class == LOOM_CLASS_POINTWISE) return true;
   for (int e = node->first_use; e >= 0; e = s->edges[e].next_use) {
     const fuse_node *user = &s->nodes[s->edges[e].user];
-    if (user->group != node->group && !loom_is(user->op, "loom.scatter")) return false;
+    if (user->group != node->group && !loom_is(user->op, LOOM_OP_SCATTER)) return false;
   }
-  return loom_is(node->op, "loom.gather");
+  return loom_is(node->op, LOOM_OP_GATHER);
 }
 
 /* May the group be computed again inside each of its users? Not when an exception would be lost or
@@ -78,7 +78,7 @@ static void dissolve_unlink(fuse_state *s, int n) {
 
 /* Has a node edges that do not follow from what it reads (fuse_add_order)? */
 static bool dissolve_is_ordered(const fuse_state *s, int n) {
-  return s->watches && loom_get_attr(s->nodes[n].op, LOOM_INPLACE).ptr;
+  return s->watches && loom_get_attr(s->nodes[n].op, loom_mark_inplace).ptr;
 }
 
 /* Finds the edges around a dissolved group again: finding all of them for each group would take the

@@ -39,7 +39,7 @@ static bool inplace_is_wanted(MlirOperation function, MlirBlock block, MlirValue
   loom_type type;
   int64_t strides[LOOM_MAX_RANK];
   intptr_t number = mlirBlockArgumentGetArgNumber(argument);
-  if (loom_argument_has(function, number, "loom.scalar") ||
+  if (loom_argument_has(function, number, loom_mark_scalar) ||
       !loom_type_from_mlir(mlirValueGetType(argument), &type))
     return false;
   loom_argument_strides(function, number, &type, strides);
@@ -55,7 +55,7 @@ static bool inplace_is_plain(MlirOperation function, MlirValue result) {
        use = mlirOpOperandGetNextUse(use)) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
-    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    if (!loom_is_named(mlirOpOperandGetOwner(use), "func.return")) continue;
     if (!loom_type_from_mlir(mlirValueGetType(result), &type)) return false;
     loom_result_strides(function, mlirOpOperandGetOperandNumber(use), &type, strides);
     if (!loom_strides_are_contiguous(&type, strides)) return false;
@@ -64,7 +64,7 @@ static bool inplace_is_plain(MlirOperation function, MlirValue result) {
 }
 
 static void inplace_mark(MlirOperation op) {
-  loom_set_attr(op, LOOM_INPLACE, mlirUnitAttrGet(mlirOperationGetContext(op)));
+  loom_set_attr(op, loom_mark_inplace, mlirUnitAttrGet(mlirOperationGetContext(op)));
 }
 
 /* The update that is the only one to read this one's result; or null. */
@@ -72,7 +72,7 @@ static MlirOperation inplace_next(MlirOperation op) {
   MlirOpOperand use = mlirValueGetFirstUse(loom_result(op, 0));
   if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
       mlirOpOperandGetOperandNumber(use) != 0 ||
-      !loom_is(mlirOpOperandGetOwner(use), "loom.update_slice"))
+      !loom_is(mlirOpOperandGetOwner(use), LOOM_OP_UPDATE_SLICE))
     return (MlirOperation){NULL};
   return mlirOpOperandGetOwner(use);
 }
@@ -99,7 +99,7 @@ static void inplace_copy_base(MlirOperation op, bool marked) {
 void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op) {
   MlirValue whole = loom_operand(op, 0), part = loom_operand(op, 1);
   MlirOperation def = loom_def(whole);
-  if (loom_get_attr(op, LOOM_INPLACE).ptr) return; /* in a chain */
+  if (loom_get_attr(op, loom_mark_inplace).ptr) return; /* in a chain */
   bool computed = fuse_is_computed(whole) && loom_class_of(def) != LOOM_CLASS_HOST;
   bool last = loom_is_read_last(whole, op);
   bool wanted = !def.ptr && last && inplace_is_wanted(function, block, whole);
@@ -119,7 +119,7 @@ bool fuse_updates_fit(MlirOperation before, MlirOperation op) {
   MlirOperation both[] = {before, op};
   for (int i = 0; i < 2; i++) {
     loom_type part;
-    if (!loom_is(both[i], "loom.update_slice") ||
+    if (!loom_is(both[i], LOOM_OP_UPDATE_SLICE) ||
         !loom_type_from_mlir(mlirValueGetType(loom_operand(both[i], 1)), &part) ||
         loom_type_elements(&part) < 0 || loom_type_elements(&part) > INPLACE_FEW)
       return false;
@@ -131,8 +131,8 @@ bool fuse_updates_fit(MlirOperation before, MlirOperation op) {
 
 bool fuse_watch(fuse_state *s, int n) {
   MlirOperation op = s->nodes[n].op;
-  if (!loom_get_attr(op, LOOM_INPLACE).ptr) return true;
-  s->groups[n].kind = loom_is(op, "loom.update_slice") ? FUSE_UPDATES : FUSE_ALONE;
+  if (!loom_get_attr(op, loom_mark_inplace).ptr) return true;
+  s->groups[n].kind = loom_is(op, LOOM_OP_UPDATE_SLICE) ? FUSE_UPDATES : FUSE_ALONE;
   s->watches = true;
   return loom_map_put(&s->watched, loom_operand(op, 0).ptr, -1);
 }

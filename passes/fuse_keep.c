@@ -18,7 +18,7 @@ static bool keep_reads_constant(const fuse_state *s, MlirOperation function, Mli
   *read += loom_type_elements(&type) * (int64_t)loom_dtype_size(type.dtype);
   if (n >= 0) return s->nodes[n].constant;
   return mlirValueIsABlockArgument(value) &&
-         loom_argument_has(function, mlirBlockArgumentGetArgNumber(value), "loom.const");
+         loom_argument_has(function, mlirBlockArgumentGetArgNumber(value), loom_mark_const);
 }
 
 /* Cheap ops cost no more than what they have made takes to read. */
@@ -29,7 +29,7 @@ static bool keep_is_worth_it(const fuse_node *node, int64_t read) {
 }
 
 void fuse_find_constants(fuse_state *s, MlirOperation function) {
-  bool keeps = loom_option(function, "loom.keep").ptr != NULL;
+  bool keeps = loom_option(function, loom_mark_keep).ptr != NULL;
   for (int n = 0; n < s->count; n++) {
     fuse_node *node = &s->nodes[n];
     fuse_group *group = &s->groups[n];
@@ -53,7 +53,7 @@ bool fuse_constants_stay(const fuse_state *s, int g) {
   for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
     for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
       const fuse_node *user = &s->nodes[s->edges[e].user];
-      bool packs = user->class == LOOM_CLASS_DOT && !loom_is(user->op, "loom.convolution");
+      bool packs = user->class == LOOM_CLASS_DOT && !loom_is(user->op, LOOM_OP_CONVOLUTION);
       if (!user->constant && !packs) return true;
     }
   return false;

@@ -47,7 +47,8 @@ static MlirValue wide_join(MlirOperation op, const MlirValue *values, intptr_t c
   loom_builder b = loom_builder_before(op);
   b.loc = mlirOperationGetLocation(op);
   loom_named attr = {"axis", loom_attr_i64(b.ctx, axis)};
-  return loom_result(loom_build(&b, "loom.concatenate", count, values, 1, &result, 1, &attr), 0);
+  return loom_result(loom_build_op(&b, LOOM_OP_CONCATENATE, count, values, 1, &result, 1, &attr),
+                     0);
 }
 
 static bool wide_same(const MlirValue *a, const MlirValue *b, intptr_t count) {
@@ -107,7 +108,7 @@ static MlirOperation wide_split(MlirOperation op) {
 bool fuse_prepare_wide(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (mlirOperationGetNumOperands(op) <= WIDE_MOST || !loom_is(op, "loom.concatenate")) continue;
+    if (mlirOperationGetNumOperands(op) <= WIDE_MOST || !loom_is(op, LOOM_OP_CONCATENATE)) continue;
     op = wide_split(op);
     if (!op.ptr) return false;
   }

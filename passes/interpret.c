@@ -39,7 +39,7 @@ static MlirAttribute interpret_values(interpret_state *s, uint32_t index) {
   if (!all.ptr || !mlirAttributeIsAArray(all) || mlirArrayAttrGetNumElements(all) <= index)
     return (MlirAttribute){NULL};
   return mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, index),
-                                            loom_str("loom.values"));
+                                            loom_str(loom_mark_values));
 }
 
 static bool interpret_fill_values(interpret_state *s, MlirAttribute values, uint32_t index) {
@@ -146,7 +146,7 @@ static bool interpret_run(interpret_state *s) {
 
 static bool interpret_visit(MlirOperation op, void *user) {
   bool *good = user;
-  if (!loom_is(op, "func.func")) return true;
+  if (!loom_is_named(op, "func.func")) return true;
   interpret_state s = {.func = op};
   if (interpret_run(&s))
     interpret_print(&s);

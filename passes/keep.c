@@ -75,7 +75,7 @@ static int64_t keep_overwritten(MlirOperation kernel, intptr_t result) {
 static bool keep_updates(MlirOperation kernel) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
   return loom_overwriting(block).ptr ||
-         loom_get_attr(mlirBlockGetFirstOperation(block), LOOM_INPLACE).ptr;
+         loom_get_attr(mlirBlockGetFirstOperation(block), loom_mark_inplace).ptr;
 }
 
 static MlirOperation keep_kernel(const keep_state *s, MlirOperation apply) {
@@ -89,9 +89,9 @@ static bool keep_is_taken(const keep_state *s, MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (loom_is(user, "func.return")) return true;
-    if (loom_is(user, "loom.reshape") && keep_is_taken(s, loom_result(user, 0))) return true;
-    if (!loom_is(user, "loom.apply")) continue;
+    if (loom_is_named(user, "func.return")) return true;
+    if (loom_is(user, LOOM_OP_RESHAPE) && keep_is_taken(s, loom_result(user, 0))) return true;
+    if (!loom_is(user, LOOM_OP_APPLY)) continue;
     MlirOperation kernel = keep_kernel(s, user);
     if (!kernel.ptr) return true;
     for (intptr_t r = 0; r < mlirOperationGetNumResults(user); r++)
@@ -160,14 +160,14 @@ static keep_use *keep_add(keep_state *s, MlirOperation apply, MlirOperation kern
 
 static bool keep_visit(MlirOperation op, void *user) {
   keep_state *s = user;
-  if (loom_is(op, "loom.reshape") && keep_is_constant(s, loom_operand(op, 0)))
+  if (loom_is(op, LOOM_OP_RESHAPE) && keep_is_constant(s, loom_operand(op, 0)))
     keep_put(s, loom_result(op, 0));
-  if (!loom_is(op, "loom.apply")) return true;
+  if (!loom_is(op, LOOM_OP_APPLY)) return true;
   MlirOperation kernel = keep_kernel(s, op);
   keep_use *use = kernel.ptr ? keep_add(s, op, kernel) : NULL;
   if (!use || s->region) return true;
   bool once = keep_is_once(s, op, kernel);
-  if (once) loom_set_attr(op, "loom.once", mlirUnitAttrGet(s->ctx));
+  if (once) loom_set_attr(op, loom_mark_once, mlirUnitAttrGet(s->ctx));
   use->constants = once ? 0 : keep_operands(s, op, kernel);
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op) && r < 64; r++) {
     int64_t over = keep_overwritten(kernel, r);
@@ -191,7 +191,7 @@ static void keep_tell(keep_state *s, const keep_use *use, MlirOperation kernel) 
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
     if (loom_class_of(op) == LOOM_CLASS_DOT)
-      loom_set_attr(op, "loom.constant", loom_attr_i64s(s->ctx, count, numbers));
+      loom_set_attr(op, loom_mark_constant, loom_attr_i64s(s->ctx, count, numbers));
 }
 
 /* The kernel as it was, for the first combination it is used in; a copy for each other one. */
@@ -226,7 +226,7 @@ static void keep_find_kernels(keep_state *s) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.kernel") &&
+    if (loom_is(op, LOOM_OP_KERNEL) &&
         !loom_map_put(&s->kernels, loom_get_attr(op, "sym_name").ptr, (intptr_t)op.ptr))
       s->out_of_memory = true;
 }
@@ -237,7 +237,7 @@ static bool keep_has_constants(MlirOperation function, keep_state *s) {
   bool any = false;
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
     MlirValue argument = mlirBlockGetArgument(block, i);
-    if (!loom_argument_has(function, i, "loom.const") || keep_bytes(argument) < 0) continue;
+    if (!loom_argument_has(function, i, loom_mark_const) || keep_bytes(argument) < 0) continue;
     keep_put(s, argument);
     any = true;
   }
@@ -247,11 +247,11 @@ static bool keep_has_constants(MlirOperation function, keep_state *s) {
 static bool keep_run(MlirOperation module) {
   keep_state s = {.module = module, .ctx = mlirOperationGetContext(module)};
   MlirOperation main = loom_main_function(module);
-  if (!main.ptr || !loom_option(module, "loom.keep").ptr) return true;
+  if (!main.ptr || !loom_option(module, loom_mark_keep).ptr) return true;
   if (keep_has_constants(main, &s)) {
     keep_find_kernels(&s);
     for (MlirOperation f = main; f.ptr; f = loom_next_function(module, f)) {
-      s.region = loom_get_attr(f, "loom.region").ptr != NULL;
+      s.region = loom_get_attr(f, loom_mark_region).ptr != NULL;
       loom_walk_block(mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0)), keep_visit, &s);
     }
     for (int i = 0; i < s.count; i++)

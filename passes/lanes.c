@@ -170,14 +170,12 @@ MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dt
   return loom_result(loom_build(b, "llvm.getelementptr", 2, operands, 1, &type, 2, attrs), 0);
 }
 
-static const char lanes_truth_mark[] = "loom.truth_of_byte";
-
 /* The truth of bools as they lie in memory. */
 static MlirValue lanes_truth(loom_builder *b, MlirValue bytes) {
   MlirValue truth = lane_cmpi(b, "ne", bytes, lane_const_int(b, mlirValueGetType(bytes), 0));
   if (mlirValueIsAOpResult(truth))
-    mlirOperationSetDiscardableAttributeByName(mlirOpResultGetOwner(truth),
-                                               loom_str(lanes_truth_mark), mlirUnitAttrGet(b->ctx));
+    mlirOperationSetDiscardableAttributeByName(
+        mlirOpResultGetOwner(truth), loom_str(loom_mark_truth_of_byte), mlirUnitAttrGet(b->ctx));
   return truth;
 }
 
@@ -190,10 +188,11 @@ static MlirValue lanes_bytes_of(loom_builder *b, MlirValue truth, int *budget) {
   if (!mlirValueIsAOpResult(truth) || --*budget < 0)
     return loom_build1(b, "arith.extui", truth, bytes);
   MlirOperation op = mlirOpResultGetOwner(truth);
-  bool picks = loom_is(op, "arith.select"), mixes = loom_is(op, "vector.shuffle");
-  MlirAttribute mark = mlirOperationGetDiscardableAttributeByName(op, loom_str(lanes_truth_mark));
+  bool picks = loom_is_named(op, "arith.select"), mixes = loom_is_named(op, "vector.shuffle");
+  MlirAttribute mark =
+      mlirOperationGetDiscardableAttributeByName(op, loom_str(loom_mark_truth_of_byte));
   if (!mlirAttributeIsNull(mark)) return mlirOperationGetOperand(op, 0);
-  if (loom_is(op, "vector.broadcast"))
+  if (loom_is_named(op, "vector.broadcast"))
     return loom_build1(b, "vector.broadcast",
                        lanes_bytes_of(b, mlirOperationGetOperand(op, 0), budget), bytes);
   if (!picks && !mixes) return loom_build1(b, "arith.extui", truth, bytes);

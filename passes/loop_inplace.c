@@ -16,7 +16,7 @@ static MlirOperation loop_symbol(MlirOperation control, MlirAttribute name) {
   MlirStringRef wanted = mlirFlatSymbolRefAttrGetValue(name);
   for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if ((loom_is(op, "func.func") || loom_is(op, "loom.kernel")) &&
+    if ((loom_is_named(op, "func.func") || loom_is(op, LOOM_OP_KERNEL)) &&
         mlirStringRefEqual(loom_get_str(op, "sym_name"), wanted))
       return op;
   return (MlirOperation){NULL};
@@ -28,10 +28,10 @@ static bool loop_writes_inplace(MlirOperation control, intptr_t result);
 static bool loop_is_written(MlirValue value) {
   MlirOperation def = loom_def(value);
   if (!def.ptr) return false;
-  if (loom_is(def, "loom.control"))
+  if (loom_is(def, LOOM_OP_CONTROL))
     return loop_writes_inplace(def, mlirOpResultGetResultNumber(value));
-  MlirOperation group = loom_is(def, "loom.fusion") ? def : (MlirOperation){NULL};
-  if (loom_is(def, "loom.apply")) group = loop_symbol(def, loom_get_attr(def, "kernel"));
+  MlirOperation group = loom_is(def, LOOM_OP_FUSION) ? def : (MlirOperation){NULL};
+  if (loom_is(def, LOOM_OP_APPLY)) group = loop_symbol(def, loom_get_attr(def, "kernel"));
   return group.ptr &&
          loom_overwriting(mlirRegionGetFirstBlock(mlirOperationGetRegion(group, 0))).ptr;
 }

@@ -410,7 +410,7 @@ static bool lower_stages(lower_job *job) {
 }
 
 static bool lower_one(MlirOperation op, void *user) {
-  if (!loom_is(op, "loom.kernel")) return true;
+  if (!loom_is(op, LOOM_OP_KERNEL)) return true;
   loom_arena arena = {0};
   lower_kernel kernel;
   lower_job job = {.kernel = &kernel, .arena = &arena};

@@ -551,11 +551,12 @@ int lower_level_of(const lower *l, const loom_builder *b) {
  * of an integer that is computed: those fold where floats do not (`a ^ a`). */
 static bool emit_is_constant(MlirValue v, int depth) {
   MlirOperation op = loom_def(v);
-  if (!op.ptr || depth == 0 || loom_is(op, "llvm.freeze")) return false;
-  if (loom_is(op, "arith.constant")) return true;
-  if (loom_is(op, "arith.uitofp") || loom_is(op, "arith.sitofp")) {
+  if (!op.ptr || depth == 0 || loom_is_named(op, "llvm.freeze")) return false;
+  if (loom_is_named(op, "arith.constant")) return true;
+  if (loom_is_named(op, "arith.uitofp") || loom_is_named(op, "arith.sitofp")) {
     MlirOperation number = loom_def(loom_operand(op, 0));
-    return number.ptr && !loom_is(number, "llvm.load") && !loom_is(number, "llvm.intr.masked.load");
+    return number.ptr && !loom_is_named(number, "llvm.load") &&
+           !loom_is_named(number, "llvm.intr.masked.load");
   }
   intptr_t count = mlirOperationGetNumOperands(op);
   bool constant = count > 0 && mlirOperationGetNumRegions(op) == 0;
@@ -639,26 +640,25 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
     lower_fail(l, op, "not an op of a group");
     return none;
   }
-  const char *lowering = loom_op_table[code].lower;
   if (code == LOOM_OP_CONSTANT) return emit_constant(l, op, type.dtype);
-  if (strcmp(lowering, "view") == 0 && code != LOOM_OP_ASSUME_SHAPE)
+  if (loom_op_table[code].fusion == LOOM_CLASS_VIEW)
     return lower_emit(l, loom_operand(op, 0), lower_at_operand(l, op, code, at));
   if (code == LOOM_OP_COPY) return lower_emit(l, loom_operand(op, 0), at);
-  if (strcmp(lowering, "unary") == 0 || strcmp(lowering, "binary") == 0 ||
-      strcmp(lowering, "predicate") == 0 || strcmp(lowering, "compare") == 0 ||
-      strcmp(lowering, "select") == 0 || strcmp(lowering, "ternary") == 0 ||
-      strcmp(lowering, "convert") == 0 || strcmp(lowering, "bitcast") == 0)
+  bool part = loom_op_table[code].lower == LOOM_LOWER_PART;
+  if (loom_op_table[code].fusion == LOOM_CLASS_POINTWISE && !part)
     return emit_elementwise(l, op, code, at, type.dtype);
   lower_locate(l, op);
-  if (strcmp(lowering, "part") == 0) return emit_part(l, op, code, at, type.dtype);
+  if (part) return emit_part(l, op, code, at, type.dtype);
   if (loom_dtype_is_complex(type.dtype)) {
     lower_fail(l, op, "complex numbers are loom-complex's");
     return none;
   }
-  if (code == LOOM_OP_REDUCE) return lower_emit_reduce(l, op, at);
-  if (code == LOOM_OP_SCAN) return lower_emit_scan(l, op, at);
-  if (code == LOOM_OP_RANDOM) return lower_emit_random(l, op, at);
-  return lower_emit_move(l, op, code, at);
+  switch (loom_op_table[code].lower) {
+  case LOOM_LOWER_REDUCE: return lower_emit_reduce(l, op, at);
+  case LOOM_LOWER_SCAN: return lower_emit_scan(l, op, at);
+  case LOOM_LOWER_RANDOM: return lower_emit_random(l, op, at);
+  default: return lower_emit_move(l, op, code, at);
+  }
 }
 
 lower_value lower_emit(lower *l, MlirValue value, const lower_at *at) {

@@ -322,9 +322,7 @@ static void index_windows(lower *l, MlirOperation op, const lower_at *at, lower_
 }
 
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at) {
-  if (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE && code != LOOM_OP_TRANSPOSE &&
-      code != LOOM_OP_SLICE && code != LOOM_OP_WINDOWS)
-    return at;
+  if (loom_op_table[code].fusion != LOOM_CLASS_VIEW) return at;
   loom_type from, to;
   int64_t dims[LOOM_MAX_RANK];
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &from) ||

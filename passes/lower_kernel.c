@@ -30,11 +30,11 @@ static bool kernel_buffer(MlirOperation op, MlirAttribute strides, int index, Ml
 }
 
 static void kernel_options(MlirOperation op, lower_kernel *out) {
-  MlirAttribute vector = loom_option(op, "loom.vector");
+  MlirAttribute vector = loom_option(op, loom_mark_vector);
   out->target = loom_is_for_gpu(op) ? LANES_GPU : LANES_CPU;
   out->vector_bytes = 32;
-  out->checked = loom_option(op, "loom.check").ptr != NULL;
-  out->fastmath = loom_option(op, "loom.fastmath").ptr != NULL;
+  out->checked = loom_option(op, loom_mark_check).ptr != NULL;
+  out->fastmath = loom_option(op, loom_mark_fastmath).ptr != NULL;
   if (vector.ptr && mlirAttributeIsAInteger(vector) && mlirIntegerAttrGetValueInt(vector) == 64)
     out->vector_bytes = 64;
 }
@@ -50,7 +50,7 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
   int64_t scalars[64], inplace[64], overlaps[64];
   intptr_t scalar_count = loom_get_i64s(op, "scalars", scalars, 64);
   intptr_t inplace_count = loom_get_i64s(op, "inplace", inplace, 64);
-  intptr_t overlap_count = loom_get_i64s(op, "loom.overlaps", overlaps, 64);
+  intptr_t overlap_count = loom_get_i64s(op, loom_mark_overlaps, overlaps, 64);
   MlirLocation loc = mlirOperationGetLocation(op);
   if (scalar_count > 64 || out->result_count > 64 || out->operand_count > 64)
     return loom_emit_error(loc, "kernel has too many operands");
@@ -78,7 +78,7 @@ static bool kernel_slots(MlirOperation op, lower_kernel *out) {
 
 static bool kernel_same(MlirOperation op, lower_kernel *out) {
   int64_t same[64];
-  intptr_t count = loom_get_i64s(op, "loom.same", same, 64);
+  intptr_t count = loom_get_i64s(op, loom_mark_same, same, 64);
   for (int i = 0; i < out->operand_count; i++) {
     out->operands[i].same = i;
     if (i >= count) continue;
@@ -98,7 +98,7 @@ bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) 
   out->arena = arena;
   out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirOperation yield = mlirBlockGetTerminator(out->block);
-  if (!yield.ptr || !loom_is(yield, "loom.yield"))
+  if (!yield.ptr || !loom_is(yield, LOOM_OP_YIELD))
     return loom_emit_error(loc, "kernel has no yield");
   MlirAttribute strides = loom_get_attr(op, "strides");
   if (!strides.ptr || !mlirAttributeIsAArray(strides))

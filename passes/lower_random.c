@@ -154,7 +154,7 @@ lower_value lower_emit_random(lower *l, MlirOperation op, const lower_at *at) {
   lower_value counter[2] = {random_word(l, op, 1, 0), random_word(l, op, 1, 1)};
   lower_value element = random_element(l, op, at);
   MlirStringRef kind = loom_get_str(op, "kind");
-  l->cost += loom_str_is(kind, "normal") ? 160 : 100;
+  l->cost += loom_op_table[LOOM_OP_RANDOM].cost + (loom_str_is(kind, "normal") ? 60 : 0);
   if (l->failed) return none;
   lower_value out = {{NULL}, element.level, element.lanes, dtype};
   if (l->dry) return out;

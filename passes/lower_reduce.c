@@ -94,9 +94,9 @@ bool lower_reduce_collect(lower *l) {
   loom_map depths = {0};
   bool good = true;
   MlirOperation op = mlirBlockGetFirstOperation(l->kernel->block);
-  for (; op.ptr && good && !loom_is(op, "loom.yield"); op = mlirOperationGetNextInBlock(op)) {
+  for (; op.ptr && good && !loom_is(op, LOOM_OP_YIELD); op = mlirOperationGetNextInBlock(op)) {
     int depth = reduce_depth(&depths, op);
-    bool reduce = loom_is(op, "loom.reduce");
+    bool reduce = loom_class_of(op) == LOOM_CLASS_REDUCE;
     good = !reduce || reduce_place(l, op, depth);
     if (good && !loom_map_put(&depths, op.ptr, depth + reduce))
       good = lower_fail(l, op, "out of memory");

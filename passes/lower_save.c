@@ -35,11 +35,14 @@ static void save_reach(save_walk *w, MlirValue value, uint32_t phase, int depth)
   if (i < 0 || w->phases[i] & phase || depth > 256 || !loom_opcode_of(op, &code) ||
       !loom_type_from_mlir(mlirValueGetType(value), &type) || type.rank != w->l->plan->rank)
     return;
-  const char *lowering = loom_op_table[code].lower;
-  if (strcmp(lowering, "unary") != 0 && strcmp(lowering, "binary") != 0 &&
-      strcmp(lowering, "ternary") != 0 && strcmp(lowering, "select") != 0 &&
-      strcmp(lowering, "convert") != 0)
-    return;
+  switch (loom_op_table[code].lower) {
+  case LOOM_LOWER_UNARY:
+  case LOOM_LOWER_BINARY:
+  case LOOM_LOWER_TERNARY:
+  case LOOM_LOWER_SELECT:
+  case LOOM_LOWER_CONVERT: break;
+  default: return;
+  }
   w->phases[i] |= phase;
   for (intptr_t k = 0; k < mlirOperationGetNumOperands(op); k++)
     save_reach(w, loom_operand(op, k), phase, depth + 1);

@@ -343,21 +343,7 @@ static MlirValue scalar_rounded(const scalar_args *a) {
   scalar_args wide = *a;
   wide.dtype = LOOM_F32;
   MlirValue result = scalar_floating(&wide);
-  switch (a->code) {
-  case LOOM_OP_ABS:
-  case LOOM_OP_NEG:
-  case LOOM_OP_SIGN:
-  case LOOM_OP_MAX:
-  case LOOM_OP_MIN:
-  case LOOM_OP_FMAX:
-  case LOOM_OP_FMIN:
-  case LOOM_OP_CEIL:
-  case LOOM_OP_FLOOR:
-  case LOOM_OP_TRUNC:
-  case LOOM_OP_ROUND_EVEN:
-  case LOOM_OP_COPYSIGN: return result;
-  default: return lane_round(a->b, a->dtype, result);
-  }
+  return loom_op_table[a->code].exact ? result : lane_round(a->b, a->dtype, result);
 }
 
 /* ---- comparisons, conversions ---- */
@@ -497,7 +483,7 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
   case LOOM_OP_SELECT: return lane_select(b, args[0], args[1], args[2]);
   case LOOM_OP_COMPARE: {
     MlirValue truth = scalar_compare(&a, loom_get_str(op, "direction"));
-    if (!mlirAttributeIsNull(loom_get_attr(op, "loom.signals"))) lane_signals(b, truth);
+    if (!mlirAttributeIsNull(loom_get_attr(op, loom_mark_signals))) lane_signals(b, truth);
     return truth;
   }
   case LOOM_OP_CONVERT:
@@ -516,17 +502,6 @@ MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode 
 }
 
 int lower_cost(loom_opcode code, loom_dtype dtype) {
-  switch (code) {
-  case LOOM_OP_DIV:
-  case LOOM_OP_SQRT: return 4;
-  case LOOM_OP_RSQRT: return 8;
-  case LOOM_OP_POW:
-  case LOOM_OP_GCD: return 60;
-  case LOOM_OP_FLOOR_DIV:
-  case LOOM_OP_REM:
-  case LOOM_OP_FMOD: return 30;
-  case LOOM_OP_MAX:
-  case LOOM_OP_MIN: return 3;
-  default: return lower_math_cost(code, dtype);
-  }
+  const loom_op_info *info = &loom_op_table[code];
+  return dtype == LOOM_F64 ? info->cost_f64 : info->cost;
 }

@@ -6,6 +6,8 @@
  */
 #include "passes/lower.h"
 
+#include "passes/passes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@ bool lower_scan_collect(lower *l) {
   lower_plan *plan = l->plan;
   MlirOperation op = mlirBlockGetFirstOperation(l->kernel->block);
   for (; op.ptr; op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, "loom.scan")) continue;
+    if (loom_class_of(op) != LOOM_CLASS_SCAN) continue;
     if (plan->scan_count == LOWER_MEMBERS) return lower_fail(l, op, "too many scans in a group");
     plan->scans[plan->scan_count++] = op;
   }

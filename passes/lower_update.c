@@ -44,7 +44,7 @@ static void update_divide(update_job *j) {
 static MlirOperation update_next(MlirOperation op) {
   do
     op = mlirOperationGetNextInBlock(op);
-  while (op.ptr && !loom_is(op, "loom.update_slice"));
+  while (op.ptr && !loom_is(op, LOOM_OP_UPDATE_SLICE));
   return op;
 }
 

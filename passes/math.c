@@ -112,9 +112,3 @@ MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dty
   math m = math_of(l, b, x);
   return math_inline(&m, code, x, y);
 }
-
-int lower_math_cost(loom_opcode code, loom_dtype dtype) {
-  const math_row *row = math_find(code);
-  if (!row) return 1;
-  return row->how[dtype == LOOM_F64] == MATH_WIDE ? 50 : dtype == LOOM_F64 ? 30 : 20;
-}

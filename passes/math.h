@@ -21,8 +21,6 @@ typedef struct math {
 /* Null when there is none for this op and type. `y` is null for unary functions. */
 MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
                      MlirValue y);
-/* Rough instructions a lane: 1 for an op that is no function. */
-int lower_math_cost(loom_opcode code, loom_dtype dtype);
 
 /* The same, inlined: `m` is of x. Null when there is none for this op and type. */
 MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y);

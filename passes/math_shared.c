@@ -33,7 +33,7 @@ MlirOperation math_find_symbol(const lower *l, const char *kind, const char *nam
     module = mlirOperationGetParentOperation(module);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr && !(loom_is(op, kind) && loom_str_is(loom_get_str(op, "sym_name"), name)))
+  while (op.ptr && !(loom_is_named(op, kind) && loom_str_is(loom_get_str(op, "sym_name"), name)))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }

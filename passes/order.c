@@ -73,13 +73,6 @@ typedef struct order_state {
 
 /* ---- what is there ---- */
 
-static MlirValue order_root(MlirValue value) {
-  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
-       def = loom_def(value))
-    value = loom_operand(def, 0);
-  return value;
-}
-
 static int64_t order_bytes(MlirValue value) {
   loom_type type;
   if (!loom_type_from_mlir(mlirValueGetType(value), &type) || !loom_type_is_sized(&type)) return 0;
@@ -94,10 +87,10 @@ static bool order_is_result(const order_state *s, MlirValue value, bool *lent) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    bool through = loom_is(user, "loom.reshape") && order_is_result(s, loom_result(user, 0), lent);
-    if (loom_is(user, "func.return"))
-      *lent = loom_result_has(s->function, mlirOpOperandGetOperandNumber(use), "loom.lent");
-    if (through || loom_is(user, "func.return")) return true;
+    bool through = loom_is(user, LOOM_OP_RESHAPE) && order_is_result(s, loom_result(user, 0), lent);
+    if (loom_is_named(user, "func.return"))
+      *lent = loom_result_has(s->function, mlirOpOperandGetOperandNumber(use), loom_mark_lent);
+    if (through || loom_is_named(user, "func.return")) return true;
   }
   return false;
 }
@@ -108,7 +101,7 @@ static bool order_add_value(order_state *s, MlirValue value) {
   *storage = (order_value){.size = order_bytes(value)};
   if (mlirValueIsABlockArgument(value)) {
     intptr_t number = mlirBlockArgumentGetArgNumber(value);
-    storage->kept = !loom_argument_has(s->function, number, "loom.given");
+    storage->kept = !loom_argument_has(s->function, number, loom_mark_given);
     if (!storage->kept) s->base += storage->size;
   } else {
     storage->kept = order_is_result(s, value, &lent);
@@ -118,7 +111,7 @@ static bool order_add_value(order_state *s, MlirValue value) {
 }
 
 static int32_t order_find(const order_state *s, MlirValue value) {
-  return (int32_t)loom_map_get(&s->values, order_root(value).ptr, -1);
+  return (int32_t)loom_map_get(&s->values, loom_buffer_root(value).ptr, -1);
 }
 
 /* Appends a storage to the list of an op that began at `begin`, once. */
@@ -138,25 +131,25 @@ static int64_t order_round(MlirOperation product) {
 
 static int64_t order_packed(MlirOperation op) {
   int64_t bytes = 0;
-  if (!loom_is(op, "loom.fusion")) return 0;
+  if (!loom_is(op, LOOM_OP_FUSION)) return 0;
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
        in = mlirOperationGetNextInBlock(in))
     if (loom_class_of(in) == LOOM_CLASS_DOT)
       bytes += order_round(in);
-    else if (loom_is(in, "loom.convolution_gradient"))
+    else if (loom_is(in, LOOM_OP_CONVOLUTION_GRADIENT))
       bytes += order_bytes(loom_operand(in, 0)) + order_bytes(loom_operand(in, 1));
   return bytes;
 }
 
 /* The storage of the operand that a group writes over, or -1. */
 static int32_t order_overwritten(const order_state *s, MlirOperation op) {
-  if (!loom_is(op, "loom.fusion")) return -1;
+  if (!loom_is(op, LOOM_OP_FUSION)) return -1;
   MlirOperation inside = loom_overwriting(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
   if (!inside.ptr || !mlirValueIsABlockArgument(loom_operand(inside, 0))) return -1;
   intptr_t argument = mlirBlockArgumentGetArgNumber(loom_operand(inside, 0));
   MlirValue written = loom_operand(op, argument);
-  return mlirValueIsABlockArgument(order_root(written)) ? -1 : order_find(s, written);
+  return mlirValueIsABlockArgument(loom_buffer_root(written)) ? -1 : order_find(s, written);
 }
 
 /* A result that lies in the storage of an operand. */
@@ -173,7 +166,7 @@ static bool order_add_alias(order_state *s, MlirValue result, int32_t storage) {
 static bool order_add_op(order_state *s, MlirOperation op) {
   order_op *entry = &s->list[s->op_count];
   *entry = (order_op){.op = op, .reads = s->number_count};
-  if (!loom_is(op, "loom.reshape"))
+  if (!loom_is(op, LOOM_OP_RESHAPE))
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
       order_note(s, entry->reads, order_find(s, loom_operand(op, i)));
   entry->read_count = s->number_count - entry->reads;
@@ -182,7 +175,7 @@ static bool order_add_op(order_state *s, MlirOperation op) {
   entry->writes = s->number_count;
   int32_t overwritten = order_overwritten(s, op);
   entry->overwrites = overwritten;
-  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, "loom.reshape"); i++) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, LOOM_OP_RESHAPE); i++) {
     if (i == 0 && overwritten >= 0) {
       if (!order_add_alias(s, loom_result(op, i), overwritten)) return false;
       continue;
@@ -198,7 +191,7 @@ static bool order_add_op(order_state *s, MlirOperation op) {
 /* ---- what has to come before what ---- */
 
 static bool order_is_ordered(MlirOperation op) {
-  return loom_is(op, "loom.host_call") || loom_is(op, "loom.control");
+  return loom_is(op, LOOM_OP_HOST_CALL) || loom_is(op, LOOM_OP_CONTROL);
 }
 
 static bool order_reads(const order_state *s, int32_t n, int32_t storage) {
@@ -216,7 +209,7 @@ static int32_t order_call_before(const order_state *s, MlirOperation op) {
     int32_t call = loom_late_value(&s->late, loom_result(op, i));
     if (call > last) last = call;
   }
-  if (!loom_is(op, "loom.fusion")) return last;
+  if (!loom_is(op, LOOM_OP_FUSION)) return last;
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
        in = mlirOperationGetNextInBlock(in)) {
@@ -414,7 +407,8 @@ static bool order_run(MlirOperation function) {
   s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   if (mlirBlockIsNull(s.block) || !mlirBlockIsNull(mlirBlockGetNextInRegion(s.block))) return true;
   MlirOperation terminator = mlirBlockGetTerminator(s.block);
-  if (!terminator.ptr || !loom_is(terminator, "func.return") || order_overwrites(&s)) return true;
+  if (!terminator.ptr || !loom_is_named(terminator, "func.return") || order_overwrites(&s))
+    return true;
   bool good = order_read(&s);
   int64_t before = good ? order_peak_of_program(&s) : 0;
   if (before > ORDER_SMALL) {

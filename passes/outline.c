@@ -57,7 +57,7 @@ typedef struct outline_state {
 
 static bool outline_is_scalar(const outline_state *s, MlirValue value) {
   return mlirValueIsABlockArgument(value) &&
-         loom_argument_has(s->function, mlirBlockArgumentGetArgNumber(value), "loom.scalar");
+         loom_argument_has(s->function, mlirBlockArgumentGetArgNumber(value), loom_mark_scalar);
 }
 
 static outline_operand *outline_add_operand(outline_state *s) {
@@ -132,7 +132,8 @@ static bool outline_is_pointwise_body(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
-    if (class != LOOM_CLASS_POINTWISE && class != LOOM_CLASS_CONSTANT && !loom_is(op, "loom.yield"))
+    if (class != LOOM_CLASS_POINTWISE && class != LOOM_CLASS_CONSTANT &&
+        !loom_is(op, LOOM_OP_YIELD))
       return false;
   }
   return true;
@@ -149,7 +150,7 @@ static bool outline_is_returned(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (loom_is(user, "func.return") || loom_is(user, "loom.reshape")) return true;
+    if (loom_is_named(user, "func.return") || loom_is(user, LOOM_OP_RESHAPE)) return true;
   }
   return false;
 }
@@ -163,7 +164,7 @@ static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
   int64_t i = mlirBlockArgumentGetArgNumber(operand);
   MlirValue outer = s->operands[i].outer;
   MlirOperation def = loom_def(outer);
-  bool made = def.ptr && (loom_is(def, "loom.apply") || loom_is(def, "loom.control"));
+  bool made = def.ptr && (loom_is(def, LOOM_OP_APPLY) || loom_is(def, LOOM_OP_CONTROL));
   return made && !s->operands[i].scalar && loom_is_read_last(outer, fusion) ? i : -1;
 }
 
@@ -181,7 +182,7 @@ static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, Mli
   for (intptr_t i = 0; i < s->operand_count && i < 64; i++) {
     const outline_operand *operand = &s->operands[i];
     MlirOperation def = loom_def(operand->outer);
-    if (!def.ptr || !loom_is(def, "loom.apply") || *taken >> i & 1 ||
+    if (!def.ptr || !loom_is(def, LOOM_OP_APPLY) || *taken >> i & 1 ||
         !outline_dies_here(operand->outer, fusion) || operand->type.rank != type.rank ||
         loom_dtype_size(operand->type.dtype) != loom_dtype_size(type.dtype) ||
         memcmp(operand->type.dims, type.dims, sizeof type.dims) ||
@@ -206,7 +207,7 @@ static bool outline_ends_here(MlirValue value, MlirOperation here) {
     reads += mlirOperationEqual(user, here);
     for (MlirOperation op = mlirOperationGetNextInBlock(here); op.ptr;
          op = mlirOperationGetNextInBlock(op))
-      if (mlirOperationEqual(user, op) || loom_is(user, "loom.reshape")) return false;
+      if (mlirOperationEqual(user, op) || loom_is(user, LOOM_OP_RESHAPE)) return false;
   }
   return reads == 1;
 }
@@ -216,9 +217,9 @@ static MlirValue outline_overwritten_later(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    intptr_t taken = loom_is(user, "loom.control") ? loom_loop_takes(user, value) : -1;
+    intptr_t taken = loom_is(user, LOOM_OP_CONTROL) ? loom_loop_takes(user, value) : -1;
     if (taken >= 0) return loom_result(user, taken);
-    if (!loom_is(user, "loom.fusion")) continue;
+    if (!loom_is(user, LOOM_OP_FUSION)) continue;
     MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(user, 0));
     MlirOperation inside = loom_overwriting(body);
     if (inside.ptr &&
@@ -237,7 +238,7 @@ static intptr_t outline_result_number(MlirValue value) {
     value = next;
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
-    if (!loom_is(mlirOpOperandGetOwner(use), "func.return")) continue;
+    if (!loom_is_named(mlirOpOperandGetOwner(use), "func.return")) continue;
     if (number >= 0) return -1;
     number = mlirOpOperandGetOperandNumber(use);
   }
@@ -372,7 +373,7 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
  * perhaps with other strides. Null: no two are. */
 static MlirAttribute outline_same(const outline_state *s, MlirBlock block) {
   MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr && !loom_is(op, "loom.dot_general"))
+  while (op.ptr && !loom_is(op, LOOM_OP_DOT_GENERAL))
     op = mlirOperationGetNextInBlock(op);
   int64_t first[64];
   bool twice = false;
@@ -421,9 +422,9 @@ static bool outline_attributes(outline_state *s, MlirOperation fusion, MlirBlock
     out[2] = (loom_named){"inplace", loom_attr_i64s(s->ctx, results, numbers)};
     out[3] = (loom_named){"fp", loom_attr_i64(s->ctx, outline_fp(block))};
     if (overlapping)
-      out[(*count)++] = (loom_named){"loom.overlaps", loom_attr_i64s(s->ctx, results, overlaps)};
+      out[(*count)++] = (loom_named){loom_mark_overlaps, loom_attr_i64s(s->ctx, results, overlaps)};
     MlirAttribute same = outline_same(s, block);
-    if (same.ptr) out[(*count)++] = (loom_named){"loom.same", same};
+    if (same.ptr) out[(*count)++] = (loom_named){loom_mark_same, same};
   }
   free(strides);
   free(numbers);
@@ -438,12 +439,12 @@ static void outline_make_kernel(outline_state *s, MlirOperation fusion, const ch
   mlirRegionTakeBody(region, mlirOperationGetRegion(fusion, 0));
   loom_named all[OUTLINE_ATTRS + 1] = {{"sym_name", loom_attr_str(s->ctx, name)}};
   memcpy(all + 1, attrs, sizeof *attrs * (size_t)count);
-  loom_build_regions(&b, "loom.kernel", 0, NULL, 0, NULL, count + 1, all, 1, &region);
+  loom_build_op_regions(&b, LOOM_OP_KERNEL, 0, NULL, 0, NULL, count + 1, all, 1, &region);
 }
 
 static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_state *s = user;
-  if (!loom_is(fusion, "loom.fusion")) return true;
+  if (!loom_is(fusion, LOOM_OP_FUSION)) return true;
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(fusion, 0));
   loom_named attrs[OUTLINE_ATTRS];
   intptr_t count;
@@ -467,7 +468,7 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
     loom_builder b = loom_builder_before(fusion);
     loom_named name = {"kernel", mlirFlatSymbolRefAttrGet(s->ctx, loom_str(kernel->name))};
     MlirOperation apply =
-        loom_build(&b, "loom.apply", s->operand_count, operands, results, types, 1, &name);
+        loom_build_op(&b, LOOM_OP_APPLY, s->operand_count, operands, results, types, 1, &name);
     for (intptr_t i = 0; i < results; i++)
       mlirValueReplaceAllUsesOfWith(loom_result(fusion, i), loom_result(apply, i));
     mlirOperationDestroy(fusion);

@@ -48,26 +48,12 @@ MlirOperation loom_main_function(MlirOperation module);
  * loom-regions made for it (`loom.region`); null at the end. */
 MlirOperation loom_next_function(MlirOperation module, MlirOperation previous);
 
-/* How an op takes part in fusion, from the lowering class in the op table. */
-typedef enum loom_class {
-  LOOM_CLASS_OTHER,     /* not an op of the table, or one with regions */
-  LOOM_CLASS_CONSTANT,  /* constant, iota: made anew in each kernel that uses it */
-  LOOM_CLASS_VIEW,      /* an index map */
-  LOOM_CLASS_POINTWISE, /* one element of each operand gives one element of the result */
-  LOOM_CLASS_MOVE,      /* pad, concatenate, update_slice, gather, random: by an element's index */
-  LOOM_CLASS_REDUCE,
-  LOOM_CLASS_SCAN,
-  LOOM_CLASS_DOT,
-  LOOM_CLASS_ALONE, /* a kernel of its own: sort, scatter, convolution_gradient */
-  LOOM_CLASS_HOST   /* run by the plan itself */
-} loom_class;
-
+/* The op's class in the op table; an update_slice that is marked to be done in place is alone. */
 loom_class loom_class_of(MlirOperation op);
 
-/* Marks an update_slice that writes into its operand's buffer, and a copy of an argument for such
- * ones (fuse_inplace.c). */
-#define LOOM_INPLACE "loom.inplace"
-#define LOOM_INPLACE_BYTES 16384 /* smaller arrays are copied as fast as a kernel is launched */
+/* Updates in place are for arrays of this size and more (fuse_inplace.c): smaller ones are copied
+ * as fast as a kernel is launched. */
+#define LOOM_INPLACE_BYTES 16384
 /* The op in a group's or kernel's body that overwrites its operand 0: a scatter, or an update_slice
  * in place; or null. */
 MlirOperation loom_overwriting(MlirBlock body);
@@ -84,9 +70,6 @@ intptr_t loom_loop_takes(MlirOperation control, MlirValue value);
 /* An attribute of the op or of the nearest op around it that has one; or null. */
 MlirAttribute loom_option(MlirOperation op, const char *name);
 bool loom_is_for_gpu(MlirOperation op); /* by the option `loom.target` */
-
-/* Which floating-point exceptions an op can raise on its element types (loom_fp_flag bits). */
-uint32_t loom_fp_of(MlirOperation op);
 
 /* Strides in elements of a value of this static type: of a function argument or result from the
  * attribute `loom.strides` (absent: C order). */
@@ -124,6 +107,8 @@ typedef struct loom_layout {
 
 /* Where the elements of a view lie when its operand lies at `in`; false when strides cannot say. */
 bool loom_layout_view(MlirOperation op, const loom_layout *in, loom_layout *out);
+/* What is under reshapes of a value: between kernels these are the same buffer, in C order. */
+MlirValue loom_buffer_root(MlirValue value);
 /* What is under all views of a value. */
 MlirValue loom_view_root(MlirValue value);
 /* The layout of a value from that of its root. */

@@ -130,7 +130,8 @@ static bool plan_find_late(plan_state *s) {
   for (int32_t call = 1; call <= s->late.count; call++) {
     int64_t made[LOOM_MAX_RANK];
     intptr_t count = loom_late_told(&s->late, call, made, LOOM_MAX_RANK);
-    loom_set_attr(s->late.calls[call - 1], "loom.introduces", loom_attr_i64s(s->ctx, count, made));
+    loom_set_attr(s->late.calls[call - 1], loom_mark_introduces,
+                  loom_attr_i64s(s->ctx, count, made));
   }
   return true;
 }
@@ -139,7 +140,7 @@ static bool plan_find_late(plan_state *s) {
 static bool plan_is_from_host(MlirOperation op, intptr_t result) {
   int64_t made[LOOM_MAX_RANK];
   loom_type type;
-  intptr_t count = loom_get_i64s(op, "loom.introduces", made, LOOM_MAX_RANK);
+  intptr_t count = loom_get_i64s(op, loom_mark_introduces, made, LOOM_MAX_RANK);
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, result)), &type)) return false;
   for (int d = 0; d < type.rank; d++)
     for (intptr_t i = 0; i < count; i++)
@@ -162,15 +163,8 @@ static int plan_add_storage(plan_state *s, int64_t size, int step) {
   return s->storage_count++;
 }
 
-static MlirValue plan_root(MlirValue value) {
-  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, "loom.reshape");
-       def = loom_def(value))
-    value = loom_operand(def, 0);
-  return value;
-}
-
 static int plan_storage_of(const plan_state *s, MlirValue value) {
-  return (int)loom_map_get(&s->storage_of, plan_root(value).ptr, -1);
+  return (int)loom_map_get(&s->storage_of, loom_buffer_root(value).ptr, -1);
 }
 
 static MlirOperation plan_kernel(const plan_state *s, MlirOperation apply) {
@@ -184,7 +178,7 @@ static bool plan_find_kernels(plan_state *s) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, "loom.kernel")) continue;
+    if (!loom_is(op, LOOM_OP_KERNEL)) continue;
     if (!loom_map_put(&s->kernels, loom_get_attr(op, "sym_name").ptr, (intptr_t)op.ptr))
       return plan_memory(s);
   }
@@ -193,7 +187,7 @@ static bool plan_find_kernels(plan_state *s) {
 
 /* The value whose buffer a loop takes for one of its results (loop_inplace.c), or null. */
 static MlirValue plan_taken(MlirOperation op, intptr_t result) {
-  for (intptr_t i = 0; loom_is(op, "loom.control") && i < mlirOperationGetNumOperands(op); i++)
+  for (intptr_t i = 0; loom_is(op, LOOM_OP_CONTROL) && i < mlirOperationGetNumOperands(op); i++)
     if (loom_loop_takes(op, loom_operand(op, i)) == result) return loom_operand(op, i);
   return (MlirValue){NULL};
 }
@@ -211,7 +205,7 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
   }
   MlirValue taken = plan_taken(op, result);
   MlirOperation maker = taken.ptr ? loom_def(taken) : (MlirOperation){NULL};
-  int storage = maker.ptr && !loom_is(maker, "loom.host_call") ? plan_storage_of(s, taken) : -1;
+  int storage = maker.ptr && !loom_is(maker, LOOM_OP_HOST_CALL) ? plan_storage_of(s, taken) : -1;
   if (storage >= 0 && !s->storages[storage].late && !s->storages[storage].kept) return storage;
   int64_t bytes = plan_bytes(loom_result(op, result));
   if (bytes < 0 && !LOOM_STRIDE_IS_SYM(bytes)) {
@@ -223,10 +217,13 @@ static int plan_result_storage(plan_state *s, MlirOperation op, MlirOperation ke
 
 static bool plan_check_op(const plan_state *s, MlirOperation op, MlirOperation *kernel) {
   *kernel = (MlirOperation){NULL};
-  if (loom_is(op, "loom.host_call") || loom_is(op, "loom.control") || loom_is(op, "loom.reshape"))
-    return true;
-  if (!loom_is(op, "loom.apply")) {
-    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  switch (loom_op_of(op)) {
+  case LOOM_OP_HOST_CALL:
+  case LOOM_OP_CONTROL:
+  case LOOM_OP_RESHAPE: return true;
+  case LOOM_OP_APPLY: break;
+  default:
     return loom_emit_error(mlirOperationGetLocation(op), "'%.*s' has no place in a plan",
                            (int)name.length, name.data);
   }
@@ -250,7 +247,7 @@ static bool plan_find_storages(plan_state *s) {
     MlirOperation kernel;
     if (mlirOperationEqual(op, mlirBlockGetTerminator(s->block))) break;
     if (!plan_check_op(s, op, &kernel)) return false;
-    if (loom_is(op, "loom.reshape")) continue;
+    if (loom_is(op, LOOM_OP_RESHAPE)) continue;
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
       int storage = plan_result_storage(s, op, kernel, i, step);
       if (storage < 0) return false;
@@ -258,7 +255,7 @@ static bool plan_find_storages(plan_state *s) {
       if (loom_late_number(&s->late, s->storages[storage].size))
         s->storages[storage].late = PLAN_ALLOCATED;
       if (plan_is_from_host(op, i)) s->storages[storage].late = PLAN_FROM_HOST;
-      s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
+      s->storages[storage].kept = loom_get_attr(op, loom_mark_once).ptr != NULL;
       if (!loom_map_put(&s->storage_of, loom_result(op, i).ptr, storage)) return plan_memory(s);
     }
     int64_t slots = kernel.ptr ? loom_get_i64(kernel, "slots", 0) : 0;
@@ -267,9 +264,9 @@ static bool plan_find_storages(plan_state *s) {
       if (storage >= 0 && loom_late_number(&s->late, slots))
         s->storages[storage].late = PLAN_ALLOCATED;
       if (storage < 0 || !loom_map_put(&s->storage_of, op.ptr, storage)) return plan_memory(s);
-      s->storages[storage].kept = loom_get_attr(op, "loom.once").ptr != NULL;
+      s->storages[storage].kept = loom_get_attr(op, loom_mark_once).ptr != NULL;
     }
-    int64_t kept = kernel.ptr ? loom_get_i64(kernel, "loom.kept", 0) : 0;
+    int64_t kept = kernel.ptr ? loom_get_i64(kernel, loom_mark_kept, 0) : 0;
     if (kept) {
       int storage = plan_add_storage(s, kept, step);
       if (storage < 0 || !loom_map_put(&s->kept_of, op.ptr, storage)) return plan_memory(s);
@@ -379,8 +376,8 @@ static int plan_last_read(const plan_state *s, MlirValue value, const loom_map *
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    int step = loom_is(user, "loom.reshape") ? plan_last_read(s, loom_result(user, 0), steps)
-                                             : (int)loom_map_get(steps, user.ptr, s->steps - 1);
+    int step = loom_is(user, LOOM_OP_RESHAPE) ? plan_last_read(s, loom_result(user, 0), steps)
+                                              : (int)loom_map_get(steps, user.ptr, s->steps - 1);
     if (step > last) last = step;
   }
   return last;
@@ -393,14 +390,14 @@ static bool plan_add_others(const plan_state *s, const loom_map *steps, int64_t 
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(s->block); i++) {
     MlirValue argument = mlirBlockGetArgument(s->block, i);
     int64_t bytes = plan_bytes(argument);
-    if (!loom_argument_has(s->function, i, "loom.given") || bytes < 0) continue;
+    if (!loom_argument_has(s->function, i, loom_mark_given) || bytes < 0) continue;
     any = true;
     for (int step = plan_last_read(s, argument, steps); step >= 0; step--)
       others[step] += bytes;
   }
   for (int n = 0; n < s->storage_count; n++) {
     const plan_storage *storage = &s->storages[n];
-    if (storage->output < 0 || !loom_result_has(s->function, storage->output, "loom.lent"))
+    if (storage->output < 0 || !loom_result_has(s->function, storage->output, loom_mark_lent))
       continue;
     any = true;
     for (int step = storage->first; step < s->steps; step++)
@@ -461,7 +458,7 @@ static bool plan_lies_as_asked(const plan_state *s, MlirValue value, intptr_t i)
   int64_t asked[LOOM_MAX_RANK], have[LOOM_MAX_RANK];
   if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return false;
   loom_result_strides(s->function, i, &type, asked);
-  MlirValue root = plan_root(value);
+  MlirValue root = loom_buffer_root(value);
   if (!mlirValueEqual(root, value))
     return loom_strides_are_contiguous(&type, asked) && plan_root_is_plain(s, root);
   loom_value_strides(s->function, value, &type, have);
@@ -485,7 +482,7 @@ static MlirType plan_argument_type(plan_state *s, intptr_t i) {
   int64_t strides[LOOM_MAX_RANK];
   MlirType tensor = mlirValueGetType(mlirBlockGetArgument(s->block, i));
   if (!loom_type_from_mlir(tensor, &type)) return (MlirType){NULL};
-  if (loom_argument_has(s->function, i, "loom.scalar")) return tensor;
+  if (loom_argument_has(s->function, i, loom_mark_scalar)) return tensor;
   loom_argument_strides(s->function, i, &type, strides);
   return plan_memref(s->ctx, tensor, strides);
 }
@@ -502,8 +499,8 @@ static MlirValue plan_first_in_place(const plan_state *s, MlirValue value) {
       value = taken;
       continue;
     }
-    MlirOperation kernel = def.ptr && loom_is(def, "loom.apply") ? plan_kernel(s, def) : def;
-    if (!kernel.ptr || !loom_is(kernel, "loom.kernel")) return value;
+    MlirOperation kernel = def.ptr && loom_is(def, LOOM_OP_APPLY) ? plan_kernel(s, def) : def;
+    if (!kernel.ptr || !loom_is(kernel, LOOM_OP_KERNEL)) return value;
     intptr_t count = loom_get_i64s(kernel, "inplace", inplace, 64);
     intptr_t result = mlirOpResultGetResultNumber(value);
     MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
@@ -522,9 +519,9 @@ static int64_t plan_overwrites(const plan_state *s, MlirValue value, intptr_t i)
   MlirOperation def = loom_def(value);
   if (argument < 0 || storage < 0 || s->storages[storage].output != i) return -1;
   if (!def.ptr) return mlirBlockArgumentGetArgNumber(value) == argument ? argument : -1;
-  if (!loom_is(def, "loom.apply")) return -1;
+  if (!loom_is(def, LOOM_OP_APPLY)) return -1;
   MlirOperation kernel = plan_kernel(s, def);
-  intptr_t count = kernel.ptr ? loom_get_i64s(kernel, "loom.overlaps", overlaps, 64) : 0;
+  intptr_t count = kernel.ptr ? loom_get_i64s(kernel, loom_mark_overlaps, overlaps, 64) : 0;
   for (intptr_t r = 0; r < count && r < 64; r++)
     if (mlirValueEqual(loom_result(def, r), value)) return overlaps[r] < 0 ? -1 : argument;
   return -1;
@@ -559,7 +556,7 @@ static bool plan_set_bytes(plan_state *s, MlirOperation terminator) {
   int64_t late[256];
   for (uint32_t i = 0; i < loom_sizes()->symbol_count && count < 256; i++)
     if (s->late.count && s->late.told[i]) late[count++] = i;
-  if (count) loom_set_attr(s->plan, "loom.late", loom_attr_i64s(s->ctx, count, late));
+  if (count) loom_set_attr(s->plan, loom_mark_late, loom_attr_i64s(s->ctx, count, late));
   free(bytes);
   return count < 256 || loom_emit_error(mlirOperationGetLocation(s->function), "too many sizes");
 }
@@ -576,7 +573,7 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
     good = type.ptr != NULL;
     if (!good) break;
     mlirBlockAddArgument(s->body, type, loc);
-    if (loom_argument_has(s->function, i, "loom.const")) consts[const_count++] = i;
+    if (loom_argument_has(s->function, i, loom_mark_const)) consts[const_count++] = i;
   }
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator) && good; i++) {
     loom_type type;
@@ -594,12 +591,12 @@ static bool plan_make(plan_state *s, MlirOperation terminator) {
                         {"inputs", loom_attr_i64(s->ctx, s->inputs)},
                         {"consts", loom_attr_i64s(s->ctx, const_count, consts)},
                         {"arena", loom_attr_i64(s->ctx, s->arena)},
-                        {"loom.overwrites", plan_all_overwrites(s, terminator)}};
-  s->plan = loom_build_regions(&b, "loom.plan", 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4, attrs,
-                               1, &region);
+                        {loom_mark_overwrites, plan_all_overwrites(s, terminator)}};
+  s->plan = loom_build_op_regions(&b, LOOM_OP_PLAN, 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4,
+                                  attrs, 1, &region);
   free(consts);
-  if (good && s->peak) loom_set_attr(s->plan, "loom.peak", loom_attr_i64(s->ctx, s->peak));
-  if (good && loom_option(s->function, "loom.check").ptr)
+  if (good && s->peak) loom_set_attr(s->plan, loom_mark_peak, loom_attr_i64(s->ctx, s->peak));
+  if (good && loom_option(s->function, loom_mark_check).ptr)
     good = loom_plan_set_extents(s->function, s->block, s->plan);
   if (good) return plan_set_bytes(s, terminator);
   return loom_emit_error(loc, "a plan needs array types of known size");
@@ -617,24 +614,25 @@ static MlirValue plan_arena_buffer(plan_state *s, loom_builder *b, int storage, 
   bool symbolic = LOOM_STRIDE_IS_SYM(at->offset) || LOOM_STRIDE_IS_SYM(at->size);
   if (at->kept) {
     loom_named kept[] = {{"offset", loom_attr_i64(s->ctx, 0)},
-                         {"loom.kept", loom_attr_i64(s->ctx, storage)}};
-    at->buffer = loom_result(loom_build(b, "loom.buffer", 0, NULL, 1, &type, 2, kept), 0);
+                         {loom_mark_kept, loom_attr_i64(s->ctx, storage)}};
+    at->buffer = loom_result(loom_build_op(b, LOOM_OP_BUFFER, 0, NULL, 1, &type, 2, kept), 0);
     return at->buffer;
   }
   loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, at->offset)},
                         {"bytes", loom_attr_i64(s->ctx, at->size)},
-                        {"loom.late", loom_attr_i64(s->ctx, at->late)},
-                        {"loom.storage", loom_attr_i64(s->ctx, storage)}};
-  bool checked = loom_option(s->function, "loom.check").ptr != NULL; /* which values share memory */
+                        {loom_mark_late, loom_attr_i64(s->ctx, at->late)},
+                        {loom_mark_storage, loom_attr_i64(s->ctx, storage)}};
+  bool checked =
+      loom_option(s->function, loom_mark_check).ptr != NULL; /* which values share memory */
   int count = at->late || checked ? 4 : symbolic ? 2 : 1;
-  MlirOperation made = loom_build(b, "loom.buffer", 0, NULL, 1, &type, count, attrs);
+  MlirOperation made = loom_build_op(b, LOOM_OP_BUFFER, 0, NULL, 1, &type, count, attrs);
   at->buffer = loom_result(made, 0);
   return at->buffer;
 }
 
 /* The buffer of a value, made at the end of the plan when it lies in the arena. */
 static MlirValue plan_buffer(plan_state *s, loom_builder *b, MlirValue value) {
-  MlirValue root = plan_root(value);
+  MlirValue root = loom_buffer_root(value);
   if (mlirValueIsABlockArgument(root))
     return mlirBlockGetArgument(s->body, mlirBlockArgumentGetArgNumber(root));
   int storage = plan_storage_of(s, root);
@@ -658,7 +656,7 @@ static bool plan_gather(plan_state *s, loom_builder *b, MlirOperation op, plan_l
     return plan_memory(s);
   }
   for (intptr_t i = 0; i < operands; i++) {
-    MlirValue root = plan_root(loom_operand(op, i));
+    MlirValue root = loom_buffer_root(loom_operand(op, i));
     if (!mlirValueEqual(root, loom_operand(op, i)) && !plan_root_is_plain(s, root)) {
       free(scalars);
       return loom_emit_error(mlirOperationGetLocation(op),
@@ -705,12 +703,12 @@ static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const 
   int count = 6;
   if (loom_sizes()->symbol_count)
     attrs[count++] = (loom_named){"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)};
-  if (part.first) attrs[count++] = (loom_named){"loom.first", loom_attr_i64(s->ctx, part.first)};
-  if (loom_get_attr(op, "loom.once").ptr ||
-      part.stage < loom_get_i64(kernel, "loom.once_stages", 0))
-    attrs[count++] = (loom_named){"loom.once", mlirUnitAttrGet(s->ctx)};
-  loom_build(b, "loom.launch", lists->buffers + lists->scalars, lists->values, 0, NULL, count,
-             attrs);
+  if (part.first) attrs[count++] = (loom_named){loom_mark_first, loom_attr_i64(s->ctx, part.first)};
+  if (loom_get_attr(op, loom_mark_once).ptr ||
+      part.stage < loom_get_i64(kernel, loom_mark_once_stages, 0))
+    attrs[count++] = (loom_named){loom_mark_once, mlirUnitAttrGet(s->ctx)};
+  loom_build_op(b, LOOM_OP_LAUNCH, lists->buffers + lists->scalars, lists->values, 0, NULL, count,
+                attrs);
 }
 
 /* A kernel that does nothing but copy a buffer in C order, which may turn out to be the same one.
@@ -718,7 +716,7 @@ static void plan_launch(plan_state *s, loom_builder *b, MlirOperation op, const 
 static bool plan_is_copy(const plan_state *s, MlirOperation kernel, const plan_lists *lists) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
   MlirOperation first = mlirBlockGetFirstOperation(body);
-  return loom_is(first, "loom.copy") && loom_get_attr(first, LOOM_INPLACE).ptr &&
+  return loom_is(first, LOOM_OP_COPY) && loom_get_attr(first, loom_mark_inplace).ptr &&
          lists->buffers == 2 && lists->scalars == 0 &&
          mlirOperationEqual(mlirOperationGetNextInBlock(first), mlirBlockGetTerminator(body)) &&
          plan_is_plain(s->ctx, mlirValueGetType(lists->values[0])) &&
@@ -728,14 +726,14 @@ static bool plan_is_copy(const plan_state *s, MlirOperation kernel, const plan_l
 static bool plan_launches(plan_state *s, loom_builder *b, MlirOperation op, plan_lists *lists) {
   MlirOperation kernel = plan_kernel(s, op);
   if (plan_is_copy(s, kernel, lists)) {
-    loom_build(b, "loom.copy_buffer", 2, lists->values, 0, NULL, 0, NULL);
+    loom_build_op(b, LOOM_OP_COPY_BUFFER, 2, lists->values, 0, NULL, 0, NULL);
     return true;
   }
   int64_t stages[64];
   intptr_t count = loom_get_i64s(kernel, "stages", stages, 64);
   if (count < 1 || count > 64)
     return loom_emit_error(mlirOperationGetLocation(kernel), "a kernel has 1 to 64 stages");
-  MlirAttribute parts = loom_get_attr(kernel, "loom.launches");
+  MlirAttribute parts = loom_get_attr(kernel, loom_mark_launches);
   if (!parts.ptr) {
     for (intptr_t i = 0; i < count; i++)
       plan_launch(s, b, op, lists, (plan_part){i, 0, stages[i]});
@@ -769,10 +767,10 @@ static bool plan_control(plan_state *s, loom_builder *b, MlirOperation op, plan_
       {"plans", loom_get_attr(op, "bodies")},
       {"carry", loom_get_attr(op, "carry")},
       {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
-      {"loom.symbol", loom_get_attr(op, "loom.symbol")},
+      {loom_mark_symbol, loom_get_attr(op, loom_mark_symbol)},
   };
-  loom_build(b, "loom.run", lists->buffers, lists->values, 0, NULL, attrs[4].value.ptr ? 5 : 4,
-             attrs);
+  loom_build_op(b, LOOM_OP_RUN, lists->buffers, lists->values, 0, NULL, attrs[4].value.ptr ? 5 : 4,
+                attrs);
   return true;
 }
 
@@ -782,10 +780,10 @@ static bool plan_host_call(plan_state *s, loom_builder *b, MlirOperation op, pla
       {"name", loom_get_attr(op, "name")},
       {"slot", loom_get_attr(op, "slot")},
       {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
-      {"loom.introduces", loom_get_attr(op, "loom.introduces")},
+      {loom_mark_introduces, loom_get_attr(op, loom_mark_introduces)},
   };
-  loom_build(b, "loom.call_host", lists->buffers, lists->values, 0, NULL,
-             attrs[3].value.ptr ? 4 : 3, attrs);
+  loom_build_op(b, LOOM_OP_CALL_HOST, lists->buffers, lists->values, 0, NULL,
+                attrs[3].value.ptr ? 4 : 3, attrs);
   return true;
 }
 
@@ -802,7 +800,7 @@ static bool plan_copy_outputs(plan_state *s, loom_builder *b, MlirOperation term
                              "result %d is another value in another layout: run loom-fuse first",
                              (int)i);
     MlirValue both[] = {source, target};
-    loom_build(b, "loom.copy_buffer", 2, both, 0, NULL, 0, NULL);
+    loom_build_op(b, LOOM_OP_COPY_BUFFER, 2, both, 0, NULL, 0, NULL);
   }
   return true;
 }
@@ -811,7 +809,7 @@ static void plan_write_trims(const plan_state *s, loom_builder *b, int step, int
   for (; *next < s->trim_count && s->trims[*next].step <= step; ++*next) {
     loom_named attrs[] = {{"offset", loom_attr_i64(s->ctx, s->trims[*next].offset)},
                           {"bytes", loom_attr_i64(s->ctx, s->trims[*next].size)}};
-    loom_build(b, "loom.trim_arena", 0, NULL, 0, NULL, 2, attrs);
+    loom_build_op(b, LOOM_OP_TRIM_ARENA, 0, NULL, 0, NULL, 2, attrs);
   }
 }
 
@@ -820,14 +818,14 @@ static bool plan_write(plan_state *s, MlirOperation terminator) {
   for (MlirOperation op = mlirBlockGetFirstOperation(s->block);
        op.ptr && !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op), step++) {
-    if (loom_is(op, "loom.reshape")) continue;
+    if (loom_is(op, LOOM_OP_RESHAPE)) continue;
     loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(op));
     plan_write_trims(s, &b, step, &trim);
     plan_lists lists;
     bool good = plan_gather(s, &b, op, &lists) &&
-                (loom_is(op, "loom.apply")     ? plan_launches(s, &b, op, &lists)
-                 : loom_is(op, "loom.control") ? plan_control(s, &b, op, &lists)
-                                               : plan_host_call(s, &b, op, &lists));
+                (loom_is(op, LOOM_OP_APPLY)     ? plan_launches(s, &b, op, &lists)
+                 : loom_is(op, LOOM_OP_CONTROL) ? plan_control(s, &b, op, &lists)
+                                                : plan_host_call(s, &b, op, &lists));
     free(lists.values);
     if (!good) return false;
   }
@@ -854,7 +852,7 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   s.ctx = mlirOperationGetContext(module);
   s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.function, 0));
   MlirOperation terminator = mlirBlockGetTerminator(s.block);
-  bool good = terminator.ptr && loom_is(terminator, "func.return") &&
+  bool good = terminator.ptr && loom_is_named(terminator, "func.return") &&
               mlirBlockIsNull(mlirBlockGetNextInRegion(s.block));
   if (!good)
     loom_emit_error(mlirOperationGetLocation(s.function), "a plan needs a function of one block");
@@ -863,8 +861,8 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   if (good) plan_bind_outputs(&s, terminator);
   good = good && plan_place(&s) && plan_find_trims(&s) && plan_make(&s, terminator) &&
          plan_write(&s, terminator);
-  if (good && loom_get_attr(function, "loom.region").ptr)
-    loom_set_attr(s.plan, "loom.region", mlirUnitAttrGet(s.ctx));
+  if (good && loom_get_attr(function, loom_mark_region).ptr)
+    loom_set_attr(s.plan, loom_mark_region, mlirUnitAttrGet(s.ctx));
   loom_map_fini(&s.storage_of);
   loom_map_fini(&s.kept_of);
   loom_map_fini(&s.kernels);

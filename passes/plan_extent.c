@@ -54,7 +54,7 @@ bool loom_plan_set_extents(MlirOperation function, MlirBlock block, MlirOperatio
     extent_of(&type, strides, &extents[2 * i], &extents[2 * i + 1]);
   }
   MlirAttribute all = loom_attr_i64s(mlirOperationGetContext(function), 2 * count, extents);
-  if (good) loom_set_attr(plan, "loom.extents", all);
+  if (good) loom_set_attr(plan, loom_mark_extents, all);
   free(extents);
   return good || loom_emit_error(mlirOperationGetLocation(function),
                                  "sizes that are not known are checked");

@@ -66,9 +66,7 @@ static MlirBlock regions_block(MlirOperation op, intptr_t region) {
   return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
 }
 
-static bool regions_has(MlirOperation op) {
-  return loom_is(op, "loom.for") || loom_is(op, "loom.while") || loom_is(op, "loom.if");
-}
+static bool regions_has(MlirOperation op) { return loom_info(op)->regions > 0; }
 
 /* The region whose results go round: the last one. */
 static MlirOperation regions_yield(const regions_job *j) {
@@ -219,7 +217,7 @@ static MlirAttribute regions_overwrites(const regions_job *j, intptr_t count) {
     while (j->carry[slot] != c)
       slot++;
     MlirNamedAttribute named =
-        mlirNamedAttributeGet(mlirIdentifierGet(j->ctx, loom_str("loom.overwrites")),
+        mlirNamedAttributeGet(mlirIdentifierGet(j->ctx, loom_str(loom_mark_overwrites)),
                               loom_attr_i64(j->ctx, slot + j->is_for));
     all[c] = mlirDictionaryAttrGet(j->ctx, 1, &named);
   }
@@ -255,7 +253,7 @@ static MlirAttribute regions_function(regions_job *j, intptr_t r, const regions_
       {"sym_name", loom_attr_str(j->ctx, name)},
       {"function_type",
        mlirTypeAttrGet(mlirFunctionTypeGet(j->ctx, ins, types, results->count, types + ins))},
-      {"loom.region", mlirUnitAttrGet(j->ctx)},
+      {loom_mark_region, mlirUnitAttrGet(j->ctx)},
       {"res_attrs", carries ? regions_overwrites(j, results->count) : mlirAttributeGetNull()}};
   free(types);
   MlirRegion region = mlirRegionCreate();
@@ -295,9 +293,9 @@ static void regions_replace(regions_job *j, const MlirAttribute *bodies, const i
         {"kind", loom_attr_str(j->ctx, kind)},
         {"bodies", mlirArrayAttrGet(j->ctx, mlirOperationGetNumRegions(j->op), bodies)},
         {"carry", loom_attr_i64s(j->ctx, results, j->carry)},
-        {"loom.symbol", loom_get_attr(j->op, "symbol")}};
-    MlirOperation made = loom_build(&b, "loom.control", operands.count, operands.values, results,
-                                    types, attrs[3].value.ptr ? 4 : 3, attrs);
+        {loom_mark_symbol, loom_get_attr(j->op, "symbol")}};
+    MlirOperation made = loom_build_op(&b, LOOM_OP_CONTROL, operands.count, operands.values,
+                                       results, types, attrs[3].value.ptr ? 4 : 3, attrs);
     for (intptr_t i = 0; i < results; i++)
       mlirValueReplaceAllUsesOfWith(loom_result(j->op, kept[i]), loom_result(made, i));
     mlirOperationDestroy(j->op);
@@ -311,8 +309,8 @@ static bool regions_take(regions_job *j, MlirOperation op) {
   regions_list returned = {0}, tested = {0};
   MlirAttribute bodies[2] = {{NULL}, {NULL}};
   j->op = op;
-  j->is_for = loom_is(op, "loom.for");
-  j->is_if = loom_is(op, "loom.if");
+  j->is_for = loom_is(op, LOOM_OP_FOR);
+  j->is_if = loom_is(op, LOOM_OP_IF);
   j->first = j->is_for || j->is_if;
   j->carried.count = j->outside.count = 0;
   j->carry = calloc((size_t)results + 1, sizeof *j->carry);
@@ -351,7 +349,7 @@ static bool regions_run(MlirOperation module) {
   MlirBlock top = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   for (MlirOperation f = mlirBlockGetFirstOperation(top); f.ptr && good;
        f = mlirOperationGetNextInBlock(f)) {
-    if (!loom_is(f, "func.func")) continue;
+    if (!loom_is_named(f, "func.func")) continue;
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0));
     if (mlirBlockIsNull(block)) continue;
     j.function = f;

@@ -39,7 +39,7 @@ typedef struct scale_step { /* an add, sub or mul of the value so far and a numb
 static bool scale_is_constant(MlirOperation function, MlirValue value, int depth) {
   MlirOperation def = loom_def(value);
   if (!def.ptr)
-    return loom_argument_has(function, mlirBlockArgumentGetArgNumber(value), "loom.const");
+    return loom_argument_has(function, mlirBlockArgumentGetArgNumber(value), loom_mark_const);
   loom_class class = loom_class_of(def);
   bool plain = class == LOOM_CLASS_POINTWISE || class == LOOM_CLASS_VIEW ||
                class == LOOM_CLASS_CONSTANT || class == LOOM_CLASS_REDUCE;
@@ -52,7 +52,7 @@ static bool scale_is_constant(MlirOperation function, MlirValue value, int depth
 static bool scale_read_channels(MlirOperation function, MlirValue value, MlirValue *out) {
   MlirOperation def = loom_def(value);
   int64_t dims[LOOM_MAX_RANK];
-  if (!def.ptr || !loom_is(def, "loom.broadcast") ||
+  if (!def.ptr || !loom_is(def, LOOM_OP_BROADCAST) ||
       loom_get_i64s(def, "dims", dims, LOOM_MAX_RANK) != 1 || dims[0] != 1)
     return false;
   *out = loom_operand(def, 0);
@@ -65,19 +65,19 @@ static bool scale_read_step(MlirOperation function, MlirValue value, scale_step 
   if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use))) return false;
   unsigned at = mlirOpOperandGetOperandNumber(use);
   out->op = mlirOpOperandGetOwner(use);
-  bool sub = loom_is(out->op, "loom.sub");
-  if (!sub && !loom_is(out->op, "loom.add") && !loom_is(out->op, "loom.mul")) return false;
+  bool sub = loom_is(out->op, LOOM_OP_SUB);
+  if (!sub && !loom_is(out->op, LOOM_OP_ADD) && !loom_is(out->op, LOOM_OP_MUL)) return false;
   return (!sub || at == 0) &&
          scale_read_channels(function, loom_operand(out->op, 1 - at), &out->channels);
 }
 
-static MlirValue scale_combine(loom_builder *b, const char *name, MlirValue x, MlirValue y) {
-  return loom_build2(b, name, x, y, mlirValueGetType(x));
+static MlirValue scale_combine(loom_builder *b, loom_opcode code, MlirValue x, MlirValue y) {
+  return loom_build_op2(b, code, x, y, mlirValueGetType(x));
 }
 
 static MlirValue scale_broadcast(loom_builder *b, MlirValue channels, int64_t dim, MlirType type) {
   loom_named dims = {"dims", loom_attr_i64s(b->ctx, 1, &dim)};
-  return loom_result(loom_build(b, "loom.broadcast", 1, &channels, 1, &type, 1, &dims), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_BROADCAST, 1, &channels, 1, &type, 1, &dims), 0);
 }
 
 /* The convolution with scaled weights, then one shift, in place of the last step's result. */
@@ -87,25 +87,26 @@ static void scale_rewrite(MlirOperation convolution, const scale_step *steps, in
   MlirValue scale = {NULL}, shift = {NULL};
   for (int i = 0; i < count; i++) {
     MlirValue channels = steps[i].channels;
-    bool mul = loom_is(steps[i].op, "loom.mul"), sub = loom_is(steps[i].op, "loom.sub");
+    bool mul = loom_is(steps[i].op, LOOM_OP_MUL), sub = loom_is(steps[i].op, LOOM_OP_SUB);
     if (mul) {
-      scale = scale.ptr ? scale_combine(&b, "loom.mul", scale, channels) : channels;
-      if (shift.ptr) shift = scale_combine(&b, "loom.mul", shift, channels);
+      scale = scale.ptr ? scale_combine(&b, LOOM_OP_MUL, scale, channels) : channels;
+      if (shift.ptr) shift = scale_combine(&b, LOOM_OP_MUL, shift, channels);
     } else if (shift.ptr) {
-      shift = scale_combine(&b, sub ? "loom.sub" : "loom.add", shift, channels);
+      shift = scale_combine(&b, sub ? LOOM_OP_SUB : LOOM_OP_ADD, shift, channels);
     } else {
-      shift = sub ? loom_build1(&b, "loom.neg", channels, mlirValueGetType(channels)) : channels;
+      shift =
+          sub ? loom_build_op1(&b, LOOM_OP_NEG, channels, mlirValueGetType(channels)) : channels;
     }
   }
   MlirValue weights = loom_operand(convolution, 1);
   MlirType type = mlirValueGetType(weights), result = mlirValueGetType(loom_result(last, 0));
-  weights = scale_combine(&b, "loom.mul", weights, scale_broadcast(&b, scale, 0, type));
+  weights = scale_combine(&b, LOOM_OP_MUL, weights, scale_broadcast(&b, scale, 0, type));
   MlirOperation made = mlirOperationClone(convolution);
   mlirOperationSetOperand(made, 1, weights);
   mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(last), last, made);
   MlirValue value = loom_result(made, 0);
   if (shift.ptr)
-    value = scale_combine(&b, "loom.add", value, scale_broadcast(&b, shift, 1, result));
+    value = scale_combine(&b, LOOM_OP_ADD, value, scale_broadcast(&b, shift, 1, result));
   mlirValueReplaceAllUsesOfWith(loom_result(last, 0), value);
   for (int i = count - 1; i >= 0; i--)
     mlirOperationDestroy(steps[i].op);
@@ -117,7 +118,7 @@ static int scale_find(MlirOperation function, MlirOperation op, scale_step *step
   loom_type type, weights;
   int count = 0;
   bool scales = false;
-  if (!loom_is(op, "loom.convolution") ||
+  if (!loom_is(op, LOOM_OP_CONVOLUTION) ||
       !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &weights) ||
       !loom_dtype_is_float(type.dtype) || weights.dtype != type.dtype ||
@@ -125,7 +126,7 @@ static int scale_find(MlirOperation function, MlirOperation op, scale_step *step
     return 0;
   MlirValue value = loom_result(op, 0);
   while (count < SCALE_STEPS && scale_read_step(function, value, &steps[count])) {
-    scales |= loom_is(steps[count].op, "loom.mul");
+    scales |= loom_is(steps[count].op, LOOM_OP_MUL);
     value = loom_result(steps[count++].op, 0);
   }
   return scales ? count : 0;
@@ -134,7 +135,7 @@ static int scale_find(MlirOperation function, MlirOperation op, scale_step *step
 static bool scale_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   scale_step steps[SCALE_STEPS];
-  if (mlirBlockIsNull(block) || !loom_option(function, "loom.keep").ptr) return true;
+  if (mlirBlockIsNull(block) || !loom_option(function, loom_mark_keep).ptr) return true;
   for (MlirOperation op = mlirBlockGetFirstOperation(block), next; op.ptr; op = next) {
     int count = scale_find(function, op, steps);
     next = mlirOperationGetNextInBlock(op);

@@ -363,7 +363,7 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
 }
 
 static bool schedule_kernel(MlirOperation op, void *user) {
-  if (!loom_is(op, "loom.kernel")) return true;
+  if (!loom_is(op, LOOM_OP_KERNEL)) return true;
   loom_arena arena = {0};
   lower_kernel kernel;
   lower l;

@@ -99,8 +99,8 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
   loom_opcode code;
   o->root = o->value;
   for (MlirOperation op = loom_def(o->root); op.ptr && at; op = loom_def(o->root)) {
-    if (!loom_opcode_of(op, &code) || (code != LOOM_OP_BROADCAST && code != LOOM_OP_RESHAPE &&
-                                       code != LOOM_OP_TRANSPOSE && code != LOOM_OP_SLICE))
+    if (loom_info(op)->fusion != LOOM_CLASS_VIEW || !loom_opcode_of(op, &code) ||
+        code == LOOM_OP_WINDOWS)
       break;
     at = lower_at_operand(l, op, code, at);
     o->root = loom_operand(op, 0);
@@ -187,7 +187,7 @@ static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
  * where it lies since few tiles use it is packed as well then: one stream instead of many. */
 static void dot_fix(dot_plan *p) {
   int64_t constant[2];
-  intptr_t count = loom_get_i64s(p->op, "loom.constant", constant, 2);
+  intptr_t count = loom_get_i64s(p->op, loom_mark_constant, constant, 2);
   for (intptr_t i = 0; i < count && i < 2; i++) {
     dot_operand *o = constant[i] ? &p->rhs : &p->lhs;
     int64_t bytes = dot_bytes(p, o->lane_group, (int64_t)loom_dtype_size(p->work));
@@ -392,7 +392,7 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
   dot_launch *launches = dot_launches(p, &count);
   if (!launches) return dot_refuse(p->op, "out of memory");
   _Static_assert(sizeof *launches == 3 * sizeof(int64_t), "three numbers in a row");
-  loom_set_attr(kernel->op, "loom.launches",
+  loom_set_attr(kernel->op, loom_mark_launches,
                 loom_attr_i64s(kernel->ctx, 3 * count, &launches->stage));
   free(launches);
   return true;
@@ -400,7 +400,7 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) {
   MlirOperation op = mlirBlockGetFirstOperation(kernel->block);
-  while (op.ptr && !loom_is(op, "loom.dot_general"))
+  while (op.ptr && !loom_is(op, LOOM_OP_DOT_GENERAL))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
@@ -437,8 +437,8 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   loom_set_attr(kernel->op, "scratch", loom_attr_i64(ctx, p.scratch));
   loom_set_attr(kernel->op, "slots", loom_attr_i64(ctx, p.slots));
   if (p.once) {
-    loom_set_attr(kernel->op, "loom.kept", loom_attr_i64(ctx, p.kept));
-    loom_set_attr(kernel->op, "loom.once_stages", loom_attr_i64(ctx, p.once));
+    loom_set_attr(kernel->op, loom_mark_kept, loom_attr_i64(ctx, p.kept));
+    loom_set_attr(kernel->op, loom_mark_once_stages, loom_attr_i64(ctx, p.once));
   }
   loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, count, entries));
   return dot_write_launches(kernel, &p);

@@ -61,9 +61,9 @@ static bool simplify_same_type(MlirOperation op) {
   return mlirTypeEqual(mlirValueGetType(loom_operand(op, 0)), mlirValueGetType(loom_result(op, 0)));
 }
 
-static MlirOperation simplify_def_is(MlirValue value, const char *name) {
+static MlirOperation simplify_def_is(MlirValue value, loom_opcode code) {
   MlirOperation def = loom_def(value);
-  return def.ptr && loom_is(def, name) ? def : (MlirOperation){NULL};
+  return def.ptr && loom_is(def, code) ? def : (MlirOperation){NULL};
 }
 
 static bool simplify_used_once(MlirValue value) {
@@ -81,13 +81,7 @@ static bool simplify_to_constant(MlirOperation op, const loom_type *type, loom_c
   loom_cell_to_attr(type->dtype, cell, &scalar);
   loom_named value = {"value", loom_scalar_to_mlir(b.ctx, type->dtype, &scalar)};
   return simplify_replace(
-      op, loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &result, 1, &value), 0));
-}
-
-/* Ops that check something, or whose elements the library makes. */
-static bool simplify_may_do_more(loom_opcode op) {
-  return op == LOOM_OP_HOST_CALL || op == LOOM_OP_GATHER || op == LOOM_OP_SCATTER ||
-         op == LOOM_OP_ASSUME_SHAPE || loom_op_table[op].regions;
+      op, loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &result, 1, &value), 0));
 }
 
 /* Nothing has to be computed, and no schedule divides by a size of 0. */
@@ -98,7 +92,7 @@ static bool simplify_empty(MlirOperation op) {
   } sums[] = {{"sum", {0}}, {"or", {0}}, {"prod", {.i = 1, .re = 1}}, {"and", {.i = -1, .re = 1}}};
   loom_opcode code;
   loom_type in, out;
-  if (!loom_opcode_of(op, &code) || simplify_may_do_more(code) || !simplify_types(op, &in, &out))
+  if (!loom_opcode_of(op, &code) || !loom_op_table[code].pure || !simplify_types(op, &in, &out))
     return false;
   if (loom_type_elements(&out) == 0) return simplify_to_constant(op, &out, (loom_cell){0});
   if (loom_type_elements(&in) != 0) return false;
@@ -111,35 +105,35 @@ static bool simplify_empty(MlirOperation op) {
 
 /* ---- views ---- */
 
-static MlirValue simplify_build_view(MlirOperation at, const char *name, MlirValue operand,
+static MlirValue simplify_build_view(MlirOperation at, loom_opcode code, MlirValue operand,
                                      MlirType type, const char *attr, intptr_t count,
                                      const int64_t *values) {
   loom_builder b = loom_builder_before(at);
   loom_named named = {attr, {NULL}};
   if (attr) named.value = loom_attr_i64s(b.ctx, count, values);
-  return loom_result(loom_build(&b, name, 1, &operand, 1, &type, attr ? 1 : 0, &named), 0);
+  return loom_result(loom_build_op(&b, code, 1, &operand, 1, &type, attr ? 1 : 0, &named), 0);
 }
 
 /* A view of a constant is the constant at the view's type. */
 static bool simplify_view_of_constant(MlirOperation op) {
-  MlirOperation def = simplify_def_is(loom_operand(op, 0), "loom.constant");
+  MlirOperation def = simplify_def_is(loom_operand(op, 0), LOOM_OP_CONSTANT);
   if (!def.ptr) return false;
   loom_builder b = loom_builder_before(op);
   MlirType type = mlirValueGetType(loom_result(op, 0));
   loom_named value = {"value", loom_get_attr(def, "value")};
   return simplify_replace(
-      op, loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &type, 1, &value), 0));
+      op, loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &value), 0));
 }
 
 static bool simplify_reshape(MlirOperation op) {
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
   loom_type in, out;
   if (!simplify_types(op, &in, &out) || !simplify_static(&in) || !simplify_static(&out))
     return false;
   if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
   if (!inner.ptr) return false;
   return simplify_replace(op,
-                          simplify_build_view(op, "loom.reshape", loom_operand(inner, 0),
+                          simplify_build_view(op, LOOM_OP_RESHAPE, loom_operand(inner, 0),
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
@@ -152,15 +146,15 @@ static bool simplify_transpose(MlirOperation op) {
     identity &= outer[i] == i;
   if (identity && simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
   MlirType type = mlirValueGetType(loom_result(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.transpose");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_TRANSPOSE);
   if (inner.ptr && loom_get_i64s(inner, "perm", perm, LOOM_MAX_RANK) == rank) {
     int64_t both[LOOM_MAX_RANK];
     for (intptr_t i = 0; i < rank; i++)
       both[i] = perm[outer[i]];
-    return simplify_replace(op, simplify_build_view(op, "loom.transpose", loom_operand(inner, 0),
+    return simplify_replace(op, simplify_build_view(op, LOOM_OP_TRANSPOSE, loom_operand(inner, 0),
                                                     type, "perm", rank, both));
   }
-  inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
   intptr_t count = inner.ptr ? loom_get_i64s(inner, "dims", perm, LOOM_MAX_RANK) : -1;
   if (count < 0) return false;
   int64_t dims[LOOM_MAX_RANK] = {0};
@@ -169,7 +163,7 @@ static bool simplify_transpose(MlirOperation op) {
       if (outer[k] == perm[i]) dims[i] = k;
   for (intptr_t i = 1; i < count; i++)
     if (dims[i] <= dims[i - 1]) return false; /* broadcasts keep the order of dimensions */
-  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", loom_operand(inner, 0),
+  return simplify_replace(op, simplify_build_view(op, LOOM_OP_BROADCAST, loom_operand(inner, 0),
                                                   type, "dims", count, dims));
 }
 
@@ -183,7 +177,7 @@ static bool simplify_slice(MlirOperation op) {
   for (intptr_t i = 0; i < rank; i++)
     identity &= starts[i] == 0 && steps[i] == 1;
   if (identity) return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.slice");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_SLICE);
   if (!inner.ptr || loom_get_i64s(inner, "starts", a, LOOM_MAX_RANK) != rank ||
       loom_get_i64s(inner, "steps", b, LOOM_MAX_RANK) != rank)
     return false;
@@ -199,7 +193,7 @@ static bool simplify_slice(MlirOperation op) {
                         {"sizes", loom_get_attr(op, "sizes")},
                         {"steps", loom_attr_i64s(at.ctx, rank, b)}};
   return simplify_replace(
-      op, loom_result(loom_build(&at, "loom.slice", 1, &source, 1, &type, 3, attrs), 0));
+      op, loom_result(loom_build_op(&at, LOOM_OP_SLICE, 1, &source, 1, &type, 3, attrs), 0));
 }
 
 /* ---- slices and their updates ---- */
@@ -211,7 +205,7 @@ typedef struct simplify_window { /* a slice, or the region that an update replac
 } simplify_window;
 
 static bool simplify_read_window(MlirOperation op, simplify_window *out) {
-  bool slice = loom_is(op, "loom.slice");
+  bool slice = loom_is(op, LOOM_OP_SLICE);
   MlirValue region = slice ? loom_result(op, 0) : loom_operand(op, 1);
   out->rank = loom_get_i64s(op, "starts", out->starts, LOOM_MAX_RANK);
   return out->rank >= 0 && loom_get_i64s(op, "steps", out->steps, LOOM_MAX_RANK) == out->rank &&
@@ -225,30 +219,15 @@ static bool simplify_same_window(const simplify_window *a, const simplify_window
          !memcmp(a->starts, b->starts, size) && !memcmp(a->steps, b->steps, size);
 }
 
-/* Could computing the value raise a floating-point exception that the library would warn of? Looks
- * at a bounded number of ops; what lies beyond could. */
-static bool simplify_may_raise(MlirValue value, int *budget) {
-  MlirOperation def = loom_def(value);
-  if (!def.ptr) return false;
-  if (--*budget < 0 || loom_fp_of(def)) return true;
-  loom_class class = loom_class_of(def);
-  if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER)
-    return false; /* stays whatever becomes of its result */
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); i++)
-    if (simplify_may_raise(loom_operand(def, i), budget)) return true;
-  return false;
-}
-
 /* May a use of the value go away? */
 static bool simplify_may_drop(MlirValue value) {
-  int budget = 32;
-  return !simplify_used_once(value) || !simplify_may_raise(value, &budget);
+  return !simplify_used_once(value) || !loom_may_raise(value);
 }
 
 /* slice(update_slice(x, u)) of the same region is u, when nobody else wants the updated array: to
  * read it there costs less than to keep u as well. */
 static bool simplify_slice_of_update(MlirOperation op) {
-  MlirOperation update = simplify_def_is(loom_operand(op, 0), "loom.update_slice");
+  MlirOperation update = simplify_def_is(loom_operand(op, 0), LOOM_OP_UPDATE_SLICE);
   simplify_window outer, inner;
   if (!update.ptr || !simplify_used_once(loom_operand(op, 0)) ||
       !simplify_read_window(op, &outer) || !simplify_read_window(update, &inner) ||
@@ -270,11 +249,11 @@ static bool simplify_update(MlirOperation op) {
     whole &= region.starts[i] == 0 && (region.steps[i] == 1 || type.dims[i] == 1);
   if (whole && simplify_may_drop(loom_operand(op, 0)))
     return simplify_replace(op, loom_operand(op, 1));
-  MlirOperation slice = simplify_def_is(loom_operand(op, 1), "loom.slice");
+  MlirOperation slice = simplify_def_is(loom_operand(op, 1), LOOM_OP_SLICE);
   if (slice.ptr && mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) &&
       simplify_read_window(slice, &other) && simplify_same_window(&region, &other))
     return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation under = simplify_def_is(loom_operand(op, 0), "loom.update_slice");
+  MlirOperation under = simplify_def_is(loom_operand(op, 0), LOOM_OP_UPDATE_SLICE);
   if (!under.ptr || !simplify_used_once(loom_operand(op, 0)) ||
       !simplify_read_window(under, &other) || !simplify_same_window(&region, &other) ||
       !simplify_may_drop(loom_operand(under, 1)))
@@ -285,9 +264,9 @@ static bool simplify_update(MlirOperation op) {
 
 /* Writing through a view: update(x, update(slice(x, A), u, B), A) is update(x, u, A then B). */
 static bool simplify_update_of_view(MlirOperation op) {
-  MlirOperation update = simplify_def_is(loom_operand(op, 1), "loom.update_slice");
+  MlirOperation update = simplify_def_is(loom_operand(op, 1), LOOM_OP_UPDATE_SLICE);
   MlirOperation slice =
-      update.ptr ? simplify_def_is(loom_operand(update, 0), "loom.slice") : update;
+      update.ptr ? simplify_def_is(loom_operand(update, 0), LOOM_OP_SLICE) : update;
   simplify_window outer, inner, view;
   if (!slice.ptr || !mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) ||
       !simplify_read_window(op, &outer) || !simplify_read_window(slice, &view) ||
@@ -304,7 +283,7 @@ static bool simplify_update_of_view(MlirOperation op) {
   loom_named attrs[] = {{"starts", loom_attr_i64s(b.ctx, outer.rank, outer.starts)},
                         {"steps", loom_attr_i64s(b.ctx, outer.rank, outer.steps)}};
   return simplify_replace(
-      op, loom_result(loom_build(&b, "loom.update_slice", 2, operands, 1, &type, 2, attrs), 0));
+      op, loom_result(loom_build_op(&b, LOOM_OP_UPDATE_SLICE, 2, operands, 1, &type, 2, attrs), 0));
 }
 
 /* Where the dimensions of `small` are in `large` when a reshape between them only adds dimensions
@@ -330,10 +309,10 @@ static bool simplify_broadcast(MlirOperation op) {
   if (count < 0 || count > LOOM_MAX_RANK) return false;
   if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
   MlirType type = mlirValueGetType(loom_result(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
   intptr_t small = inner.ptr ? loom_get_i64s(inner, "dims", inner_dims, LOOM_MAX_RANK) : -1;
   if (!inner.ptr) {
-    inner = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+    inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
     loom_type in, out;
     if (!inner.ptr || !simplify_types(inner, &in, &out) || !simplify_static(&in) ||
         !simplify_unit_map(&in, &out, inner_dims))
@@ -344,7 +323,7 @@ static bool simplify_broadcast(MlirOperation op) {
     if (inner_dims[i] >= count) return false;
     dims[i] = outer[inner_dims[i]];
   }
-  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", loom_operand(inner, 0),
+  return simplify_replace(op, simplify_build_view(op, LOOM_OP_BROADCAST, loom_operand(inner, 0),
                                                   type, "dims", small < 0 ? 0 : small, dims));
 }
 
@@ -359,8 +338,8 @@ static bool simplify_is_pointwise(MlirOperation op) {
 static bool simplify_is_splat(MlirValue value) {
   MlirOperation def = loom_def(value);
   if (!def.ptr) return false;
-  if (loom_is(def, "loom.constant")) return true;
-  return loom_is(def, "loom.broadcast") &&
+  if (loom_is(def, LOOM_OP_CONSTANT)) return true;
+  return loom_is(def, LOOM_OP_BROADCAST) &&
          mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
 }
 
@@ -378,12 +357,12 @@ static MlirValue simplify_at_sizes(MlirOperation at, MlirValue value, const loom
   MlirType type = simplify_resized(mlirValueGetType(value), sizes);
   MlirOperation def = loom_def(value);
   if (!simplify_is_splat(value))
-    return simplify_build_view(at, "loom.reshape", value, type, NULL, 0, NULL);
-  if (loom_is(def, "loom.broadcast"))
-    return simplify_build_view(at, "loom.broadcast", loom_operand(def, 0), type, "dims", 0, NULL);
+    return simplify_build_view(at, LOOM_OP_RESHAPE, value, type, NULL, 0, NULL);
+  if (loom_is(def, LOOM_OP_BROADCAST))
+    return simplify_build_view(at, LOOM_OP_BROADCAST, loom_operand(def, 0), type, "dims", 0, NULL);
   loom_builder b = loom_builder_before(at);
   loom_named attr = {"value", loom_get_attr(def, "value")};
-  return loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &type, 1, &attr), 0);
+  return loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &attr), 0);
 }
 
 /* A clone of pointwise `op` on operands of `sizes`, before `at`. */
@@ -406,15 +385,11 @@ static MlirValue simplify_clone_at_sizes(MlirOperation at, MlirOperation op,
   loom_builder b = loom_builder_before(at);
   b.loc = mlirOperationGetLocation(op);
   MlirType type = simplify_resized(mlirValueGetType(loom_result(op, 0)), sizes);
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  char text[64];
-  memcpy(text, name.data, name.length);
-  text[name.length] = 0;
-  return loom_result(loom_build(&b, text, count, operands, 1, &type, attr_count, attrs), 0);
+  return loom_result(
+      loom_build_op(&b, loom_op_of(op), count, operands, 1, &type, attr_count, attrs), 0);
 }
 
 static bool simplify_is_plain_op(MlirOperation op) {
-  if (mlirIdentifierStr(mlirOperationGetName(op)).length > 48) return false;
   intptr_t count = mlirOperationGetNumAttributes(op);
   if (count > 8) return false;
   for (intptr_t i = 0; i < count; i++)
@@ -427,7 +402,7 @@ static bool simplify_is_plain_op(MlirOperation op) {
 static bool simplify_sink_reshape(MlirOperation op) {
   if (!simplify_is_pointwise(op) || !simplify_is_plain_op(op)) return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
-    MlirOperation reshape = simplify_def_is(loom_operand(op, i), "loom.reshape");
+    MlirOperation reshape = simplify_def_is(loom_operand(op, i), LOOM_OP_RESHAPE);
     loom_type in, out;
     int64_t where[LOOM_MAX_RANK];
     if (!reshape.ptr || !loom_def(loom_operand(reshape, 0)).ptr ||
@@ -435,7 +410,7 @@ static bool simplify_sink_reshape(MlirOperation op) {
         !simplify_unit_map(&in, &out, where))
       continue;
     MlirValue small = simplify_clone_at_sizes(op, op, &in);
-    return simplify_replace(op, simplify_build_view(op, "loom.reshape", small,
+    return simplify_replace(op, simplify_build_view(op, LOOM_OP_RESHAPE, small,
                                                     mlirValueGetType(loom_result(op, 0)), NULL, 0,
                                                     NULL));
   }
@@ -445,7 +420,7 @@ static bool simplify_sink_reshape(MlirOperation op) {
 /* reduce(reshape(x)) -> reshape(reduce(x)) when the reshape only adds dimensions of size 1 to a
  * computed value: so that a sum is taken where what it is the sum of was computed. */
 static bool simplify_sink_below_reduce(MlirOperation op) {
-  MlirOperation reshape = simplify_def_is(loom_operand(op, 0), "loom.reshape");
+  MlirOperation reshape = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
   loom_type in, out;
   int64_t where[LOOM_MAX_RANK], axes[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
   intptr_t count = loom_get_i64s(op, "axes", axes, LOOM_MAX_RANK), kept_count = 0;
@@ -475,16 +450,17 @@ static bool simplify_sink_below_reduce(MlirOperation op) {
   MlirValue operand = loom_operand(reshape, 0);
   loom_named attrs[] = {{"kind", loom_get_attr(op, "kind")},
                         {"axes", loom_attr_i64s(b.ctx, kept_count, kept)}};
-  MlirValue made = loom_result(loom_build(&b, "loom.reduce", 1, &operand, 1, &type, 2, attrs), 0);
+  MlirValue made =
+      loom_result(loom_build_op(&b, LOOM_OP_REDUCE, 1, &operand, 1, &type, 2, attrs), 0);
   if (small.rank == result.rank) return simplify_replace(op, made);
   return simplify_replace(op,
-                          simplify_build_view(op, "loom.reshape", made,
+                          simplify_build_view(op, LOOM_OP_RESHAPE, made,
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
 /* reshape(broadcast(x)) -> broadcast(x) when the reshape only drops dimensions of size 1. */
 static bool simplify_reshape_of_broadcast(MlirOperation op) {
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.broadcast");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
   loom_type in, out, from;
   int64_t where[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
   if (!inner.ptr || !simplify_types(op, &in, &out) || !simplify_static(&in) ||
@@ -503,9 +479,9 @@ static bool simplify_reshape_of_broadcast(MlirOperation op) {
   MlirValue value = loom_operand(inner, 0);
   if (small.rank < from.rank)
     value =
-        simplify_build_view(op, "loom.reshape", value,
+        simplify_build_view(op, LOOM_OP_RESHAPE, value,
                             loom_type_to_mlir(mlirOperationGetContext(op), &small), NULL, 0, NULL);
-  return simplify_replace(op, simplify_build_view(op, "loom.broadcast", value,
+  return simplify_replace(op, simplify_build_view(op, LOOM_OP_BROADCAST, value,
                                                   mlirValueGetType(loom_result(op, 0)), "dims",
                                                   small.rank, kept));
 }
@@ -521,7 +497,7 @@ static bool simplify_reshapes_freely(MlirValue value, const loom_type *out) {
   MlirOperation def = loom_def(value);
   if (def.ptr)
     return simplify_is_splat(value) || loom_class_of(def) != LOOM_CLASS_VIEW ||
-           loom_is(def, "loom.reshape");
+           loom_is(def, LOOM_OP_RESHAPE);
   loom_type in;
   int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
   MlirOperation function = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
@@ -533,7 +509,7 @@ static bool simplify_reshapes_freely(MlirValue value, const loom_type *out) {
 static bool simplify_is_returned(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use))
-    if (loom_is(mlirOpOperandGetOwner(use), "func.return")) return true;
+    if (loom_is_named(mlirOpOperandGetOwner(use), "func.return")) return true;
   return false;
 }
 
@@ -561,7 +537,7 @@ static bool simplify_only_reshaped(MlirOperation op) {
   for (MlirOpOperand use = mlirValueGetFirstUse(loom_operand(op, 0)); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (!loom_is(user, "loom.reshape") ||
+    if (!loom_is(user, LOOM_OP_RESHAPE) ||
         !mlirTypeEqual(mlirValueGetType(loom_result(user, 0)), type))
       return false;
   }
@@ -603,7 +579,7 @@ static bool simplify_is_exact(loom_dtype from, loom_dtype to) {
 
 static bool simplify_convert(MlirOperation op) {
   if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), "loom.convert");
+  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_CONVERT);
   loom_type first, middle, last;
   if (!inner.ptr || !simplify_types(inner, &first, &middle) || !simplify_types(op, &middle, &last))
     return false;
@@ -615,13 +591,13 @@ static bool simplify_convert(MlirOperation op) {
       !simplify_is_exact(first.dtype, last.dtype))
     return false;
   return simplify_replace(op,
-                          simplify_build_view(op, "loom.convert", loom_operand(inner, 0),
+                          simplify_build_view(op, LOOM_OP_CONVERT, loom_operand(inner, 0),
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
 /* The value that fills operand `i` when it is a constant (or a broadcast of one). */
 static bool simplify_constant(MlirOperation op, intptr_t i, double *out) {
-  MlirOperation def = simplify_def_is(loom_operand(op, i), "loom.constant");
+  MlirOperation def = simplify_def_is(loom_operand(op, i), LOOM_OP_CONSTANT);
   if (!def.ptr) return false;
   MlirAttribute value = loom_get_attr(def, "value");
   if (value.ptr && mlirAttributeIsAFloat(value)) {
@@ -645,7 +621,7 @@ static bool simplify_pow(MlirOperation op) {
   if (exponent != 2) return false;
   loom_builder b = loom_builder_before(op);
   MlirValue x = loom_operand(op, 0);
-  return simplify_replace(op, loom_build2(&b, "loom.mul", x, x, mlirValueGetType(x)));
+  return simplify_replace(op, loom_build_op2(&b, LOOM_OP_MUL, x, x, mlirValueGetType(x)));
 }
 
 /* x / 2^n -> x * 2^-n: both are exact or round the same real number once. */
@@ -662,42 +638,43 @@ static bool simplify_div(MlirOperation op) {
   loom_named value = {
       "value", mlirFloatAttrDoubleGet(b.ctx, mlirShapedTypeGetElementType(result), 1 / divisor)};
   MlirValue factor =
-      loom_result(loom_build(&b, "loom.constant", 0, NULL, 1, &result, 1, &value), 0);
-  return simplify_replace(op, loom_build2(&b, "loom.mul", loom_operand(op, 0), factor, result));
+      loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &result, 1, &value), 0);
+  return simplify_replace(op, loom_build_op2(&b, LOOM_OP_MUL, loom_operand(op, 0), factor, result));
 }
 
 /* ---- the pass ---- */
 
 static const struct {
-  const char *name;
+  loom_opcode code;
   bool (*rule)(MlirOperation op); /* true: the op was replaced and is gone */
 } simplify_rules[] = {
-    {"loom.reshape", simplify_view_of_constant},
-    {"loom.reshape", simplify_reshape},
-    {"loom.reshape", simplify_raise_reshape},
-    {"loom.reshape", simplify_reshape_of_broadcast},
-    {"loom.reshape", simplify_raise_drop},
-    {"loom.reduce", simplify_sink_below_reduce},
-    {"loom.transpose", simplify_view_of_constant},
-    {"loom.transpose", simplify_transpose},
-    {"loom.slice", simplify_view_of_constant},
-    {"loom.slice", simplify_slice},
-    {"loom.slice", simplify_slice_of_update},
-    {"loom.update_slice", simplify_update},
-    {"loom.update_slice", simplify_update_of_view},
-    {"loom.broadcast", simplify_view_of_constant},
-    {"loom.broadcast", simplify_broadcast},
-    {"loom.convert", simplify_convert},
-    {"loom.pow", simplify_pow},
-    {"loom.div", simplify_div},
+    {LOOM_OP_RESHAPE, simplify_view_of_constant},
+    {LOOM_OP_RESHAPE, simplify_reshape},
+    {LOOM_OP_RESHAPE, simplify_raise_reshape},
+    {LOOM_OP_RESHAPE, simplify_reshape_of_broadcast},
+    {LOOM_OP_RESHAPE, simplify_raise_drop},
+    {LOOM_OP_REDUCE, simplify_sink_below_reduce},
+    {LOOM_OP_TRANSPOSE, simplify_view_of_constant},
+    {LOOM_OP_TRANSPOSE, simplify_transpose},
+    {LOOM_OP_SLICE, simplify_view_of_constant},
+    {LOOM_OP_SLICE, simplify_slice},
+    {LOOM_OP_SLICE, simplify_slice_of_update},
+    {LOOM_OP_UPDATE_SLICE, simplify_update},
+    {LOOM_OP_UPDATE_SLICE, simplify_update_of_view},
+    {LOOM_OP_BROADCAST, simplify_view_of_constant},
+    {LOOM_OP_BROADCAST, simplify_broadcast},
+    {LOOM_OP_CONVERT, simplify_convert},
+    {LOOM_OP_POW, simplify_pow},
+    {LOOM_OP_DIV, simplify_div},
 };
 
 static bool simplify_op(MlirOperation op) {
   if (mlirOperationGetNumResults(op) != 1 || mlirOperationGetNumOperands(op) < 1) return false;
-  if (loom_is(op, "loom.copy")) return simplify_replace(op, loom_operand(op, 0));
+  loom_opcode code = loom_op_of(op);
+  if (code == LOOM_OP_COPY) return simplify_replace(op, loom_operand(op, 0));
   if (simplify_empty(op)) return true;
   for (size_t i = 0; i < sizeof simplify_rules / sizeof *simplify_rules; i++)
-    if (loom_is(op, simplify_rules[i].name) && simplify_rules[i].rule(op)) return true;
+    if (simplify_rules[i].code == code && simplify_rules[i].rule(op)) return true;
   return simplify_sink_reshape(op);
 }
 

@@ -53,7 +53,7 @@ static bool sums_is_zero(MlirValue value) {
   MlirOperation def = loom_def(value);
   while (def.ptr && loom_class_of(def) == LOOM_CLASS_VIEW)
     def = loom_def(loom_operand(def, 0));
-  return def.ptr && loom_is(def, "loom.constant") && sums_type(loom_result(def, 0), &type) &&
+  return def.ptr && loom_is(def, LOOM_OP_CONSTANT) && sums_type(loom_result(def, 0), &type) &&
          loom_scalar_from_mlir(loom_get_attr(def, "value"), type.dtype, &scalar) &&
          loom_cell_from_attr(type.dtype, &scalar).re == 0;
 }
@@ -61,14 +61,14 @@ static bool sums_is_zero(MlirValue value) {
 /* Rows added to zeros, which nobody but the addition reads. */
 static bool sums_are_rows(MlirValue value) {
   MlirOperation def = loom_def(value);
-  return def.ptr && loom_is(def, "loom.scatter") && sums_is_read_once(value) &&
+  return def.ptr && loom_is(def, LOOM_OP_SCATTER) && sums_is_read_once(value) &&
          loom_str_is(loom_get_str(def, "combine"), "add") && sums_is_zero(loom_operand(def, 0));
 }
 
 static bool sums_add_rows(MlirOperation add, void *user) {
   loom_type type;
   (void)user;
-  if (!loom_is(add, "loom.add") || !sums_type(loom_result(add, 0), &type)) return true;
+  if (!loom_is(add, LOOM_OP_ADD) || !sums_type(loom_result(add, 0), &type)) return true;
   int rows = sums_are_rows(loom_operand(add, 1));
   MlirValue base = loom_operand(add, !rows);
   if ((!rows && !sums_are_rows(loom_operand(add, 0))) || !loom_def(base).ptr ||
@@ -80,7 +80,7 @@ static bool sums_add_rows(MlirOperation add, void *user) {
   loom_named attrs[] = {{"axis", loom_get_attr(scatter, "axis")},
                         {"combine", loom_get_attr(scatter, "combine")}};
   loom_builder b = loom_builder_before(add);
-  MlirOperation put = loom_build(&b, "loom.scatter", 3, in, 1, &result, 2, attrs);
+  MlirOperation put = loom_build_op(&b, LOOM_OP_SCATTER, 3, in, 1, &result, 2, attrs);
   mlirValueReplaceAllUsesOfWith(loom_result(add, 0), loom_result(put, 0));
   mlirOperationDestroy(add);
   mlirOperationDestroy(scatter);
@@ -104,7 +104,7 @@ typedef struct sums_chain { /* product[0] + ... + product[count - 1] */
 static MlirValue sums_turned(MlirValue value) {
   int64_t perm[LOOM_MAX_RANK];
   MlirOperation def = loom_def(value);
-  bool turns = def.ptr && loom_is(def, "loom.transpose") &&
+  bool turns = def.ptr && loom_is(def, LOOM_OP_TRANSPOSE) &&
                loom_get_i64s(def, "perm", perm, LOOM_MAX_RANK) == 2 && perm[0] == 1;
   return turns ? loom_operand(def, 0) : (MlirValue){NULL};
 }
@@ -116,7 +116,7 @@ static bool sums_read(MlirValue term, sums_product *out) {
   for (MlirValue inner; sums_is_read_once(term) && (inner = sums_turned(term)).ptr; turns++)
     term = inner;
   MlirOperation def = loom_def(term);
-  if (!def.ptr || !sums_is_read_once(term) || !loom_is(def, "loom.dot_general")) return false;
+  if (!def.ptr || !sums_is_read_once(term) || !loom_is(def, LOOM_OP_DOT_GENERAL)) return false;
   int64_t depth[2][LOOM_MAX_RANK];
   loom_type type[2];
   if (loom_get_i64s(def, "lhs_contract", depth[0], LOOM_MAX_RANK) != 1 ||
@@ -138,7 +138,7 @@ static bool sums_read(MlirValue term, sums_product *out) {
 static bool sums_goes_on(MlirValue value, const loom_type *type) {
   loom_type own;
   MlirOperation def = loom_def(value);
-  return def.ptr && loom_is(def, "loom.add") && sums_is_read_once(value) &&
+  return def.ptr && loom_is(def, LOOM_OP_ADD) && sums_is_read_once(value) &&
          sums_type(value, &own) && own.dtype == type->dtype;
 }
 
@@ -148,7 +148,7 @@ static bool sums_is_inner(MlirOperation add) {
   sums_product other;
   if (!sums_is_read_once(sum)) return false;
   MlirOperation user = mlirOpOperandGetOwner(mlirValueGetFirstUse(sum));
-  if (!loom_is(user, "loom.add")) return false;
+  if (!loom_is(user, LOOM_OP_ADD)) return false;
   return sums_read(loom_operand(user, mlirValueEqual(loom_operand(user, 0), sum)), &other);
 }
 
@@ -232,7 +232,7 @@ static MlirOperation sums_joined(sums_chain *chain, int side) {
   for (MlirOpOperand use = mlirValueGetFirstUse(chain->product[0].value[side]);
        good && !found.ptr && !mlirOpOperandIsNull(use); use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (loom_is(user, "loom.concatenate") && loom_get_i64(user, "axis", -1) == axis &&
+    if (loom_is(user, LOOM_OP_CONCATENATE) && loom_get_i64(user, "axis", -1) == axis &&
         mlirOperationGetNumOperands(user) == chain->count &&
         sums_sort(chain, &numbers, user, taken, sorted))
       found = user;
@@ -260,7 +260,7 @@ static MlirValue sums_join(loom_builder *b, const sums_chain *chain, int side) {
       type.dims[1] = first;
       MlirType turned = loom_type_to_mlir(b->ctx, &type);
       loom_named perm = {"perm", loom_attr_i64s(b->ctx, 2, turn)};
-      value = loom_result(loom_build(b, "loom.transpose", 1, &value, 1, &turned, 1, &perm), 0);
+      value = loom_result(loom_build_op(b, LOOM_OP_TRANSPOSE, 1, &value, 1, &turned, 1, &perm), 0);
     }
     parts[i] = value;
     total += type.dims[axis];
@@ -268,7 +268,8 @@ static MlirValue sums_join(loom_builder *b, const sums_chain *chain, int side) {
   type.dims[axis] = total;
   MlirType joined = loom_type_to_mlir(b->ctx, &type);
   loom_named attr = {"axis", loom_attr_i64(b->ctx, axis)};
-  MlirOperation op = loom_build(b, "loom.concatenate", chain->count, parts, 1, &joined, 1, &attr);
+  MlirOperation op =
+      loom_build_op(b, LOOM_OP_CONCATENATE, chain->count, parts, 1, &joined, 1, &attr);
   free(parts);
   return loom_result(op, 0);
 }
@@ -305,13 +306,13 @@ static void sums_replace(MlirOperation root, sums_chain *chain) {
                         {"lhs_contract", loom_attr_i64s(b.ctx, 1, &chain->product[0].depth[0])},
                         {"rhs_contract", loom_attr_i64s(b.ctx, 1, &chain->product[0].depth[1])}};
   MlirType type = mlirValueGetType(loom_result(root, 0));
-  MlirOperation product = loom_build(&b, "loom.dot_general", 2, in, 1, &type, 4, attrs);
+  MlirOperation product = loom_build_op(&b, LOOM_OP_DOT_GENERAL, 2, in, 1, &type, 4, attrs);
   mlirValueReplaceAllUsesOfWith(loom_result(root, 0), loom_result(product, 0));
 }
 
 static bool sums_join_products(MlirOperation add, void *user) {
   sums_chain *chain = user;
-  if (loom_is(add, "loom.add") && !sums_is_inner(add) &&
+  if (loom_is(add, LOOM_OP_ADD) && !sums_is_inner(add) &&
       sums_type(loom_result(add, 0), &chain->type) && chain->type.rank == 2 &&
       loom_num_elements(&chain->type) > 0 && sums_collect(add, chain) && sums_are_flat(chain))
     sums_replace(add, chain);
@@ -321,8 +322,8 @@ static bool sums_join_products(MlirOperation add, void *user) {
 static bool sums_run(MlirOperation function) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   sums_chain chain = {0};
-  bool open =
-      loom_option(function, "loom.open_sums").ptr || loom_option(function, "loom.fastmath").ptr;
+  bool open = loom_option(function, loom_mark_open_sums).ptr ||
+              loom_option(function, loom_mark_fastmath).ptr;
   if (!block.ptr || !open) return true;
   loom_walk_block(block, sums_add_rows, NULL);
   chain.product = malloc(sizeof *chain.product * SUMS_MOST);

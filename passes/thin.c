@@ -77,7 +77,7 @@ static MlirValue thin_convert(loom_builder *b, MlirValue value, loom_dtype dtype
   loom_type type;
   if (!loom_type_from_mlir(mlirValueGetType(value), &type) || type.dtype == dtype) return value;
   type.dtype = dtype;
-  return loom_build1(b, "loom.convert", value, loom_type_to_mlir(b->ctx, &type));
+  return loom_build_op1(b, LOOM_OP_CONVERT, value, loom_type_to_mlir(b->ctx, &type));
 }
 
 /* An operand with its dimensions in the order of the full product, spread over all of it. */
@@ -96,15 +96,15 @@ static MlirValue thin_operand(loom_builder *b, const thin_product *t, int side) 
   MlirType type = loom_type_to_mlir(b->ctx, &sorted);
   loom_named attr = {"perm", loom_attr_i64s(b->ctx, count, perm)};
   if (!mlirTypeEqual(type, mlirValueGetType(value)) || count > 1)
-    value = loom_result(loom_build(b, "loom.transpose", 1, &value, 1, &type, 1, &attr), 0);
+    value = loom_result(loom_build_op(b, LOOM_OP_TRANSPOSE, 1, &value, 1, &type, 1, &attr), 0);
   type = loom_type_to_mlir(b->ctx, &t->full);
   attr = (loom_named){"dims", loom_attr_i64s(b->ctx, count, dims)};
-  return loom_result(loom_build(b, "loom.broadcast", 1, &value, 1, &type, 1, &attr), 0);
+  return loom_result(loom_build_op(b, LOOM_OP_BROADCAST, 1, &value, 1, &type, 1, &attr), 0);
 }
 
 static bool thin_rewrite(MlirOperation op, void *user) {
   thin_product t;
-  if (!loom_is(op, "loom.dot_general") || !thin_read(op, &t)) return true;
+  if (!loom_is(op, LOOM_OP_DOT_GENERAL) || !thin_read(op, &t)) return true;
   loom_builder b = loom_builder_before(op);
   MlirValue lhs = thin_operand(&b, &t, 0), rhs = thin_operand(&b, &t, 1);
   bool half = loom_dtype_is_half(t.result.dtype);
@@ -112,7 +112,7 @@ static bool thin_rewrite(MlirOperation op, void *user) {
     lhs = thin_convert(&b, lhs, LOOM_F32);
     rhs = thin_convert(&b, rhs, LOOM_F32);
   }
-  MlirValue product = loom_build2(&b, "loom.mul", lhs, rhs, mlirValueGetType(lhs));
+  MlirValue product = loom_build_op2(&b, LOOM_OP_MUL, lhs, rhs, mlirValueGetType(lhs));
   if (!t.depths) { /* an outer product */
     mlirValueReplaceAllUsesOfWith(loom_result(op, 0), product);
     mlirOperationDestroy(op);
@@ -127,7 +127,7 @@ static bool thin_rewrite(MlirOperation op, void *user) {
   loom_type type = t.result;
   if (half) type.dtype = LOOM_F32;
   MlirType result = loom_type_to_mlir(b.ctx, &type);
-  MlirOperation reduce = loom_build(&b, "loom.reduce", 1, &product, 1, &result, 2, attrs);
+  MlirOperation reduce = loom_build_op(&b, LOOM_OP_REDUCE, 1, &product, 1, &result, 2, attrs);
   MlirValue sum = thin_convert(&b, loom_result(reduce, 0), t.result.dtype);
   mlirValueReplaceAllUsesOfWith(loom_result(op, 0), sum);
   mlirOperationDestroy(op);

@@ -13,7 +13,7 @@ MlirOperation loom_main_function(MlirOperation module) {
   if (mlirBlockIsNull(block)) return first;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, "func.func")) continue;
+    if (!loom_is_named(op, "func.func")) continue;
     if (mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)))) continue;
     if (loom_str_is(loom_get_str(op, "sym_name"), "main")) return op;
     if (!first.ptr) first = op;
@@ -28,52 +28,24 @@ MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
     op = mlirBlockGetFirstOperation(mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0)));
   else
     op = mlirOperationGetNextInBlock(previous);
-  while (op.ptr && (!loom_is(op, "func.func") || !loom_get_attr(op, "loom.region").ptr))
+  while (op.ptr && (!loom_is_named(op, "func.func") || !loom_get_attr(op, loom_mark_region).ptr))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
 
 /* ---- classes ---- */
 
-static const struct {
-  const char *lower;
-  loom_class class;
-} util_classes[] = {
-    {"unary", LOOM_CLASS_POINTWISE},   {"predicate", LOOM_CLASS_POINTWISE},
-    {"binary", LOOM_CLASS_POINTWISE},  {"compare", LOOM_CLASS_POINTWISE},
-    {"select", LOOM_CLASS_POINTWISE},  {"convert", LOOM_CLASS_POINTWISE},
-    {"bitcast", LOOM_CLASS_POINTWISE}, {"part", LOOM_CLASS_POINTWISE},
-    {"constant", LOOM_CLASS_CONSTANT}, {"iota", LOOM_CLASS_CONSTANT},
-    {"view", LOOM_CLASS_VIEW},         {"update_slice", LOOM_CLASS_MOVE},
-    {"concatenate", LOOM_CLASS_MOVE},  {"pad", LOOM_CLASS_MOVE},
-    {"gather", LOOM_CLASS_MOVE},       {"reduce", LOOM_CLASS_REDUCE},
-    {"scan", LOOM_CLASS_SCAN},         {"dot", LOOM_CLASS_DOT},
-    {"sort", LOOM_CLASS_ALONE},        {"scatter", LOOM_CLASS_ALONE},
-    {"convolution", LOOM_CLASS_DOT},   {"random", LOOM_CLASS_MOVE},
-    {"host_call", LOOM_CLASS_HOST},    {"convolution_gradient", LOOM_CLASS_ALONE},
-    {"attention", LOOM_CLASS_ALONE},   {"attention_gradient", LOOM_CLASS_ALONE},
-    {"ternary", LOOM_CLASS_POINTWISE},
-};
-
 loom_class loom_class_of(MlirOperation op) {
-  static signed char known[LOOM_OP_COUNT]; /* class + 1; every thread writes the same bytes */
-  loom_opcode code;
-  if (!loom_opcode_of(op, &code)) return LOOM_CLASS_OTHER;
-  if (code == LOOM_OP_UPDATE_SLICE && loom_get_attr(op, LOOM_INPLACE).ptr) return LOOM_CLASS_ALONE;
-  if (known[code]) return (loom_class)(known[code] - 1);
-  loom_class found = LOOM_CLASS_OTHER;
-  for (size_t i = 0; i < sizeof util_classes / sizeof *util_classes; i++)
-    if (!strcmp(loom_op_table[code].lower, util_classes[i].lower)) found = util_classes[i].class;
-  if (code == LOOM_OP_ASSUME_SHAPE) found = LOOM_CLASS_OTHER;
-  known[code] = (signed char)(found + 1);
-  return found;
+  if (loom_is(op, LOOM_OP_UPDATE_SLICE) && loom_get_attr(op, loom_mark_inplace).ptr)
+    return LOOM_CLASS_ALONE;
+  return loom_info(op)->fusion;
 }
 
 MlirOperation loom_overwriting(MlirBlock body) {
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
        op = mlirOperationGetNextInBlock(op))
     if (loom_class_of(op) == LOOM_CLASS_ALONE &&
-        (loom_is(op, "loom.scatter") || loom_is(op, "loom.update_slice")))
+        (loom_is(op, LOOM_OP_SCATTER) || loom_is(op, LOOM_OP_UPDATE_SLICE)))
       return op;
   return (MlirOperation){NULL};
 }
@@ -93,8 +65,8 @@ bool loom_is_read_last(MlirValue value, MlirOperation here) {
 /* ---- dead ops ---- */
 
 bool loom_checks_indices(MlirOperation op) {
-  return loom_is(op, "loom.scatter") ||
-         (loom_is(op, "loom.gather") && loom_str_is(loom_get_str(op, "mode"), "raise"));
+  return loom_is(op, LOOM_OP_SCATTER) ||
+         (loom_is(op, LOOM_OP_GATHER) && loom_str_is(loom_get_str(op, "mode"), "raise"));
 }
 
 static bool util_is_dead(MlirOperation op) {
@@ -135,53 +107,10 @@ MlirAttribute loom_option(MlirOperation op, const char *name) {
 }
 
 bool loom_is_for_gpu(MlirOperation op) {
-  MlirAttribute target = loom_option(op, "loom.target");
+  MlirAttribute target = loom_option(op, loom_mark_target);
   return target.ptr && mlirAttributeIsAString(target) &&
          (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
           loom_str_is(mlirStringAttrGetValue(target), "amdgpu"));
-}
-
-static bool util_dtype(MlirValue value, loom_dtype *out) {
-  MlirType type = mlirValueGetType(value);
-  return mlirTypeIsAShaped(type) && loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), out);
-}
-
-static bool util_is_inexact(loom_dtype dtype) { return loom_dtype_is_inexact(dtype); }
-
-/* A module marked `loom.quiet` reports no exceptions. */
-static bool util_is_quiet(MlirOperation op) {
-  MlirOperation parent = mlirOperationGetParentOperation(op);
-  for (; !mlirOperationIsNull(parent); parent = mlirOperationGetParentOperation(op))
-    op = parent;
-  return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, loom_str("loom.quiet")));
-}
-
-uint32_t loom_fp_of(MlirOperation op) {
-  loom_opcode code;
-  loom_dtype in, out;
-  if (!loom_opcode_of(op, &code) || mlirOperationGetNumResults(op) < 1 ||
-      mlirOperationGetNumOperands(op) < 1)
-    return 0;
-  uint32_t mask = loom_op_table[code].fp;
-  if (!mask || util_is_quiet(op)) return 0;
-  if (!util_dtype(loom_result(op, 0), &out) || !util_dtype(loom_operand(op, 0), &in)) return mask;
-  switch (code) {
-  case LOOM_OP_FLOOR_DIV:
-  case LOOM_OP_REM:
-  case LOOM_OP_FMOD: return util_is_inexact(in) ? mask : LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW;
-  case LOOM_OP_CONVERT:
-    if (!util_is_inexact(in))
-      return out == LOOM_F16 && loom_dtype_size(in) > 1 ? LOOM_FP_OVERFLOW : 0;
-    if (out == LOOM_BOOL || loom_dtype_size(out) > loom_dtype_size(in)) mask &= LOOM_FP_INVALID;
-    return out == LOOM_BOOL || (util_is_inexact(out) && out >= in) ? 0 : mask;
-  case LOOM_OP_REDUCE:
-  case LOOM_OP_SCAN: {
-    MlirStringRef kind = loom_get_str(op, "kind");
-    bool arithmetic = loom_str_is(kind, "sum") || loom_str_is(kind, "prod");
-    return arithmetic && util_is_inexact(in) ? mask : 0;
-  }
-  default: return util_is_inexact(in) ? mask : 0;
-  }
 }
 
 /* ---- layouts ---- */
@@ -205,7 +134,7 @@ static void util_strides(MlirAttribute attr, const loom_type *type, int64_t *out
 
 void loom_argument_strides(MlirOperation function, intptr_t index, const loom_type *type,
                            int64_t *out) {
-  util_strides(util_argument_attr(function, "arg_attrs", index, "loom.strides"), type, out);
+  util_strides(util_argument_attr(function, "arg_attrs", index, loom_mark_strides), type, out);
 }
 
 bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides) {
@@ -218,7 +147,7 @@ bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides) {
 
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out) {
-  util_strides(util_argument_attr(function, "res_attrs", index, "loom.strides"), type, out);
+  util_strides(util_argument_attr(function, "res_attrs", index, loom_mark_strides), type, out);
   if (loom_strides_fit_plain(type, out)) loom_plain_strides(type, out);
 }
 
@@ -234,8 +163,9 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     intptr_t number = mlirOpOperandGetOperandNumber(use);
-    reshaped |= loom_is(user, "loom.reshape");
-    if (loom_is(user, "func.return") && (returned < 0 || number < returned)) returned = number;
+    reshaped |= loom_is(user, LOOM_OP_RESHAPE);
+    if (loom_is_named(user, "func.return") && (returned < 0 || number < returned))
+      returned = number;
   }
   if (returned < 0 || reshaped)
     loom_plain_strides(type, out);
@@ -244,7 +174,7 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
 }
 
 int64_t loom_result_overwrites(MlirOperation function, intptr_t index) {
-  MlirAttribute attr = util_argument_attr(function, "res_attrs", index, "loom.overwrites");
+  MlirAttribute attr = util_argument_attr(function, "res_attrs", index, loom_mark_overwrites);
   if (!attr.ptr || !mlirAttributeIsAInteger(attr)) return -1;
   int64_t argument = mlirIntegerAttrGetValueInt(attr);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));

@@ -49,13 +49,22 @@ static bool view_windows(MlirOperation op, const loom_layout *in, loom_layout *o
 bool loom_layout_view(MlirOperation op, const loom_layout *in, loom_layout *out) {
   *out = (loom_layout){.base = in->base};
   if (!loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out->type)) return false;
-  if (loom_is(op, "loom.broadcast")) return view_broadcast(op, in, out);
-  if (loom_is(op, "loom.transpose")) return view_transpose(op, in, out);
-  if (loom_is(op, "loom.slice")) return view_slice(op, in, out);
-  if (loom_is(op, "loom.windows")) return view_windows(op, in, out);
-  if (loom_is(op, "loom.reshape"))
+  switch (loom_op_of(op)) {
+  case LOOM_OP_BROADCAST: return view_broadcast(op, in, out);
+  case LOOM_OP_TRANSPOSE: return view_transpose(op, in, out);
+  case LOOM_OP_SLICE: return view_slice(op, in, out);
+  case LOOM_OP_WINDOWS: return view_windows(op, in, out);
+  case LOOM_OP_RESHAPE:
     return loom_reshape_strides(&in->type, in->strides, &out->type, out->strides);
-  return false;
+  default: return false;
+  }
+}
+
+MlirValue loom_buffer_root(MlirValue value) {
+  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, LOOM_OP_RESHAPE);
+       def = loom_def(value))
+    value = loom_operand(def, 0);
+  return value;
 }
 
 MlirValue loom_view_root(MlirValue value) {

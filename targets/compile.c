@@ -104,11 +104,11 @@ static bool compile_run(compile_job *job, const char *stage, compile_pipeline ad
   return true;
 }
 
-static uint32_t compile_count(const compile_job *job, const char *name) {
+static uint32_t compile_count(const compile_job *job, loom_opcode code) {
   uint32_t count = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    count += loom_is(op, name);
+    count += loom_is(op, code);
   return count;
 }
 
@@ -120,14 +120,14 @@ static uint32_t compile_count_applies(const compile_job *job) {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0));
     for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
          op = mlirOperationGetNextInBlock(op))
-      count += loom_is(op, "loom.apply");
+      count += loom_is(op, LOOM_OP_APPLY);
   }
   return count;
 }
 
 /* Takes the plans out of the module: the main one, then those of its regions. */
 static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
-  uint32_t all = compile_count(job, "loom.plan");
+  uint32_t all = compile_count(job, LOOM_OP_PLAN);
   MlirOperation *plans = calloc(all + 1u, sizeof *plans);
   *count = 0;
   if (!plans || !all)
@@ -136,7 +136,7 @@ static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
   for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)), next; op.ptr;
        op = next) {
     next = mlirOperationGetNextInBlock(op);
-    if (!loom_is(op, "loom.plan")) continue;
+    if (!loom_is(op, LOOM_OP_PLAN)) continue;
     mlirOperationRemoveFromParent(op);
     plans[(*count)++] = op;
   }
@@ -145,7 +145,8 @@ static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
 
 /* What the accesses of checked kernels are goes with the main plan. */
 static void compile_take_sites(const compile_job *job, MlirOperation plan) {
-  static const char *const names[] = {"loom.sites", "loom.site_buffers", "loom.site_bytes"};
+  static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
+                                      loom_mark_site_bytes};
   MlirOperation module = mlirModuleGetOperation(job->module);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     MlirAttribute value = loom_get_attr(module, names[i]);
@@ -183,13 +184,14 @@ static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_byte
 
 static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
   MlirOperation module = mlirModuleGetOperation(job->module);
-  loom_set_attr(module, "loom.target", loom_attr_str(job->ctx, "x86"));
-  loom_set_attr(module, "loom.vector", loom_attr_i64(job->ctx, cpu->vector_bits / 8));
-  loom_set_attr(module, "loom.keep", mlirUnitAttrGet(job->ctx)); /* the runtime does (keep.c) */
-  if (job->options->fastmath) loom_set_attr(module, "loom.fastmath", mlirUnitAttrGet(job->ctx));
-  if (job->options->open_sums) loom_set_attr(module, "loom.open_sums", mlirUnitAttrGet(job->ctx));
-  if (job->options->quiet) loom_set_attr(module, "loom.quiet", mlirUnitAttrGet(job->ctx));
-  if (job->options->check) loom_set_attr(module, "loom.check", mlirUnitAttrGet(job->ctx));
+  loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, "x86"));
+  loom_set_attr(module, loom_mark_vector, loom_attr_i64(job->ctx, cpu->vector_bits / 8));
+  loom_set_attr(module, loom_mark_keep, mlirUnitAttrGet(job->ctx)); /* the runtime does (keep.c) */
+  if (job->options->fastmath) loom_set_attr(module, loom_mark_fastmath, mlirUnitAttrGet(job->ctx));
+  if (job->options->open_sums)
+    loom_set_attr(module, loom_mark_open_sums, mlirUnitAttrGet(job->ctx));
+  if (job->options->quiet) loom_set_attr(module, loom_mark_quiet, mlirUnitAttrGet(job->ctx));
+  if (job->options->check) loom_set_attr(module, loom_mark_check, mlirUnitAttrGet(job->ctx));
 }
 
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
@@ -208,7 +210,7 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
       !compile_run(job, "schedule", loom_add_kernel_passes))
     return false;
   info->fusions = compile_count_applies(job);
-  info->kernels = compile_count(job, "loom.kernel");
+  info->kernels = compile_count(job, LOOM_OP_KERNEL);
   if (!compile_run(job, "plan", loom_add_plan_passes)) return false;
   info->passes_ms = compile_now() - at;
   at = compile_now();

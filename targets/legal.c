@@ -141,10 +141,10 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
 }
 
 static bool legal_op(legal_walk *walk, MlirOperation op) {
-  if (loom_is(op, "llvm.func")) return legal_func(walk, op);
-  if (loom_is(op, "llvm.call") && !loom_get_attr(op, "callee").ptr)
+  if (loom_is_named(op, "llvm.func")) return legal_func(walk, op);
+  if (loom_is_named(op, "llvm.call") && !loom_get_attr(op, "callee").ptr)
     return legal_refuse(walk, op, "is an indirect call");
-  if (loom_is(op, "llvm.mlir.global")) {
+  if (loom_is_named(op, "llvm.mlir.global")) {
     if (!loom_get_attr(op, "constant").ptr)
       return legal_refuse(walk, op, "is writable; kernels have no state");
     MlirAttribute type = loom_get_attr(op, "global_type");

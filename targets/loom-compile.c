@@ -149,9 +149,9 @@ static MlirLogicalResult compile_diagnostic(MlirDiagnostic diagnostic, void *use
 
 /* ---- compiling ---- */
 
-static MlirOperation compile_find(MlirModule module, const char *name) {
+static MlirOperation compile_find(MlirModule module, loom_opcode code) {
   MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  while (op.ptr && !loom_is(op, name))
+  while (op.ptr && !loom_is(op, code))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
@@ -163,7 +163,8 @@ static void compile_rename(MlirModule module, const char *prefix) {
     MlirStringRef name = loom_get_str(op, "sym_name");
     MlirAttribute linkage = loom_get_attr(op, "linkage");
     MlirBlock body = {NULL};
-    if (loom_is(op, "llvm.func")) body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+    if (loom_is_named(op, "llvm.func"))
+      body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
     if (!body.ptr || !linkage.ptr || name.length > 400) continue;
     MlirAttribute external =
         mlirAttributeParseGet(mlirOperationGetContext(op), loom_str("#llvm.linkage<external>"));
@@ -175,7 +176,7 @@ static void compile_rename(MlirModule module, const char *prefix) {
 }
 
 static bool compile_program(compile_job *job, MlirModule module) {
-  MlirOperation plan = compile_find(module, "loom.plan");
+  MlirOperation plan = compile_find(module, LOOM_OP_PLAN);
   bool x86 = job->machine == &loom_target_x86, ok = true;
   if (!plan.ptr && job->check)
     return compile_error(job->input, "has no function: nothing knows the bounds of its buffers");
@@ -191,7 +192,7 @@ static bool compile_program(compile_job *job, MlirModule module) {
     ok = loom_program_header(plan, job->default_name, &text) && compile_write(job->header, &text);
     free(text.data);
   }
-  while ((plan = compile_find(module, "loom.plan")).ptr)
+  while ((plan = compile_find(module, LOOM_OP_PLAN)).ptr)
     mlirOperationDestroy(plan);
   return ok;
 }
@@ -203,9 +204,9 @@ static bool compile_passes(compile_job *job, MlirModule module) {
   loom_error err = {0};
   if (!loom_target_resolve(job->machine, &job->options, &cpu, &err))
     return compile_error(job->input, err.message);
-  loom_set_attr(op, "loom.target", loom_attr_str(ctx, job->machine->name));
-  loom_set_attr(op, "loom.vector", loom_attr_i64(ctx, cpu.vector_bits / 8));
-  if (job->check) loom_set_attr(op, "loom.check", mlirUnitAttrGet(ctx));
+  loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, job->machine->name));
+  loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, cpu.vector_bits / 8));
+  if (job->check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
   MlirPassManager manager = mlirPassManagerCreate(ctx);
   MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
   loom_add_lower_pipeline(passes);
@@ -213,9 +214,9 @@ static bool compile_passes(compile_job *job, MlirModule module) {
   loom_add_llvm_passes(passes);
   bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
   mlirPassManagerDestroy(manager);
-  mlirOperationRemoveAttributeByName(op, loom_str("loom.target"));
-  mlirOperationRemoveAttributeByName(op, loom_str("loom.vector"));
-  mlirOperationRemoveAttributeByName(op, loom_str("loom.check"));
+  mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_target));
+  mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_vector));
+  mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_check));
   return ok;
 }
 
@@ -236,7 +237,7 @@ static MlirModule compile_parse(compile_job *job, MlirContext ctx, const loom_by
   MlirOperation op = mlirOperationCreateParse(
       ctx, mlirStringRefCreate((const char *)text->data, text->size), loom_str(job->input));
   if (!op.ptr) return (MlirModule){NULL};
-  if (loom_is(op, "builtin.module")) return mlirModuleFromOperation(op);
+  if (loom_is_named(op, "builtin.module")) return mlirModuleFromOperation(op);
   MlirModule module = mlirModuleCreateEmpty(mlirOperationGetLocation(op));
   mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), op);
   if (mlirOperationVerify(mlirModuleGetOperation(module))) return module;
@@ -257,8 +258,8 @@ static bool compile_text(compile_job *job, const loom_bytes *text) {
     MlirOperation top = mlirModuleGetOperation(module);
     ok = loom_sizes_enter(top) && compile_program(job, module);
     loom_sizes_leave(top);
-    mlirOperationRemoveAttributeByName(top, loom_str("loom.symbols"));
-    mlirOperationRemoveAttributeByName(top, loom_str("loom.exprs"));
+    mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_symbols));
+    mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_exprs));
   }
   ok = ok && compile_emit(job, module);
   if (module.ptr) mlirModuleDestroy(module);

@@ -21,11 +21,11 @@ MlirBlock program_block(MlirOperation plan) {
 MlirOperation program_next(MlirOperation plan) {
   do
     plan = mlirOperationGetNextInBlock(plan);
-  while (plan.ptr && !loom_is(plan, "loom.plan"));
+  while (plan.ptr && !loom_is(plan, LOOM_OP_PLAN));
   return plan;
 }
 
-bool program_is_run(MlirOperation op) { return loom_is(op, "loom.run"); }
+bool program_is_run(MlirOperation op) { return loom_is(op, LOOM_OP_RUN); }
 
 int64_t program_aligned(int64_t bytes) {
   return loom_num_mul(loom_num_ceil(bytes, PROGRAM_ALIGN), PROGRAM_ALIGN);
@@ -41,9 +41,9 @@ int64_t program_workspace(MlirOperation plan) {
   int64_t most = 0, symbolic = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    int64_t need = loom_is(op, "loom.launch") ? loom_get_i64(op, "scratch", 0)
-                   : program_is_run(op)       ? program_run_bytes(plan, op)
-                                              : 0;
+    int64_t need = loom_is(op, LOOM_OP_LAUNCH) ? loom_get_i64(op, "scratch", 0)
+                   : program_is_run(op)        ? program_run_bytes(plan, op)
+                                               : 0;
     if (LOOM_STRIDE_IS_SYM(need))
       symbolic = loom_num_add(symbolic, need);
     else if (need > most)
@@ -56,7 +56,7 @@ bool program_is_counted(MlirOperation main, int64_t symbol) {
   for (MlirOperation plan = main; plan.ptr; plan = program_next(plan))
     for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
          op = mlirOperationGetNextInBlock(op))
-      if (program_is_run(op) && loom_get_i64(op, "loom.symbol", -1) == symbol) return true;
+      if (program_is_run(op) && loom_get_i64(op, loom_mark_symbol, -1) == symbol) return true;
   return false;
 }
 
@@ -103,7 +103,7 @@ bool program_seen(MlirOperation main, MlirOperation op) {
     for (MlirOperation other = mlirBlockGetFirstOperation(program_block(plan)); other.ptr;
          other = mlirOperationGetNextInBlock(other)) {
       if (mlirOperationEqual(other, op)) return false;
-      if (loom_is(other, "loom.launch") &&
+      if (loom_is(other, LOOM_OP_LAUNCH) &&
           mlirAttributeEqual(loom_get_attr(other, "kernel"), loom_get_attr(op, "kernel")) &&
           mlirAttributeEqual(loom_get_attr(other, "stage"), loom_get_attr(op, "stage")))
         return true;
@@ -231,7 +231,7 @@ static void program_declare(FILE *text, MlirOperation main, MlirOperation plan,
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     MlirAttribute kernel = loom_get_attr(op, "kernel");
-    if (!loom_is(op, "loom.launch") || program_seen(main, op) || !kernel.ptr ||
+    if (!loom_is(op, LOOM_OP_LAUNCH) || program_seen(main, op) || !kernel.ptr ||
         !mlirAttributeIsAFlatSymbolRef(kernel))
       continue;
     MlirStringRef name = mlirFlatSymbolRefAttrGetValue(kernel);
@@ -247,7 +247,7 @@ bool program_pointer(program_writer *w, MlirValue value, int *out) {
   int n = *out = w->values++;
   if (!mlirValueIsABlockArgument(value)) {
     MlirOperation op = loom_def(value);
-    if (!loom_is(op, "loom.buffer")) return false;
+    if (!loom_is(op, LOOM_OP_BUFFER)) return false;
     program_number(w->text, "o", n, loom_get_i64(op, "offset", 0));
     fprintf(w->text,
             "%%p%d = llvm.getelementptr %%work[%%o%d] : (!llvm.ptr, i64) -> !llvm.ptr, i8\n", n, n);
@@ -282,7 +282,7 @@ static bool program_scalar(FILE *text, MlirValue value, int n) {
 
 /* The stage's own call, once its lists are filled. */
 static void program_call(program_writer *w, MlirOperation op, MlirStringRef kernel) {
-  int64_t first = loom_get_i64(op, "loom.first", 0), chunks = loom_get_i64(op, "chunks", 0);
+  int64_t first = loom_get_i64(op, loom_mark_first, 0), chunks = loom_get_i64(op, "chunks", 0);
   int step = w->step++;
   program_number(w->text, "f", step, first);
   program_number(w->text, "c", step, first ? first + chunks : chunks);
@@ -359,18 +359,23 @@ static int program_longest(MlirOperation plan) {
   return (int)longest + (int)(loom_sizes() ? loom_sizes()->symbol_count : 0);
 }
 
+static bool program_step(program_writer *w, MlirOperation op) {
+  switch (loom_op_of(op)) {
+  case LOOM_OP_BUFFER:
+  case LOOM_OP_TRIM_ARENA: return true;
+  case LOOM_OP_LAUNCH: return program_launch(w, op);
+  case LOOM_OP_COPY_BUFFER: return program_copy(w, op);
+  case LOOM_OP_RUN: return program_run(w, op);
+  default:
+    return loom_emit_error(mlirOperationGetLocation(op),
+                           "calls into a library cannot be part of a compiled program");
+  }
+}
+
 static bool program_body(program_writer *w) {
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(w->plan)); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    if (loom_is(op, "loom.buffer") || loom_is(op, "loom.trim_arena")) continue;
-    bool ok = loom_is(op, "loom.launch")        ? program_launch(w, op)
-              : loom_is(op, "loom.copy_buffer") ? program_copy(w, op)
-              : program_is_run(op)
-                  ? program_run(w, op)
-                  : loom_emit_error(mlirOperationGetLocation(op),
-                                    "calls into a library cannot be part of a compiled program");
-    if (!ok) return false;
-  }
+       op = mlirOperationGetNextInBlock(op))
+    if (!program_step(w, op)) return false;
   fprintf(w->text, "llvm.return %%t%d : i32\n}\n", w->step);
   return true;
 }
@@ -482,7 +487,7 @@ static void program_take(MlirModule from, MlirModule to) {
   for (; op.ptr; op = next) {
     next = mlirOperationGetNextInBlock(op);
     bool body = !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
-    if (!body && !loom_is(op, "llvm.mlir.global")) continue;
+    if (!body && !loom_is_named(op, "llvm.mlir.global")) continue;
     mlirOperationRemoveFromParent(op);
     mlirBlockAppendOwnedOperation(mlirModuleGetBody(to), op);
   }
@@ -490,8 +495,9 @@ static void program_take(MlirModule from, MlirModule to) {
 
 /* What the accesses of checked kernels are; the module loses it. */
 static MlirAttribute program_take_sites(MlirOperation module) {
-  static const char *const names[] = {"loom.sites", "loom.site_buffers", "loom.site_bytes"};
-  MlirAttribute sites = loom_get_attr(module, "loom.sites");
+  static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
+                                      loom_mark_site_bytes};
+  MlirAttribute sites = loom_get_attr(module, loom_mark_sites);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     mlirOperationRemoveAttributeByName(module, loom_str(names[i]));
   return sites;

@@ -15,7 +15,7 @@
 #include "runtime/runtime.h"
 #include "targets/program_text.h"
 
-bool program_is_checked(MlirOperation plan) { return loom_get_attr(plan, "loom.extents").ptr; }
+bool program_is_checked(MlirOperation plan) { return loom_get_attr(plan, loom_mark_extents).ptr; }
 
 int64_t program_check_bytes(MlirOperation plan) {
   return program_is_checked(plan) ? program_aligned(LOOM_CHECK_FRAME) + LOOM_CHECK_SPARE : 0;
@@ -23,7 +23,7 @@ int64_t program_check_bytes(MlirOperation plan) {
 
 void program_check_numbers(MlirOperation plan, void (*visit)(void *user, int64_t number),
                            void *user) {
-  MlirAttribute extents = loom_get_attr(plan, "loom.extents");
+  MlirAttribute extents = loom_get_attr(plan, loom_mark_extents);
   for (intptr_t i = 0; extents.ptr && i < mlirDenseArrayGetNumElements(extents); i++)
     visit(user, mlirDenseI64ArrayGetElement(extents, i));
 }
@@ -75,7 +75,7 @@ static void check_put(program_writer *w, size_t offset, int64_t number) {
 /* What a launch may access of a buffer: of an argument as `loom.extents` says, of another all. */
 static bool check_bounds(program_writer *w, MlirValue buffer, int32_t index) {
   int64_t low = 0, size;
-  MlirAttribute extents = loom_get_attr(w->plan, "loom.extents");
+  MlirAttribute extents = loom_get_attr(w->plan, loom_mark_extents);
   size_t at = offsetof(loom_check_frame, buffers) + sizeof(loom_check_bounds) * (size_t)index;
   if (mlirValueIsABlockArgument(buffer)) {
     intptr_t number = mlirBlockArgumentGetArgNumber(buffer);

@@ -89,7 +89,7 @@ static void control_link(control_loop *l) {
     for (intptr_t k = i - 1; k >= 0; k--)
       if (l->slots[k].from == s->from) s->direct = (int)k;
     int64_t over[64];
-    intptr_t known = loom_get_i64s(l->body, "loom.overwrites", over, 64);
+    intptr_t known = loom_get_i64s(l->body, loom_mark_overwrites, over, 64);
     s->in_place = s->direct == i && s->from < known && s->from < 64 &&
                   over[s->from] == i + l->counts && !control_is_read_before(l, i);
   }
@@ -386,7 +386,7 @@ static void control_ask(program_writer *w, const control_loop *l) {
 }
 
 static void control_iteration(program_writer *w, const control_loop *l) {
-  int64_t symbol = loom_get_i64(l->op, "loom.symbol", -1);
+  int64_t symbol = loom_get_i64(l->op, loom_mark_symbol, -1);
   char area[32], from[48], to[48];
   fprintf(w->text, "llvm.store %%at%d, %%index : i64, !llvm.ptr\n", l->id);
   if (symbol >= 0)

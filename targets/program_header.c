@@ -82,7 +82,7 @@ static void program_stage(FILE *out, MlirOperation plan, MlirOperation op, const
 /* Chunks of a stage that runs in parts, between which others run. */
 static void program_round(FILE *out, MlirOperation op, const char *prefix) {
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
-  int64_t first = loom_get_i64(op, "loom.first", 0);
+  int64_t first = loom_get_i64(op, loom_mark_first, 0);
   if (first)
     fprintf(out, "/* Here %s_%.*s_s%" PRId64 " again, from chunk %" PRId64 " on: %" PRId64 ". */\n",
             prefix, (int)name.length, name.data, loom_get_i64(op, "stage", 0), first,
@@ -100,7 +100,7 @@ static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
           prefix);
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "loom.launch")) {
+    if (loom_is(op, LOOM_OP_LAUNCH)) {
       if (!program_seen(plan, op)) program_stage(out, plan, op, prefix);
       program_round(out, op, prefix);
     }

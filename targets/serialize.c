@@ -123,7 +123,7 @@ static bool serial_registers(serial_state *s, MlirBlock block) {
   uint8_t *needed = calloc(1, count + 1u);
   if (!s->registers || !needed || !s->unknown || !s->pending)
     return free(needed), loom_fail(s->err, "out of memory");
-  MlirAttribute late = loom_get_attr(s->plan, "loom.late");
+  MlirAttribute late = loom_get_attr(s->plan, loom_mark_late);
   for (intptr_t i = 0; late.ptr && i < mlirDenseArrayGetNumElements(late); i++)
     if (mlirDenseI64ArrayGetElement(late, i) < s->symbol_count)
       s->unknown[mlirDenseI64ArrayGetElement(late, i)] = 1;
@@ -190,8 +190,8 @@ static void serial_extent(serial_state *s, MlirValue buffer) {
     size = mlirDenseI64ArrayGetElement(s->reach, 2 * number + 1);
   }
   loom_plan_extent extent = {0};
-  bool arena = loom_def(buffer).ptr && !loom_get_attr(loom_def(buffer), "loom.kept").ptr;
-  if (arena) extent.storage = (uint32_t)(loom_get_i64(loom_def(buffer), "loom.storage", -1) + 1);
+  bool arena = loom_def(buffer).ptr && !loom_get_attr(loom_def(buffer), loom_mark_kept).ptr;
+  if (arena) extent.storage = (uint32_t)(loom_get_i64(loom_def(buffer), loom_mark_storage, -1) + 1);
   extent.low = (int64_t)serial_number(s, low, LOOM_PLAN_OFFSET_REGISTER, &extent.flags);
   extent.size = (int64_t)serial_number(s, size, LOOM_PLAN_SIZE_REGISTER, &extent.flags);
   serial_put(&s->extents, &extent, sizeof extent);
@@ -200,7 +200,7 @@ static void serial_extent(serial_state *s, MlirValue buffer) {
 /* 1 + the input that output `index` may share its buffer with, or 0. */
 static uint32_t serial_overwrites(const serial_state *s, uint32_t index) {
   int64_t all[64];
-  intptr_t count = loom_get_i64s(s->plan, "loom.overwrites", all, 64);
+  intptr_t count = loom_get_i64s(s->plan, loom_mark_overwrites, all, 64);
   return index < count && index < 64 ? (uint32_t)(all[index] + 1) : 0;
 }
 
@@ -211,11 +211,11 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
   buffer.size = serial_number(s, serial_size(s, value), LOOM_PLAN_SIZE_REGISTER, &buffer.flags);
   if (kind == LOOM_PLAN_BUFFER_OUTPUT) buffer.overwrites = serial_overwrites(s, index);
   int64_t size = serial_size(s, value),
-          late = loom_def(value).ptr ? loom_get_i64(loom_def(value), "loom.late", 0) : 0;
+          late = loom_def(value).ptr ? loom_get_i64(loom_def(value), loom_mark_late, 0) : 0;
   bool output = kind == LOOM_PLAN_BUFFER_OUTPUT && LOOM_STRIDE_IS_SYM(size) &&
                 serial_is_late(s, LOOM_STRIDE_EXPR(size));
   if (late || output) { /* 1: allocated before its first use; 2: the host's own memory */
-    int64_t storage = late ? 1 + loom_get_i64(loom_def(value), "loom.storage", -1) : 0;
+    int64_t storage = late ? 1 + loom_get_i64(loom_def(value), loom_mark_storage, -1) : 0;
     const void *key = (const void *)(uintptr_t)storage;
     int64_t known = storage ? loom_map_get(&s->late, key, -1) : -1;
     buffer.kind = LOOM_PLAN_BUFFER_LATE;
@@ -227,8 +227,9 @@ static bool serial_buffer(serial_state *s, MlirValue value, loom_plan_buffer_kin
     if (known < 0 && late != 2 && !loom_map_put(&s->waiting, value.ptr, output ? 1 + index : 0))
       return loom_fail(s->err, "out of memory");
   }
-  if (loom_def(value).ptr && loom_get_attr(loom_def(value), "loom.kept").ptr) {
-    const void *key = (const void *)(uintptr_t)(1 + loom_get_i64(loom_def(value), "loom.kept", 0));
+  if (loom_def(value).ptr && loom_get_attr(loom_def(value), loom_mark_kept).ptr) {
+    const void *key =
+        (const void *)(uintptr_t)(1 + loom_get_i64(loom_def(value), loom_mark_kept, 0));
     int64_t known = loom_map_get(&s->kept, key, -1);
     buffer.kind = LOOM_PLAN_BUFFER_KEPT;
     buffer.index = known < 0 ? s->kept_count++ : (uint32_t)known;
@@ -336,7 +337,7 @@ static bool serial_prepare(serial_state *s, MlirOperation op) {
 
 /* After a host call: the symbols that it introduces are known, and the sizes of its results. */
 static bool serial_introduce(serial_state *s, MlirOperation op) {
-  MlirAttribute made = loom_get_attr(op, "loom.introduces");
+  MlirAttribute made = loom_get_attr(op, loom_mark_introduces);
   for (intptr_t i = 0; made.ptr && i < mlirDenseArrayGetNumElements(made); i++)
     s->unknown[mlirDenseI64ArrayGetElement(made, i)] = 0;
   for (intptr_t i = loom_get_i64(op, "reads", 0); i < mlirOperationGetNumOperands(op); i++)
@@ -366,7 +367,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
       serial_number(s, loom_get_i64(op, "chunks", 1), LOOM_PLAN_CHUNKS_REGISTER, &instr.flags);
   uint64_t scratch =
       serial_number(s, loom_get_i64(op, "scratch", 0), LOOM_PLAN_SCRATCH_REGISTER, &instr.flags);
-  int64_t first = loom_get_i64(op, "loom.first", 0);
+  int64_t first = loom_get_i64(op, loom_mark_first, 0);
   if (chunks > UINT32_MAX || scratch > UINT32_MAX || first < 0 || first > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
@@ -379,7 +380,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   instr.params = instr.buffers + instr.buffer_count;
   uint32_t symbols = (uint32_t)loom_get_i64(op, "symbols", 0);
   instr.param_count = (uint32_t)scalars + symbols;
-  serial_put(loom_get_attr(op, "loom.once").ptr ? &s->once : &s->instrs, &instr, sizeof instr);
+  serial_put(loom_get_attr(op, loom_mark_once).ptr ? &s->once : &s->instrs, &instr, sizeof instr);
   if (!serial_list(s, &s->buffers, op, 0, buffers) ||
       !serial_list(s, &s->scalars, op, buffers, scalars))
     return false;
@@ -431,7 +432,7 @@ static bool serial_run(serial_state *s, MlirOperation op) {
   bool swapped = !counts && !branches; /* a condition comes before its body */
   instr.a = swapped ? second : first;
   instr.b = swapped ? first : second;
-  uint32_t symbol = (uint32_t)(loom_get_i64(op, "loom.symbol", -1) + 1);
+  uint32_t symbol = (uint32_t)(loom_get_i64(op, loom_mark_symbol, -1) + 1);
   if (counts) instr.b = symbol;
   if (swapped) instr.op = symbol;
   intptr_t count = mlirOperationGetNumOperands(op);
@@ -472,15 +473,18 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
 
 static bool serial_op(MlirOperation op, void *user) {
   serial_state *s = user;
-  if (loom_is(op, "loom.buffer"))
+  if (loom_is(op, LOOM_OP_BUFFER))
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
                          loom_get_i64(op, "offset", 0));
   if (!serial_prepare(s, op)) return false;
-  if (loom_is(op, "loom.launch")) return serial_ready_extents(s, op) && serial_launch(s, op);
-  if (loom_is(op, "loom.call_host")) return serial_host_call(s, op);
-  if (loom_is(op, "loom.copy_buffer")) return serial_copy(s, op);
-  if (loom_is(op, "loom.trim_arena")) return serial_trim(s, op);
-  if (loom_is(op, "loom.run")) return serial_run(s, op);
+  switch (loom_op_of(op)) {
+  case LOOM_OP_LAUNCH: return serial_ready_extents(s, op) && serial_launch(s, op);
+  case LOOM_OP_CALL_HOST: return serial_host_call(s, op);
+  case LOOM_OP_COPY_BUFFER: return serial_copy(s, op);
+  case LOOM_OP_TRIM_ARENA: return serial_trim(s, op);
+  case LOOM_OP_RUN: return serial_run(s, op);
+  default: break;
+  }
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return loom_fail(s->err, "'%.*s' has no form in a plan's bytes", (int)name.length, name.data);
 }
@@ -488,9 +492,9 @@ static bool serial_op(MlirOperation op, void *user) {
 /* ---- what checked kernels access ---- */
 
 static void serial_sites(serial_state *s) {
-  MlirAttribute texts = loom_get_attr(s->plan, "loom.sites");
-  MlirAttribute buffers = loom_get_attr(s->plan, "loom.site_buffers");
-  MlirAttribute bytes = loom_get_attr(s->plan, "loom.site_bytes");
+  MlirAttribute texts = loom_get_attr(s->plan, loom_mark_sites);
+  MlirAttribute buffers = loom_get_attr(s->plan, loom_mark_site_buffers);
+  MlirAttribute bytes = loom_get_attr(s->plan, loom_mark_site_bytes);
   for (intptr_t i = 0; texts.ptr && i < mlirArrayAttrGetNumElements(texts); i++) {
     MlirStringRef text = mlirStringAttrGetValue(mlirArrayAttrGetElement(texts, i));
     loom_plan_site site = {.text = serial_name(s, text.data, text.length),
@@ -524,7 +528,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .late_count = s->late_count,
       .kept_count = s->kept_count,
       .prologue = s->prologue,
-      .peak = (uint64_t)loom_get_i64(s->plan, "loom.peak", 0),
+      .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
@@ -574,7 +578,7 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
                         const loom_bytes *regions, uint64_t features, loom_bytes *out) {
   serial_state s = *shared;
   s.plan = s.plans[number];
-  s.reach = loom_get_attr(s.plan, "loom.extents");
+  s.reach = loom_get_attr(s.plan, loom_mark_extents);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s.plan, 0));
   serial_sites(&s);
   bool good = serial_registers(&s, block) && serial_arguments(&s, block) &&

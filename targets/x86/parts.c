@@ -62,7 +62,8 @@ static bool parts_find_groups(parts_job *job) {
   intptr_t count = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
        op = mlirOperationGetNextInBlock(op), count++)
-    if (!loom_is(op, "llvm.func") || !mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)).ptr)
+    if (!loom_is_named(op, "llvm.func") ||
+        !mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)).ptr)
       return false;
   job->functions = calloc((size_t)count + 1, sizeof *job->functions);
   job->groups = calloc((size_t)count + 1, sizeof *job->groups); /* the last stays empty */

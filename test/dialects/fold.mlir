@@ -99,6 +99,29 @@ func.func @bytes_of_bools(%p: tensor<2xi1>) -> (tensor<2xi1>, tensor<2xi1>, tens
   return %0, %1, %2, %3 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>
 }
 
+// What is computed is 0 or 1, so that the arithmetic on it goes; what moves a byte, or leaves bools as they are, is not.
+// CHECK-LABEL: func.func @truths
+func.func @truths(%x: tensor<2xf32>, %p: tensor<2xi1>) -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>) {
+  %false = loom.constant(false) : tensor<2xi1>
+  // CHECK: %[[N:.*]] = loom.is_nan
+  %nan = loom.is_nan %x : (tensor<2xf32>) -> tensor<2xi1>
+  %0 = loom.or %nan, %false : tensor<2xi1>
+  // CHECK-NEXT: %[[L:.*]] = loom.compare
+  %less = loom.compare "lt" %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %not = loom.not %less : tensor<2xi1>
+  %1 = loom.not %not : tensor<2xi1>
+  // CHECK-NEXT: %[[C:.*]] = loom.copy
+  %copy = loom.copy %p : tensor<2xi1>
+  // CHECK-NEXT: %[[O:.*]] = loom.or %[[C]]
+  %2 = loom.or %copy, %false : tensor<2xi1>
+  // CHECK-NEXT: %[[F:.*]] = loom.floor
+  %floor = loom.floor %p : tensor<2xi1>
+  // CHECK-NEXT: %[[R:.*]] = loom.or %[[F]]
+  %3 = loom.or %floor, %false : tensor<2xi1>
+  // CHECK-NEXT: return %[[N]], %[[L]], %[[O]], %[[R]]
+  return %0, %1, %2, %3 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>, tensor<2xi1>
+}
+
 // x + 0.0 turns -0.0 into 0.0; x - x is NaN for an infinity; x * 0 likewise; x == x is false for NaN.
 // CHECK-LABEL: func.func @no_identities
 func.func @no_identities(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xi1>) {
@@ -139,7 +162,7 @@ func.func @views(%a: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<24xf32>, tenso
 // What a select leaves out is computed all the same where that may raise an exception.
 // CHECK-LABEL: func.func @left_out
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<2xf32>
-func.func @left_out(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+func.func @left_out(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   %true = loom.constant(true) : tensor<2xi1>
   // CHECK: %[[Q:.*]] = loom.div %[[A]], %[[A]]
   %q = loom.div %a, %a : tensor<2xf32>
@@ -147,6 +170,10 @@ func.func @left_out(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %0 = loom.select %true, %a, %q : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %n = loom.neg %a : tensor<2xf32>
   %1 = loom.select %true, %a, %n : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  // CHECK: return %[[S]], %[[A]]
-  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+  // CHECK: %[[W:.*]] = loom.floor %[[Q]]
+  %w = loom.floor %q : tensor<2xf32>
+  // CHECK: %[[T:.*]] = loom.select {{.*}}, %[[A]], %[[W]]
+  %2 = loom.select %true, %a, %w : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: return %[[S]], %[[A]], %[[T]]
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }

@@ -197,6 +197,25 @@ func.func @once(%a: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
 
 // -----
 
+// So is a loop of integer divisions, and the one division of an op that is given a cost of its own.
+// CHECK-LABEL: func.func @once_as_costly
+// CHECK-COUNT-1: loom.gcd
+// CHECK-NOT: loom.gcd
+// CHECK-COUNT-1: loom.rsqrt
+// CHECK-NOT: loom.rsqrt
+func.func @once_as_costly(%a: tensor<512x512xi32>, %b: tensor<512x512xf32>)
+    -> (tensor<512xi32>, tensor<512xi32>, tensor<512xf32>, tensor<512xf32>) {
+  %n = loom.gcd %a, %a : tensor<512x512xi32>
+  %0 = loom.reduce "max" %n axes = [0] : (tensor<512x512xi32>) -> tensor<512xi32>
+  %1 = loom.reduce "max" %n axes = [1] : (tensor<512x512xi32>) -> tensor<512xi32>
+  %r = loom.rsqrt %b : tensor<512x512xf32>
+  %2 = loom.reduce "max" %r axes = [0] : (tensor<512x512xf32>) -> tensor<512xf32>
+  %3 = loom.reduce "max" %r axes = [1] : (tensor<512x512xf32>) -> tensor<512xf32>
+  return %0, %1, %2, %3 : tensor<512xi32>, tensor<512xi32>, tensor<512xf32>, tensor<512xf32>
+}
+
+// -----
+
 // Inputs and values returned twice are copied; a reshape of a result is its buffer.
 // CHECK-LABEL: func.func @returned
 // CHECK: %[[F:.*]]:3 = loom.fusion

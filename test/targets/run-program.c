@@ -12,7 +12,7 @@
 
 static MlirOperation first_plan(MlirModule module) {
   MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  while (op.ptr && !loom_is(op, "loom.plan"))
+  while (op.ptr && !loom_is(op, LOOM_OP_PLAN))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
@@ -20,9 +20,9 @@ static MlirOperation first_plan(MlirModule module) {
 static bool lower(MlirModule module, const loom_target_cpu *cpu, bool check) {
   MlirOperation op = mlirModuleGetOperation(module);
   MlirContext ctx = mlirOperationGetContext(op);
-  loom_set_attr(op, "loom.target", loom_attr_str(ctx, "x86"));
-  loom_set_attr(op, "loom.vector", loom_attr_i64(ctx, cpu->vector_bits / 8));
-  if (check) loom_set_attr(op, "loom.check", mlirUnitAttrGet(ctx));
+  loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, "x86"));
+  loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, cpu->vector_bits / 8));
+  if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
   MlirPassManager manager = mlirPassManagerCreate(ctx);
   MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
   loom_add_lower_pipeline(passes);
@@ -36,12 +36,12 @@ static bool lower(MlirModule module, const loom_target_cpu *cpu, bool check) {
 static void shrink(MlirOperation plan, run_program_check *check) {
   int64_t extents[256];
   int at = check->shrunk;
-  intptr_t count = loom_get_i64s(plan, "loom.extents", extents, 256);
+  intptr_t count = loom_get_i64s(plan, loom_mark_extents, extents, 256);
   check->bounds = at < count && at < 256 && extents[at | 1] > 0;
   if (!check->bounds) return;
   extents[at | 1]--;
   if (!(at & 1)) extents[at]++;
-  loom_set_attr(plan, "loom.extents",
+  loom_set_attr(plan, loom_mark_extents,
                 loom_attr_i64s(mlirOperationGetContext(plan), count, extents));
 }
 
@@ -53,7 +53,7 @@ static bool entry(MlirModule module, run_program_check *check, int64_t *bytes) {
        f = mlirOperationGetNextInBlock(f)) {
     char name[600];
     MlirStringRef own = loom_get_str(f, "sym_name");
-    if (!loom_is(f, "llvm.func") || loom_get_attr(f, "sym_visibility").ptr) continue;
+    if (!loom_is_named(f, "llvm.func") || loom_get_attr(f, "sym_visibility").ptr) continue;
     snprintf(name, sizeof name, "program_%.*s", (int)own.length, own.data);
     loom_set_attr(f, "sym_name", loom_attr_str(mlirOperationGetContext(op), name));
   }
@@ -63,8 +63,8 @@ static bool entry(MlirModule module, run_program_check *check, int64_t *bytes) {
   while ((plan = first_plan(module)).ptr)
     mlirOperationDestroy(plan);
   loom_sizes_leave(op);
-  mlirOperationRemoveAttributeByName(op, loom_str("loom.symbols"));
-  mlirOperationRemoveAttributeByName(op, loom_str("loom.exprs"));
+  mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_symbols));
+  mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_exprs));
   return ok;
 }
 

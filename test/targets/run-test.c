@@ -691,7 +691,7 @@ int main(int argc, char **argv) {
   for (MlirOperation op = failed ? (MlirOperation){NULL}
                                  : mlirBlockGetFirstOperation(mlirModuleGetBody(module));
        op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, "func.func")) failed |= test(op, timed, symbols, unchecked, compiled);
+    if (loom_is_named(op, "func.func")) failed |= test(op, timed, symbols, unchecked, compiled);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   free(compiled_bytes.data);

@@ -149,6 +149,55 @@ def test_every_op_has_a_shape_rule_and_an_interpreter():
     assert not rules - {shape for _, shape in ops}, "a shape rule that no op uses"
 
 
+def compiler_sources():
+    """(path, text without comments) of the C code that knows the dialect."""
+    for folder in ("passes", "dialects", "targets"):
+        for path in sources(folder, ".c", ".h"):
+            yield path, re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.S)
+
+
+def test_ops_are_asked_for_by_opcode():
+    """`loom_is(op, LOOM_OP_ADD)`, or better a column of the table: a name in a string may be misspelt, and a list of
+    names is a column that loom.td lacks."""
+    names = re.findall(r'^def \w+ : Loom_\w+<\s*"(\w+)"', (ROOT / "dialects" / "loom.td").read_text(), re.M)
+    assert {"add", "fusion", "dot_general", "kernel"} <= set(names)
+    found = [f"{path.relative_to(ROOT)}: {name}" for path, text in compiler_sources()
+             for name in re.findall(r'"loom\.(\w+)"', text) if name in names]
+    assert not found, found
+
+
+def test_every_column_of_the_op_table_is_read():
+    text = (ROOT / "graph" / "graph.h").read_text()
+    row = text[text.index("typedef struct loom_op_info"):text.index("} loom_op_info;")]
+    row = re.sub(r"/\*.*?\*/|struct \{.*?\}", "", row[row.index("{") + 1:], flags=re.S)
+    columns = re.findall(r"(\w+)(?:\[\w+\])?\s*[,;]", row)
+    assert {"name", "fusion", "cost", "truth", "pure", "attrs"} <= set(columns)
+    code = "".join(p.read_text() for folder in RULES for p in sources(folder, ".c"))
+    for column in columns:
+        assert re.search(rf"(\]\.|->|\binfo\.){column}\b", code), f"nothing asks for {column}"
+
+
+def test_attribute_names_stand_in_one_table():
+    rows = re.findall(r"^LOOM_MARK\((\w+),", (ROOT / "dialects" / "marks.def").read_text(), re.M)
+    assert len(rows) > 30 and len(set(rows)) == len(rows)
+    everything = list(compiler_sources())
+    for path, text in everything:
+        left = [name for name in re.findall(r'"loom\.(\w+)"', text)]
+        assert not left, f"{path.relative_to(ROOT)} names loom.{left[0]}: use loom_mark_{left[0]} of marks.def"
+    for name in rows:
+        assert any(re.search(rf"\bloom_mark_{name}\b", text) for _, text in everything), f"nothing uses the mark {name}"
+
+
+def test_costs_of_functions_are_those_of_their_types():
+    """What math.def computes in f64 for f32, too, costs as much as f64's polynomial and two conversions."""
+    wide = set(re.findall(r"^LOOM_MATH2?\((\w+), WIDE,", (ROOT / "passes" / "math.def").read_text(), re.M))
+    text = (ROOT / "dialects" / "loom.td").read_text()
+    costs = {name.upper(): cost for name, cost in re.findall(
+        r'^def \w+ : Loom_\w+<"(\w+)"(?:(?!^def ).)*?let cost = (\w+);', text, re.M | re.S)}
+    assert {name for name, cost in costs.items() if cost == "CostWideFunction"} == wide - {"POW"}
+    assert costs["POW"] == costs["GCD"] == "CostLoop"
+
+
 def test_every_op_is_on_the_reference_page():
     page = (ROOT / "docs" / "dialect.md").read_text()
     for name, shape in op_records():
