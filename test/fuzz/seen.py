@@ -10,6 +10,8 @@ import warnings
 import numpy as np
 from arrays import blocks
 
+import frameloom
+
 ULPS = {0: 0, 1: 64, 2: 4096}
 MANY = 200  # arrays of which each pair is compared
 FILE = "program.py"
@@ -248,3 +250,11 @@ def compared(plain, compiled, arguments, scale=None):
         rows = differences(got, want, (1,), 1, scale)
     failed = any("COMPILER" in row for row in compiled._report()["breaks"] or ())
     return rows + ["the compiler failed"] * failed, got, want
+
+
+def calls_compared(text, scope, arguments, scale=None, **options):
+    """Two calls of the `program` that a text defines, plain and compiled with these options: of each what `compared` gives."""
+    exec(text, scope)
+    compiled = frameloom.compile(scope["program"], **options)
+    for _ in range(2):
+        yield compared(scope["program"], compiled, arguments, scale)

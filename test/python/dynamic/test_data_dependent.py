@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from rolling import same
+from compare import check_calls, copied
 
 import frameloom
 
@@ -15,29 +15,19 @@ M = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]])
 B = np.array([1.0, 2.0, 3.0])
 
 
+def check_branches(function, *calls, breaks=0):
+    """One compiled function for all calls; none of them breaks, unless `breaks`."""
+    with np.errstate(all="ignore"):
+        check_calls(function, *calls, rtol=1e-9, atol=1e-12)
+        report = frameloom.explain(frameloom.compile(function), *copied(calls[0]))
+    assert report.graph_break_count == breaks, report
+    return report
+
+
 @pytest.fixture(autouse=True)
 def option():
     with frameloom.config.patch(capture_data_dependent=True):
         yield
-
-
-def copied(args):
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-
-
-def check(function, *calls, breaks=0):
-    """One compiled function for all calls; none of them breaks, unless `breaks`."""
-    compiled = frameloom.compile(function)
-    for args in calls:
-        mine, theirs = copied(args), copied(args)
-        with np.errstate(all="ignore"):
-            want, got = function(*theirs), compiled(*mine)
-        assert same(want, got), (args, want, got)
-        assert same(theirs, mine), args
-    with np.errstate(all="ignore"):
-        report = frameloom.explain(frameloom.compile(function), *copied(calls[0]))
-    assert report.graph_break_count == breaks, report
-    return report
 
 
 def names(report):
@@ -50,7 +40,7 @@ def test_off_by_default():
             return a * 2
         return a - 1
     with frameloom.config.patch(capture_data_dependent=False):
-        check(f, (M,), (-M,), breaks=1)
+        check_branches(f, (M,), (-M,), breaks=1)
 
 
 def test_branches():
@@ -110,7 +100,7 @@ def test_branches():
         return y
 
     for f in (assigned, returned, one_way, nested, numbers, writes, both, either):
-        report = check(f, (M,), (-M,), (M * 0,), (M - 2,), (M * 1e9,), (M * np.nan,))
+        report = check_branches(f, (M,), (-M,), (M * 0,), (M - 2,), (M * 1e9,), (M * np.nan,))
         assert "if" in names(report), f.__name__
 
 
@@ -140,8 +130,8 @@ def test_what_is_no_branch_of_the_graph():
         return a[0] * 2
 
     for f in (effects, kinds, shapes):
-        check(f, (M,), (-M,), (M,), breaks=1)
-    check(identity, (M,), (-M,), breaks=1)
+        check_branches(f, (M,), (-M,), (M,), breaks=1)
+    check_branches(identity, (M,), (-M,), breaks=1)
     x = M.copy()
     assert frameloom.compile(identity)(x) is x
 
@@ -151,7 +141,7 @@ def test_raising_on_one_way_is_a_check():
         if a.sum() < 0:
             raise ValueError("negative")
         return a * 2
-    check(f, (M,))
+    check_branches(f, (M,))
     with pytest.raises(ValueError, match="negative"):
         frameloom.compile(f)(-M)
 
@@ -167,7 +157,7 @@ def jacobi(a, b):
 
 
 def test_convergence_is_one_loop():
-    report = check(jacobi, (M, B), (M, B * 0), (M * 2, B))
+    report = check_branches(jacobi, (M, B), (M, B * 0), (M * 2, B))
     assert names(report).count("while") == 1 and "if" not in names(report)
 
 
@@ -207,9 +197,9 @@ def test_convergence():
         return b, steps
 
     for f in (error, forever, limited, argument):
-        report = check(f, (M, B), (M, B * 100), (M / 2, B), (M, -B))
+        report = check_branches(f, (M, B), (M, B * 100), (M / 2, B), (M, -B))
         assert "while" in names(report) or "if" in names(report)
-    check(argument, (M, B), (M, B * 0), (M, B))
+    check_branches(argument, (M, B), (M, B * 0), (M, B))
 
 
 def test_for_that_breaks():
@@ -261,8 +251,8 @@ def test_for_that_breaks():
 
     for f in (plain, counted, otherwise, goes_on):
         for n in (1000, 1, 2, 3, 20, 0):
-            check(f, (M, B, n), (M, B * 100, n), (M, B * 0, n))
-    check(first, (M, B, 100), (-M, B, 100))
+            check_branches(f, (M, B, n), (M, B * 100, n), (M, B * 0, n))
+    check_branches(first, (M, B, 100), (-M, B, 100))
 
 
 def test_inner_and_outer():
@@ -283,7 +273,7 @@ def test_inner_and_outer():
         return x
 
     for h in (f, g):
-        check(h, (M, B, 40), (M, B * 9, 40), (M, B * 0, 40))
+        check_branches(h, (M, B, 40), (M, B * 9, 40), (M, B * 0, 40))
 
 
 def test_compiling_takes_no_longer_for_more_steps():
@@ -296,7 +286,7 @@ def test_compiling_takes_no_longer_for_more_steps():
         return x, i
     sizes = [frameloom.explain(frameloom.compile(f), B, n).op_count for n in (100, 100000)]
     assert sizes[0] == sizes[1]
-    check(f, (B, 1000), (B * 1e8, 1000))
+    check_branches(f, (B, 1000), (B * 1e8, 1000))
 
 
 SCALAR, ARRAY, NUMBERS = np.float64(2.5), np.arange(3.0), [1.0, 2.0, 3.0]
@@ -329,7 +319,7 @@ def test_what_is_looked_at_on_one_way_first_is_there_behind_it():
         return y + SCALAR + holder.scale
 
     for f in (one, other, loop):
-        check(f, (M[0],), (-M[0],), (M[1],))
+        check_branches(f, (M[0],), (-M[0],), (M[1],))
 
 
 # ---- random programs ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from compare import assert_same
+from compare import assert_same, check_calls
 
 import frameloom
 
@@ -14,27 +14,15 @@ SIZES = [5, 7, 9, 100, 4, 3]
 BACKEND = "interpret"
 
 
+def for_all_sizes(function, calls, captures=2, **options):
+    """One function for all of these calls, of which at most `captures` versions are made."""
+    return check_calls(function, *calls, versions=captures, backend=BACKEND, fullgraph=True, **options)
+
+
 @pytest.fixture(params=["interpret", "loom"], autouse=True)
 def backend(request, monkeypatch):
     monkeypatch.setitem(globals(), "BACKEND", request.param)
     return request.param
-
-
-def run(function, calls, captures=2, **options):
-    """Calls plain and compiled on each tuple of arguments; at most `captures` versions are made."""
-    backend = BACKEND
-    compiled = frameloom.compile(function, backend=backend, fullgraph=True, **options)
-    for args in calls:
-        plain = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
-        own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
-        want, got = function(*plain), compiled(*own)
-        assert_same(got, want)
-        for a, b in zip(own, plain):
-            if isinstance(a, np.ndarray):
-                np.testing.assert_array_equal(a, b)
-    report = compiled._report()
-    assert report["captures"] <= captures, [e["guards"] for e in report["entries"]]
-    return compiled
 
 
 def ramp(*shape, dtype="f4"):
@@ -85,7 +73,7 @@ ONE = [
 
 @pytest.mark.parametrize("number", range(len(ONE)))
 def test_vectors(number):
-    run(ONE[number], [(ramp(n),) for n in SIZES if n > 3])
+    for_all_sizes(ONE[number], [(ramp(n),) for n in SIZES if n > 3])
 
 
 TWO = [
@@ -113,7 +101,7 @@ TWO = [
 def test_matrices(number, order):
     # A result of one row or column, or equal sizes where the layout depends on them, is a version of its own.
     calls = [(ramp(*s).copy(order=order),) for s in SQUARE if min(s) > 2 or number not in (3, 13)]
-    run(TWO[number], calls, captures=4 if number == 5 else 2)
+    for_all_sizes(TWO[number], calls, captures=4 if number == 5 else 2)
 
 
 CALLS = """np.diff(a); np.roll(a, 1); np.roll(a, -2); np.flip(a); np.sort(a); np.argsort(a, kind='stable'); np.median(a)
@@ -133,33 +121,33 @@ a[..., None].shape; np.sum(a[:, None] @ a[None], axis=0)""".replace("\n", ";").s
 
 @pytest.mark.parametrize("call", [c.strip() for c in CALLS])
 def test_calls(call):
-    run(eval("lambda a: " + call), [(ramp(n),) for n in (5, 8, 10, 14)])
+    for_all_sizes(eval("lambda a: " + call), [(ramp(n),) for n in (5, 8, 10, 14)])
 
 
 def test_sizes_that_belong_together():
-    run(lambda a, b: a + b, [(ramp(n), ramp(n)) for n in SIZES])
-    run(lambda a, b: a + b, [(ramp(n, m), ramp(m)) for n, m in SQUARE])
-    run(lambda a, b: a + b, [(ramp(n, m), ramp(n, 1)) for n, m in SQUARE])
-    run(lambda a, b, c: a * b[: len(c)] + c, [(ramp(n), ramp(2 * n), ramp(n)) for n in SIZES])
+    for_all_sizes(lambda a, b: a + b, [(ramp(n), ramp(n)) for n in SIZES])
+    for_all_sizes(lambda a, b: a + b, [(ramp(n, m), ramp(m)) for n, m in SQUARE])
+    for_all_sizes(lambda a, b: a + b, [(ramp(n, m), ramp(n, 1)) for n, m in SQUARE])
+    for_all_sizes(lambda a, b, c: a * b[: len(c)] + c, [(ramp(n), ramp(2 * n), ramp(n)) for n in SIZES])
 
 
 def test_sizes_that_part_again():
-    f = run(lambda a, b: a.sum() + b.sum(), [(ramp(5), ramp(5)), (ramp(7), ramp(7)), (ramp(9), ramp(8)),
+    f = for_all_sizes(lambda a, b: a.sum() + b.sum(), [(ramp(5), ramp(5)), (ramp(7), ramp(7)), (ramp(9), ramp(8)),
                                              (ramp(6), ramp(4)), (ramp(3), ramp(30))], captures=3)
     assert len(f._report()["entries"]) == 3
 
 
 def test_sizes_of_one_and_none_are_compiled_apart():
-    f = run(lambda a, b: a + b, [(ramp(n), ramp(5 if n == 1 else n)) for n in (5, 6, 1, 7, 1)], captures=4)
+    f = for_all_sizes(lambda a, b: a + b, [(ramp(n), ramp(5 if n == 1 else n)) for n in (5, 6, 1, 7, 1)], captures=4)
     assert len(f._report()["entries"]) == 3
-    run(lambda a: a * 2, [(ramp(n),) for n in (5, 6, 0, 7, 1, 8, 0, 1)], captures=4)
+    for_all_sizes(lambda a: a * 2, [(ramp(n),) for n in (5, 6, 0, 7, 1, 8, 0, 1)], captures=4)
 
 
 def test_symbolic_ints():
-    run(lambda a, n: (a[:n] * n, n + 1, n * 0.5, n / 4, 2 * n - 1, n // 3), [(ramp(50), n) for n in (5, 7, 9, 11, 4)])
-    run(lambda n: np.arange(n) + n, [(n,) for n in (5, 7, 9, 11, 4)])
-    run(lambda a, i: (a[i], a[i + 1:]), [(ramp(20), i) for i in (3, 5, 9, 11)], captures=2)
-    run(lambda a, n: a + n, [(np.arange(4, dtype="i1"), n) for n in (3, 5, 100, -7)])
+    for_all_sizes(lambda a, n: (a[:n] * n, n + 1, n * 0.5, n / 4, 2 * n - 1, n // 3), [(ramp(50), n) for n in (5, 7, 9, 11, 4)])
+    for_all_sizes(lambda n: np.arange(n) + n, [(n,) for n in (5, 7, 9, 11, 4)])
+    for_all_sizes(lambda a, i: (a[i], a[i + 1:]), [(ramp(20), i) for i in (3, 5, 9, 11)], captures=2)
+    for_all_sizes(lambda a, n: a + n, [(np.arange(4, dtype="i1"), n) for n in (3, 5, 100, -7)])
 
 
 def test_ints_that_do_not_fit_raise_as_numpy():
@@ -195,7 +183,7 @@ def test_branches_on_sizes():
             return a + 1
         return a - 1
 
-    run(f, [(ramp(n),) for n in (5, 7, 9, 100, 4, 30, 11, 10)], captures=3)
+    for_all_sizes(f, [(ramp(n),) for n in (5, 7, 9, 100, 4, 30, 11, 10)], captures=3)
 
 
 def zero_where(a):
@@ -206,10 +194,10 @@ def zero_where(a):
 
 
 def test_indexing_with_arrays():
-    run(zero_where, [(ramp(n),) for n in SIZES])
-    run(zero_where, [(ramp(*s),) for s in SQUARE])
-    run(lambda a, i: a[i], [(ramp(n), np.arange(n)[::-1].copy() - n // 2) for n in SIZES])
-    run(lambda a, i: a[i] + 1, [(ramp(n), np.array([[0, -1], [1, 2]])) for n in SIZES])
+    for_all_sizes(zero_where, [(ramp(n),) for n in SIZES])
+    for_all_sizes(zero_where, [(ramp(*s),) for s in SQUARE])
+    for_all_sizes(lambda a, i: a[i], [(ramp(n), np.arange(n)[::-1].copy() - n // 2) for n in SIZES])
+    for_all_sizes(lambda a, i: a[i] + 1, [(ramp(n), np.array([[0, -1], [1, 2]])) for n in SIZES])
     f = frameloom.compile(lambda a, i: a[i], backend=BACKEND)
     for n in SIZES:
         np.testing.assert_array_equal(f(ramp(n), np.array([0, -n])), ramp(n)[[0, -n]])
@@ -220,18 +208,18 @@ def test_indexing_with_arrays():
 
 def test_sizes_that_are_divided():
     even = [(ramp(n),) for n in (6, 8, 10, 12, 40)]
-    run(lambda a: a.reshape(-1, 2), even)
-    run(lambda a: a.reshape(-1, 2).sum(axis=1) + 1, even)
-    run(lambda a: a[::2] + a[1::2], even)
-    run(lambda a: a[: len(a) // 2 * 2].reshape(-1, 2), [(ramp(n),) for n in (6, 9, 10, 13, 40)])
-    run(lambda a: a.reshape(-1, 4) if len(a) % 4 == 0 else a, [(ramp(n),) for n in (8, 12, 10, 16, 41, 40)], captures=3)
+    for_all_sizes(lambda a: a.reshape(-1, 2), even)
+    for_all_sizes(lambda a: a.reshape(-1, 2).sum(axis=1) + 1, even)
+    for_all_sizes(lambda a: a[::2] + a[1::2], even)
+    for_all_sizes(lambda a: a[: len(a) // 2 * 2].reshape(-1, 2), [(ramp(n),) for n in (6, 9, 10, 13, 40)])
+    for_all_sizes(lambda a: a.reshape(-1, 4) if len(a) % 4 == 0 else a, [(ramp(n),) for n in (8, 12, 10, 16, 41, 40)], captures=3)
 
     def pool(a):
         n, m = a.shape
         return a.reshape(n // 2, 2, m // 2, 2).max(axis=(1, 3))
 
-    run(pool, [(ramp(n, m),) for n, m in ((6, 8), (8, 4), (10, 6), (12, 12), (40, 20))])
-    run(lambda a: a.reshape(a.shape[0] // 2, 2, -1), [(ramp(n, m),) for n, m in ((6, 8), (8, 5), (10, 7), (40, 20))])
+    for_all_sizes(pool, [(ramp(n, m),) for n, m in ((6, 8), (8, 4), (10, 6), (12, 12), (40, 20))])
+    for_all_sizes(lambda a: a.reshape(a.shape[0] // 2, 2, -1), [(ramp(n, m),) for n, m in ((6, 8), (8, 5), (10, 7), (40, 20))])
     f = frameloom.compile(lambda a: a.reshape(-1, 2), backend=BACKEND)
     for n in (6, 8, 10):
         f(ramp(n))
@@ -246,14 +234,14 @@ def test_loops_over_sizes_are_specialised():
             out = out + a[i]
         return out
 
-    run(f, [(ramp(n),) for n in (2, 3, 4, 5)], captures=4)
+    for_all_sizes(f, [(ramp(n),) for n in (2, 3, 4, 5)], captures=4)
 
 
 def test_dynamic_true_and_false():
-    f = run(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=1, dynamic=True)
+    f = for_all_sizes(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=1, dynamic=True)
     assert len(f._report()["entries"]) == 1
-    f = run(lambda a, n: a * n, [(ramp(n), n) for n in SIZES], captures=1, dynamic=True)
-    f = run(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=6, dynamic=False)
+    f = for_all_sizes(lambda a, n: a * n, [(ramp(n), n) for n in SIZES], captures=1, dynamic=True)
+    f = for_all_sizes(lambda a: a + 1, [(ramp(n),) for n in SIZES], captures=6, dynamic=False)
     assert len(f._report()["entries"]) == 6
 
 
@@ -267,13 +255,13 @@ def test_arrays_that_are_not_arguments():
 
 
 def test_strides_that_follow_from_nothing():
-    run(lambda a: a + 1, [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7), (3, 4))], captures=3)
-    run(lambda a: a.reshape(-1), [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7))], captures=3)
-    run(lambda a: a + 1, [(ramp(n, 6)[:, ::2],) for n in SIZES])
+    for_all_sizes(lambda a: a + 1, [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7), (3, 4))], captures=3)
+    for_all_sizes(lambda a: a.reshape(-1), [(ramp(n, m)[:, :3],) for n, m in ((5, 6), (7, 9), (6, 12), (9, 7))], captures=3)
+    for_all_sizes(lambda a: a + 1, [(ramp(n, 6)[:, ::2],) for n in SIZES])
 
 
 def test_guards_are_described():
-    f = run(lambda a, b: a[1:] + b, [(ramp(n), ramp(n - 1)) for n in SIZES if n > 3], captures=4)
+    f = for_all_sizes(lambda a, b: a[1:] + b, [(ramp(n), ramp(n - 1)) for n in SIZES if n > 3], captures=4)
     guards = [g[2] for e in f._report()["entries"] for g in e["guards"]]
     assert any(g.startswith("a: float32[?]") for g in guards)
     assert any("a.shape[0]" in g for g in guards)

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from compare import assert_same
+from compare import assert_same, assert_same_call, check_calls, copied, outcome
 from numpy.lib.stride_tricks import sliding_window_view
 
 import frameloom
@@ -17,21 +17,6 @@ def ramp(n, dtype="f8"):
     return (np.arange(n) * 7 % 11 + 0.5).astype(dtype)
 
 
-def outcome(function, *args):
-    try:
-        return function(*[a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args])
-    except (ArithmeticError, ValueError, IndexError, TypeError, AttributeError) as e:
-        return type(e), str(e)
-
-
-def check(function, calls, versions=2, backend="interpret", **options):
-    compiled = frameloom.compile(function, backend=backend, **options)
-    for args in calls:
-        assert_same(outcome(compiled, *args), outcome(function, *args), scale=10)
-    report = compiled._report()
-    assert report["captures"] <= versions, [e["guards"] for e in report["entries"]]
-
-
 def diagonal_then_written(a):
     b = a[:, None] * a
     d = np.diagonal(b)
@@ -41,7 +26,7 @@ def diagonal_then_written(a):
 
 
 def test_a_diagonal_is_a_view():
-    check(diagonal_then_written, [(ramp(n),) for n in SIZES])
+    check_calls(diagonal_then_written, *[(ramp(n),) for n in SIZES], versions=2, backend="interpret", scale=10)
 
 
 def updated(b, key, item):
@@ -103,14 +88,15 @@ ONE = {
 @pytest.mark.parametrize("backend", ["interpret", "loom"])
 @pytest.mark.parametrize("name", ONE)
 def test_one_version_for_all_sizes(name, backend):
-    check(ONE[name], [(ramp(n),) for n in SIZES], backend=backend)
+    check_calls(ONE[name], *[(ramp(n),) for n in SIZES], versions=2, raises=True, backend=backend, scale=10)
 
 
 @pytest.mark.parametrize("name", ONE)
 @pytest.mark.filterwarnings("ignore")
 def test_the_smallest_sizes(name):
     with np.errstate(all="ignore"):
-        check(ONE[name], [(ramp(n, "f4"),) for n in (9, 20, 0, 1, 2, 3, 4, 5, 33, 1, 2, 3)], 12)
+        calls = [(ramp(n, "f4"),) for n in (9, 20, 0, 1, 2, 3, 4, 5, 33, 1, 2, 3)]
+        check_calls(ONE[name], *calls, versions=12, raises=True, backend="interpret", scale=10)
 
 
 # ---- random programs ---------------------------------------------------------------------------
@@ -163,7 +149,7 @@ def matrix(rng, rows, columns):
     return np.asfortranarray(whole) if order == "F" else np.repeat(whole, 2, axis=1)[:, ::2] if order == "cut" else whole
 
 
-def run_program(seed, backend="interpret"):
+def random_program(seed, backend="interpret"):
     function, rng = program(seed)
     compiled = frameloom.compile(function, backend=backend, dynamic=rng.choice([None, None, True]))
     orders = rng.random()
@@ -173,18 +159,14 @@ def run_program(seed, backend="interpret"):
         args = (ramp(rng.choice([rows, columns, 0, 1, 2, 9, 33])), matrix(same, rows, columns),
                 np.arange(count) * 5 % rows, np.arange(count) * 3 % columns, rng.choice([1, 2, 5]))
         with np.errstate(all="ignore"):
-            plain, own = ([a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
-            want, got = outcome(function, *plain), outcome(compiled, *own)
-            if isinstance(want[0], type):
-                assert got[0] is want[0] and got[1] == want[1], (got, want)
-            else:
-                assert_same(got, want, scale=100)
-            for a, b in zip(own, plain):
-                assert_same(a, b)
+            plain, own = copied(args), copied(args)
+            want = outcome(function, plain)
+            assert_same_call(outcome(compiled, own), want, scale=100)
+            assert_same(own, plain)
 
 
 @pytest.mark.parametrize("block", range(8))
 @pytest.mark.filterwarnings("ignore")
 def test_random_programs(block):
     for seed in range(block * 8, block * 8 + 8):
-        run_program(seed)
+        random_program(seed)

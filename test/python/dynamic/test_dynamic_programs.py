@@ -3,13 +3,11 @@
 import os
 
 import numpy as np
-from compare import check
-from expression_programs import programs
+from expression_programs import program_alike, programs
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from statement_programs import Program as Statements
-from statement_programs import run as run_statements
-from statement_programs import wide_programs
+from statement_programs import statements_alike, wide_programs
 
 import frameloom
 
@@ -59,17 +57,13 @@ def decided_by_rounding(program):
     return same and ("np.var(" in program.source or "np.std(" in program.source)
 
 
-def run(program, backend, dynamic):
+def sizes_alike(program, backend, dynamic):
     assume(not decided_by_rounding(program))
-    plain = program.function()
     compiled = frameloom.compile(program.function(), backend=backend, dynamic=dynamic)
-    narrow = any(a.dtype.name in ("float32", "int16", "uint16") for a in program.arrays) or "float32" in program.source
     for which in (None, 0, 1, 2):
         arrays = program.arrays if which is None else [resized(a, which, 7 * which + i)
                                                        for i, a in enumerate(program.arrays)]
-        scale = max([1.0] + [float(np.max(np.abs(a[np.isfinite(a)].astype(np.float64)), initial=0)) ** 2
-                             for a in arrays if a.size])
-        check(compiled, plain, arrays, ulps=lambda t: 64 * 2.0**29 if narrow and t == np.float64 else 64, scale=scale)
+        program_alike(program, compiled, arrays)
     return compiled
 
 
@@ -80,25 +74,25 @@ def versions(compiled):
 @given(programs())
 @settings(max_examples=COUNT // 4, **COMMON)
 def test_sizes_change(program):
-    run(program, "loom", None)
+    sizes_alike(program, "loom", None)
 
 
 @given(programs())
 @settings(max_examples=COUNT // 4, **COMMON)
 def test_sizes_change_interpreted(program):
-    run(program, "interpret", None)
+    sizes_alike(program, "interpret", None)
 
 
 @given(programs(), st.sampled_from(["interpret", "loom"]))
 @settings(max_examples=COUNT // 4, **COMMON)
 def test_all_sizes_at_once(program, backend):
-    run(program, backend, True)
+    sizes_alike(program, backend, True)
 
 
 @given(programs(shape_ops=False, reductions=False))
 @settings(max_examples=COUNT // 8, **COMMON)
 def test_elementwise_programs_are_compiled_twice(program):
-    compiled = run(program, "interpret", None)
+    compiled = sizes_alike(program, "interpret", None)
     assert versions(compiled) <= 2 or any(1 in a.shape or 0 in a.strides for a in program.arrays), compiled._report()
 
 
@@ -109,4 +103,4 @@ def test_programs_of_statements(program, backend, dynamic):
     for which in (None, 0, 1, 2):
         arrays = program.arrays if which is None else [resized(a, which, 7 * which + i)
                                                        for i, a in enumerate(program.arrays)]
-        run_statements(Statements(program.source, arrays, program.aliases, program.state), backend, compiled)
+        statements_alike(Statements(program.source, arrays, program.aliases, program.state), backend, compiled)

@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
+from compare import assert_same, outcome
 
 import frameloom
-from compare import assert_same, outcome
 
 STATEMENTS = [
     "v = a[{k}]",
@@ -138,20 +138,20 @@ def describe(value, args):
     return type(value)
 
 
-def run(function, seed, order):
+def played(function, seed, order):
     args, printed = arguments(seed, order), []
     result = outcome(function, [*args, lambda value: printed.append(np.array(value))])
     return result, args, printed, describe(result, args)
 
 
-def compare(seed, limits=(1, 3, 20, 33)):
+def program_alike(seed, limits=(1, 3, 20, 33)):
     rng = random.Random(seed)
     plain, text = program(rng, limits)
     compiled = frameloom.compile(plain)
     order = rng.choice("CCF")
     for call in range(3):
         with frameloom.config.patch(capture_data_dependent=seed % 3 == 0):
-            got, want = (run(f, seed * 3 + call, order) for f in (compiled, plain))
+            got, want = (played(f, seed * 3 + call, order) for f in (compiled, plain))
         try:
             assert got[3] == want[3]
             for mine, his in zip(got[:3], want[:3]):
@@ -163,7 +163,7 @@ def compare(seed, limits=(1, 3, 20, 33)):
 @pytest.mark.parametrize("first", range(0, int(os.environ.get("FRAMELOOM_PROGRAMS", "60")), 20))
 def test_random_programs(first):
     for seed in range(first, first + 20):
-        compare(seed)
+        program_alike(seed)
 
 
 if __name__ == "__main__":
@@ -171,7 +171,7 @@ if __name__ == "__main__":
 
     for number in range(int(sys.argv[1]), int(sys.argv[2])):
         try:
-            compare(number)
+            program_alike(number)
         except AssertionError as error:
             print(error)
     print("done")

@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 import pytest
+from compare import described, told
 
 import frameloom
 
@@ -98,12 +99,9 @@ def make(kind):
 FUNCTIONS = [f for f in list(globals().values()) if isinstance(f, types.FunctionType) and f.__module__ == __name__ and f is not make]
 
 
-def outcome(function, thing):
-    try:
-        result = function(thing, thing.__dict__)
-    except Exception as e:  # noqa: BLE001
-        result = type(e), str(e)
-    return result, {name: item for name, item in thing.__dict__.items() if not name.startswith("__")}
+def told_with_attributes(function, thing):
+    call = told(function, thing, thing.__dict__, after=False)
+    return call, described({name: item for name, item in thing.__dict__.items() if not name.startswith("__")})
 
 
 @pytest.mark.parametrize("kind", ["object", "module", "namespace", "function"])
@@ -111,7 +109,7 @@ def outcome(function, thing):
 def test_attributes_and_their_dictionary(function, kind):
     compiled = frameloom.compile(function)
     for _ in range(2):
-        assert outcome(compiled, make(kind)) == outcome(function, make(kind))
+        assert told_with_attributes(compiled, make(kind)) == told_with_attributes(function, make(kind))
 
 
 VARIABLE = 10

@@ -7,26 +7,15 @@ import warnings
 
 import numpy as np
 import pytest
+from capture_cases import CASES, LIVE, SCALE, Base
+from compare import described
 
 import frameloom
-from capture_cases import CASES, LIVE, SCALE, Base
 from frameloom import _native
 
 
 def report(function, *args):
     return _native._capture(function, args)
-
-
-def same(a, b):
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return repr(a) == repr(b)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    return a == b
 
 
 @pytest.mark.parametrize("function,args", CASES, ids=lambda v: getattr(v, "__name__", None))
@@ -35,7 +24,7 @@ def test_known_result(function, args):
     want = function(*args)
     assert got["break"] is None
     assert got["known"]
-    assert same(got["result"], want)
+    assert described(got["result"]) == described(want)
 
 
 # ---- what breaks, and why ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
 
@@ -47,24 +48,6 @@ def program(choose):
     return "\n".join(lines) + "\n" + function, changes
 
 
-def shown(value):
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return type(value), [shown(v) for v in value]
-    if isinstance(value, dict):
-        return [(k, shown(v)) for k, v in value.items()]
-    return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else type(value).__name__
-
-
-def seen(function):
-    try:
-        x, out = function(np.arange(2.0))
-    except Exception as error:
-        return type(error).__name__, str(error)
-    return x.tolist(), [shown(v) for v in out]
-
-
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_classes(seed):
     choose = random.Random(seed)
@@ -76,11 +59,11 @@ def test_random_classes(seed):
         return
     function = names["function"]
     compiled = frameloom.compile(function, backend="interpret")
-    assert seen(compiled) == seen(function), source
+    assert told(compiled, np.arange(2.0)) == told(function, np.arange(2.0)), source
     for change in changes:
         try:
             exec(change, names)
         except (TypeError, AttributeError):
             continue
         for _ in range(2):
-            assert seen(compiled) == seen(function), f"{change}\n{source}"
+            assert told(compiled, np.arange(2.0)) == told(function, np.arange(2.0)), f"{change}\n{source}"

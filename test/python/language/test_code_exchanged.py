@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from compare import told
 
 import frameloom
 
@@ -51,14 +52,6 @@ def made(form, new, runs_for_real):
     return scope["make"]
 
 
-def outcome(call):
-    try:
-        result = call()
-        return list(result) if hasattr(result, "__next__") else result
-    except Exception as error:
-        return type(error), str(error)
-
-
 @pytest.mark.parametrize("form, new", list(itertools.product(FORMS, NEW)))
 @pytest.mark.parametrize("runs_for_real", [True, False])
 def test_exchanged_while_it_runs(form, new, runs_for_real):
@@ -71,7 +64,7 @@ def test_exchanged_while_it_runs(form, new, runs_for_real):
         results = []
         for _ in range(4):
             function = of(make())
-            results += [outcome(lambda: around(function)), outcome(lambda: around(function))]
+            results += [told(around, function, after=False), told(around, function, after=False)]
         return results
 
     expected = calls(program, lambda f: f)

@@ -12,10 +12,10 @@ import subprocess
 import sys
 import threading
 import types
-import warnings
 
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
 
@@ -556,23 +556,13 @@ def a_break_sees_all_before():
 # ---- the cases ----
 
 
-def outcome(f, args):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = repr(f(*args))
-        except Exception as e:
-            result = (type(e), str(e))
-    return result, [str(w.message) for w in caught]
-
-
 @pytest.mark.parametrize("make", CASES + BROKEN, ids=lambda m: m.__name__)
 def test_like_python(make):
     plain, plain_args, plain_state = make()
     f, args, state = make()
     compiled = frameloom.compile(f)
     for _ in range(4):
-        assert outcome(compiled, args) == outcome(plain, plain_args)
+        assert told(compiled, *args, after=False) == told(plain, *plain_args, after=False)
         assert_state(state(), plain_state())
 
 

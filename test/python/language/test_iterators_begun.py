@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from compare import described
 
 import frameloom
 
@@ -53,20 +54,6 @@ STEPS = [
     "u, *w = list(b) or [0]\n    out.append((u, w))", "out.append(str(x.sum() > 3))", "held.append(a)"]
 
 
-def same(got, want, at=""):
-    assert type(got) is type(want), f"{at}: {got!r} instead of {want!r}"
-    if isinstance(want, np.ndarray):
-        np.testing.assert_array_equal(got, want)
-    elif isinstance(want, (list, tuple)):
-        assert len(got) == len(want), f"{at}: {got!r} instead of {want!r}"
-        for i, (g, w) in enumerate(zip(got, want)):
-            same(g, w, f"{at}[{i}]")
-    elif isinstance(want, dict):
-        same(list(got.items()), list(want.items()), at)
-    else:
-        assert got == want, f"{at}: {got!r} instead of {want!r}"
-
-
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_uses(seed):
     choose = random.Random(seed)
@@ -96,4 +83,4 @@ def test_random_uses(seed):
                 result = type(error).__name__, str(error)
             assert all(h is a for h in held)
             seen.append((result, x, own, list(a), list(b)))
-        same(seen[1], seen[0], f"call {call} of\n{source}")
+        assert described(seen[1]) == described(seen[0]), f"call {call} of\n{source}"

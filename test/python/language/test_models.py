@@ -9,43 +9,15 @@ import typing
 
 import numpy as np
 import pytest
-from compare import assert_same
+from compare import assert_same, check_calls
 
 import frameloom
 
 
-def same(got, want):
-    """Equal types all the way down."""
-    assert type(got) is type(want), (type(got), type(want))
-    if isinstance(want, dict):
-        assert list(got) == list(want)
-        for key in want:
-            same(got[key], want[key])
-        if isinstance(want, collections.defaultdict):
-            assert got.default_factory is want.default_factory
-    elif isinstance(want, (list, tuple, collections.deque)):
-        assert len(got) == len(want)
-        for g, w in zip(got, want):
-            same(g, w)
-        if isinstance(want, collections.deque):
-            assert got.maxlen == want.maxlen
-    else:
-        assert_same(got, want)
-
-
-def both(expression, *args, whole=True):
+def as_python(expression, whole=True):
+    """Two calls of a function with this result, of two vectors; `whole`: it is captured without breaks."""
     program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator, "f": functools})
-    compiled = frameloom.compile(program, fullgraph=whole)
-    for _ in range(2):
-        x, y = np.arange(3.0), np.arange(3.0) + 5
-        try:
-            want = program(x, y)
-        except Exception as error:
-            with pytest.raises(type(error)) as raised:
-                compiled(x, y)
-            assert str(raised.value) == str(error)
-            continue
-        same(compiled(x, y), want)
+    check_calls(program, *[(np.arange(3.0), np.arange(3.0) + 5)] * 2, raises=True, fullgraph=whole)
 
 
 @pytest.mark.parametrize("expression", """c.deque() | c.deque([x, y]) | c.deque([x, y, 1], 2) | c.deque([1, 2]) == c.deque([1, 2]) | c.deque([1]) + c.deque([2])
@@ -59,7 +31,7 @@ next(i.cycle([x, y])) | list(i.compress([x, y], [0, 1])) | list(i.filterfalse(No
 c.deque().pop() | c.deque()[0] | c.deque([1])[5] | c.deque([1]).remove(2) | c.OrderedDict()['a'] | c.defaultdict(None)['a'] | c.OrderedDict().popitem() | c.deque([1, 2], maxlen=2).insert(0, 1)
 [c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()""".replace("\n", " | ").split(" | "))
 def test_expression(expression):
-    both(expression, whole="pop()" not in expression and "[0]" not in expression and "[5]" not in expression
+    as_python(expression, whole="pop()" not in expression and "[0]" not in expression and "[5]" not in expression
          and "remove" not in expression and "['a']" not in expression and "popitem" not in expression and "insert" not in expression)
 
 
@@ -80,7 +52,7 @@ def test_what_is_left_to_python_is_right(expression):
         got = compiled(np.arange(3.0), np.arange(3.0))
         assert type(got) is type(want)
         if isinstance(want, (int, str, dict, list, bool)):
-            same(got, want)
+            assert_same(got, want)
 
 
 def test_identity_of_results():
@@ -310,7 +282,7 @@ def subclasses_that_are_refused(x):
 def test_methods_of_builtin_types(function):
     compiled = frameloom.compile(function)
     for _ in range(2):
-        same(compiled(np.ones(2)), function(np.ones(2)))
+        assert_same(compiled(np.ones(2)), function(np.ones(2)))
 
 
 def test_iterators_over_a_deque_whose_items_are_set_go_on():
@@ -328,7 +300,7 @@ def test_iterators_over_a_deque_whose_items_are_set_go_on():
 
     for _ in range(2):
         got = frameloom.compile(doubles)(collections.deque([1, 2, np.ones(2)]))
-        same(got, doubles(collections.deque([1, 2, np.ones(2)])))
+        assert_same(got, doubles(collections.deque([1, 2, np.ones(2)])))
     d = collections.deque([1, 2, 3])
     iterator = iter(d)
     frameloom.compile(sets)(d, "x")

@@ -4,6 +4,7 @@ import collections
 import re
 
 import pytest
+from compare import told
 
 import frameloom
 
@@ -33,14 +34,8 @@ def functions_of(call, number):
                 yield space["function"]
 
 
-def outcome(function):
-    given = collections.deque([1, 2, 3], 4)
-    try:
-        result, d = function(given)
-        result = (type(result).__name__, list(result)) if hasattr(result, "__next__") else result
-        return repr((result, d, given))
-    except BaseException as error:
-        return "left by " + repr(error)
+def given():
+    return collections.deque([1, 2, 3], 4)
 
 
 @pytest.mark.parametrize("call", listed(CALLS))
@@ -51,9 +46,9 @@ def test_numbers(call):
             continue  # all memory
         for function in functions_of(call, number):
             frameloom.reset()
-            want, compiled = outcome(function), frameloom.compile(function, backend="interpret")
+            want, compiled = told(function, given()), frameloom.compile(function, backend="interpret")
             for _ in range(2):
-                got = outcome(compiled)
+                got = told(compiled, given())
                 if got != want:
                     different.append(f"{call} of {number}: {got} instead of {want}")
     assert not different, "\n".join(different)

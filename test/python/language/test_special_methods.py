@@ -4,6 +4,7 @@ import collections
 
 import numpy as np
 import pytest
+from compare import described
 
 import frameloom
 
@@ -66,22 +67,7 @@ PLAIN = ["append", "appendleft", "extend", "update", "setdefault", "pop", "pople
          "get", "move_to_end", "rotate", "insert", "copy", "clear", "keys", "items", "__missing__", "most_common", "elements", "popitem"]
 
 
-def seen(value):
-    """As text that tells types and order."""
-    if isinstance(value, np.ndarray):
-        return "array", value.tolist()
-    if isinstance(value, (list, tuple, collections.deque)):
-        return type(value).__name__, [seen(v) for v in value]
-    if isinstance(value, dict):
-        return type(value).__name__, [(seen(k), seen(v)) for k, v in value.items()]
-    if isinstance(value, (set, frozenset)):
-        return type(value).__name__, sorted(map(repr, value))
-    if hasattr(value, "__next__"):
-        return "iterator", [seen(v) for v in value]
-    return type(value).__name__, repr(value) if type(value).__repr__ is not object.__repr__ else None
-
-
-def compared(lines, container):
+def as_plainly(lines, container):
     source = "def f(x, c):\n    out = []\n" + "".join(
         f"    try:\n        out.append({line})\n    except (TypeError, AttributeError, KeyError, IndexError, ValueError) as e:\n        out.append(type(e))\n"
         for line in lines) + "    return x + 1, out, c\n"
@@ -94,7 +80,7 @@ def compared(lines, container):
         for function in (f, compiled):
             own = eval(container, NAMES)
             x, out, after = function(np.ones(2), own)
-            results.append((seen(x), [v if isinstance(v, type) else seen(v) for v in out], seen(own), after is own,
+            results.append((described(x), [described(v) for v in out], described(own), after is own,
                             [v is own for v in out]))
         for at, (got, want) in enumerate(zip(results[1], results[0])):
             if isinstance(want, list):
@@ -112,12 +98,12 @@ def test_special_methods(kind, made):
             continue  # the model's refuses as a number does; through the type they break
         for operand in OPERANDS:
             who = "c" if made == "c" else f"({text})"
-            compared([f"{who}.__{name}__({operand})", f"{kind}.__{name}__({who}, {operand})"], text)
+            as_plainly([f"{who}.__{name}__({operand})", f"{kind}.__{name}__({who}, {operand})"], text)
     lines = [line for name in NONE for line in (f"{'c' if made == 'c' else text}.__{name}__()", f"{kind}.__{name}__({'c' if made == 'c' else text})")]
     for line in lines:
         if "hash" not in line or "frozen" not in line:
-            compared([line], text)
-    compared([f"hasattr(c, '__{name}__')" for name in BINARY + NONE], text)
+            as_plainly([line], text)
+    as_plainly([f"hasattr(c, '__{name}__')" for name in BINARY + NONE], text)
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
@@ -125,10 +111,10 @@ def test_methods_through_the_type(kind):
     text = CONTAINERS[kind]
     for name in PLAIN:
         for rest in ("", ", 1", ", 'a'", ", 1, 2", ", [5]", ", x", ", {1: 2}"):
-            compared([f"{kind}.{name}(c{rest})", f"{kind}.{name}({text}{rest})", "len(c)"], text)
+            as_plainly([f"{kind}.{name}(c{rest})", f"{kind}.{name}({text}{rest})", "len(c)"], text)
             base = {"collections.defaultdict": "dict", "collections.Counter": "dict"}.get(kind)
             if base:
-                compared([f"{base}.{name}(c{rest})", "len(c)"], text)
+                as_plainly([f"{base}.{name}(c{rest})", "len(c)"], text)
 
 
 @pytest.mark.parametrize("maximum", ["", ", 4"])
@@ -148,11 +134,11 @@ def test_operators_in_place(kind, maximum):
                 for function in (names["f"], compiled):
                     own = eval(text, NAMES)
                     x, got, after = function(np.ones(2), own)
-                    results.append((got, seen(own), after is own))
+                    results.append((got, described(own), after is own))
                 assert results[0] == results[1], (operator, operand)
 
 
 def test_as_key_functions():
-    compared(["sorted(['b', 'a'], key=c.__getitem__)", "list(map(c.__contains__, ['a', 'z']))", "max('ab', key=c.get)",
+    as_plainly(["sorted(['b', 'a'], key=c.__getitem__)", "list(map(c.__contains__, ['a', 'z']))", "max('ab', key=c.get)",
               "list(map(c.__getitem__, 'ab'))", "[*filter(c.__contains__, 'xaby')]"], "{'a': 2, 'b': 1}")
-    compared(["sorted([2, 0, 1], key=c.__getitem__)", "list(map(c.__getitem__, [0, -1]))", "list(filter({1, 5}.__contains__, c))"], "[5, 3, 1]")
+    as_plainly(["sorted([2, 0, 1], key=c.__getitem__)", "list(map(c.__getitem__, [0, -1]))", "list(filter({1, 5}.__contains__, c))"], "[5, 3, 1]")

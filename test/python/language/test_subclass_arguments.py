@@ -1,12 +1,8 @@
 """Builtins and methods given instances of classes over builtin types, where an exact type is asked for and where any is."""
 
-import collections
-import functools
-import itertools
-import math
-import operator
 
 import pytest
+from compare import told
 
 import frameloom
 
@@ -128,28 +124,6 @@ def functions_of(call, base):
             yield inside, kind, space["function"], space["Over"]
 
 
-def shown(thing, depth=0):
-    if depth > 4:
-        return "..."
-    if isinstance(thing, type):
-        return thing.__name__
-    kind = type(thing).__name__
-    if isinstance(thing, (list, tuple)):
-        return kind, [shown(item, depth + 1) for item in thing]
-    if isinstance(thing, dict):
-        return kind, [(shown(k, depth + 1), shown(v, depth + 1)) for k, v in thing.items()]
-    if isinstance(thing, (set, frozenset)):
-        return kind, sorted((shown(item, depth + 1) for item in thing), key=str)
-    return kind, repr(thing).partition(" at 0x")[0].partition(" object")[0] if not isinstance(thing, (int, float)) else thing.__repr__()
-
-
-def outcome(function, cls, base):
-    try:
-        return shown(function(cls, cls(eval(BASES[base]))))
-    except BaseException as error:
-        return "left by " + type(error).__name__, str(error)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::BytesWarning")
 @pytest.mark.parametrize("base", BASES)
 def test_builtins(base):
@@ -157,10 +131,10 @@ def test_builtins(base):
     for call in calls():
         for inside, kind, function, cls in functions_of(call, base):
             frameloom.reset()
-            want = outcome(function, cls, base)
+            want = told(function, cls, cls(eval(BASES[base])), after=False)
             compiled = frameloom.compile(function, backend="interpret")
             for _ in range(2):
-                got = outcome(compiled, cls, base)
+                got = told(compiled, cls, cls(eval(BASES[base])), after=False)
                 if got != want:
                     different.append(f"{call} of {kind} {base}, {'made inside' if inside else 'passed'}: {got} instead of {want}")
                     break

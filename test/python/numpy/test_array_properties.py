@@ -1,10 +1,10 @@
 """What an array has beside its elements, sizes and strides: flags, and a dtype that is not NumPy's plain one of its number.
 Every operation over every kind of array, twice, against NumPy: results with their dtypes, and warnings."""
 
-import warnings
 
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
 
@@ -102,24 +102,6 @@ FUNCTIONS = [stored, added, given_as_out, copied_to, filled, sorted_inside, stor
              of_its_dtype, views, joined]
 
 
-def described(x):
-    if not isinstance(x, np.ndarray):
-        return repr(x)
-    return repr(x), str(x.dtype), x.dtype.metadata, x.dtype.names, x.strides, x.flags.aligned
-
-
-def outcome(function, make):
-    a = make()
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        try:
-            result = function(a)
-        except Exception as e:  # noqa: BLE001
-            result = repr(e)
-    result = result if isinstance(result, tuple) else (result,)
-    return [described(x) for x in result], described(a), sorted(f"{w.category.__name__} {w.message}" for w in seen)
-
-
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_operations_on_arrays_with_properties(function, dynamic):
@@ -127,7 +109,7 @@ def test_operations_on_arrays_with_properties(function, dynamic):
     wrong = []
     for _ in range(2):
         for name, make in ARRAYS.items():
-            want, got = outcome(function, make), outcome(compiled, make)
+            want, got = told(function, make()), told(compiled, make())
             if want != got:
                 wrong.append((name, want, got))
     assert not wrong
@@ -142,4 +124,4 @@ def test_numbers_that_are_joined(numbers):
                      lambda: np.append(a, numbers[1]), lambda: np.hstack(numbers), lambda: np.r_[numbers]):
         compiled = frameloom.compile(function)
         for _ in range(2):
-            assert outcome(lambda _, f=compiled: f(), lambda: np.ones(1)) == outcome(lambda _, f=function: f(), lambda: np.ones(1))
+            assert told(compiled) == told(function)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from compare import check_calls
 
 import frameloom
 
@@ -51,33 +52,29 @@ def operands(batch, queries, keys, depth, width, dtype=np.float32, seed=0):
             for n, d in ((queries, depth), (keys, depth), (keys, width))]
 
 
-def check(f, *arguments):
-    compiled = frameloom.compile(f, fullgraph=True)
-    expected, got = f(*arguments), compiled(*arguments)
-    dtype = arguments[0].dtype
-    tolerance = {"rtol": 2e-5, "atol": 2e-6} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-13}
-    np.testing.assert_allclose(got, expected, **tolerance)
-    return compiled
+def attends_alike(f, *arguments):
+    bounds = {"rtol": 2e-5, "atol": 2e-6} if arguments[0].dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-13}
+    check_calls(f, arguments, fullgraph=True, **bounds)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch", [(), (3,), (2, 4)])
 @pytest.mark.parametrize("f", [plain, unscaled])
 def test_plain(f, batch, dtype):
-    check(f, *operands(batch, 40, 70, 24, 20, dtype))
+    attends_alike(f, *operands(batch, 40, 70, 24, 20, dtype))
 
 
 @pytest.mark.parametrize("shape", [(40, 70), (70,), (40, 1), (2, 1, 40, 70), (1, 4, 1, 70)])
 def test_bias(shape):
     mask = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-    check(biased, *operands((2, 4), 40, 70, 16, 16), mask)
+    attends_alike(biased, *operands((2, 4), 40, 70, 16, 16), mask)
 
 
 @pytest.mark.parametrize("f", [hidden, shown])
 @pytest.mark.parametrize("shape", [(40, 70), (2, 1, 1, 70), (3, 1, 40, 70)])
 def test_bool_mask(f, shape):
     mask = np.random.default_rng(1).random(shape) < 0.5
-    check(f, *operands((shape[0] if len(shape) > 2 else 1, 2), 40, 70, 16, 16), mask)
+    attends_alike(f, *operands((shape[0] if len(shape) > 2 else 1, 2), 40, 70, 16, 16), mask)
 
 
 def test_what_else_reads_the_weights_keeps_them():
@@ -95,7 +92,7 @@ def test_rows_without_keys_and_nans():
     mask[7, 2] = np.inf
     mask[9, :66] = -np.inf
     with np.errstate(all="ignore"):
-        check(biased, q, k, v, mask)
+        attends_alike(biased, q, k, v, mask)
 
 
 def test_warning_of_a_row_without_keys():

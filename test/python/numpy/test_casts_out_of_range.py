@@ -1,21 +1,14 @@
 """Floats that an integer type cannot hold: NumPy's loops over vectors and over elements tell of other ones, and give other numbers."""
 
-import warnings
 
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
 
 NUMBERS = [-1.0, 300.0, 70000.0, 3e9, 4294967296.0, 5e9, -2147483648.5, -5e9, 1e19, -1e19, np.nan, np.inf]
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 65]
-
-
-def outcome(function, x):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = function(x)
-    return [str(w.message) for w in caught], result.tolist()
 
 
 @pytest.mark.parametrize("to", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
@@ -31,7 +24,7 @@ def test_casts(of, to):
                 for at in {0, length - 1}:
                     x = np.ones(length * step, of)[::step]
                     x[at] = number
-                    want, got = outcome(function, x), outcome(compiled, x)
+                    want, got = told(function, x), told(compiled, x)
                     if got != want:
                         different.append(f"{number} at {at} of {length}, step {step}: {got} instead of {want}")
     assert not different, "\n".join(different)

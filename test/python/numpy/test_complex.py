@@ -13,7 +13,7 @@ def numbers(shape, dtype):
     return (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
 
 
-def same(function, arguments, ulps=64, scale=1):
+def same_parts(function, arguments, ulps=64, scale=1):
     """As compare.check, which knows floats only: complex results are compared part by part."""
     def parts(f):
         def run(*args):
@@ -55,16 +55,16 @@ CASES = {
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_as_numpy(name, dtype):
-    same(CASES[name], (numbers((7, 13), dtype), numbers((7, 13), dtype)))
+    same_parts(CASES[name], (numbers((7, 13), dtype), numbers((7, 13), dtype)))
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_larger_and_strided(dtype):
     a, b = numbers((40, 300), dtype), numbers((300, 40), dtype)
     function = lambda a, b: (a * b.T + 1, (a + b.T[::-1]).sum(axis=0), np.abs(a))  # noqa: E731
-    same(function, (a, b), scale=40)
-    same(function, (np.asfortranarray(a), b[::-1]), scale=40)
-    same(lambda a: a[:, ::-2] * 2j, (a,))
+    same_parts(function, (a, b), scale=40)
+    same_parts(function, (np.asfortranarray(a), b[::-1]), scale=40)
+    same_parts(lambda a: a[:, ::-2] * 2j, (a,))
 
 
 @pytest.mark.parametrize("other", ["?", "b", "h", "i", "l", "e", "f", "d", "F", "D"])
@@ -72,7 +72,7 @@ def test_larger_and_strided(dtype):
 def test_promotion(dtype, other):
     a = numbers((3, 5), dtype)
     x = RNG.integers(0, 5, (3, 5)).astype(other)
-    same(lambda a, x: (a + x, x * a, a / (x * x + 1), x + 1j), (a, x))
+    same_parts(lambda a, x: (a + x, x * a, a / (x * x + 1), x + 1j), (a, x))
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -80,11 +80,11 @@ def test_promotion(dtype, other):
 def test_short_inner_dimensions(n, dtype):
     """Numbers side by side in memory: nothing may be shuffled as if they were floats."""
     a, b = numbers((n,), dtype), numbers((n,), dtype)
-    same(lambda a, b: np.stack([a, b], axis=-1), (a, b))
-    same(lambda a, b: np.stack([a, b, a], axis=-1) * 2, (a, b))
-    same(lambda a: np.repeat(a, 2), (a,))
-    same(lambda a: a.reshape(-1), (numbers((2, n), dtype).T,))
-    same(lambda a: a[:, ::-1].T + 1, (numbers((n, 3), dtype),))
+    same_parts(lambda a, b: np.stack([a, b], axis=-1), (a, b))
+    same_parts(lambda a, b: np.stack([a, b, a], axis=-1) * 2, (a, b))
+    same_parts(lambda a: np.repeat(a, 2), (a,))
+    same_parts(lambda a: a.reshape(-1), (numbers((2, n), dtype).T,))
+    same_parts(lambda a: a[:, ::-1].T + 1, (numbers((n, 3), dtype),))
 
 
 def test_sizes_that_vary():
@@ -201,8 +201,8 @@ def test_warnings(function):
 def test_complex_numbers_are_ordered_as_in_numpy(dtype):
     special = [0, 1, -1, -0.0, np.nan, np.inf]
     all_pairs = np.array([complex(re, im) for re in special for im in special]).astype(dtype)
-    same(lambda a, b: (a < b, a <= b, a > b, a >= b), (all_pairs[:, None], all_pairs[None, :]))
-    same(lambda a: a > 0.5, (numbers((7, 3), dtype),))
+    same_parts(lambda a, b: (a < b, a <= b, a > b, a >= b), (all_pairs[:, None], all_pairs[None, :]))
+    same_parts(lambda a: a > 0.5, (numbers((7, 3), dtype),))
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

@@ -1,10 +1,10 @@
 """Every function of complex numbers over all pairs of special values: zeros of both signs, infinities, NaN, the largest
 and the smallest numbers, each as the real and as the imaginary part."""
 
-import warnings
 
 import numpy as np
 import pytest
+from compare import outcome
 
 import frameloom
 
@@ -21,15 +21,12 @@ UNARY = [f"np.{u.__name__}(a)" for u in UFUNCS if u.nin == 1] + [
 BINARY = [f"np.{u.__name__}(a, b)" for u in UFUNCS if u.nin == 2] + ["a + b", "a - b", "a * b", "a / b", "a == b", "a < b"]
 
 
-def outcome(call):
+def results_and_words(function, *arguments):
     """Results, or the exception, and the texts of warnings."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        try:
-            result = call()
-        except Exception as e:  # noqa: BLE001
-            return [], (type(e), str(e))
-    return result if isinstance(result, tuple) else [result], sorted(str(w.message) for w in seen)
+    result, error, warned = outcome(function, arguments)
+    if error is not None:
+        return [], (type(error), str(error))
+    return result if isinstance(result, tuple) else [result], warned
 
 
 def differ(want, got):
@@ -55,10 +52,10 @@ def test_functions_of_special_values(group, dtype):
     wrong = []
     for text in (UNARY + BINARY)[group::8]:
         fn = eval(f"lambda a, b: {text}", {"np": np})
-        results, words = outcome(lambda: fn(a, b))
+        results, words = results_and_words(fn, a, b)
         compiled = frameloom.compile(fn)
         for _ in range(2):
-            got, said = outcome(lambda: compiled(a, b))
+            got, said = results_and_words(compiled, a, b)
             if said != words or len(got) != len(results) or any(map(differ, results, got)):
                 wrong.append((text, words, said))
                 break
@@ -90,8 +87,8 @@ def test_constants(text, number, dtype):
     plain = eval(f"lambda a: [c := np.full(4, number), {text}][-1]", {"np": np, "number": number})
     compiled = frameloom.compile(plain)
     a = np.ones(4, dtype)
-    want = outcome(lambda: plain(a))
+    want = results_and_words(plain, a)
     for _ in range(2):
-        got = outcome(lambda: compiled(a))
+        got = results_and_words(compiled, a)
         assert not differ(want[0][0], got[0][0]) and want[1] == got[1]
     assert not [row for row in compiled._report()["breaks"] or () if row[0] == 16]

@@ -7,9 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from seen import compared
-
-import frameloom
+from seen import calls_compared
 
 OBJECTS = [
     "0", "-1", "300", "2**33", "2**63", "2**64", "-2**63", "2**100", "True", "1.5", "-0.0", "float('nan')", "float('inf')", "1e300", "1e-320", "2.5", "-3.5",
@@ -87,12 +85,8 @@ def programs(seed, count):
         yield f"def program({'x' if form < 2 else ''}):\n{made}    {said}\n", thing if form < 2 else None
 
 
-def check(text, thing):
-    scope = dict(SCOPE)
-    exec(text, scope)
-    compiled = frameloom.compile(scope["program"], backend="interpret")
-    for _ in range(2):
-        rows, got, want = compared(scope["program"], compiled, lambda: [eval(thing, SCOPE)] if thing else [], 20.0)
+def converts_alike(text, thing):
+    for rows, got, want in calls_compared(text, dict(SCOPE), lambda: [eval(thing, SCOPE)] if thing else [], 20.0, backend="interpret"):
         assert not rows or alike(got.result, want.result), f"{text}{thing}: {rows}"
 
 
@@ -118,7 +112,7 @@ def memory():
 @pytest.mark.filterwarnings("ignore")
 def test_conversions(part):
     for text, thing in programs(part, COUNT // 9):
-        check(text, thing)
+        converts_alike(text, thing)
 
 
 if __name__ == "__main__":
@@ -126,7 +120,7 @@ if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
     for text, thing in programs(sys.argv[1], int(sys.argv[2])):
         try:
-            check(text, thing)
+            converts_alike(text, thing)
         except AssertionError as error:
             print(str(error)[:500], flush=True)
         except Exception as error:

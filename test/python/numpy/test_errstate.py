@@ -24,7 +24,7 @@ def caught(call):
     return [str(w.message) for w in seen], result
 
 
-def same(f, fn, *args):
+def warns_alike(f, fn, *args):
     (seen, got), (expected, want) = caught(lambda: f(*args)), caught(lambda: fn(*args))
     assert seen == expected
     if isinstance(want, str):
@@ -55,9 +55,9 @@ def test_like_numpy(compiled, case, how):
     f = compiled(fn)
     for _ in range(2):
         with np.errstate(all=how):
-            same(f, fn, a, b)
+            warns_alike(f, fn, a, b)
     with np.errstate(all="ignore", divide="warn"):
-        same(f, fn, a, b)
+        warns_alike(f, fn, a, b)
 
 
 def test_call_and_log(compiled):
@@ -181,7 +181,7 @@ def test_state_inside_the_function(compiled, fn, outer):
     for b in ([1.0, 2.0], [0.0, 2.0], [-1.0, 0.0], [np.nan, 3.0], [1.0, 4.0]):
         for _ in range(2):
             with np.errstate(all=outer):
-                same(f, fn, np.array([1.0, 0.0]), np.array(b))
+                warns_alike(f, fn, np.array([1.0, 0.0]), np.array(b))
 
 
 def test_what_the_function_ignores_does_not_run_it_again(capsys):

@@ -7,9 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from seen import compared
-
-import frameloom
+from seen import calls_compared
 
 ITEMS = [
     "0", "-1", "3", "7", "True", "2**63", "2**70", "1.0", "'f0'", "None", "...", "()", "[]", "slice(None)", "slice(1, None)", "slice(None, None, -1)",
@@ -79,12 +77,9 @@ def arguments(items, shape, dtype, layout):
     return [array, *(eval(item, space()) for item in items)]
 
 
-def check(text, items, shape, dtype, layout, dynamic):
-    scope = space()
-    exec(text, scope)
-    compiled = frameloom.compile(scope["program"], backend="interpret", dynamic=dynamic)
-    for _ in range(2):
-        rows, _, _ = compared(scope["program"], compiled, lambda: arguments(items, shape, dtype, layout))
+def indexes_alike(text, items, shape, dtype, layout, dynamic):
+    given = lambda: arguments(items, shape, dtype, layout)
+    for rows, _, _ in calls_compared(text, space(), given, backend="interpret", dynamic=dynamic):
         assert not rows, f"{text}{items} {shape} {dtype} {layout} dynamic={dynamic}: {rows}"
 
 
@@ -92,7 +87,7 @@ def check(text, items, shape, dtype, layout, dynamic):
 @pytest.mark.filterwarnings("ignore")
 def test_index_grid(part):
     for row in itertools.islice(programs(part), COUNT // 6):
-        check(*row, None if len(row[0]) % 3 else True)
+        indexes_alike(*row, None if len(row[0]) % 3 else True)
 
 
 if __name__ == "__main__":  # test_index_grid.py SEED COUNT
@@ -100,6 +95,6 @@ if __name__ == "__main__":  # test_index_grid.py SEED COUNT
     for number, row in enumerate(itertools.islice(programs(int(sys.argv[1])), int(sys.argv[2]))):
         if len(sys.argv) > 3: print("AT", number, row, flush=True)
         try:
-            check(*row, None if number % 3 else True)
+            indexes_alike(*row, None if number % 3 else True)
         except AssertionError as error:
             print(str(error)[:600], flush=True)

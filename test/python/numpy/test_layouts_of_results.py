@@ -1,10 +1,11 @@
 """Results lie in memory as NumPy's do, element by element: strides and flags of all sizes, 0 and 1 included, for operands with any strides."""
 
-import warnings
 
-import frameloom
 import numpy as np
 import pytest
+from compare import outcome
+
+import frameloom
 
 # Of a: an operand of one of the layouts
 FUNCTIONS = """
@@ -203,14 +204,10 @@ def arrays(x):
     return [x] if isinstance(x, np.ndarray) and x.dtype.kind in "biufc" else []
 
 
-def outcome(f, a, b):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            result = f(a, b)
-            return layout(result), result
-        except Exception as e:
-            return (type(e), str(e)), None
+def layout_of_call(function, *arguments):
+    """How the results lie, or the exception; and the results."""
+    result, error, _ = outcome(function, arguments)
+    return layout(result) if error is None else (type(error), str(error)), result
 
 
 @pytest.mark.parametrize("text", list(texts()))
@@ -218,9 +215,9 @@ def test_layout(text):
     for a in layouts():
         plain, compiled = function(text), frameloom.compile(function(text))
         b = np.asarray(a).T.copy().T * 1.5
-        want, right = outcome(plain, a, b)
+        want, right = layout_of_call(plain, a, b)
         for _ in range(2):
-            got, result = outcome(compiled, a, b)
+            got, result = layout_of_call(compiled, a, b)
             assert got == want, (a.shape, a.strides)
             for one, other in zip(arrays(result), arrays(right)):  # in which order elements are taken, not how they round
                 np.testing.assert_allclose(one, other, rtol=1e-5, err_msg=str((a.shape, a.strides)))

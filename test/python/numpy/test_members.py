@@ -4,9 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from seen import compared
-
-import frameloom
+from seen import calls_compared
 
 OBJECTS = {
     "vector": "np.arange(4.0)", "matrix": "np.arange(6.0).reshape(2, 3)", "whole": "np.arange(6, dtype='i2').reshape(3, 2)", "flat": "np.array(2.5)",
@@ -39,14 +37,11 @@ def functions(text, name):
         yield f"def program(x, a):\n    x = {text}\n    try:\n        return x.{name}{call}{caught}\n"
 
 
-def check(text, program):
+def member_alike(text, program):
     if "byteswap" in program and "'a'" in text:
         return  # what is no text any more is not shown
-    scope = {"np": np}
-    exec(program, scope)
-    compiled = frameloom.compile(scope["program"], backend="interpret")
-    for _ in range(2):
-        rows, got, want = compared(scope["program"], compiled, lambda: [eval(text, {"np": np}), np.arange(4.0)], 20.0)
+    given = lambda: [eval(text, {"np": np}), np.arange(4.0)]
+    for rows, got, want in calls_compared(program, {"np": np}, given, 20.0, backend="interpret"):
         assert not rows or same_thing(got.result, want.result), f"{text} {program}: {rows}"
 
 
@@ -63,7 +58,7 @@ def test_members(name):
     for i, member in enumerate(members(text)):
         for k, program in enumerate(functions(text, member)):
             if (i + k) % 11 == 0:  # of 60,000
-                check(text, program)
+                member_alike(text, program)
 
 
 if __name__ == "__main__":
@@ -72,6 +67,6 @@ if __name__ == "__main__":
         for member in members(text):
             for program in functions(text, member):
                 try:
-                    check(text, program)
+                    member_alike(text, program)
                 except AssertionError as error:
                     print(str(error)[:500], flush=True)

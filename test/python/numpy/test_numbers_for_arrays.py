@@ -1,10 +1,10 @@
 """Python's and NumPy's numbers, lists and 0-d arrays where a function takes an array: as arguments and as constants."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
 
@@ -108,21 +108,6 @@ unravel_index(x,(9,9))
 """.split()
 
 
-def shown(value):
-    if isinstance(value, (tuple, list)):
-        return type(value), [shown(item) for item in value]
-    return type(value), getattr(value, "dtype", None), getattr(value, "shape", None), repr(value)
-
-
-def outcome(function, *arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return shown(function(*arguments))
-        except Exception as e:  # noqa: BLE001
-            return type(e), str(e)
-
-
 @pytest.mark.parametrize("call", CALLS)
 def test_call(call):
     wrong = []
@@ -131,7 +116,7 @@ def test_call(call):
         for parameters, body, arguments in (("x", call, (value,)), ("", re.sub(r"\bx\b", lambda _: text, call), ())):
             function = eval(f"lambda {parameters}: np.{body}", {"np": np})
             frameloom.reset()
-            want, got = outcome(function, *arguments), outcome(frameloom.compile(function, backend="interpret"), *arguments)
+            want, got = told(function, *arguments), told(frameloom.compile(function, backend="interpret"), *arguments)
             if want != got:
                 wrong.append(f"np.{body} of {value!r}: {got} instead of {want}")
     assert not wrong, "\n".join(wrong)

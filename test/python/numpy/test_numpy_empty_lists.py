@@ -5,6 +5,7 @@ What is raised is caught inside of the compiled function, where nothing runs it 
 
 import numpy as np
 import pytest
+from compare import described
 
 import frameloom
 
@@ -30,14 +31,6 @@ np.roots(e); np.cov(e); np.corrcoef(e); a.astype(e); a.reshape(e); a.sum(axis=e)
 """
 
 
-def shown(result):
-    if isinstance(result, (tuple, list)):
-        return [shown(r) for r in result]
-    if isinstance(result, (np.ndarray, np.generic)):
-        return type(result).__name__, result.dtype.str, result.shape, result.strides, str(result) if result.dtype == object else result.tobytes()
-    return repr(result)
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("call", [call.strip() for line in CALLS.strip().split("\n") for call in line.split(";")])
 def test_as_numpy(call):
@@ -47,9 +40,9 @@ def test_as_numpy(call):
         exec(f"def function(a):\n    try:\n        e = {empty}\n        return {call}\n    except Exception as error:\n        return type(error).__name__\n", space)
         for a in ARRAYS:
             frameloom.reset()
-            want, compiled = shown(space["function"](a.copy())), frameloom.compile(space["function"], backend="interpret")
+            want, compiled = described(space["function"](a.copy())), frameloom.compile(space["function"], backend="interpret")
             for _ in range(2):
-                got = shown(compiled(a.copy()))
+                got = described(compiled(a.copy()))
                 if got != want:
                     different.append(f"e = {empty}, a of {a.dtype}{a.shape}: {got} instead of {want}")
     assert not different, "\n".join(different)

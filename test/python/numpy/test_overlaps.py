@@ -6,9 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from seen import compared
-
-import frameloom
+from seen import calls_compared
 
 VIEWS = [
     "a", "a[::-1]", "a[1:]", "a[:-1]", "a[2:]", "a[:-2]", "a[::2]", "a[1::2]", "a[6:]", "a[:6]", "a[3:9]", "a[9:3:-1]", "a[-1:]", "a[:1]", "a[5]", "a[4:4]", "m", "m.T",
@@ -52,12 +50,8 @@ def arguments(dtype):
     return [a, b, a[2:8]]
 
 
-def check(text, dtype, backend, dynamic):
-    scope = {"np": np}
-    exec(text, scope)
-    compiled = frameloom.compile(scope["program"], backend=backend, dynamic=dynamic)
-    for _ in range(2):
-        rows, _, _ = compared(scope["program"], compiled, lambda: arguments(dtype), 30.0)
+def overlaps_alike(text, dtype, backend, dynamic):
+    for rows, _, _ in calls_compared(text, {"np": np}, lambda: arguments(dtype), 30.0, backend=backend, dynamic=dynamic):
         assert not rows, f"{text}{dtype} {backend} dynamic={dynamic}: {rows}"
 
 
@@ -70,7 +64,7 @@ def options(number):
 def test_overlaps(part):
     made = programs(part)
     for number in range(COUNT // 6):
-        check(next(made), *options(number))
+        overlaps_alike(next(made), *options(number))
 
 
 if __name__ == "__main__":
@@ -78,6 +72,6 @@ if __name__ == "__main__":
     made = programs(sys.argv[1])
     for number in range(int(sys.argv[2])):
         try:
-            check(next(made), *options(number))
+            overlaps_alike(next(made), *options(number))
         except AssertionError as error:
             print(str(error)[:700], flush=True)

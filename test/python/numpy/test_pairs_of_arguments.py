@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import numpy_table
 import pytest
-from seen import EPS, compared
+from seen import EPS, calls_compared
 
 import frameloom
 
@@ -148,12 +148,9 @@ def check_refused(text):
 
 def check_taken(text, dtype):
     """The arguments are those of the function, so that nothing of it is known."""
-    scope = setting(dtype)
-    exec(f"def program(a, b, i, u, c):\n    return {text}\n", scope)
-    compiled = frameloom.compile(scope["program"], backend="interpret")
+    source = f"def program(a, b, i, u, c):\n    return {text}\n"
     EPS[0] = 1e-3 if "f2" in text + dtype else 1e-7
-    for _ in range(2):
-        rows, _, _ = compared(scope["program"], compiled, lambda: [setting(dtype)[x] for x in "abiuc"], 20.0)
+    for rows, _, _ in calls_compared(source, setting(dtype), lambda: [setting(dtype)[x] for x in "abiuc"], 20.0, backend="interpret"):
         assert not rows, f"{text} ({dtype}): {rows}"
 
 

@@ -4,11 +4,12 @@ import inspect
 import os
 import re
 
+import kernel_harness as kh
 import numpy as np
 import pytest
+from compare import told
 
 import frameloom
-import kernel_harness as kh
 
 with open(os.path.join(kh.ROOT, "frontend", "numpy", "names.def")) as table:
     ROWS = re.findall(r'^NP_FUNCTION\("([\w.]+)", "(\w+)"', table.read(), re.M)
@@ -68,13 +69,6 @@ def programs():
 PROGRAMS = sorted(set(programs()))
 
 
-def outcome(function):
-    try:
-        return repr(function(np.ones(3)))
-    except Exception as e:  # noqa: BLE001
-        return type(e), str(e)
-
-
 def test_there_are_many():
     assert len(PROGRAMS) > 800
 
@@ -84,7 +78,9 @@ def test_what_a_signature_refuses(part):
     wrong = []
     for text in PROGRAMS[part::8]:
         function = eval(f"lambda a: {text}", {"np": np})
-        want, got = outcome(function), outcome(frameloom.compile(function))
+        want, got = (told(call, np.ones(3), after=False) for call in (function, frameloom.compile(function)))
+        if "empty" in text:  # what lies in the memory is any bytes: the type, the dtype, the shape and the strides remain
+            want, got = (call[0][:6] for call in (want, got))
         if want != got:
             wrong.append((text, want, got))
     assert not wrong, f"{len(wrong)} differ: {wrong[:5]}"

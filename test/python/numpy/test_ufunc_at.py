@@ -1,10 +1,11 @@
 """ufunc.at: what is compiled as a scatter and what is a call of NumPy gives the same: values, errors, warnings."""
 
-import warnings
 
-import frameloom
 import numpy as np
 import pytest
+from compare import copied, told
+
+import frameloom
 
 DTYPES = ("?", "i1", "u1", "i4", "i8", "u8", "f2", "f4", "f8", "c8")
 KEYS = {
@@ -29,17 +30,6 @@ def value(kind, taken, dtype, rng):
         return made
     made = made.astype(dtype)
     return made[..., ::-1] if kind == "backwards" and made.ndim else made
-
-
-def outcome(function, arguments):
-    arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = repr(function(*arguments))
-        except Exception as error:
-            result = type(error), str(error)
-    return result, [a.tobytes() for a in arguments if isinstance(a, np.ndarray)], [str(w.message) for w in caught]
 
 
 def is_numpys_own(array, key, applied):
@@ -68,7 +58,7 @@ def test_all_keys_and_values(name, dtype):
                     continue
                 compiled = frameloom.compile(program, backend="interpret" if rng.integers(12) else "loom")
                 for _ in range(2):
-                    assert outcome(compiled, (array, key, applied)) == outcome(program, (array, key, applied)), (key, kind)
+                    assert told(compiled, *copied((array, key, applied))) == told(program, *copied((array, key, applied))), (key, kind)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -82,5 +72,5 @@ def test_sums_by_index_are_compiled(dynamic):
     for size in (5, 9, 700):
         rng = np.random.default_rng(size)
         given = rng.standard_normal((11, 64)), rng.integers(0, 11, size), rng.standard_normal((size, 64))
-        assert outcome(compiled, given) == outcome(program, given)
+        assert told(compiled, *copied(given)) == told(program, *copied(given))
     assert "host_call" not in str(frameloom.explain(program, *given))

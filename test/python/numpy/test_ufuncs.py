@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from compare import assert_same, outcome
 
 import frameloom
-from compare import assert_same, outcome
 
 DTYPES = "?bhilBHILefd"
 NOT_COMPILED = {"frexp", "isnat", "ldexp", "matmul", "matvec", "spacing", "vecdot", "vecmat"}
@@ -21,7 +21,7 @@ def operand(rng, dtype, shape=(3, 4)):
     return rng.standard_normal(shape).astype(dtype) * 2
 
 
-def check(function, arguments):
+def captured_alike(function, arguments):
     compiled = frameloom.compile(function, fullgraph=True, backend="interpret")
     with np.errstate(all="ignore"):
         want, want_error, _ = outcome(function, arguments)
@@ -45,10 +45,10 @@ def test_dtypes(name):
     captured = 0
     for d in DTYPES:
         if ufunc.nin == 1:
-            captured += check(lambda a: ufunc(a), [operand(rng, d)])
+            captured += captured_alike(lambda a: ufunc(a), [operand(rng, d)])
             continue
         for e in DTYPES if name in ALL_PAIRS else d + "ld":
-            captured += check(lambda a, b: ufunc(a, b), [operand(rng, d), operand(rng, e)])
+            captured += captured_alike(lambda a, b: ufunc(a, b), [operand(rng, d), operand(rng, e)])
     assert captured > 0
 
 
@@ -59,7 +59,7 @@ def test_numbers(number):
         a = operand(rng, d)
         for function in (lambda a: a + number, lambda a: number * a, lambda a: a < number, lambda a: number == a,
                          lambda a: np.maximum(a, number), lambda a: a / number):
-            check(function, [a])
+            captured_alike(function, [a])
 
 
 LAYOUTS = [lambda x: x, lambda x: np.asfortranarray(x), lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x.T,

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from compare import check_calls
 
 import frameloom
 
@@ -29,20 +30,10 @@ class Recorder:
         return run
 
 
-def check(fn, *args, graphs=1):
-    """The same as plain Python, also the second time; gives the recorder."""
+def recorded(fn, *args, graphs=1):
+    """The recorder behind two calls that are the same as plain Python's."""
     backend = Recorder()
-    compiled = frameloom.compile(fn, backend=backend)
-    for _ in range(2):
-        mine = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-        theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-        got, wanted = compiled(*mine), fn(*theirs)
-        assert type(got) is type(wanted)
-        for a, b in zip(got if isinstance(got, tuple) else (got,), wanted if isinstance(wanted, tuple) else (wanted,)):
-            assert type(a) is type(b)
-            np.testing.assert_array_equal(a, b)
-        for a, b in zip(mine, theirs):
-            np.testing.assert_array_equal(a, b)
+    check_calls(fn, args, args, backend=backend, ulps=0)
     assert len(backend.graphs) == graphs and backend.calls == 2 * graphs
     return backend
 
@@ -51,7 +42,7 @@ def test_graph_can_be_read():
     def f(a, b):
         return np.maximum(a.T * b, 0.5).sum(axis=1)
 
-    backend = check(f, x, x.T.copy())
+    backend = recorded(f, x, x.T.copy())
     graph, = backend.graphs
     assert graph.name.endswith("f") and len(graph) == len(graph.nodes) and "Graph" in repr(graph)
     a, b = graph.inputs
@@ -70,7 +61,7 @@ def test_graph_can_be_read():
 
 
 def test_graph_prints(capsys):
-    graph, = check(lambda a: np.tanh(a) + 1, x).graphs
+    graph, = recorded(lambda a: np.tanh(a) + 1, x).graphs
     assert '"loom.tanh"(%arg0)' in str(graph) and "func.func" in str(graph)
     graph.print()
     assert capsys.readouterr().out == str(graph)
@@ -83,7 +74,7 @@ def test_inputs_are_those_of_the_call():
     def f(a, k):
         return a * k + table[:3]
 
-    backend = check(f, x, 2.5)
+    backend = recorded(f, x, 2.5)
     inputs = backend.inputs[0]
     np.testing.assert_array_equal(inputs[0], x)
     assert not inputs[0].flags.writeable
@@ -109,7 +100,7 @@ def test_loops_and_library_calls():
             a = a * 0.5 + i
         return np.sort(a, axis=0)
 
-    graph, = check(f, x).graphs
+    graph, = recorded(f, x).graphs
     loop = next(node for node in graph.nodes if node.op == "for")
     body, = loop.regions
     assert {"mul", "add"} <= {node.op for node in body.nodes} and len(body.inputs) == len(loop.operands)
@@ -125,7 +116,7 @@ def test_breaks_make_several_graphs():
         frameloom.graph_break()
         return b * 2
 
-    backend = check(f, x, graphs=2)
+    backend = recorded(f, x, graphs=2)
     assert backend.graphs[1].name.endswith(f"from line {f.__code__.co_firstlineno + 2}")
 
 
@@ -135,7 +126,7 @@ def test_writes_into_arguments():
         b += a
         return a.sum()
 
-    check(f, x, x + 1)
+    recorded(f, x, x + 1)
 
 
 def test_results_are_copied():
@@ -172,7 +163,7 @@ def test_errors():
 
 
 def test_graph_call_checks_its_inputs():
-    graph, = check(lambda a: a + 1, x).graphs
+    graph, = recorded(lambda a: a + 1, x).graphs
     np.testing.assert_array_equal(graph(x)[0], x + 1)
     np.testing.assert_array_equal(graph(np.asfortranarray(x))[0], x + 1)
     for bad, error in ((x[0], TypeError), (x.astype("f4"), TypeError), (np.ones((3, 3)), ValueError)):

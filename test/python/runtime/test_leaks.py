@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from compare import assert_same
 
 import frameloom
 
@@ -248,19 +249,11 @@ def test_an_interrupt_at_any_moment(function):
                         signal.setitimer(signal.ITIMER_REAL, 0)
                 except Interrupt:
                     continue
-                same(got, want)
-            same(compiled(x.copy(), y), want)
+                assert_same(got, want, rtol=1e-12)
+            assert_same(compiled(x.copy(), y), want, rtol=1e-12)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def same(got, want):
-    if isinstance(want, tuple):
-        for g, w in zip(got, want):
-            same(g, w)
-    else:
-        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_guarded_things_that_another_thread_changes():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from compare import check
 from hypothesis import strategies as st
 
 FLOATS = ("float32", "float64")
@@ -118,3 +119,12 @@ def programs(draw, shape_ops=True, reductions=True):
     result = ", ".join(draw(st.lists(st.sampled_from(known[len(names):]), min_size=1, max_size=2, unique=True)))
     source = f"def program({', '.join(names)}):\n" + "\n".join(lines) + f"\n    return {result}\n"
     return Program(source, inputs)
+
+
+def program_alike(program, compiled, arrays):
+    """Two calls of a program on arrays of its kinds, plain and compiled."""
+    # Cancellation in a later step scales an earlier rounding error: compare with the largest magnitude in play.
+    scale = max([1.0] + [float(np.max(np.abs(a[np.isfinite(a)].astype(np.float64)), initial=0)) ** 2 for a in arrays if a.size])
+    # A wide result of narrow steps is as exact as these.
+    narrow = any(a.dtype.name in ("float32", "int16", "uint16") for a in program.arrays) or "float32" in program.source
+    check(compiled, program.function(), arrays, ulps=lambda t: 64 * 2.0**29 if narrow and t == np.float64 else 64, scale=scale)

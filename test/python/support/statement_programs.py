@@ -270,7 +270,8 @@ def largest(*objects):
     return best
 
 
-def run(program, backend="loom", compiled=None):
+def statements_alike(program, backend="loom", compiled=None):
+    """Two calls of a program, plain and compiled: results, arguments, exceptions, and warnings with their lines."""
     plain = program.function()
     compiled = compiled or frameloom.compile(program.function(), backend=backend)
     want_args = program.arguments()
