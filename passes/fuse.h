@@ -1,11 +1,14 @@
-/* Shared by the two halves of loom-fuse: which ops go together (fuse.c) and making the groups
- * (fuse_build.c). */
+/* Shared by the parts of loom-fuse, in the order in which they work: fuse.c is the pass; the block
+ * is prepared (fuse_prepare.c, fuse_wide.c, fuse_inplace.c); ops and what they read are a graph
+ * (fuse_graph.c) whose groups are moved together (fuse_moves.c, fuse_dissolve.c) as far as they may
+ * be (fuse_legal.c, fuse_limits.c, fuse_keep.c); the groups become ops (fuse_build.c). */
 #ifndef LOOM_FUSE_H
 #define LOOM_FUSE_H
 
 #include "dialects/ir.h"
 #include "passes/passes.h"
 
+#define FUSE_SMALL 65536 /* elements that one thread handles well alone */
 #define FUSE_CHEAP 1
 #define FUSE_COSTLY 100
 
@@ -63,7 +66,7 @@ typedef struct fuse_group {
   int min, max; /* smallest and largest node number */
   int deep;     /* largest node number in it or in what it depends on, while fuse_state.deep */
   int mark;
-  bool raised; /* waits for its users to be looked at (fuse_raise) */
+  bool raised; /* waits for its users to be looked at (fuse_moves.c) */
   bool once;   /* it has costly ops that are computed once (fuse_keep.c) */
   bool varies; /* it has ops that are not constant */
 } fuse_group;
@@ -96,18 +99,45 @@ typedef struct fuse_state {
   bool out_of_memory;
 } fuse_state;
 
-/* ---- fuse.c ---- */
+/* ---- fuse_prepare.c ---- */
+
+/* Puts copies in front of what reads a value in a layout that it does not have. */
+void fuse_prepare(MlirOperation function, MlirBlock block);
+/* A copy of the value in front of `before`. */
+MlirValue fuse_insert_copy(MlirOperation before, MlirValue value);
+/* Is an op of this class made anew in each group that uses it? */
+bool fuse_is_free_class(loom_class class);
+/* Is the value computed into a buffer of the plan's own by some group or host call? */
+bool fuse_is_computed(MlirValue value);
+/* Does a reshape only add or drop dimensions of size 1? */
+bool fuse_is_unit_reshape(MlirOperation op);
+
+/* ---- fuse_graph.c ---- */
 
 /* The node that makes a value, or -1. */
 int fuse_node_of(const fuse_state *s, MlirValue value);
-/* A copy of the value in front of `before`. */
-MlirValue fuse_insert_copy(MlirOperation before, MlirValue value);
-/* Is the value computed into a buffer of the plan's own by some group or host call? */
-bool fuse_is_computed(MlirValue value);
+bool fuse_same_sizes(const loom_type *a, const loom_type *b);
+/* Finds all edges between nodes that are not free; those of what one node reads. */
+void fuse_find_edges(fuse_state *s);
+void fuse_find_reads(fuse_state *s, int n);
+
+/* ---- fuse_legal.c ---- */
+
+/* May groups `a` and `b` be one, `joint`? `related`: `b` reads a value of `a`. */
+bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint);
+/* Does an op of group `to` read a value of group `from`? */
+bool fuse_direct_path(fuse_state *s, int from, int to);
 /* Does a value of this node leave groups `a` and `b`? */
 bool fuse_leaves(const fuse_state *s, int n, int a, int b);
 /* Does a kernel of both store the node's value? For what is outside, or only because it raises. */
 bool fuse_is_stored(const fuse_state *s, int n, int a, int b);
+/* Does a kernel of both groups take no more buffers than it may? */
+bool fuse_buffers_fit(const fuse_state *s, int a, int b);
+
+/* ---- fuse_moves.c ---- */
+
+/* Merges and dissolves groups until nothing more is gained. */
+void fuse_move(fuse_state *s);
 
 /* ---- fuse_inplace.c ---- */
 
@@ -121,13 +151,6 @@ void fuse_note_read(fuse_state *s, MlirValue value, int user);
 bool fuse_updates_fit(MlirOperation before, MlirOperation op);
 /* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
 int fuse_next_reader(const fuse_state *s, int n, int *at);
-
-/* Finds all edges between nodes that are not free; those of what one node reads. */
-void fuse_find_edges(fuse_state *s);
-void fuse_find_reads(fuse_state *s, int n);
-
-/* Does a kernel of both groups take no more buffers than it may? */
-bool fuse_buffers_fit(const fuse_state *s, int a, int b);
 
 /* ---- fuse_dissolve.c ---- */
 

@@ -76,7 +76,7 @@ static void dissolve_unlink(fuse_state *s, int n) {
   node->edge_count = 0;
 }
 
-/* Has a node edges that do not follow from what it reads (fuse_add_order)? */
+/* Has a node edges that do not follow from what it reads (graph_add_order in fuse_graph.c)? */
 static bool dissolve_is_ordered(const fuse_state *s, int n) {
   return s->watches && loom_get_attr(s->nodes[n].op, loom_mark_inplace).ptr;
 }
