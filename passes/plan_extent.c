@@ -33,7 +33,7 @@ static void extent_of(const loom_type *type, const int64_t *strides, int64_t *lo
   *size = loom_num_mul(loom_num_add(loom_num_sub(last, first), 1), bytes);
 }
 
-bool loom_plan_set_extents(MlirOperation function, MlirBlock block, MlirOperation plan) {
+bool plan_set_extents(MlirOperation function, MlirBlock block, MlirOperation plan) {
   MlirOperation terminator = mlirBlockGetTerminator(block);
   intptr_t inputs = mlirBlockGetNumArguments(block);
   intptr_t count = inputs + mlirOperationGetNumOperands(terminator);

@@ -168,7 +168,7 @@ static bool trim_steps(trim_state *s, int64_t lowest) {
   return true;
 }
 
-bool loom_plan_find_trims(const plan_life *life, plan_trim **out, int *count, int64_t *peak) {
+bool plan_choose_trims(const plan_life *life, plan_trim **out, int *count, int64_t *peak) {
   trim_state s = {0};
   int64_t highest = 0, lowest = 0;
   bool good = trim_allocate(&s, life);
