@@ -407,7 +407,9 @@ typedef struct value_type {
   /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
    * is where they are none such; false after a break. */
   bool (*same)(tracer *t, value *l, value *r, bool *same);
-  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: refused, or known there */
+  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: loops over such a value are unrolled */
+  /* In place of `walk`, where the value is no object that is the same in the next iteration: of what stands in *holder. */
+  void (*walk_place)(roll_walk *w, value **holder);
 } value_type;
 
 #define VALUE_REMOVED ((uint32_t)1 << 24) /* by so much an item that is removed adds to the changes of a dict or set */

@@ -107,8 +107,6 @@ typedef struct roll_lists {
 } roll_lists;
 
 roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row);
-/* Walks what may be read of a list: all of it, unless the loop appends to it. */
-void roll_walk_list(roll_walk *w, value *v);
 /* The items that may not be read: who else knows them. */
 void roll_walk_tails(roll_walk *w);
 /* How many items are appended from one state to the other. */

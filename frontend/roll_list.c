@@ -47,6 +47,7 @@ static bool list_add(roll_walk *w, value *v) {
 
 void roll_walk_list(roll_walk *w, value *v) {
   Py_ssize_t count = v->seq.count, known = count;
+  roll_pointer(w, v->object);
   /* One of the caller's is come to when it has been appended to; others are made by the first
    * iterations. */
   bool live = v->source || shadow_is_pending(w->t, v) || w->scrub == LOOM_NO_VALUE;

@@ -92,25 +92,10 @@ void roll_whole(roll_walk *w, int64_t *number, void *owner,
   walk_whole(w, (roll_slot){.number = number, .owner = owner, .changed = changed, .size = *number});
 }
 
-static void walk_items(roll_walk *w, value *v) {
-  roll_token(w, (uint64_t)v->seq.count);
-  for (Py_ssize_t i = 0; i < v->seq.count; i++)
-    roll_value(w, &v->seq.items[i]);
-}
-
 void roll_exactly(roll_walk *w, value **holder) {
   w->exact++;
   roll_value(w, holder);
   w->exact--;
-}
-
-/* Keys stay what they are. What a live dictionary holds lies elsewhere (livedict.c). */
-static void walk_pairs(roll_walk *w, value *v) {
-  roll_token(w, (uint64_t)v->seq.count);
-  for (Py_ssize_t i = 0; i + 1 < v->seq.count; i += 2) {
-    roll_exactly(w, &v->seq.items[i]);
-    roll_value(w, &v->seq.items[i + 1]);
-  }
 }
 
 /* A known number of a library's may be another one after the next iteration: from here on it is one
@@ -127,7 +112,7 @@ static bool walk_library_number(roll_walk *w, value **holder) {
   return false;
 }
 
-static void walk_const(roll_walk *w, value **holder) {
+void roll_walk_const(roll_walk *w, value **holder) {
   value *v = *holder;
   PyObject *o = v->object;
   if (walk_library_number(w, holder)) return;
@@ -148,7 +133,7 @@ static void walk_const(roll_walk *w, value **holder) {
 }
 
 /* A Python number that is known only when run. */
-static void walk_number(roll_walk *w, value **holder) {
+void roll_walk_number(roll_walk *w, value **holder) {
   value *v = *holder;
   if (number_is_size(v))
     return walk_whole(w, (roll_slot){.holder = holder, .size = v->number.size});
@@ -164,70 +149,6 @@ static void walk_number(roll_walk *w, value **holder) {
   walk_slot(w, (roll_slot){.holder = holder, .node = v->number.node});
 }
 
-static void walk_function(roll_walk *w, value *v) {
-  function_data *d = v->any.a;
-  roll_pointer(w, v->any.b);
-  roll_pointer(w, d);
-  if (!d) return;
-  roll_pointer(w, d->code);
-  roll_pointer(w, d->globals);
-  roll_token(w, d->annotated);
-  value **parts[] = {&d->defaults, &d->kwdefaults, &d->closure,
-                     &d->attrs,    &d->own,        &d->annotations};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    roll_value(w, parts[i]);
-}
-
-static void walk_object(roll_walk *w, value *v) {
-  value *content = object_content(v) ? object_content(v) : scalar_content(v), *attrs = v->any.b;
-  roll_pointer(w, v->any.a);
-  roll_value(w, &attrs);
-  roll_value(w, &content);
-}
-
-/* By the members of each type; what is missing here is refused. */
-static void walk_parts(roll_walk *w, value *v) {
-  const value_type *type = v->type;
-  value *first = v->any.a, *second = v->any.b;
-  if (type == &value_tuple_type) {
-    roll_token(w, (uint64_t)v->any.n);
-    walk_items(w, v);
-  } else if (type == &value_set_type) {
-    roll_token(w, (uint64_t)v->any.n);
-    w->exact++;
-    walk_items(w, v);
-    w->exact--;
-  } else if (type == &value_dict_type) {
-    walk_pairs(w, v);
-  } else if (type == &value_list_type || list_is_rolled(v)) {
-    roll_walk_list(w, v);
-  } else if (type == &value_slice_type) {
-    walk_items(w, v);
-  } else if (type == &value_cell_type) {
-    roll_value(w, &v->cell.content);
-  } else if (type == &value_function_type) {
-    walk_function(w, v);
-  } else if (type == &value_method_type) {
-    roll_value(w, &v->method.function);
-    roll_value(w, &v->method.self);
-  } else if (type == &value_builtin_method_type) {
-    roll_pointer(w, v->any.a);
-    roll_value(w, &second);
-  } else if (type == &value_super_type) {
-    roll_value(w, &first);
-    roll_value(w, &second);
-  } else if (type == &value_object_type) {
-    walk_object(w, v);
-  } else if (type == &value_range_type || type == &value_range_to_type) {
-    roll_token(w, (uint64_t)v->any.i);
-    roll_pointer(w, v->any.a);
-  } else if (type->walk) {
-    type->walk(w, v);
-  } else {
-    roll_refuse(w, type->name);
-  }
-}
-
 void roll_value(roll_walk *w, value **holder) {
   value *v = *holder;
   if (w->refused) return;
@@ -238,13 +159,12 @@ void roll_value(roll_walk *w, value **holder) {
     return iter_walk_bases(w, v);
   }
   if (v->lent && !pointer_map_get(&w->seen, v)) roll_is_lent(w, v);
-  if (value_is_number(v)) return walk_number(w, holder);
-  if (value_is_const(v)) return walk_const(w, holder);
+  if (v->type->walk_place) return v->type->walk_place(w, holder);
   roll_pointer(w, v->type);
-  if (v->type == &value_null_type || roll_seen(w, v)) return;
+  if (roll_seen(w, v)) return;
   roll_pointer(w, v->source);
-  if (!v->type->walk) roll_pointer(w, v->object);
-  if (!value_is_lazy(v)) walk_parts(w, v);
+  if (!v->type->walk) return roll_refuse(w, v->type->name);
+  v->type->walk(w, v);
 }
 
 /* ---- frames -----------------------------------------------------------------------------------

@@ -578,8 +578,14 @@ const value_type value_const_type = {.name = "constant",
                                      .call = const_call,
                                      .iter = const_iter,
                                      .python_type = const_python_type,
-                                     .rebuild = const_rebuild};
+                                     .rebuild = const_rebuild,
+                                     .walk_place = roll_walk_const};
 
-const value_type value_null_type = {.name = "NULL"};
+static void null_walk(roll_walk *w, value **holder) { roll_pointer(w, (*holder)->type); }
+
+const value_type value_null_type = {.name = "NULL", .walk_place = null_walk};
 value value_poison = {.type = &value_null_type};
-const value_type value_lazy_type = {.name = "argument"};
+
+static void lazy_walk(roll_walk *w, value *v) { roll_pointer(w, v->object); }
+
+const value_type value_lazy_type = {.name = "argument", .walk = lazy_walk};

@@ -608,6 +608,16 @@ static recipe *dict_rebuild(tracer *t, value *v) {
   return trace_rebuild_items(t, r, v);
 }
 
+/* Keys stay what they are. What a live dictionary holds lies elsewhere (livedict.c). */
+static void dict_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i + 1 < v->seq.count; i += 2) {
+    roll_exactly(w, &v->seq.items[i]);
+    roll_value(w, &v->seq.items[i + 1]);
+  }
+}
+
 const value_type value_dict_type = {.name = "dict",
                                     .kinds = VALUE_IS_CONTAINER,
                                     .binary = dict_binary,
@@ -620,4 +630,5 @@ const value_type value_dict_type = {.name = "dict",
                                     .get_attr = dict_get_attr,
                                     .iter = dict_iter,
                                     .python_type = dict_python_type,
-                                    .rebuild = dict_rebuild};
+                                    .rebuild = dict_rebuild,
+                                    .walk = dict_walk};

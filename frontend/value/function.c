@@ -248,6 +248,21 @@ static value *function_compare(tracer *t, int op, value *l, value *r) {
 
 static int always_true(tracer *t, value *v) { return 1; }
 
+static void function_walk(roll_walk *w, value *v) {
+  function_data *d = v->any.a;
+  roll_pointer(w, v->object);
+  roll_pointer(w, v->any.b);
+  roll_pointer(w, d);
+  if (!d) return;
+  roll_pointer(w, d->code);
+  roll_pointer(w, d->globals);
+  roll_token(w, d->annotated);
+  value **parts[] = {&d->defaults, &d->kwdefaults, &d->closure,
+                     &d->attrs,    &d->own,        &d->annotations};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    roll_value(w, parts[i]);
+}
+
 const value_type value_function_type = {.name = "function",
                                         .compare = function_compare,
                                         .truth = always_true,
@@ -255,7 +270,8 @@ const value_type value_function_type = {.name = "function",
                                         .set_attr = function_set_attr,
                                         .call = function_call,
                                         .python_type = function_python_type,
-                                        .rebuild = function_rebuild};
+                                        .rebuild = function_rebuild,
+                                        .walk = function_walk};
 
 /* ---- bound methods -------------------------------------------------------------------------- */
 
@@ -309,13 +325,20 @@ static value *unknown_compare(tracer *t, int op, value *l, value *r) {
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", l->type->name);
 }
 
+static void method_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_value(w, &v->method.function);
+  roll_value(w, &v->method.self);
+}
+
 const value_type value_method_type = {.name = "method",
                                       .compare = method_compare,
                                       .truth = always_true,
                                       .get_attr = method_get_attr,
                                       .call = method_call,
                                       .python_type = method_python_type,
-                                      .rebuild = method_rebuild};
+                                      .rebuild = method_rebuild,
+                                      .walk = method_walk};
 
 static recipe *cell_rebuild(tracer *t, value *v) {
   const source *s = v->source ? v->source : v->object ? v->any.b : NULL;
@@ -326,8 +349,13 @@ static recipe *cell_rebuild(tracer *t, value *v) {
   return r;
 }
 
+static void cell_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_value(w, &v->cell.content);
+}
+
 const value_type value_cell_type = {
-    .name = "cell", .compare = unknown_compare, .rebuild = cell_rebuild};
+    .name = "cell", .compare = unknown_compare, .rebuild = cell_rebuild, .walk = cell_walk};
 
 /* ---- methods of our own values -------------------------------------------------------------- */
 
@@ -374,12 +402,20 @@ static value *builtin_method_get_attr(tracer *t, value *v, PyObject *name) {
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a method", PyUnicode_AsUTF8(name));
 }
 
+static void builtin_method_walk(roll_walk *w, value *v) {
+  value *self = v->any.b;
+  roll_pointer(w, v->object);
+  roll_pointer(w, v->any.a);
+  roll_value(w, &self);
+}
+
 const value_type value_builtin_method_type = {.name = "builtin method",
                                               .compare = unknown_compare,
                                               .truth = always_true,
                                               .get_attr = builtin_method_get_attr,
                                               .call = builtin_method_call,
-                                              .python_type = builtin_method_python_type};
+                                              .python_type = builtin_method_python_type,
+                                              .walk = builtin_method_walk};
 
 /* ---- super() -------------------------------------------------------------------------------- */
 
@@ -398,5 +434,14 @@ static value *super_get_attr(tracer *t, value *v, PyObject *name) {
 
 static PyObject *super_python_type(tracer *t, value *v) { return (PyObject *)&PySuper_Type; }
 
-const value_type value_super_type = {
-    .name = "super", .get_attr = super_get_attr, .python_type = super_python_type};
+static void super_walk(roll_walk *w, value *v) {
+  value *after = v->any.a, *self = v->any.b;
+  roll_pointer(w, v->object);
+  roll_value(w, &after);
+  roll_value(w, &self);
+}
+
+const value_type value_super_type = {.name = "super",
+                                     .get_attr = super_get_attr,
+                                     .python_type = super_python_type,
+                                     .walk = super_walk};

@@ -493,12 +493,19 @@ static recipe *range_rebuild(tracer *t, value *v) {
   return range ? iter_recipe(t, range, at, false) : NULL;
 }
 
+static void range_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_token(w, (uint64_t)v->any.i);
+  roll_pointer(w, v->any.a);
+}
+
 const value_type value_range_type = {.name = "range iterator",
                                      .rebuild = range_rebuild,
                                      .iter = iter_self,
                                      .next = range_next,
                                      .get_attr = iterator_get_attr,
-                                     .python_type = range_python_type};
+                                     .python_type = range_python_type,
+                                     .walk = range_walk};
 
 /* ---- loops that are captured once (roll.c) -------------------------------------------------- */
 
@@ -823,7 +830,8 @@ const value_type value_range_to_type = {.name = "range",
                                         .compare = range_to_compare,
                                         .binary = range_to_binary,
                                         .rebuild = range_to_rebuild,
-                                        .python_type = range_to_python_type};
+                                        .python_type = range_to_python_type,
+                                        .walk = range_walk};
 
 /* ---- generators ----------------------------------------------------------------------------- */
 

@@ -521,4 +521,5 @@ const value_type value_number_type = {.name = "number",
                                       .truth = number_truth,
                                       .get_attr = number_get_attr,
                                       .python_type = number_python_type,
-                                      .rebuild = number_rebuild};
+                                      .rebuild = number_rebuild,
+                                      .walk_place = roll_walk_number};

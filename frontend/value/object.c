@@ -898,6 +898,14 @@ static recipe *object_rebuild(tracer *t, value *v) {
   return r;
 }
 
+static void object_walk(roll_walk *w, value *v) {
+  value *content = object_content(v) ? object_content(v) : scalar_content(v), *attrs = v->any.b;
+  roll_pointer(w, v->object);
+  roll_pointer(w, v->any.a);
+  roll_value(w, &attrs);
+  roll_value(w, &content);
+}
+
 const value_type value_object_type = {.name = "object",
                                       .unary = object_unary,
                                       .binary = object_binary,
@@ -913,7 +921,8 @@ const value_type value_object_type = {.name = "object",
                                       .iter = object_iter,
                                       .next = object_next,
                                       .python_type = object_python_type,
-                                      .rebuild = object_rebuild};
+                                      .rebuild = object_rebuild,
+                                      .walk = object_walk};
 
 /* ---- making instances ----------------------------------------------------------------------- */
 

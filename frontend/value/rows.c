@@ -558,7 +558,8 @@ const value_type value_hidden_list_type = {.name = "list",
                                            .get_attr = rolled_get_attr,
                                            .iter = rolled_iter,
                                            .python_type = rolled_python_type,
-                                           .rebuild = hidden_rebuild};
+                                           .rebuild = hidden_rebuild,
+                                           .walk = roll_walk_list};
 
 const value_type value_long_list_type = {.name = "list",
                                          .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
@@ -572,7 +573,8 @@ const value_type value_long_list_type = {.name = "list",
                                          .get_attr = rolled_get_attr,
                                          .iter = rolled_iter,
                                          .python_type = rolled_python_type,
-                                         .rebuild = long_rebuild};
+                                         .rebuild = long_rebuild,
+                                         .walk = roll_walk_list};
 
 const value_type value_rows_type = {
     .name = "rows of a list", .rebuild = rows_rebuild, .walk = rows_walk};

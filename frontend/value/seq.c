@@ -437,6 +437,18 @@ static recipe *tuple_rebuild(tracer *t, value *v) {
 static recipe *list_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_LIST); }
 static recipe *slice_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_SLICE); }
 
+static void seq_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    roll_value(w, &v->seq.items[i]);
+}
+
+static void tuple_walk(roll_walk *w, value *v) {
+  roll_pointer(w, tuple_class(v));
+  seq_walk(w, v);
+}
+
 const value_type value_tuple_type = {.name = "tuple",
                                      .kinds = VALUE_IS_SEQUENCE | VALUE_IS_CONTAINER,
                                      .binary = seq_binary,
@@ -448,7 +460,8 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .get_attr = tuple_get_attr,
                                      .iter = seq_iter,
                                      .python_type = tuple_python_type,
-                                     .rebuild = tuple_rebuild};
+                                     .rebuild = tuple_rebuild,
+                                     .walk = tuple_walk};
 
 const value_type value_list_type = {.name = "list",
                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
@@ -462,7 +475,8 @@ const value_type value_list_type = {.name = "list",
                                     .get_attr = list_get_attr,
                                     .iter = seq_iter,
                                     .python_type = list_python_type,
-                                    .rebuild = list_rebuild};
+                                    .rebuild = list_rebuild,
+                                    .walk = roll_walk_list};
 
 static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};
@@ -483,4 +497,5 @@ const value_type value_slice_type = {.name = "slice",
                                      .compare = seq_compare,
                                      .get_attr = slice_get_attr,
                                      .python_type = slice_python_type,
-                                     .rebuild = slice_rebuild};
+                                     .rebuild = slice_rebuild,
+                                     .walk = seq_walk};

@@ -421,6 +421,14 @@ static recipe *set_rebuild(tracer *t, value *v) {
   return trace_rebuild_items(t, r, v);
 }
 
+static void set_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_token(w, (uint64_t)v->any.n);
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    roll_exactly(w, &v->seq.items[i]);
+}
+
 const value_type value_set_type = {.name = "set",
                                    .kinds = VALUE_IS_CONTAINER,
                                    .binary = set_binary,
@@ -431,4 +439,5 @@ const value_type value_set_type = {.name = "set",
                                    .get_attr = set_get_attr,
                                    .iter = set_iter,
                                    .python_type = set_python_type,
-                                   .rebuild = set_rebuild};
+                                   .rebuild = set_rebuild,
+                                   .walk = set_walk};

@@ -774,7 +774,12 @@ value *gather_live(tracer *t, PyObject *list, const source *s);
 void gather_apart(tracer *t, PyObject *list);
 bool gather_is_live(const value *v);
 
-/* ---- roll_list.c ---- */
+/* ---- roll_walk.c, roll_list.c: slots of values in the states of a loop ---- */
+
+void roll_walk_const(roll_walk *w, value **holder);
+void roll_walk_number(roll_walk *w, value **holder);
+/* What may be read of a list: all of it, unless the loop appends to it. */
+void roll_walk_list(roll_walk *w, value *v);
 
 /* The content of a hidden list is read: capture starts again, without rolling that loop over it. */
 void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
