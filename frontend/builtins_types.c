@@ -120,7 +120,7 @@ value *builtin_abs(tracer *t, const builtin_args *a) {
 /* Numbers of a library may warn, in the user's name: that library has to see to it. */
 static bool numbers_are_plain(const builtin_args *a) {
   for (Py_ssize_t i = 0; i < a->count; i++)
-    if (!value_is_const(a->args[i]) && a->args[i]->type->known) return false;
+    if (a->args[i]->type->kinds & VALUE_IS_FOREIGN) return false;
   return true;
 }
 

@@ -377,6 +377,7 @@ enum {
   VALUE_IS_LIST = 1 << 1,      /* a list, whatever is known of its items */
   VALUE_IS_ROLLED = 1 << 2,    /* a list that a loop captured once appends to (value/rows.c) */
   VALUE_IS_CONTAINER = 1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
+  VALUE_IS_FOREIGN = 1 << 4,   /* its owner alone knows what the interpreter's functions of numbers do with it */
 };
 
 /* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that is NULL means
@@ -400,9 +401,9 @@ typedef struct value_type {
   value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
   recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
-  /* The live object when the content is known (value_known): a new reference or NULL; `plain`: only of an immutable one
-   * whose own code is C. */
+  /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as value_plain(). */
   PyObject *(*known)(tracer *t, value *v, bool plain);
+  bool (*known_int)(tracer *t, value *v, int64_t *out); /* value_known_int() */
   bool is_object; /* it stands for the live `object`: two values with one object are the same */
   /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
    * is where they are none such; false after a break. */

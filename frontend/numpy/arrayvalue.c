@@ -436,6 +436,18 @@ static PyObject *array_known(tracer *t, value *v, bool plain) {
   return known && (!plain || np_array_of(v)->scalar) ? Py_NewRef(known) : NULL;
 }
 
+static bool array_known_int(tracer *t, value *v, int64_t *out) {
+  PyObject *object = array_known(t, v, true);
+  PyObject *index = object && PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+  int overflow = 0;
+  *out = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+  bool known = index && !overflow;
+  Py_XDECREF(object);
+  Py_XDECREF(index);
+  error_drop();
+  return known;
+}
+
 /* There are two objects of NumPy's bool. */
 static bool array_same(tracer *t, value *l, value *r, bool *same) {
   const np_array *a = np_array_of(l), *b = np_array_of(r);
@@ -470,4 +482,6 @@ const value_type np_array_value_type = {.name = "ndarray",
                                         .python_type = array_python_type,
                                         .rebuild = np_rebuild,
                                         .known = array_known,
-                                        .walk = np_walk};
+                                        .walk = np_walk,
+                                        .known_int = array_known_int,
+                                        .kinds = VALUE_IS_FOREIGN};

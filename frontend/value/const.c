@@ -564,6 +564,19 @@ static recipe *const_rebuild(tracer *t, value *v) {
   return r;
 }
 
+static PyObject *const_known(tracer *t, value *v, bool plain) {
+  if (plain && !object_is_plain(v->object)) return NULL;
+  if (v->any.i) value_identity(t, v);
+  return Py_NewRef(v->object);
+}
+
+static bool const_known_int(tracer *t, value *v, int64_t *out) {
+  int overflow;
+  if (!PyLong_CheckExact(v->object) && !PyBool_Check(v->object)) return false;
+  *out = PyLong_AsLongLongAndOverflow(v->object, &overflow);
+  return !overflow;
+}
+
 const value_type value_const_type = {.name = "constant",
                                      .unary = const_unary,
                                      .binary = const_binary,
@@ -579,7 +592,9 @@ const value_type value_const_type = {.name = "constant",
                                      .iter = const_iter,
                                      .python_type = const_python_type,
                                      .rebuild = const_rebuild,
-                                     .walk_place = roll_walk_const};
+                                     .walk_place = roll_walk_const,
+                                     .known = const_known,
+                                     .known_int = const_known_int};
 
 static void null_walk(roll_walk *w, value **holder) { roll_pointer(w, (*holder)->type); }
 

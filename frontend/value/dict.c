@@ -608,6 +608,19 @@ static recipe *dict_rebuild(tracer *t, value *v) {
   return trace_rebuild_items(t, r, v);
 }
 
+static PyObject *dict_known(tracer *t, value *v, bool plain) {
+  if (!(v = dict_whole(t, v))) return NULL;
+  PyObject *list = list_known(t, v, plain); /* of keys and items by turns */
+  if (!list) return NULL;
+  PyObject *result = PyDict_New();
+  for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(list); i += 2)
+    if (PyDict_SetItem(result, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
+      Py_CLEAR(result);
+  Py_DECREF(list);
+  error_drop();
+  return result;
+}
+
 /* Keys stay what they are. What a live dictionary holds lies elsewhere (livedict.c). */
 static void dict_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
@@ -631,4 +644,5 @@ const value_type value_dict_type = {.name = "dict",
                                     .iter = dict_iter,
                                     .python_type = dict_python_type,
                                     .rebuild = dict_rebuild,
-                                    .walk = dict_walk};
+                                    .walk = dict_walk,
+                                    .known = dict_known};

@@ -271,7 +271,8 @@ const value_type value_function_type = {.name = "function",
                                         .call = function_call,
                                         .python_type = function_python_type,
                                         .rebuild = function_rebuild,
-                                        .walk = function_walk};
+                                        .walk = function_walk,
+                                        .known = value_known_object};
 
 /* ---- bound methods -------------------------------------------------------------------------- */
 

@@ -90,6 +90,7 @@ static int name_truth(tracer *t, value *v) { return name_asked(t, v), -1; }
 static int name_contains(tracer *t, value *v, value *item) { return name_asked(t, v), -1; }
 static PyObject *name_type(tracer *t, value *v) { return name_asked(t, v); }
 static PyObject *name_known(tracer *t, value *v, bool plain) { return name_asked(t, v); }
+static bool name_known_int(tracer *t, value *v, int64_t *out) { return name_asked(t, v), false; }
 static recipe *name_rebuild(tracer *t, value *v) { return name_asked(t, v); }
 static void name_walk(roll_walk *w, value *v) {} /* which it is has been looked at */
 
@@ -131,4 +132,6 @@ const value_type value_lent_type = {.name = "str",
                                     .python_type = name_type,
                                     .rebuild = name_rebuild,
                                     .known = name_known,
-                                    .walk = name_walk};
+                                    .walk = name_walk,
+                                    .known_int = name_known_int,
+                                    .kinds = VALUE_IS_FOREIGN};

@@ -514,6 +514,9 @@ static recipe *number_rebuild(tracer *t, value *v) {
   return trace_pending(t) ? NULL : r;
 }
 
+static PyObject *number_known(tracer *t, value *v, bool plain) { return number_know(t, v), NULL; }
+static bool number_known_int(tracer *t, value *v, int64_t *out) { return number_know(t, v), false; }
+
 const value_type value_number_type = {.name = "number",
                                       .unary = number_unary,
                                       .binary = number_binary,
@@ -522,4 +525,6 @@ const value_type value_number_type = {.name = "number",
                                       .get_attr = number_get_attr,
                                       .python_type = number_python_type,
                                       .rebuild = number_rebuild,
-                                      .walk_place = roll_walk_number};
+                                      .walk_place = roll_walk_number,
+                                      .known = number_known,
+                                      .known_int = number_known_int};

@@ -898,6 +898,12 @@ static recipe *object_rebuild(tracer *t, value *v) {
   return r;
 }
 
+/* An int is taken for what it is: no __index__ is asked. */
+static bool object_known_int(tracer *t, value *v, int64_t *out) {
+  value *content = scalar_content(v);
+  return content && PyLong_CheckExact(content->object) && value_known_int(t, content, out);
+}
+
 static void object_walk(roll_walk *w, value *v) {
   value *content = object_content(v) ? object_content(v) : scalar_content(v), *attrs = v->any.b;
   roll_pointer(w, v->object);
@@ -922,7 +928,9 @@ const value_type value_object_type = {.name = "object",
                                       .next = object_next,
                                       .python_type = object_python_type,
                                       .rebuild = object_rebuild,
-                                      .walk = object_walk};
+                                      .walk = object_walk,
+                                      .known = value_known_object,
+                                      .known_int = object_known_int};
 
 /* ---- making instances ----------------------------------------------------------------------- */
 

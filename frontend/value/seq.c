@@ -437,6 +437,43 @@ static recipe *tuple_rebuild(tracer *t, value *v) {
 static recipe *list_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_LIST); }
 static recipe *slice_rebuild(tracer *t, value *v) { return seq_rebuild_as(t, v, RECIPE_SLICE); }
 
+/* The items in `result`, a new tuple or list, which is given up where one is not known. */
+static PyObject *seq_known(tracer *t, const value *v, bool plain, PyObject *result) {
+  for (Py_ssize_t i = 0; result && i < v->seq.count; i++) {
+    PyObject *item = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i]);
+    if (!item) {
+      Py_DECREF(result);
+      return NULL;
+    }
+    if (PyTuple_CheckExact(result))
+      PyTuple_SET_ITEM(result, i, item);
+    else
+      PyList_SET_ITEM(result, i, item);
+  }
+  if (!result) trace_fail(t);
+  return result;
+}
+
+static PyObject *tuple_known(tracer *t, value *v, bool plain) {
+  return tuple_class(v) ? NULL : seq_known(t, v, plain, PyTuple_New(v->seq.count));
+}
+
+PyObject *list_known(tracer *t, value *v, bool plain) {
+  return seq_known(t, v, plain, PyList_New(v->seq.count));
+}
+
+static PyObject *slice_known(tracer *t, value *v, bool plain) {
+  PyObject *parts[3] = {NULL, NULL, NULL}, *result = NULL;
+  int i = 0;
+  for (; i < 3; i++)
+    if (!(parts[i] = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i])))
+      break;
+  if (i == 3) result = PySlice_New(parts[0], parts[1], parts[2]);
+  for (i = 0; i < 3; i++)
+    Py_XDECREF(parts[i]);
+  return result;
+}
+
 static void seq_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
   roll_token(w, (uint64_t)v->seq.count);
@@ -461,7 +498,8 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .iter = seq_iter,
                                      .python_type = tuple_python_type,
                                      .rebuild = tuple_rebuild,
-                                     .walk = tuple_walk};
+                                     .walk = tuple_walk,
+                                     .known = tuple_known};
 
 const value_type value_list_type = {.name = "list",
                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
@@ -476,7 +514,8 @@ const value_type value_list_type = {.name = "list",
                                     .iter = seq_iter,
                                     .python_type = list_python_type,
                                     .rebuild = list_rebuild,
-                                    .walk = roll_walk_list};
+                                    .walk = roll_walk_list,
+                                    .known = list_known};
 
 static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};
@@ -498,4 +537,5 @@ const value_type value_slice_type = {.name = "slice",
                                      .get_attr = slice_get_attr,
                                      .python_type = slice_python_type,
                                      .rebuild = slice_rebuild,
-                                     .walk = seq_walk};
+                                     .walk = seq_walk,
+                                     .known = slice_known};

@@ -421,6 +421,8 @@ static recipe *set_rebuild(tracer *t, value *v) {
   return trace_rebuild_items(t, r, v);
 }
 
+static PyObject *set_known(tracer *t, value *v, bool plain) { return set_real(t, v); }
+
 static void set_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
   roll_token(w, (uint64_t)v->any.n);
@@ -440,4 +442,5 @@ const value_type value_set_type = {.name = "set",
                                    .iter = set_iter,
                                    .python_type = set_python_type,
                                    .rebuild = set_rebuild,
-                                   .walk = set_walk};
+                                   .walk = set_walk,
+                                   .known = set_known};

@@ -476,66 +476,13 @@ PyObject *value_identity(tracer *t, value *v) {
   return v->object;
 }
 
-static PyObject *known_sequence(tracer *t, value *v, bool plain) {
-  bool tuple = value_is_tuple(v);
-  if (tuple && tuple_class(v)) return NULL;
-  PyObject *result = tuple ? PyTuple_New(v->seq.count) : PyList_New(v->seq.count);
-  for (Py_ssize_t i = 0; result && i < v->seq.count; i++) {
-    PyObject *item = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i]);
-    if (!item) {
-      Py_DECREF(result);
-      return NULL;
-    }
-    if (tuple)
-      PyTuple_SET_ITEM(result, i, item);
-    else
-      PyList_SET_ITEM(result, i, item);
-  }
-  if (!result) trace_fail(t);
-  return result;
-}
-
-static PyObject *known_slice(tracer *t, value *v, bool plain) {
-  PyObject *parts[3] = {NULL, NULL, NULL}, *result = NULL;
-  int i = 0;
-  for (; i < 3; i++)
-    if (!(parts[i] = plain ? value_plain(t, v->seq.items[i]) : value_known(t, v->seq.items[i])))
-      break;
-  if (i == 3) result = PySlice_New(parts[0], parts[1], parts[2]);
-  for (i = 0; i < 3; i++)
-    Py_XDECREF(parts[i]);
-  return result;
-}
-
-static PyObject *known_dict(tracer *t, value *v, bool plain) {
-  if (!(v = dict_whole(t, v))) return NULL;
-  PyObject *list = known_sequence(t, &(value){.type = &value_list_type, .seq = v->seq}, plain);
-  if (!list) return NULL;
-  PyObject *result = PyDict_New();
-  for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(list); i += 2)
-    if (PyDict_SetItem(result, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
-      Py_CLEAR(result);
-  Py_DECREF(list);
-  error_drop();
-  return result;
+PyObject *value_known_object(tracer *t, value *v, bool plain) {
+  return plain ? NULL : Py_XNewRef(value_identity(t, v));
 }
 
 static PyObject *value_object_of(tracer *t, value *v, bool plain) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
-  if (value_is_const(v)) {
-    if (plain && !object_is_plain(v->object)) return NULL;
-    if (v->any.i) value_identity(t, v);
-    return Py_NewRef(v->object);
-  }
-  if (v->type->known) return v->type->known(t, v, plain);
-  if (value_is_sequence(v)) return known_sequence(t, v, plain);
-  if (value_is_slice(v)) return known_slice(t, v, plain);
-  if (value_is_dict(v)) return known_dict(t, v, plain);
-  if (value_is_set(v)) return set_real(t, v);
-  if (value_is_number(v)) return number_know(t, v), NULL;
-  if (!plain && (value_is_function(v) || value_is_instance(v)))
-    return Py_XNewRef(value_identity(t, v));
-  return NULL;
+  return v->type->known ? v->type->known(t, v, plain) : NULL;
 }
 
 #define VALUE_DEPTH 8
@@ -555,24 +502,7 @@ PyObject *value_known(tracer *t, value *v) { return value_object_of(t, v, false)
 PyObject *value_plain(tracer *t, value *v) { return value_object_of(t, v, true); }
 
 bool value_known_int(tracer *t, value *v, int64_t *out) {
-  if (value_is_number(v)) return number_know(t, v), false;
-  value *content = scalar_content(v);
-  int overflow;
-  if (content && PyLong_CheckExact(content->object)) v = content; /* no __index__ is asked */
-  if (v->type->known) {
-    PyObject *object = v->type->known(t, v, true);
-    PyObject *index = object && PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
-    *out = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
-    bool known = index && !overflow;
-    Py_XDECREF(object);
-    Py_XDECREF(index);
-    error_drop();
-    return known;
-  }
-  if (!value_is_const(v) || !(PyLong_CheckExact(v->object) || PyBool_Check(v->object)))
-    return false;
-  *out = PyLong_AsLongLongAndOverflow(v->object, &overflow);
-  return !overflow;
+  return v->type->known_int && v->type->known_int(t, v, out);
 }
 
 PyObject *value_type_of(tracer *t, value *v) {

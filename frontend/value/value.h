@@ -349,6 +349,8 @@ const source *value_source(tracer *t,
                            value *v); /* its source, or one that names its constant object */
 PyObject *value_identity(tracer *t,
                          value *v); /* the live object, guarded by identity; NULL: it has none */
+/* The slot `known` of objects that stand for themselves. */
+PyObject *value_known_object(tracer *t, value *v, bool plain);
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
 /* The same object as far as containers are concerned, which look at identity before they compare.
  */
@@ -360,6 +362,7 @@ PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NU
 /* Sequences (value/seq.c). */
 bool seq_append(tracer *t, value *list, value *item);
 bool value_mutable(tracer *t, value *v); /* before it is changed; false after a break */
+PyObject *list_known(tracer *t, value *v, bool plain); /* a slot */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
 bool list_empty(tracer *t, value *list); /* of all items; false after a break */
