@@ -377,6 +377,7 @@ enum {
   VALUE_IS_LIST = 1 << 1,      /* a list, whatever is known of its items */
   VALUE_IS_ROLLED = 1 << 2,    /* a list that a loop captured once appends to (value/rows.c) */
   VALUE_IS_CONTAINER = 1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
+  VALUE_IS_ANEW = 1 << 5,      /* made anew whenever it is asked for: no other object is the same */
   VALUE_IS_FOREIGN = 1 << 4,   /* its owner alone knows what the interpreter's functions of numbers do with it */
 };
 
@@ -404,6 +405,9 @@ typedef struct value_type {
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as value_plain(). */
   PyObject *(*known)(tracer *t, value *v, bool plain);
   bool (*known_int)(tracer *t, value *v, int64_t *out); /* value_known_int() */
+  /* May it be a key, as far as its own hash and equality go? False, perhaps with something pending: no. NULL: if it is a live
+   * object of a class whose __hash__ is C. */
+  bool (*key)(tracer *t, value *v);
   bool is_object; /* it stands for the live `object`: two values with one object are the same */
   /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
    * is where they are none such; false after a break. */

@@ -187,7 +187,7 @@ value *builtin_exception(tracer *t, const builtin_args *a) {
 
 /* traceback.clear_frames(): the calls of a capture have no frames that would keep anything. */
 value *builtin_clear_frames(tracer *t, const builtin_args *a) {
-  bool known = a->count == 1 && !a->kwnames && a->args[0]->type == &value_traceback_type;
+  bool known = a->count == 1 && !a->kwnames && value_is_traceback(a->args[0]);
   return known ? t->none : t->not_implemented;
 }
 

@@ -577,6 +577,15 @@ static bool const_known_int(tracer *t, value *v, int64_t *out) {
   return !overflow;
 }
 
+static bool const_key(tracer *t, value *v) {
+  PyTypeObject *type = Py_TYPE(v->object);
+  if (type_runs_python(t, type, "__hash__") || type_runs_python(t, type, "__eq__"))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", type->tp_name), false;
+  if (type->tp_hash == PyObject_HashNotImplemented)
+    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
+  return true;
+}
+
 const value_type value_const_type = {.name = "constant",
                                      .unary = const_unary,
                                      .binary = const_binary,
@@ -594,7 +603,8 @@ const value_type value_const_type = {.name = "constant",
                                      .rebuild = const_rebuild,
                                      .walk_place = roll_walk_const,
                                      .known = const_known,
-                                     .known_int = const_known_int};
+                                     .known_int = const_known_int,
+                                     .key = const_key};
 
 static void null_walk(roll_walk *w, value **holder) { roll_pointer(w, (*holder)->type); }
 

@@ -77,7 +77,7 @@ Py_hash_t key_hash(tracer *t, PyObject *key) {
 }
 
 /* An object is a key by its identity when its class leaves hash and equality as they are. */
-static bool key_object_check(tracer *t, value *key) {
+bool key_object_check(tracer *t, value *key) {
   PyTypeObject *type = (PyTypeObject *)object_class(key);
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
@@ -85,28 +85,18 @@ static bool key_object_check(tracer *t, value *key) {
          (type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__"));
 }
 
+bool key_is_refused(tracer *t, value *key) {
+  return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name);
+}
+
+bool key_by_identity(tracer *t, value *key) {
+  return key->object && !type_runs_python(t, Py_TYPE(key->object), "__hash__") &&
+         value_identity(t, key);
+}
+
 bool key_check(tracer *t, value *key) {
   if (!trace_goes_deeper(t)) return false;
-  if (value_is_const(key)) {
-    PyTypeObject *type = Py_TYPE(key->object);
-    if (type_runs_python(t, type, "__hash__") || type_runs_python(t, type, "__eq__"))
-      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", type->tp_name), false;
-    if (type->tp_hash == PyObject_HashNotImplemented)
-      return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
-    return true;
-  }
-  if (value_is_tuple(key)) {
-    for (Py_ssize_t i = 0; i < key->seq.count; i++)
-      if (!key_check(t, key->seq.items[i])) return false;
-    return true;
-  }
-  if (value_is_any_list(key) || value_is_dict(key) || (value_is_set(key) && !set_is_frozen(key)))
-    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name), false;
-  if (value_is_function(key) || number_is_size(key)) return true;
-  if (value_is_instance(key) && key_object_check(t, key)) return true;
-  if (key->object && !value_is_instance(key) &&
-      !type_runs_python(t, Py_TYPE(key->object), "__hash__") && value_identity(t, key))
-    return true;
+  if (key->type->key ? key->type->key(t, key) : key_by_identity(t, key)) return true;
   if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
   return false;
 }
@@ -645,4 +635,5 @@ const value_type value_dict_type = {.name = "dict",
                                     .python_type = dict_python_type,
                                     .rebuild = dict_rebuild,
                                     .walk = dict_walk,
-                                    .known = dict_known};
+                                    .known = dict_known,
+                                    .key = key_is_refused};

@@ -30,8 +30,15 @@ static int traceback_truth(tracer *t, value *v) { return 1; }
 static PyObject *traceback_python_type(tracer *t, value *v) {
   return (PyObject *)&PyTraceBack_Type;
 }
-const value_type value_traceback_type = {
-    .name = "traceback", .truth = traceback_truth, .python_type = traceback_python_type};
+static bool traceback_same(tracer *t, value *l, value *r, bool *same) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of a traceback");
+}
+static const value_type value_traceback_type = {.name = "traceback",
+                                                .truth = traceback_truth,
+                                                .same = traceback_same,
+                                                .python_type = traceback_python_type};
+
+bool value_is_traceback(const value *v) { return v->type == &value_traceback_type; }
 
 value *exception_traceback(tracer *t, value *v) {
   exception_data *data = exception_of(v);
@@ -39,7 +46,7 @@ value *exception_traceback(tracer *t, value *v) {
 }
 
 bool exception_give(value *v, value *traceback) {
-  bool known = traceback && (value_is_none(traceback) || traceback->type == &value_traceback_type);
+  bool known = traceback && (value_is_none(traceback) || value_is_traceback(traceback));
   if (known) exception_of(v)->traceback = value_is_none(traceback) ? NULL : traceback;
   return known;
 }

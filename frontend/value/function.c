@@ -263,6 +263,8 @@ static void function_walk(roll_walk *w, value *v) {
     roll_value(w, parts[i]);
 }
 
+static bool function_key(tracer *t, value *v) { return true; }
+
 const value_type value_function_type = {.name = "function",
                                         .compare = function_compare,
                                         .truth = always_true,
@@ -272,7 +274,8 @@ const value_type value_function_type = {.name = "function",
                                         .python_type = function_python_type,
                                         .rebuild = function_rebuild,
                                         .walk = function_walk,
-                                        .known = value_known_object};
+                                        .known = value_known_object,
+                                        .key = function_key};
 
 /* ---- bound methods -------------------------------------------------------------------------- */
 
@@ -339,7 +342,8 @@ const value_type value_method_type = {.name = "method",
                                       .call = method_call,
                                       .python_type = method_python_type,
                                       .rebuild = method_rebuild,
-                                      .walk = method_walk};
+                                      .walk = method_walk,
+                                      .kinds = VALUE_IS_ANEW};
 
 static recipe *cell_rebuild(tracer *t, value *v) {
   const source *s = v->source ? v->source : v->object ? v->any.b : NULL;

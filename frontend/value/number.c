@@ -517,6 +517,8 @@ static recipe *number_rebuild(tracer *t, value *v) {
 static PyObject *number_known(tracer *t, value *v, bool plain) { return number_know(t, v), NULL; }
 static bool number_known_int(tracer *t, value *v, int64_t *out) { return number_know(t, v), false; }
 
+static bool number_key(tracer *t, value *v) { return number_is_size(v); }
+
 const value_type value_number_type = {.name = "number",
                                       .unary = number_unary,
                                       .binary = number_binary,
@@ -527,4 +529,5 @@ const value_type value_number_type = {.name = "number",
                                       .rebuild = number_rebuild,
                                       .walk_place = roll_walk_number,
                                       .known = number_known,
-                                      .known_int = number_known_int};
+                                      .known_int = number_known_int,
+                                      .key = number_key};

@@ -930,7 +930,8 @@ const value_type value_object_type = {.name = "object",
                                       .rebuild = object_rebuild,
                                       .walk = object_walk,
                                       .known = value_known_object,
-                                      .known_int = object_known_int};
+                                      .known_int = object_known_int,
+                                      .key = key_object_check};
 
 /* ---- making instances ----------------------------------------------------------------------- */
 

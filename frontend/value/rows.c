@@ -559,7 +559,8 @@ const value_type value_hidden_list_type = {.name = "list",
                                            .iter = rolled_iter,
                                            .python_type = rolled_python_type,
                                            .rebuild = hidden_rebuild,
-                                           .walk = roll_walk_list};
+                                           .walk = roll_walk_list,
+                                           .key = key_is_refused};
 
 const value_type value_long_list_type = {.name = "list",
                                          .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
@@ -574,7 +575,8 @@ const value_type value_long_list_type = {.name = "list",
                                          .iter = rolled_iter,
                                          .python_type = rolled_python_type,
                                          .rebuild = long_rebuild,
-                                         .walk = roll_walk_list};
+                                         .walk = roll_walk_list,
+                                         .key = key_is_refused};
 
 const value_type value_rows_type = {
     .name = "rows of a list", .rebuild = rows_rebuild, .walk = rows_walk};

@@ -474,6 +474,12 @@ static PyObject *slice_known(tracer *t, value *v, bool plain) {
   return result;
 }
 
+static bool tuple_key(tracer *t, value *v) {
+  for (Py_ssize_t i = 0; i < v->seq.count; i++)
+    if (!key_check(t, v->seq.items[i])) return false;
+  return true;
+}
+
 static void seq_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
   roll_token(w, (uint64_t)v->seq.count);
@@ -499,7 +505,8 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .python_type = tuple_python_type,
                                      .rebuild = tuple_rebuild,
                                      .walk = tuple_walk,
-                                     .known = tuple_known};
+                                     .known = tuple_known,
+                                     .key = tuple_key};
 
 const value_type value_list_type = {.name = "list",
                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
@@ -515,7 +522,8 @@ const value_type value_list_type = {.name = "list",
                                     .python_type = list_python_type,
                                     .rebuild = list_rebuild,
                                     .walk = roll_walk_list,
-                                    .known = list_known};
+                                    .known = list_known,
+                                    .key = key_is_refused};
 
 static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};

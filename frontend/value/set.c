@@ -423,6 +423,10 @@ static recipe *set_rebuild(tracer *t, value *v) {
 
 static PyObject *set_known(tracer *t, value *v, bool plain) { return set_real(t, v); }
 
+static bool set_key(tracer *t, value *v) {
+  return set_is_frozen(v) ? key_by_identity(t, v) : key_is_refused(t, v);
+}
+
 static void set_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
   roll_token(w, (uint64_t)v->any.n);
@@ -443,4 +447,5 @@ const value_type value_set_type = {.name = "set",
                                    .python_type = set_python_type,
                                    .rebuild = set_rebuild,
                                    .walk = set_walk,
-                                   .known = set_known};
+                                   .known = set_known,
+                                   .key = set_key};

@@ -538,7 +538,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
       return true;
     }
   }
-  if (l->type == &value_method_type || r->type == &value_method_type) return true;
+  if ((l->type->kinds | r->type->kinds) & VALUE_IS_ANEW) return true;
   if (l->type == r->type && l->type->same && (!l->type->same(t, l, r, same) || *same))
     return !trace_pending(t);
   if (value_is_number(l) || value_is_number(r)) {
@@ -550,8 +550,6 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
     trace_break(t, BREAK_DATA_DEPENDENT, "the identity of a number");
     return false;
   }
-  if (l->type == &value_traceback_type && r->type == l->type)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of a traceback");
   if (l->source && r->source)
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = l->source, .source2 = r->source, .number = 0});

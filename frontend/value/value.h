@@ -380,6 +380,10 @@ recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
  * not, -1 failed. */
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
+/* For the slot `key`: of what has no hash, which raises; of a live object that is a key as it is; of an instance. */
+bool key_is_refused(tracer *t, value *key);
+bool key_by_identity(tracer *t, value *key);
+bool key_object_check(tracer *t, value *key);
 value *value_dict(tracer *t);
 bool key_is_enum_class(tracer *t, PyTypeObject *type); /* whose members' hash is Enum's own */
 bool object_is_enum_member(tracer *t, PyObject *object);
@@ -509,7 +513,7 @@ bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
 value *exception_str(tracer *t, value *v);
 /* What is known of a traceback is that there is one. */
-extern const value_type value_traceback_type;
+bool value_is_traceback(const value *v);
 value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
 bool exception_raised(tracer *t, value *v);      /* it now has another one */
 bool exception_give(value *v,
