@@ -381,6 +381,16 @@ enum {
   VALUE_IS_FOREIGN = 1 << 4,   /* its owner alone knows what the interpreter's functions of numbers do with it */
 };
 
+/* What a loop over an iterator needs to be captured once (roll.c): see iter_left() and those behind it. */
+typedef struct loop_slots {
+  int64_t (*left)(tracer *t, value *v);
+  value *(*ahead)(tracer *t, value *v, int64_t ahead);
+  bool (*step)(tracer *t, value *v, int64_t by);
+  void (*finish)(value *v);
+  void (*walk_bases)(roll_walk *w, value *v);
+  bool far; /* it can be taken on by a number that only the run knows */
+} loop_slots;
+
 /* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that is NULL means
  * "this type has no such slot" (a TypeError, as Python would raise); "not supported yet" is trace_break(). Slots
  * return NULL after trace_raise() or trace_break(). */
@@ -400,6 +410,7 @@ typedef struct value_type {
   value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
   value *(*iter)(tracer *t, value *v);
   value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
+  const loop_slots *loop; /* of an iterator; NULL: loops over it are unrolled */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
   recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as value_plain(). */

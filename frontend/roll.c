@@ -291,8 +291,7 @@ static bool roll_hide_tested(tracer *t, roll *r) {
 
 /* The loop of the graph ends some iterations earlier: at least one is left to it. */
 static bool roll_leave_tail(tracer *t, roll *r) {
-  bool jumps =
-      !r->iterator || r->iterator->type == &value_range_type || !LOOM_STRIDE_IS_SYM(r->left);
+  bool jumps = !r->iterator || iter_jumps(r->iterator) || !LOOM_STRIDE_IS_SYM(r->left);
   return jumps && size_op(t, LOOM_EXPR_ADD, r->left, -r->tail, &r->count) &&
          size_less(t, 0, r->count) > 0;
 }

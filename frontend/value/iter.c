@@ -123,8 +123,13 @@ value *iter_reversed(tracer *t, value *sequence) {
   return v;
 }
 
+/* NULL: it is another iterator. */
+static iter_data *iter_of(const value *v) {
+  return v->type == &value_iterator_type ? v->any.a : NULL;
+}
+
 value *iter_standing(value *iterator, Py_ssize_t at) {
-  iter_data *d = iterator->type == &value_iterator_type ? iterator->any.a : NULL;
+  iter_data *d = iter_of(iterator);
   bool text = d && d->kind == ITER_INDEX && value_is_const(d->base) &&
               PyUnicode_CheckExact(d->base->object);
   bool known = d && (d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && !d->function &&
@@ -365,7 +370,7 @@ static value *iterator_next(tracer *t, value *v) {
   return NULL;
 }
 
-static value *iter_self(tracer *t, value *v) { return v; }
+value *iter_self(tracer *t, value *v) { return v; }
 
 static PyObject *iterator_python_type(tracer *t, value *v) {
   iter_data *d = v->any.a;
@@ -393,7 +398,7 @@ static value *iterator_next_method(tracer *t, value *v, value *const *args, Py_s
 
 static const builtin_method iterator_methods[] = {{"__next__", iterator_next_method}, {NULL, NULL}};
 
-static value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
+value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
   return builtin_method_find(t, iterator_methods, v, name);
 }
 
@@ -441,109 +446,18 @@ static void iterator_walk(roll_walk *w, value *v) {
     roll_value(w, &d->inner[i]);
 }
 
+static const loop_slots iterator_loop;
+
 const value_type value_iterator_type = {.name = "iterator",
                                         .walk = iterator_walk,
                                         .rebuild = iterator_rebuild,
                                         .iter = iter_self,
                                         .next = iterator_next,
                                         .get_attr = iterator_get_attr,
-                                        .python_type = iterator_python_type};
-
-/* ---- range: a constant range's iterator; any.i is the next index. One over numbers of the graph
- * has them in any.a: only a loop that is captured once (roll.c) does not have to know how many
- * there are.
- * --------------------------------------------------------------- */
-
-#define RANGE_FINISHED PY_SSIZE_T_MAX /* in place of any.i: behind a loop in the graph */
-
-typedef struct range_numbers {
-  int64_t start, step, count; /* numbers; the step is known */
-} range_numbers;
-
-static void *range_know(tracer *t, const range_numbers *r) {
-  size_know(t, r->start);
-  size_know(t, r->count);
-  return NULL;
-}
-
-static value *range_next_number(tracer *t, value *v) {
-  int64_t left = iter_left(t, v);
-  if (trace_pending(t)) return NULL;
-  if (LOOM_STRIDE_IS_SYM(left)) return range_know(t, v->any.a);
-  value *item = left > 0 ? iter_ahead(t, v, 0) : NULL;
-  return item && iter_step(t, v, 1) ? item : NULL;
-}
-
-static value *range_next(tracer *t, value *v) {
-  if (v->any.i == RANGE_FINISHED) return NULL;
-  if (v->any.a) return range_next_number(t, v);
-  Py_ssize_t length = PyObject_Size(v->object);
-  if (length < 0) return error_drop(), trace_break(t, BREAK_LIMIT, "a range of too many numbers");
-  if (v->any.i >= length) return NULL;
-  PyObject *item = PySequence_GetItem(v->object, v->any.i++);
-  return item ? value_made(t, item) : trace_raise_live(t);
-}
-
-static PyObject *range_python_type(tracer *t, value *v) { return (PyObject *)&PyRangeIter_Type; }
-
-static recipe *range_rebuild(tracer *t, value *v) {
-  if (v->any.a) return range_know(t, v->any.a);
-  value *range = value_const(t, v->object);
-  Py_ssize_t at = v->any.i == RANGE_FINISHED ? PyObject_Size(v->object) : v->any.i;
-  return range ? iter_recipe(t, range, at, false) : NULL;
-}
-
-static void range_walk(roll_walk *w, value *v) {
-  roll_pointer(w, v->object);
-  roll_token(w, (uint64_t)v->any.i);
-  roll_pointer(w, v->any.a);
-}
-
-const value_type value_range_type = {.name = "range iterator",
-                                     .rebuild = range_rebuild,
-                                     .iter = iter_self,
-                                     .next = range_next,
-                                     .get_attr = iterator_get_attr,
-                                     .python_type = range_python_type,
-                                     .walk = range_walk};
+                                        .python_type = iterator_python_type,
+                                        .loop = &iterator_loop};
 
 /* ---- loops that are captured once (roll.c) -------------------------------------------------- */
-
-static bool range_part(PyObject *range, const char *name, int64_t *out) {
-  PyObject *number = PyObject_GetAttrString(range, name);
-  int overflow = 0;
-  *out = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
-  Py_XDECREF(number);
-  error_drop();
-  return number && !overflow && *out > -(1ll << 52) && *out < 1ll << 52;
-}
-
-static int64_t range_left(tracer *t, value *v) {
-  int64_t start, step, left;
-  const range_numbers *r = v->any.a;
-  if (v->any.i == RANGE_FINISHED) return 0;
-  if (r) return size_minus(t, r->count, v->any.i, &left) ? left : -1;
-  Py_ssize_t length = PyObject_Size(v->object);
-  if (length < 0) error_drop();
-  if (length >= 1ll << 52 || !range_part(v->object, "start", &start) ||
-      !range_part(v->object, "step", &step))
-    return -1;
-  return length < 0 ? -1 : length - v->any.i;
-}
-
-static value *range_ahead(tracer *t, value *v, int64_t ahead) {
-  int64_t start, step, at;
-  const range_numbers *r = v->any.a;
-  if (r) {
-    start = r->start;
-    step = r->step;
-  } else if (!range_part(v->object, "start", &start) || !range_part(v->object, "step", &step))
-    return trace_break(t, BREAK_LIMIT, "a range of large numbers");
-  return size_op(t, LOOM_EXPR_ADD, ahead, v->any.i, &at) &&
-                 size_at_iteration(t, start, step, at, &at)
-             ? value_size(t, at)
-             : NULL;
-}
 
 /* The shortest; where the lengths are not known, all have to be one number. */
 static int64_t zip_left(tracer *t, iter_data *d) {
@@ -592,11 +506,8 @@ static int64_t sequence_left(tracer *t, iter_data *d) {
   return sequence_end(d) - sequence_first(d);
 }
 
-int64_t iter_left(tracer *t, value *v) {
+static int64_t iterator_left(tracer *t, value *v) {
   int64_t left, unused;
-  if (trace_pending(t)) return -1;
-  if (v->type == &value_range_type) return range_left(t, v);
-  if (v->type != &value_iterator_type) return -1;
   iter_data *d = v->any.a;
   switch (d->kind) {
   case ITER_SEQUENCE:
@@ -610,9 +521,13 @@ int64_t iter_left(tracer *t, value *v) {
   }
 }
 
+int64_t iter_left(tracer *t, value *v) {
+  return !trace_pending(t) && v->type->loop ? v->type->loop->left(t, v) : -1;
+}
+
 int64_t iter_items(const value *v) {
-  if (v->type != &value_iterator_type) return -1;
-  const iter_data *d = v->any.a;
+  const iter_data *d = iter_of(v);
+  if (!d) return -1;
   if (d->kind == ITER_ENUMERATE) return iter_items(d->base);
   if (d->kind == ITER_ZIP) {
     int64_t least = d->count ? INT64_MAX : 0;
@@ -664,9 +579,9 @@ static value *sequence_ahead(tracer *t, iter_data *d, int64_t ahead) {
 /* Calls `of` for all iterators over sequences in one. */
 static bool iter_each(tracer *t, value *v, bool (*of)(tracer *t, iter_data *d, uint16_t place),
                       uint16_t place) {
-  if (v->type != &value_iterator_type) return false;
-  iter_data *d = v->any.a;
+  iter_data *d = iter_of(v);
   bool any = false;
+  if (!d) return false;
   if (d->kind == ITER_ENUMERATE) return iter_each(t, d->base, of, place);
   for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
     any |= iter_each(t, d->inner[i], of, place);
@@ -720,17 +635,26 @@ bool iter_prepare(tracer *t, value *v) { return !iter_each(t, v, each_fails, 0);
 void iter_lent_over(tracer *t, value *v) { iter_each(t, v, each_over, 0); }
 
 const char *iter_refuses(const value *v) {
-  if (v->type != &value_iterator_type) return NULL;
-  const iter_data *d = v->any.a;
+  const iter_data *d = iter_of(v);
+  if (!d) return NULL;
   const char *why = d->kind == ITER_ENUMERATE ? iter_refuses(d->base) : d->why;
   for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count && !why; i++)
     why = iter_refuses(d->inner[i]);
   return why;
 }
 
-value *iter_ahead(tracer *t, value *v, int64_t ahead) {
+value *iter_ahead(tracer *t, value *v, int64_t ahead) { return v->type->loop->ahead(t, v, ahead); }
+
+bool iter_step(tracer *t, value *v, int64_t by) { return v->type->loop->step(t, v, by); }
+
+void iter_finish(value *v) { v->type->loop->finish(v); }
+
+void iter_walk_bases(roll_walk *w, value *v) { v->type->loop->walk_bases(w, v); }
+
+bool iter_jumps(const value *v) { return v->type->loop->far; }
+
+static value *iterator_ahead(tracer *t, value *v, int64_t ahead) {
   int64_t number;
-  if (v->type == &value_range_type) return range_ahead(t, v, ahead);
   iter_data *d = v->any.a;
   if (d->kind == ITER_ZIP) return zip_ahead(t, d, ahead);
   if (d->kind == ITER_ENUMERATE) return enumerate_ahead(t, d, ahead);
@@ -740,13 +664,7 @@ value *iter_ahead(tracer *t, value *v, int64_t ahead) {
   return key ? trace_get_item(t, d->base, key) : NULL;
 }
 
-bool iter_step(tracer *t, value *v, int64_t by) {
-  if (v->type == &value_range_type) {
-    int64_t at;
-    if (!size_op(t, LOOM_EXPR_ADD, v->any.i, by, &at)) return false;
-    v->any.i = at;
-    return true;
-  }
+static bool iterator_step(tracer *t, value *v, int64_t by) {
   iter_data *d = v->any.a;
   bool good = true;
   if (LOOM_STRIDE_IS_SYM(by)) return size_know(t, by), false;
@@ -761,11 +679,7 @@ bool iter_step(tracer *t, value *v, int64_t by) {
   return good;
 }
 
-void iter_finish(value *v) {
-  if (v->type == &value_range_type) {
-    v->any.i = RANGE_FINISHED;
-    return;
-  }
+static void iterator_finish(value *v) {
   iter_data *d = v->any.a;
   d->done = true;
   if (d->kind == ITER_ENUMERATE) iter_finish(d->base);
@@ -773,8 +687,7 @@ void iter_finish(value *v) {
     iter_finish(d->inner[i]);
 }
 
-void iter_walk_bases(roll_walk *w, value *v) {
-  if (v->type == &value_range_type) return;
+static void iterator_walk_bases(roll_walk *w, value *v) {
   iter_data *d = v->any.a;
   if (d->kind != ITER_ZIP && d->kind != ITER_ENUMERATE) {
     roll_value(w, &d->base);
@@ -785,53 +698,11 @@ void iter_walk_bases(roll_walk *w, value *v) {
     iter_walk_bases(w, d->inner[i]);
 }
 
-/* A range of which a part is a number of the graph. */
-value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step) {
-  value *v = value_new(t, &value_range_to_type);
-  range_numbers *r = v ? trace_alloc(t, sizeof *r) : NULL;
-  int64_t by = llabs(step), span;
-  if (!r || (step > 0 ? !size_minus(t, stop, start, &span) : !size_minus(t, start, stop, &span)) ||
-      !size_op(t, LOOM_EXPR_ADD, span, by - 1, &span))
-    return NULL;
-  *r = (range_numbers){.start = start, .step = step};
-  if (!size_op(t, LOOM_EXPR_FLOORDIV, span, by, &r->count)) return NULL;
-  v->any.a = r;
-  return v;
-}
-
-static value *range_to_iter(tracer *t, value *v) {
-  value *iterator = value_new(t, &value_range_type);
-  if (iterator) iterator->any.a = v->any.a;
-  return iterator;
-}
-
-static void *range_to_know(tracer *t, value *v) { return range_know(t, v->any.a); }
-static value *range_to_item(tracer *t, value *v, value *key) { return range_to_know(t, v); }
-static value *range_to_attr(tracer *t, value *v, PyObject *name) { return range_to_know(t, v); }
-static value *range_to_length(tracer *t, value *v) { return range_to_know(t, v); }
-static recipe *range_to_rebuild(tracer *t, value *v) { return range_to_know(t, v); }
-static int range_to_truth(tracer *t, value *v) { return range_to_know(t, v), -1; }
-static int range_to_contains(tracer *t, value *v, value *item) { return range_to_know(t, v), -1; }
-static value *range_to_compare(tracer *t, int op, value *l, value *r) {
-  return range_to_know(t, l->type == &value_range_to_type ? l : r);
-}
-static value *range_to_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  return range_to_know(t, l->type == &value_range_to_type ? l : r);
-}
-static PyObject *range_to_python_type(tracer *t, value *v) { return (PyObject *)&PyRange_Type; }
-
-const value_type value_range_to_type = {.name = "range",
-                                        .iter = range_to_iter,
-                                        .get_item = range_to_item,
-                                        .get_attr = range_to_attr,
-                                        .length = range_to_length,
-                                        .truth = range_to_truth,
-                                        .contains = range_to_contains,
-                                        .compare = range_to_compare,
-                                        .binary = range_to_binary,
-                                        .rebuild = range_to_rebuild,
-                                        .python_type = range_to_python_type,
-                                        .walk = range_walk};
+static const loop_slots iterator_loop = {.left = iterator_left,
+                                         .ahead = iterator_ahead,
+                                         .step = iterator_step,
+                                         .finish = iterator_finish,
+                                         .walk_bases = iterator_walk_bases};
 
 /* ---- generators ----------------------------------------------------------------------------- */
 

@@ -94,12 +94,14 @@ static bool name_known_int(tracer *t, value *v, int64_t *out) { return name_aske
 static recipe *name_rebuild(tracer *t, value *v) { return name_asked(t, v); }
 static void name_walk(roll_walk *w, value *v) {} /* which it is has been looked at */
 
+static value *name_side(value *l, value *r) { return l->type == &value_lent_type ? l : r; }
+
 static value *name_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  return name_asked(t, l->type == &value_lent_type ? l : r);
+  return name_asked(t, name_side(l, r));
 }
 
 static value *name_compare(tracer *t, int op, value *l, value *r) {
-  return name_asked(t, l->type == &value_lent_type ? l : r);
+  return name_asked(t, name_side(l, r));
 }
 
 static bool name_set(tracer *t, value *v, value *key, value *item) {

@@ -420,6 +420,8 @@ value *iter_reversed(tracer *t, value *sequence);
  * nothing pending: it goes over something else. */
 value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
+value *iter_self(tracer *t, value *v); /* slots of iterators */
+value *iterator_get_attr(tracer *t, value *v, PyObject *name);
 /* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;
  * the item `ahead` further on, a number too; one item on; to the end; and what is iterated over,
  * but not where it stands. Nothing is guarded but what telling needs. */
@@ -428,6 +430,7 @@ int64_t iter_items(const value *v); /* for people: how many are left of a list, 
 value *iter_ahead(tracer *t, value *v, int64_t ahead);
 bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range any */
 void iter_finish(value *v);
+bool iter_jumps(const value *v); /* any number of items on, also one that only the run knows */
 void iter_walk_bases(roll_walk *w, value *v);
 /* Loops over items of lists (gather.c). */
 bool iter_lends(tracer *t, value *v); /* are there such, for which it matters that they are lent? */
