@@ -332,7 +332,7 @@ def ConvertOp : Loom_PureOp<"convert", [Elementwise]> {
 }
 
 def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
-  let summary = "The same bits as another element type of the same width";
+  let summary = "The same bits as another element type of the same width; of a bool the byte that lies in memory, as uint8";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";

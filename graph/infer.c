@@ -158,7 +158,9 @@ static bool infer_bitcast(infer_state *s) {
   if (!infer_convert(s)) return false;
   loom_dtype from = infer_operand(s, 0)->dtype, to = s->out[0].dtype;
   if (from == to) return true;
-  if (from == LOOM_BOOL || to == LOOM_BOOL) return INFER_FAIL(s, "bool has no bits of other types");
+  bool byte = (from == LOOM_BOOL && to == LOOM_U8) || (from == LOOM_U8 && to == LOOM_BOOL);
+  if (!byte && (from == LOOM_BOOL || to == LOOM_BOOL))
+    return INFER_FAIL(s, "bool has the bits of uint8 alone");
   if (loom_dtype_size(from) == loom_dtype_size(to)) return true;
   return INFER_FAIL(s, "%s and %s differ in width", loom_dtype_name(from), loom_dtype_name(to));
 }

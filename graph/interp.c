@@ -37,15 +37,12 @@ void interp_store(const loom_buffer *buffer, const int64_t *index, loom_cell cel
   loom_cell_store(buffer->type.dtype, interp_at(buffer, index), cell);
 }
 
-/* Bool bytes are read as truth, so that a copy stores 0 or 1 as every kernel does. */
+/* A bool keeps its byte, as in every kernel: a view of bytes has other true ones than 1. */
 static void interp_copy_element(const loom_buffer *to, const int64_t *to_index,
                                 const loom_buffer *from, const int64_t *from_index) {
   char *target = interp_at(to, to_index);
   const char *source = interp_at(from, from_index);
-  if (to->type.dtype == LOOM_BOOL)
-    *target = *source != 0;
-  else
-    memcpy(target, source, loom_dtype_size(to->type.dtype));
+  memcpy(target, source, loom_dtype_size(to->type.dtype));
 }
 
 void interp_copy(const loom_buffer *to, const loom_buffer *from) {
@@ -65,7 +62,6 @@ static bool interp_element(const interp_call *c, const int64_t *index, loom_cell
   loom_cell a = interp_load(&in[0], index), b;
   bool truth;
   switch (op) {
-  case LOOM_OP_SELECT: *out = interp_load(&in[a.i ? 1 : 2], index); return true;
   case LOOM_OP_MUL_ADD:
     *out = (loom_cell){.re = loom_cell_mul_add(dtype, a.re, interp_load(&in[1], index).re,
                                                interp_load(&in[2], index).re)};
@@ -98,6 +94,16 @@ static bool interp_elementwise(const interp_call *c) {
                        loom_dtype_name(c->operands[0].type.dtype));
     interp_store(&c->results[0], index, cell);
   } while (interp_next(&c->results[0].type, index));
+  return true;
+}
+
+static bool interp_select(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  if (interp_empty(&c->results[0].type)) return true;
+  do
+    interp_copy_element(&c->results[0], index,
+                        &c->operands[interp_load(&c->operands[0], index).i ? 1 : 2], index);
+  while (interp_next(&c->results[0].type, index));
   return true;
 }
 
@@ -323,6 +329,7 @@ static bool interp_size(const interp_call *c) {
 
 static bool interp_dispatch(const interp_call *c) {
   switch (c->view->op) {
+  case LOOM_OP_SELECT: return interp_select(c);
   case LOOM_OP_BITCAST: return interp_bitcast(c);
   case LOOM_OP_CONSTANT: return interp_constant(c);
   case LOOM_OP_IOTA: return interp_iota(c);

@@ -463,10 +463,12 @@ static bool scalar_known_dtype(loom_dtype dtype) { return !loom_dtype_is_complex
 static MlirValue scalar_bitcast(const scalar_args *a, loom_dtype to) {
   MlirValue bits = a->x;
   MlirType from = lane_like(a->type, lane_memory_type(a->b->ctx, to, 1));
-  if (loom_dtype_is_half(a->dtype)) bits = lane_to_memory(a->b, bits, a->dtype);
+  bool memory = loom_dtype_is_half(a->dtype) || a->dtype == LOOM_BOOL;
+  if (memory) bits = lane_to_memory(a->b, bits, a->dtype);
   if (!mlirTypeEqual(mlirValueGetType(bits), from))
     bits = loom_build1(a->b, "arith.bitcast", bits, from);
-  return loom_dtype_is_half(to) ? lane_from_memory(a->b, bits, to) : bits;
+  bool differs = loom_dtype_is_half(to) || to == LOOM_BOOL; /* from what memory has */
+  return differs ? lane_from_memory(a->b, bits, to) : bits;
 }
 
 MlirValue lower_scalar(lower *l, loom_builder *b, MlirOperation op, loom_opcode code,

@@ -35,6 +35,7 @@ loom_value emit_predicate(tracer *t, loom_opcode op, loom_value a);
 loom_value emit_compare(tracer *t, const char *direction, loom_value a, loom_value b);
 loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value b);
 loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype);
+loom_value emit_bitcast(tracer *t, loom_value v, loom_dtype dtype); /* the same bits */
 loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims);
 loom_value emit_broadcast_to(tracer *t, loom_value v, int rank,
                              const int64_t *dims); /* NumPy's rule */

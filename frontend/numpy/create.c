@@ -588,6 +588,15 @@ static loom_value clip_to_numbers(tracer *t, loom_value v, loom_value low, loom_
   return emit_select(t, no_low, low, emit_select(t, no_high, high, v));
 }
 
+/* Of bools NumPy compares the bytes, whatever they hold. */
+static loom_value clip_bytes(tracer *t, const loom_value *v) {
+  loom_value bytes[3];
+  for (int i = 0; i < 3; i++)
+    bytes[i] = emit_bitcast(t, v[i], LOOM_U8);
+  loom_value r = emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, bytes[0], bytes[1]), bytes[2]);
+  return emit_bitcast(t, r, LOOM_BOOL);
+}
+
 /* np.clip: minimum(maximum(a, low), high), with the dtypes of the ufunc `clip`. */
 value *np_clip(tracer *t, const np_call *c) {
   static PyObject *ufunc;
@@ -636,7 +645,9 @@ value *np_clip(tracer *t, const np_call *c) {
   bool numbers = loom_dtype_is_float(types[0]) && clip_is_number(&o[1], single) &&
                  clip_is_number(&o[2], single);
   loom_value r = numbers ? clip_to_numbers(t, v[0], v[1], v[2])
-                         : emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, v[0], v[1]), v[2]);
+                 : types[0] == LOOM_BOOL
+                     ? clip_bytes(t, v)
+                     : emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, v[0], v[1]), v[2]);
   if (r == LOOM_NO_VALUE) return NULL;
   if (out) {
     loom_type type = type_make(outs[0]->type.dtype, rank, dims);

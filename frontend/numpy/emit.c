@@ -96,6 +96,13 @@ loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype) {
   return emit_node(t, LOOM_OP_CONVERT, &v, 1, NULL, 0, &type);
 }
 
+loom_value emit_bitcast(tracer *t, loom_value v, loom_dtype dtype) {
+  if (v == LOOM_NO_VALUE) return v;
+  loom_type type = *emit_type(t, v);
+  type.dtype = dtype;
+  return emit_node(t, LOOM_OP_BITCAST, &v, 1, NULL, 0, &type);
+}
+
 loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims) {
   if (v == LOOM_NO_VALUE) return v;
   const loom_type *from = emit_type(t, v);

@@ -511,7 +511,7 @@ func.func @f(%a: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%p: tensor<4xi1>) {
-  // expected-error@+1 {{bool has no bits of other types}}
+  // expected-error@+1 {{bool has the bits of uint8 alone}}
   %0 = loom.bitcast %p : (tensor<4xi1>) -> tensor<4xi8>
   return
 }

@@ -296,6 +296,8 @@ def test_convert():
 def test_bitcast():
     x = np.array([1.5, -0.0, np.inf], dtype="float32")
     check([Case("bitcast {0} : {t}", [x], x.view("int32")), Case("bitcast {0} : {t}", [x], x.view("uint32"))])
+    byte = np.array([0, 1, 1], dtype="uint8")  # other bytes: test_bool_bytes.py
+    check([Case("bitcast {0} : {t}", [byte.view("bool")], byte), Case("bitcast {0} : {t}", [byte], byte.view("bool"))])
 
 
 def test_creation():

@@ -171,6 +171,27 @@ np.tile(b,40).repeat(3)
 np.stack([np.tile(b,40)]*4,-1)
 [b[i] for i in range(4)][2].view('u1')
 np.block([[m],[m]])
+np.clip(b,b2,c)
+np.clip(b,b2,b[::-1])
+np.clip(c,b,b2)
+b.clip(b2,c)
+b.clip(b2,b[::-1])
+np.clip(b,b2,None)
+np.clip(b,None,b2)
+np.clip(b,b2,True)
+np.clip(b,False,b2)
+np.clip(b,b[2],b[4])
+np.clip(b,b[2:3],b[4:5])
+np.clip(b,b2,3)
+np.clip(~b,b2,b)
+np.clip(b,b2,b2[::-1])|b
+np.clip(b,b2,b2[::-1]).astype('i4')
+np.where(c,np.clip(b,b2,b2[::-1]),b)
+np.clip(m,m[0],m[1])
+np.clip(m.T,m[:,:1].T,m[:,1])
+np.clip(np.tile(b,40),np.tile(b2,40),np.roll(np.tile(b,40),3))
+np.clip(b,b2,b[::-1],out=c) is c and c
+np.clip(b[2],b[3],b[4])
 """.strip().splitlines()
 
 
@@ -185,12 +206,22 @@ def arguments():
     return raw.copy().view(bool), raw[::-1].copy().view(bool), raw.reshape(3, 4).copy().view(bool), np.array([1, 0] * 6, bool)
 
 
+@pytest.mark.parametrize("backend", ["loom", "interpret"])
 @pytest.mark.parametrize("call", CALLS)
-def test_bytes_of_bools(call):
+def test_bytes_of_bools(call, backend):
     plain = eval(f"lambda b, b2, m, c: {call}", {"np": np})
-    function = frameloom.compile(plain)
+    function = frameloom.compile(plain, backend=backend)
     want = bytes_of(plain(*arguments()))
     assert [bytes_of(function(*arguments())) for _ in range(2)] == [want, want]
+
+
+def test_clip_of_any_bytes():
+    """Each of three bytes with each of the others."""
+    values = np.array([0, 1, 2, 3, 127, 128, 200, 255], np.uint8)
+    x, low, high = (np.ascontiguousarray(v.ravel()).view(bool) for v in np.meshgrid(values, values, values))
+    compiled = frameloom.compile(np_clip := lambda x, low, high: (np.clip(x, low, high), np.clip(x[::3], low[::-3], high[1]), np.clip(x & low, low, high)))
+    for _ in range(2):
+        assert [bytes_of(got) for got in compiled(x, low, high)] == [bytes_of(want) for want in np_clip(x, low, high)]
 
 
 def test_elements_one_by_one():
