@@ -4,10 +4,11 @@ and many updates share a kernel (passes/forward.c, passes/fuse_inplace.c)."""
 import random
 import warnings
 
-import frameloom
 import numpy as np
 import pytest
 from compare import assert_same
+
+import frameloom
 
 
 class Writer:
@@ -91,7 +92,7 @@ class Writer:
         return namespace["filled"]
 
 
-def outcome(function, arguments):
+def results_and_warnings(function, arguments):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         try:
@@ -101,7 +102,7 @@ def outcome(function, arguments):
     return results, arguments[0], {str(w.message) for w in found if w.category is RuntimeWarning}
 
 
-def check(seed, length):
+def tables_alike(seed, length):
     written = Writer(seed, length)
     plain = written.function()
     compiled = frameloom.compile(plain, dynamic=False)
@@ -109,8 +110,8 @@ def check(seed, length):
     for _ in range(2):
         x = generator.uniform(-3, 3, (7, 6)).round(1)
         y, z = float(generator.uniform(1, 2)), generator.uniform(1, 2, (1, 1))
-        want = outcome(plain, (x.copy(), y, z))
-        have = outcome(compiled, (x.copy(), y, z))
+        want = results_and_warnings(plain, (x.copy(), y, z))
+        have = results_and_warnings(compiled, (x.copy(), y, z))
         source = "\n".join(written.lines)
         assert have[2] == want[2], source
         assert len(have[0]) == len(want[0])
@@ -124,7 +125,7 @@ def check(seed, length):
 
 @pytest.mark.parametrize("seed", range(16))
 def test_random_tables(seed):
-    check(seed, 12 + 3 * seed)
+    tables_alike(seed, 12 + 3 * seed)
 
 
 def edit_distance(a, b):

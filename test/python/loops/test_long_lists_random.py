@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 import pytest
+from compare import naming
+from rolling import alike, result_of
 
 import frameloom
 
@@ -109,25 +111,9 @@ def program(seed, pairs):
     return space["f"], floats
 
 
-def run(function, xs, t):
+def played(function, xs, t):
     log = []
-    try:
-        result = function(xs, t, log.append)
-    except Exception as error:
-        result = type(error).__name__, str(error)
-    return result, xs, log
-
-
-def same(a, b):
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return a.shape == b.shape and a.dtype == b.dtype and np.allclose(a, b, rtol=1e-10, equal_nan=True)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, (float, np.floating)):
-        return bool(np.allclose(a, b, rtol=1e-10, equal_nan=True))
-    return a == b
+    return result_of(function, (xs, t, log.append)), xs, log
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -145,8 +131,9 @@ def test_random_programs(block, pairs):
                 xs = [(x, float(numbers.random())) for x in xs]
             t = 0.5 if seed % 2 else np.zeros(3)
             with np.errstate(all="ignore"):
-                want = run(function, copy.deepcopy(xs), copy.deepcopy(t))
-                assert same(want, run(compiled, copy.deepcopy(xs), copy.deepcopy(t))), seed
+                want, got = (played(f, copy.deepcopy(xs), copy.deepcopy(t)) for f in (function, compiled))
+                with naming(seed):
+                    alike(want, got, rtol=1e-10)
 
 
 def test_a_list_behind_a_while():

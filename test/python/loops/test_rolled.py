@@ -1,32 +1,20 @@
 """Loops over a range that are captured once: the same results, effects and identities as plain Python's."""
 
-import os
 import random
 
 import numpy as np
 import pytest
 import time_steps
-from rolling import copied, operations, same, short  # noqa: F401
+from compare import copied, naming
+from rolling import FIRST, assert_close, for_all_sizes, operations, short  # noqa: F401
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 
-
-def check(function, *args, rolled=True):
-    """Runs both for several counts (the last argument); `rolled`: the graph is no larger for more iterations."""
-    sizes = []
-    for n in (40, 5, 0, 1, 2, 4, 200):
-        compiled = frameloom.compile(function)
-        mine, theirs = copied(args), copied(args)
-        with np.errstate(all="ignore"):
-            want, got = function(*theirs, n), compiled(*mine, n)
-        assert same(want, got), (n, want, got)
-        assert same(theirs, mine), n
-        if n in (40, 200):
-            with np.errstate(all="ignore"):
-                sizes.append(operations(compiled, *copied(args), n))
-    assert (sizes[0] == sizes[1]) == rolled, sizes
+def for_all_counts(function, *args, rolled=True):
+    """The last argument is the number of iterations."""
+    with np.errstate(all="ignore"):
+        for_all_sizes(function, *args, lambda n: n, sizes=(40, 5, 0, 1, 2, 4, 200), rolled=rolled)
 
 
 U = np.linspace(0.0, 1.0, 33)
@@ -39,7 +27,7 @@ def test_stencil():
             u = u.copy()
             u[1:-1] += 0.1 * lap
         return u
-    check(heat, U)
+    for_all_counts(heat, U)
 
 
 def test_names_that_change_places():
@@ -51,7 +39,7 @@ def test_names_that_change_places():
             v, u = u, w
             t += 0.01
         return u, v, t
-    check(wave, U, U * 0.9)
+    for_all_counts(wave, U, U * 0.9)
 
 
 def test_arguments_written():
@@ -61,7 +49,7 @@ def test_arguments_written():
             inner += 0.125 * (b[2:] - b[:-2])
             b *= 0.5
         return inner.sum()
-    check(step, U, U[::-1])
+    for_all_counts(step, U, U[::-1])
 
 
 def test_result_is_the_argument():
@@ -71,7 +59,7 @@ def test_result_is_the_argument():
         return a
     x = U.copy()
     assert frameloom.compile(step)(x, 30) is x
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_index_as_a_number():
@@ -79,7 +67,7 @@ def test_index_as_a_number():
         for i in range(3, 3 + 2 * n, 2):
             a = a + i * 0.5
         return a, i if n else None
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_index_as_an_index():
@@ -88,7 +76,7 @@ def test_index_as_an_index():
         for i in range(n):
             s = s + a[i % 3]
         return s
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_decisions_by_the_index():
@@ -96,7 +84,7 @@ def test_decisions_by_the_index():
         for i in range(n):
             a = a + (1.0 if i % 2 else 2.0)
         return a
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_leaving_early():
@@ -110,7 +98,7 @@ def test_leaving_early():
         return a, i if n else None
     compiled = frameloom.compile(step)
     for n in (10, 31, 50, 500):
-        assert same(step(U, n), compiled(U, n))
+        assert_close(compiled(U, n), step(U, n))
 
 
 def test_loops_in_loops():
@@ -121,7 +109,7 @@ def test_loops_in_loops():
                 x = 0.5 * (x + (a + 1) / (x + 1))
             a = x + 0.001
         return a
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_numpy_scalars_and_floats():
@@ -131,7 +119,7 @@ def test_numpy_scalars_and_floats():
             x, y = x + 0.01 * (x - x * y), y + 0.01 * (x * y - y)
             t += 0.01
         return x, y, t
-    check(lotka, np.float64(1.0), np.float64(0.5))
+    for_all_counts(lotka, np.float64(1.0), np.float64(0.5))
 
 
 def test_containers_and_closures():
@@ -148,7 +136,7 @@ def test_containers_and_closures():
             d["c"][0] = d["c"][1] + d["x"]
             d["c"].reverse()
         return d, scale
-    check(step, U)
+    for_all_counts(step, U)
 
     def plain(a, n):
         d = {"x": a, "c": [a, a + 1]}
@@ -156,7 +144,7 @@ def test_containers_and_closures():
             d["x"] = d["x"] * 0.5 + 1.0
             d["c"][0] = d["c"][1] + d["x"]
         return d
-    check(plain, U)
+    for_all_counts(plain, U)
 
 
 def test_objects():
@@ -173,7 +161,7 @@ def test_objects():
         for i in range(n):
             p.move(0.01)
         return p.x, p.v
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_a_counter():
@@ -183,7 +171,7 @@ def test_a_counter():
             a = a + 1.0
             k += 1
         return a, k
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_a_growing_list():
@@ -193,7 +181,7 @@ def test_a_growing_list():
             a = a * 0.5
             out.append(a)
         return out
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_two_names_of_one_array():
@@ -204,7 +192,7 @@ def test_two_names_of_one_array():
             c = b
             c *= 0.5
         return b, (b is c) if n else None
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_a_view_kept_from_one_iteration_to_the_next():
@@ -216,7 +204,7 @@ def test_a_view_kept_from_one_iteration_to_the_next():
             a[1::2] += v[1:]
             v = a[::2]
         return a, v
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_nothing_carried():
@@ -224,7 +212,7 @@ def test_nothing_carried():
         for k in range(n):
             pass
         return a + 1, k if n else None
-    check(step, U)
+    for_all_counts(step, U)
 
 
 def test_warnings_are_those_of_the_library():
@@ -246,7 +234,7 @@ def test_a_count_that_changes():
         return u, i
     compiled = frameloom.compile(heat)
     for n in (100, 200, 50, 1000, 99, 7, 12345, 6, 5, 4, 3, 2, 1, 0, 300):
-        assert same(heat(U, n), compiled(U, n)), n
+        assert_close(compiled(U, n), heat(U, n))
     assert len(compiled._report()["entries"]) <= 7
 
     def leaves(u, n):
@@ -256,14 +244,14 @@ def test_a_count_that_changes():
         return u
     compiled = frameloom.compile(leaves)
     for n in (100, 200, 0, 1, 50, 0):
-        assert same(leaves(U, n), compiled(U, n)), n
+        assert_close(compiled(U, n), leaves(U, n))
 
     def seen(u, n):
         r = range(n)
         return u * len(r), r, 3 in r, list(r)[:2], [i for i in r if i > 7]
     compiled = frameloom.compile(seen)
     for n in (100, 200, 0, 1, 50, 0):
-        assert same(seen(U, n), compiled(U, n)), n
+        assert_close(compiled(U, n), seen(U, n))
 
 
 def test_an_error_on_the_way():
@@ -284,7 +272,7 @@ def test_many_iterations_cost_no_more():
             a = 0.5 * (a + 1 / (a + 1))
         return a
     compiled = frameloom.compile(step)
-    assert same(step(U, 100_000), compiled(U, 100_000))
+    assert_close(compiled(U, 100_000), step(U, 100_000))
     assert operations(compiled, U, 100_000) == operations(frameloom.compile(step), U, 1000)
 
 
@@ -368,5 +356,7 @@ def test_random_loops(seed):
             mine[1], theirs[1] = mine[0], theirs[0]
         with np.errstate(all="ignore"):
             want, got = loop(*theirs, n), compiled(*mine, n)
-        assert same(want, got), f"{text}\n{n}\n{want}\n{got}"
-        assert same(theirs, mine), text
+        with naming(text):
+            assert_close(got, want)
+        with naming(text):
+            assert_close(mine, theirs)

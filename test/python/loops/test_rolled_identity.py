@@ -7,46 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from rolling import identities_alike, pattern, result_of
 
 import frameloom
 
 FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 SEEDS = int(os.environ.get("FRAMELOOM_SEEDS", "60"))
-
-
-def pattern(*things):
-    """All numbers and arrays in `things` by when they are first met, with what they are worth."""
-    seen, keep = {}, []
-
-    def look(x):
-        if isinstance(x, (list, tuple)):
-            return [type(x).__name__] + [look(item) for item in x]
-        if isinstance(x, (int, float, np.generic, np.ndarray)) and not isinstance(x, bool):
-            if type(x) is int and -5 <= x <= 256:
-                return x
-            keep.append(x)
-            return seen.setdefault(id(x), len(seen)), type(x).__name__, repr(x)
-        return x if x is None or isinstance(x, (bool, str)) else type(x).__name__
-
-    return [look(thing) for thing in things]
-
-
-def outcome(function, args):
-    try:
-        return function(*args)
-    except Exception as problem:
-        return type(problem).__name__, str(problem)[:60]
-
-
-def check(function, *args, rolled=True, calls=2):
-    compiled = frameloom.compile(function)
-    for _ in range(calls):
-        plain, own = copy.deepcopy(args), copy.deepcopy(args)
-        want, got = outcome(function, plain), outcome(compiled, own)
-        assert pattern(want, *plain) == pattern(got, *own)
-    if rolled is not None:
-        fates = [loop.fate for loop in frameloom.explain(function, *copy.deepcopy(args)).loops]
-        assert ("rolled" in fates) == rolled, fates
 
 
 NUMBERS = [i + 0.5 for i in range(40)]
@@ -97,9 +63,9 @@ def test_items_that_names_stand_for(kind):
         return x, v
 
     for function in (last, by_is, two):
-        check(function, items)
-    check(in_front, items, 1.0)
-    check(changed_behind, items, rolled=None)
+        identities_alike(function, items)
+    identities_alike(in_front, items, 1.0)
+    identities_alike(changed_behind, items, rolled=None)
 
 
 def test_items_that_are_not_read_behind_cost_nothing():
@@ -111,7 +77,7 @@ def test_items_that_are_not_read_behind_cost_nothing():
     compiled = frameloom.compile(total)
     for n in (40, 60, 80):
         assert compiled([float(i) for i in range(n)], 1.0) == total([float(i) for i in range(n)], 1.0)
-    check(total, NUMBERS, 1.0)
+    identities_alike(total, NUMBERS, 1.0)
 
 
 def test_parts_of_items():
@@ -128,8 +94,8 @@ def test_parts_of_items():
         return a, a is ps[-1], a[0] is ps[-1][0]
 
     for kind in (pairs, tuple(pairs), [list(p) for p in pairs]):
-        check(parts, kind)
-        check(whole, kind)
+        identities_alike(parts, kind)
+        identities_alike(whole, kind)
 
 
 def test_lists_made_inside():
@@ -158,9 +124,9 @@ def test_lists_made_inside():
         return hs, q
 
     for x in (1.5, np.ones(3)):
-        check(f, x, 100)
-        check(g, x, 100)
-        check(pairs, x, 100)
+        identities_alike(f, x, 100)
+        identities_alike(g, x, 100)
+        identities_alike(pairs, x, 100)
 
 
 def test_length_that_changes():
@@ -222,12 +188,12 @@ def test_names_for_one_number():
         return a, b, s
 
     for n in (17, 100, 101):
-        check(both, 1.5, n)
-        check(callers, 1.5, n)
-        check(swapped, 1.5, 2.5, n, rolled=None)
-        check(handed_on, 1.5, n)
-        check(counters, n)
-        check(constants, n, 0.5)
+        identities_alike(both, 1.5, n)
+        identities_alike(callers, 1.5, n)
+        identities_alike(swapped, 1.5, 2.5, n, rolled=None)
+        identities_alike(handed_on, 1.5, n)
+        identities_alike(counters, n)
+        identities_alike(constants, n, 0.5)
 
 
 def test_numbers_that_are_appended():
@@ -271,13 +237,13 @@ def test_numbers_that_are_appended():
             out.append((v * 2, c, 0.5))
         return out, c
 
-    check(sums, NUMBERS)
-    check(times, 0.5, 100)
-    check(the_same, NUMBERS, 0.5)
-    check(pairs, NUMBERS, 0.25)
-    check(twice, NUMBERS, rolled=None)
+    identities_alike(sums, NUMBERS)
+    identities_alike(times, 0.5, 100)
+    identities_alike(the_same, NUMBERS, 0.5)
+    identities_alike(pairs, NUMBERS, 0.25)
+    identities_alike(twice, NUMBERS, rolled=None)
     for kind in KINDS.values():
-        check(items, kind, rolled=None)
+        identities_alike(items, kind, rolled=None)
 
 
 # ---- random programs ----
@@ -359,5 +325,5 @@ def test_random_programs(seed):
             n = r.choice([n + 1, 17, 1, 0, 50]) if call == 3 else n
             args = arguments(random.Random(state), kind, n)
             one, other = copy.deepcopy(args), copy.deepcopy(args)
-            want, got = outcome(plain, one), outcome(compiled, other)
+            want, got = result_of(plain, one), result_of(compiled, other)
             assert pattern(want, *one) == pattern(got, *other), text

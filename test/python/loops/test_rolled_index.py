@@ -1,39 +1,19 @@
 """Loops captured once whose index selects elements, rows and slices, over ranges, arrays and several iterables."""
 
-import os
 import random
 
 import numpy as np
 import pytest
-from rolling import copied, operations, same, short  # noqa: F401
+from compare import copied, naming
+from rolling import FIRST, assert_close, for_all_sizes, operations, short  # noqa: F401
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 R = np.random.default_rng(3)
 
 
-def check(function, *makers, rolled=True, sizes=(40, 5, 0, 1, 2, 4, 150)):
-    """Runs both on arguments made for several sizes; `rolled`: the graph is no larger for more iterations."""
-    counts = []
-    for n in sizes:
-        args = [make(n) if callable(make) else make for make in makers]
-        mine, theirs = copied(args), copied(args)
-        compiled = frameloom.compile(function)
-        got = None
-        try:
-            want = function(*theirs)
-        except Exception as error:
-            with pytest.raises(type(error)) as caught:
-                compiled(*mine)
-            assert str(caught.value) == str(error)
-        else:
-            got = compiled(*mine)
-            assert same(want, got), (n, want, got)
-        assert same(theirs, mine), n
-        if got is not None and n in (40, 150):
-            counts.append(operations(compiled, *copied(args)))
-    assert not counts or (counts[0] == counts[1]) == rolled, counts
+def for_sizes(function, *makers, rolled=True, sizes=(40, 5, 0, 1, 2, 4, 150)):
+    for_all_sizes(function, *makers, sizes=sizes, rolled=rolled, raises=True)
 
 
 def vector(n):
@@ -70,9 +50,9 @@ def test_rows():
         for column in a.T:
             s = s + column.max()
         return s
-    check(by_index, rows, number)
-    check(over_the_array, rows)
-    check(columns_of, columns)
+    for_sizes(by_index, rows, number)
+    for_sizes(over_the_array, rows)
+    for_sizes(columns_of, columns)
 
 
 def test_elements_before():
@@ -82,7 +62,7 @@ def test_elements_before():
         for i in range(2, n + 2):
             out[i] = 0.5 * out[i - 1] + out[i - 2]
         return out
-    check(recurrence, number)
+    for_sizes(recurrence, number)
 
     def backwards(a):
         s = 0.0
@@ -95,8 +75,8 @@ def test_elements_before():
         for i in range(len(a)):
             s = s * 0.9 + a[-i - 1]
         return s
-    check(backwards, vector)
-    check(from_the_end, vector)
+    for_sizes(backwards, vector)
+    for_sizes(from_the_end, vector)
 
 
 def test_slices_of_one_size():
@@ -111,8 +91,8 @@ def test_slices_of_one_size():
         for i in range(n // 4):
             a[4 * i:4 * i + 4] -= a[4 * i:4 * i + 4].mean()
         return a
-    check(windows, vector, sizes=(40, 6, 5, 4, 3, 0, 150))
-    check(blocks, vector, number)
+    for_sizes(windows, vector, sizes=(40, 6, 5, 4, 3, 0, 150))
+    for_sizes(blocks, vector, number)
 
 
 def test_writes_to_arguments():
@@ -120,7 +100,7 @@ def test_writes_to_arguments():
         for i in range(a.shape[1]):
             a[:, i] += i
             out[i, 1:3] = a[:2, i]
-    check(step, columns, rows)
+    for_sizes(step, columns, rows)
 
 
 def test_several_at_once():
@@ -136,9 +116,9 @@ def test_several_at_once():
         for i, (x, y) in enumerate(zip(a, b)):
             s = s + x * y.sum()
         return s, i
-    check(step, rows, rows, vector)
-    check(unequal, vector, lambda n: R.random((n + 7, 3)))
-    check(unequal, lambda n: R.random(n + 7), rows)
+    for_sizes(step, rows, rows, vector)
+    for_sizes(unequal, vector, lambda n: R.random((n + 7, 3)))
+    for_sizes(unequal, lambda n: R.random(n + 7), rows)
 
 
 def test_one_iterator_twice():
@@ -156,8 +136,8 @@ def test_one_iterator_twice():
             s = s * 0.5 + x
             next(it, None)
         return s
-    check(pairs, vector, rolled=False)
-    check(skips, vector, rolled=False)
+    for_sizes(pairs, vector, rolled=False)
+    for_sizes(skips, vector, rolled=False)
 
 
 def test_indices_that_go_round():
@@ -172,8 +152,8 @@ def test_indices_that_go_round():
         for i in range(n):
             a[(i + 1) % 6] = a[i % 6] * 0.5 + i
         return a
-    check(step, lambda n: R.random(6), number)
-    check(ring, lambda n: R.random(6), number)
+    for_sizes(step, lambda n: R.random(6), number)
+    for_sizes(ring, lambda n: R.random(6), number)
 
 
 def test_loops_in_loops():
@@ -190,8 +170,8 @@ def test_loops_in_loops():
             for j in range(i):
                 s = s + a[i] * a[j]
         return s
-    check(product, lambda n: R.random((n, 6)), lambda n: R.random((6, 9)), sizes=(40, 5, 0, 1, 2, 4, 150))
-    check(triangle, vector, sizes=(40, 9, 5, 0, 1, 4, 150))
+    for_sizes(product, lambda n: R.random((n, 6)), lambda n: R.random((6, 9)), sizes=(40, 5, 0, 1, 2, 4, 150))
+    for_sizes(triangle, vector, sizes=(40, 9, 5, 0, 1, 4, 150))
 
 
 def test_counters():
@@ -203,7 +183,7 @@ def test_counters():
             last = i + m
             a = a + k * m
         return a, k, m, last, i if n else None
-    check(step, vector, number)
+    for_sizes(step, vector, number)
 
     def doubles(a, n):
         k = 1
@@ -211,7 +191,7 @@ def test_counters():
             k *= 2
             a = a + 1.0
         return a, k
-    check(doubles, vector, number, rolled=False)
+    for_sizes(doubles, vector, number, rolled=False)
 
     def as_an_index(a, n):
         k, s = 0, 0.0
@@ -220,7 +200,7 @@ def test_counters():
             s = s + a[k]
             k += 2
         return s, k, while_at
-    check(as_an_index, lambda n: R.random(2 * n + 1), number)
+    for_sizes(as_an_index, lambda n: R.random(2 * n + 1), number)
 
 
 def test_the_last_row_is_a_view():
@@ -233,8 +213,8 @@ def test_the_last_row_is_a_view():
         a = rows(n)
         got = frameloom.compile(step)(a)
         assert np.shares_memory(got, a) and got.base is a
-        assert same(got, a[-1])
-    check(step, rows)
+        assert_close(a[-1], got)
+    for_sizes(step, rows)
 
 
 def test_out_of_bounds():
@@ -244,7 +224,7 @@ def test_out_of_bounds():
             s = s + a[i + 2]
             a[i] = s
         return s
-    check(step, vector, number)
+    for_sizes(step, vector, number)
 
 
 def test_decisions_that_all_iterations_share():
@@ -256,7 +236,7 @@ def test_decisions_that_all_iterations_share():
             if i == 0 or i < 0:
                 s = s + 2.0
         return s
-    check(step, vector, number)
+    for_sizes(step, vector, number)
 
 
 def test_sizes_that_change():
@@ -268,7 +248,7 @@ def test_sizes_that_change():
     compiled = frameloom.compile(step)
     for n in (100, 200, 50, 12, 7, 3, 2, 1, 0, 1000):
         a = R.random((n, 3))
-        assert same(step(a), compiled(a)), n
+        assert_close(compiled(a), step(a))
     assert len(compiled._report()["entries"]) <= 8
 
     def over(a, v):
@@ -279,7 +259,7 @@ def test_sizes_that_change():
     compiled = frameloom.compile(over)
     for n in (100, 200, 50, 12, 7, 3, 2, 1, 0, 1000):
         a, v = R.random((n, 3)), R.random(n)
-        assert same(over(a, v), compiled(a, v)), n
+        assert_close(compiled(a, v), over(a, v))
 
 
 # ---- random loops ----
@@ -361,5 +341,6 @@ def test_random_indexed_loops(seed):
                 assert str(caught.value) == str(error), text
             else:
                 got = compiled(*mine)
-                assert same(want, got), f"{text}\n{n}\n{want}\n{got}"
+                with naming(text):
+                    assert_close(got, want)
         assert all(np.allclose(a, b, rtol=1e-9) for a, b in zip(theirs, mine)), text

@@ -8,9 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
+from rolling import identities_alike, pattern, result_of
 
 import frameloom
-from test_rolled_identity import check, outcome, pattern
 
 FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 SEEDS = int(os.environ.get("FRAMELOOM_SEEDS", "40"))
@@ -55,8 +55,8 @@ def test_by_the_index(kind):
         return x, last, last is xs[-1]
 
     for function in (each, others, back):
-        check(function, items, np.ones(3))
-    check(kept, items, np.ones(3), rolled=None)
+        identities_alike(function, items, np.ones(3))
+    identities_alike(kept, items, np.ones(3), rolled=None)
 
 
 def test_lists_made_inside():
@@ -66,7 +66,7 @@ def test_lists_made_inside():
             x = x * factors[i]
         return x
 
-    check(f, np.ones(3))
+    identities_alike(f, np.ones(3))
 
 
 def test_decisions_and_bounds():
@@ -94,8 +94,8 @@ def test_decisions_and_bounds():
         return x
 
     for function in (decided, too_far, written, written_elsewhere):
-        check(function, NUMBERS, np.ones(3), rolled=None)
-        check(function, tuple(NUMBERS), np.ones(3), rolled=None) if function in (decided, too_far) else None
+        identities_alike(function, NUMBERS, np.ones(3), rolled=None)
+        identities_alike(function, tuple(NUMBERS), np.ones(3), rolled=None) if function in (decided, too_far) else None
 
 
 def test_dictionaries():
@@ -146,11 +146,11 @@ def test_dictionaries():
 
     for kind in ("list", "ints", "arrays"):
         d = {f"k{i}": v for i, v in enumerate(KINDS[kind])}
-        check(values, d, np.ones(3))
-        check(pairs, d, np.ones(3))
-        check(names, d, np.ones(3))
+        identities_alike(values, d, np.ones(3))
+        identities_alike(pairs, d, np.ones(3))
+        identities_alike(names, d, np.ones(3))
         for function in (named, looked_up, changed, one_changed, grown):
-            check(function, d, np.ones(3), rolled=None)
+            identities_alike(function, d, np.ones(3), rolled=None)
 
 
 def test_other_values_and_keys():
@@ -209,9 +209,9 @@ def test_lists_that_the_first_iterations_make():
 
     for x in (1.5, np.ones(3)):
         for function in (default, set_default, in_turn):
-            check(function, 60, x)
-        check(attribute, 60, x, rolled=None)
-        check(fresh, 60, x, rolled=None)
+            identities_alike(function, 60, x)
+        identities_alike(attribute, 60, x, rolled=None)
+        identities_alike(fresh, 60, x, rolled=None)
 
 
 # ---- random programs ----
@@ -308,7 +308,7 @@ def test_random_programs(seed):
             n = r.choice([n + 1, 17, 1, 0, 40]) if call == 3 else n
             args = arguments(random.Random(state), n, kind)
             one, other = copy.deepcopy(args), copy.deepcopy(args)
-            want, got = pattern(outcome(plain, one), *one), pattern(outcome(compiled, other), *other)
+            want, got = pattern(result_of(plain, one), *one), pattern(result_of(compiled, other), *other)
             if want != got and values(want) == values(got):  # a loop that Python runs gets equal constants as one object
                 copied = copy.deepcopy(args)
                 try:

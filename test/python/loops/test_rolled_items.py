@@ -1,113 +1,31 @@
 """Loops over lists and tuples of like values: captured once, with plain Python's answers, objects and effects."""
 
 import copy
-import os
 import random
 
 import numpy as np
 import pytest
+from rolling import FIRST, RANDOM, alike, arrays, floats, horner, items_alike, total
 
 import frameloom
-
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
-RANDOM = np.random.default_rng(FIRST)
-
-
-def floats(n):
-    return RANDOM.random(n).tolist()
-
-
-def arrays(n, shape=(4,), dtype=np.float64):
-    return [(RANDOM.random(shape) * 9).astype(dtype) for _ in range(n)]
-
-
-def same(want, got):
-    assert type(want) is type(got)
-    if isinstance(want, (list, tuple)):
-        assert len(want) == len(got)
-        for a, b in zip(want, got):
-            same(a, b)
-    elif isinstance(want, np.ndarray):
-        assert want.dtype == got.dtype and want.shape == got.shape and want.strides == got.strides
-        assert (want.base is None) == (got.base is None)
-        assert np.allclose(want, got, rtol=1e-9, equal_nan=True)
-    elif isinstance(want, dict):
-        same(list(want.items()), list(got.items()))
-    elif isinstance(want, (float, np.generic)):
-        assert np.allclose(want, got, rtol=1e-9, equal_nan=True)
-    else:
-        assert want == got
-
-
-def places(thing, args):
-    """Which items of a result are items of the arguments."""
-    known = {}
-
-    def number(x):
-        if isinstance(x, np.ndarray):
-            known.setdefault(id(x), len(known))
-        if isinstance(x, (list, tuple)):
-            for item in x:
-                number(item)
-
-    def look(x):
-        if isinstance(x, (list, tuple)):
-            return [look(item) for item in x]
-        return known.get(id(x)) if isinstance(x, np.ndarray) else None
-
-    number(args)
-    return look(thing)
-
-
-def outcome(function, args):
-    try:
-        result = function(*args)
-    except Exception as problem:
-        return type(problem), str(problem)
-    return result
-
-
-def check(function, *args, rolled=True, calls=2):
-    """Calls with the same arguments, and compares results, what is left of the arguments, and identities."""
-    compiled = frameloom.compile(function)
-    for _ in range(calls):
-        plain, own = copy.deepcopy(args), copy.deepcopy(args)
-        want, got = outcome(function, plain), outcome(compiled, own)
-        same(want, got)
-        same(list(plain), list(own))
-        assert places(want, plain) == places(got, own)
-    if isinstance(want, tuple) and want and isinstance(want[0], type):
-        return None
-    loops = frameloom.explain(function, *copy.deepcopy(args)).loops
-    if rolled is not None:
-        assert ("rolled" in [loop.fate for loop in loops]) == rolled, loops
-    return loops
-
 
 # ---- numbers ----
 
 
-def horner(coefficients, x):
-    total = np.zeros_like(x)
-    for c in coefficients:
-        total = total * x + c
-    return total
-
-
 def test_floats():
-    check(horner, floats(100), RANDOM.random(5))
-    check(horner, tuple(floats(100)), RANDOM.random(5))
-    check(horner, floats(100), RANDOM.random(5).astype(np.float32))
-    check(horner, floats(100), np.arange(5))
-    check(horner, [0.0, -0.0] * 20, RANDOM.random(5))
-    check(horner, [float("nan"), float("inf")] * 20, RANDOM.random(5))
+    items_alike(horner, floats(100), RANDOM.random(5))
+    items_alike(horner, tuple(floats(100)), RANDOM.random(5))
+    items_alike(horner, floats(100), RANDOM.random(5).astype(np.float32))
+    items_alike(horner, floats(100), np.arange(5))
+    items_alike(horner, [0.0, -0.0] * 20, RANDOM.random(5))
+    items_alike(horner, [float("nan"), float("inf")] * 20, RANDOM.random(5))
 
 
 def test_short_lists_are_unrolled():
-    check(horner, floats(16), RANDOM.random(5), rolled=False)
-    check(horner, floats(17), RANDOM.random(5), rolled=True)
-    check(horner, [], RANDOM.random(5), rolled=False)
-    check(horner, [0.5], RANDOM.random(5), rolled=False)
+    items_alike(horner, floats(16), RANDOM.random(5), rolled=False)
+    items_alike(horner, floats(17), RANDOM.random(5), rolled=True)
+    items_alike(horner, [], RANDOM.random(5), rolled=False)
+    items_alike(horner, [0.5], RANDOM.random(5), rolled=False)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_, np.complex64])
@@ -120,7 +38,7 @@ def test_ints(dtype):
             total = total + x * k
         return total
 
-    check(scaled, numbers, np.arange(5).astype(dtype), rolled=None)
+    items_alike(scaled, numbers, np.arange(5).astype(dtype), rolled=None)
 
 
 def test_ints_that_do_not_fit():
@@ -129,10 +47,10 @@ def test_ints_that_do_not_fit():
             x = x + k
         return x
 
-    check(scaled, [3, 1] * 20 + [300], np.arange(5, dtype=np.uint8), rolled=None)
-    check(scaled, [3, 1] * 20 + [-1], np.arange(5, dtype=np.uint8), rolled=None)
-    check(scaled, [3, 1] * 20 + [2**70], np.arange(5.0), rolled=None)
-    check(scaled, [3, 1] * 20 + [2**62, 2**62], np.arange(5), rolled=None)
+    items_alike(scaled, [3, 1] * 20 + [300], np.arange(5, dtype=np.uint8), rolled=None)
+    items_alike(scaled, [3, 1] * 20 + [-1], np.arange(5, dtype=np.uint8), rolled=None)
+    items_alike(scaled, [3, 1] * 20 + [2**70], np.arange(5.0), rolled=None)
+    items_alike(scaled, [3, 1] * 20 + [2**62, 2**62], np.arange(5), rolled=None)
 
 
 def test_ints_as_indices():
@@ -142,10 +60,10 @@ def test_ints_as_indices():
             total = total * 0.5 + x[k]
         return total
 
-    check(taken, [3, 1, 0, 2, 7, 5] * 5, RANDOM.random((8, 3)))
-    check(taken, [3, -1, 0, 2, 7, 8] * 5, RANDOM.random((8, 3)), rolled=None)  # out of bounds
-    check(taken, list(range(30)), RANDOM.random((40, 3)))
-    check(taken, list(range(30)), RANDOM.random((20, 3)), rolled=None)
+    items_alike(taken, [3, 1, 0, 2, 7, 5] * 5, RANDOM.random((8, 3)))
+    items_alike(taken, [3, -1, 0, 2, 7, 8] * 5, RANDOM.random((8, 3)), rolled=None)  # out of bounds
+    items_alike(taken, list(range(30)), RANDOM.random((40, 3)))
+    items_alike(taken, list(range(30)), RANDOM.random((20, 3)), rolled=None)
 
 
 def test_bools_and_decisions():
@@ -154,7 +72,7 @@ def test_bools_and_decisions():
             x = x + 1 if flag else x * 2
         return x
 
-    check(chosen, [True, False, True] * 10, RANDOM.random(3), rolled=False)
+    items_alike(chosen, [True, False, True] * 10, RANDOM.random(3), rolled=False)
 
     def positive(numbers, x):
         for c in numbers:
@@ -162,17 +80,17 @@ def test_bools_and_decisions():
                 x = x * c
         return x
 
-    check(positive, [1.5, -0.5, 0.7] * 10, RANDOM.random(3), rolled=False)
+    items_alike(positive, [1.5, -0.5, 0.7] * 10, RANDOM.random(3), rolled=False)
 
 
 def test_mixed_kinds_are_unrolled():
-    loops = check(horner, [1, 2.5] * 20, RANDOM.random(3), rolled=False)
+    loops = items_alike(horner, [1, 2.5] * 20, RANDOM.random(3), rolled=False)
     assert "differ" in loops[0].why
-    loops = check(horner, [2.5] * 30 + [None], RANDOM.random(3), rolled=None)
+    loops = items_alike(horner, [2.5] * 30 + [None], RANDOM.random(3), rolled=None)
 
 
 def test_the_first_item_differs():
-    check(horner, [1, *floats(40)], RANDOM.random(3))
+    items_alike(horner, [1, *floats(40)], RANDOM.random(3))
 
 
 def test_constants_made_inside():
@@ -182,14 +100,14 @@ def test_constants_made_inside():
             total = total * 0.9 + w * x
         return total
 
-    check(weighted, RANDOM.random(3))
+    items_alike(weighted, RANDOM.random(3))
 
     def literal(x):
         for c in (0.1, 0.7, 0.2, 0.9, 0.4, 0.8, 0.1, 0.3, 0.5, 0.6, 0.11, 0.12, 0.2, 0.9, 0.4, 0.8, 0.1, 0.3, 0.5):
             x = np.sin(x) + c
         return x
 
-    check(literal, RANDOM.random(3))
+    items_alike(literal, RANDOM.random(3))
 
 
 def test_python_numbers_stay_python_numbers():
@@ -198,8 +116,8 @@ def test_python_numbers_stay_python_numbers():
             x = x * np.float32(0.5) + c * 2.0
         return x, isinstance(c, float), type(c) is float, c
 
-    check(kinds, floats(40), np.ones(3, np.float32), rolled=None)
-    check(kinds, floats(40), np.ones(3, np.float16), rolled=None)
+    items_alike(kinds, floats(40), np.ones(3, np.float32), rolled=None)
+    items_alike(kinds, floats(40), np.ones(3, np.float16), rolled=None)
 
     def summed(numbers):
         total = 0.0
@@ -207,8 +125,8 @@ def test_python_numbers_stay_python_numbers():
             total += c * c
         return total * np.ones(2)
 
-    check(summed, floats(40))
-    check(summed, [3, 1, 2] * 10, rolled=None)
+    items_alike(summed, floats(40))
+    items_alike(summed, [3, 1, 2] * 10, rolled=None)
 
 
 def test_overflow_warns():
@@ -227,7 +145,7 @@ def test_overflow_warns():
     with warnings.catch_warnings(record=True) as got:
         warnings.simplefilter("always")
         own = compiled(numbers, np.ones(3, np.float32))
-    same(plain, own)
+    alike(plain, own)
     assert [str(w.message) for w in want] == [str(w.message) for w in got]
 
 
@@ -236,46 +154,40 @@ def test_numbers_change_between_calls():
     x = RANDOM.random(3)
     for _ in range(4):
         numbers = floats(40)
-        same(horner(numbers, x), compiled(numbers, x))
+        alike(horner(numbers, x), compiled(numbers, x))
     numbers[7] = 5
-    same(horner(numbers, x), compiled(numbers, x))
+    alike(horner(numbers, x), compiled(numbers, x))
     numbers[7] = 5.0
     numbers.append(0.25)
-    same(horner(numbers, x), compiled(numbers, x))
+    alike(horner(numbers, x), compiled(numbers, x))
     del numbers[:30]
-    same(horner(numbers, x), compiled(numbers, x))
+    alike(horner(numbers, x), compiled(numbers, x))
 
 
 # ---- arrays ----
-
-
-def total(items, start):
-    for x in items:
-        start = start * 0.5 + x
-    return start
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.bool_, np.complex128])
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 2)])
 def test_arrays(dtype, shape):
     rolled = None if shape == () and dtype is np.complex128 else True  # such scalars are not captured
-    check(total, arrays(40, shape, dtype), np.zeros(shape), rolled=rolled)
-    check(total, tuple(arrays(40, shape, dtype)), np.zeros(shape), rolled=rolled)
+    items_alike(total, arrays(40, shape, dtype), np.zeros(shape), rolled=rolled)
+    items_alike(total, tuple(arrays(40, shape, dtype)), np.zeros(shape), rolled=rolled)
 
 
 def test_numpy_scalars():
-    check(total, [np.float32(x) for x in floats(40)], np.zeros(3, np.float32), rolled=None)
-    check(total, [np.int8(x) for x in (3, 1, 2) * 10], np.zeros(3, np.int8), rolled=None)
+    items_alike(total, [np.float32(x) for x in floats(40)], np.zeros(3, np.float32), rolled=None)
+    items_alike(total, [np.int8(x) for x in (3, 1, 2) * 10], np.zeros(3, np.int8), rolled=None)
 
 
 def test_layouts():
     wide = RANDOM.random((40, 3, 4))
-    check(total, [np.asfortranarray(x) for x in wide], np.zeros((3, 4)))
-    check(total, [x[:, ::2] for x in wide], np.zeros((3, 2)), rolled=None)
-    check(total, [x.T for x in wide], np.zeros((4, 3)), rolled=None)
-    check(total, list(wide), np.zeros((3, 4)), rolled=None)
-    check(total, [*arrays(20), *arrays(20, (1,))], np.zeros(4), rolled=False)
-    check(total, [*arrays(20), *arrays(20, dtype=np.float32)], np.zeros(4), rolled=False)
+    items_alike(total, [np.asfortranarray(x) for x in wide], np.zeros((3, 4)))
+    items_alike(total, [x[:, ::2] for x in wide], np.zeros((3, 2)), rolled=None)
+    items_alike(total, [x.T for x in wide], np.zeros((4, 3)), rolled=None)
+    items_alike(total, list(wide), np.zeros((3, 4)), rolled=None)
+    items_alike(total, [*arrays(20), *arrays(20, (1,))], np.zeros(4), rolled=False)
+    items_alike(total, [*arrays(20), *arrays(20, dtype=np.float32)], np.zeros(4), rolled=False)
 
 
 def test_layouts_of_results():
@@ -284,11 +196,11 @@ def test_layouts_of_results():
             y = x + 1
         return y, x.T * 1.0
 
-    check(mapped, [np.asfortranarray(x) for x in RANDOM.random((40, 3, 4))], rolled=None)
+    items_alike(mapped, [np.asfortranarray(x) for x in RANDOM.random((40, 3, 4))], rolled=None)
 
 
 def test_large_arrays_are_unrolled():
-    loops = check(total, arrays(18, (20_000,)), np.zeros(20_000), rolled=False, calls=1)
+    loops = items_alike(total, arrays(18, (20_000,)), np.zeros(20_000), rolled=False, calls=1)
     assert "large" in loops[0].why
 
 
@@ -299,33 +211,33 @@ def test_pairs():
         return x
 
     both = [(RANDOM.random((4, 4)), RANDOM.random(4)) for _ in range(30)]
-    check(layers, both, RANDOM.random((2, 4)))
-    check(layers, [list(pair) for pair in both], RANDOM.random((2, 4)))
-    check(layers, tuple(both), RANDOM.random((2, 4)))
-    check(layers, [*both[:25], (RANDOM.random((4, 4)), 0.5), *both[25:]], RANDOM.random((2, 4)), rolled=False)
+    items_alike(layers, both, RANDOM.random((2, 4)))
+    items_alike(layers, [list(pair) for pair in both], RANDOM.random((2, 4)))
+    items_alike(layers, tuple(both), RANDOM.random((2, 4)))
+    items_alike(layers, [*both[:25], (RANDOM.random((4, 4)), 0.5), *both[25:]], RANDOM.random((2, 4)), rolled=False)
 
     def nested(items, x):
         for (a, b), c in items:
             x = x * a + b * c
         return x
 
-    check(nested, [((k / 7, RANDOM.random(3)), float(k)) for k in range(30)], RANDOM.random(3))
+    items_alike(nested, [((k / 7, RANDOM.random(3)), float(k)) for k in range(30)], RANDOM.random(3))
 
     def two(ws, bs, x):
         for i, (w, b) in enumerate(zip(ws, bs), 3):
             x = np.tanh(x @ w + b) * i
         return x
 
-    check(two, arrays(30, (4, 4)), arrays(30), RANDOM.random((2, 4)))
-    check(two, arrays(30, (4, 4)), arrays(25), RANDOM.random((2, 4)))
+    items_alike(two, arrays(30, (4, 4)), arrays(30), RANDOM.random((2, 4)))
+    items_alike(two, arrays(30, (4, 4)), arrays(25), RANDOM.random((2, 4)))
 
     def back(items, x):
         for c, w in reversed(items):
             x = x * c + w
         return x
 
-    check(back, [(k / 7, RANDOM.random(3)) for k in range(30)], RANDOM.random(3))
-    check(back, [(k / 7, RANDOM.random(3)) for k in range(30)][::-1], RANDOM.random(3))
+    items_alike(back, [(k / 7, RANDOM.random(3)) for k in range(30)], RANDOM.random(3))
+    items_alike(back, [(k / 7, RANDOM.random(3)) for k in range(30)][::-1], RANDOM.random(3))
 
 
 def test_items_that_are_written_to():
@@ -335,7 +247,7 @@ def test_items_that_are_written_to():
             start = start + x
         return start
 
-    check(grown, arrays(30), np.zeros(4), rolled=False)
+    items_alike(grown, arrays(30), np.zeros(4), rolled=False)
 
     def parts(items, start):
         for x in items:
@@ -343,7 +255,7 @@ def test_items_that_are_written_to():
             start = start + x
         return start
 
-    check(parts, arrays(30), np.zeros(4), rolled=False)
+    items_alike(parts, arrays(30), np.zeros(4), rolled=False)
 
     def view(items, start):
         for x in items:
@@ -352,7 +264,7 @@ def test_items_that_are_written_to():
             start = start + x
         return start
 
-    check(view, arrays(30), np.zeros(4), rolled=False)
+    items_alike(view, arrays(30), np.zeros(4), rolled=False)
 
     def lists(items, start):
         for pair in items:
@@ -360,7 +272,7 @@ def test_items_that_are_written_to():
             pair[0] = 0.5
         return start
 
-    check(lists, [[k / 7, k / 9] for k in range(30)], np.zeros(4), rolled=False)
+    items_alike(lists, [[k / 7, k / 9] for k in range(30)], np.zeros(4), rolled=False)
 
 
 def test_items_that_are_written_to_in_other_ways():
@@ -370,7 +282,7 @@ def test_items_that_are_written_to_in_other_ways():
             items[0] += 1
         return start
 
-    check(first, arrays(30), np.zeros(4), rolled=False)
+    items_alike(first, arrays(30), np.zeros(4), rolled=False)
 
     def last(items, start):
         for x in items:
@@ -378,7 +290,7 @@ def test_items_that_are_written_to_in_other_ways():
             items[-1] += 1
         return start
 
-    check(last, arrays(30), np.zeros(4), rolled=False)
+    items_alike(last, arrays(30), np.zeros(4), rolled=False)
 
     def other(items, start):
         mine = items[20]
@@ -387,7 +299,7 @@ def test_items_that_are_written_to_in_other_ways():
             mine *= 0.5
         return start
 
-    check(other, arrays(30), np.zeros(4), rolled=False)
+    items_alike(other, arrays(30), np.zeros(4), rolled=False)
 
     def before(items, start):
         items[20] += 3
@@ -395,7 +307,7 @@ def test_items_that_are_written_to_in_other_ways():
             start = start + x
         return start
 
-    check(before, arrays(30), np.zeros(4))
+    items_alike(before, arrays(30), np.zeros(4))
 
     def behind(items, start):
         for x in items:
@@ -403,7 +315,7 @@ def test_items_that_are_written_to_in_other_ways():
         items[20] += 3
         return start
 
-    check(behind, arrays(30), np.zeros(4))
+    items_alike(behind, arrays(30), np.zeros(4))
 
     def replaced(items, start):
         for i, c in enumerate(items):
@@ -411,7 +323,7 @@ def test_items_that_are_written_to_in_other_ways():
             items[29] = 0.5 + i
         return start
 
-    check(replaced, floats(30), np.zeros(4), rolled=False)
+    items_alike(replaced, floats(30), np.zeros(4), rolled=False)
 
     def swapped(items, start):
         items[3], items[20] = items[20], items[3]
@@ -420,7 +332,7 @@ def test_items_that_are_written_to_in_other_ways():
         items[0] = 9.0
         return start
 
-    check(swapped, floats(30), np.zeros(4))
+    items_alike(swapped, floats(30), np.zeros(4))
 
 
 def test_items_that_share_memory():
@@ -435,22 +347,22 @@ def test_items_that_share_memory():
         views = [data[i : i + 4] for i in range(30)]
         own = compiled(views, data[10:14])
         if compiled is added:
-            same(want, data)
+            alike(want, data)
         assert own.base is data
         want = data
     data = arrays(30)
     plain, own = copy.deepcopy(data), copy.deepcopy(data)
     compiled = frameloom.compile(added)
-    same(added(plain, plain[7]), compiled(own, own[7]))
-    same(plain, own)
+    alike(added(plain, plain[7]), compiled(own, own[7]))
+    alike(plain, own)
     plain, own = copy.deepcopy(data), copy.deepcopy(data)
-    same(added(plain, np.zeros(4)), compiled(own, np.zeros(4)))
+    alike(added(plain, np.zeros(4)), compiled(own, np.zeros(4)))
     plain, own = copy.deepcopy(data), copy.deepcopy(data)
-    same(added(plain, plain[9]), compiled(own, own[9]))
-    same(plain, own)
+    alike(added(plain, plain[9]), compiled(own, own[9]))
+    alike(plain, own)
     once = RANDOM.random(4)
-    check(total, [once] * 30, np.zeros(4), rolled=None)
-    same(added([once.copy()] * 30, np.zeros(4)), compiled([once.copy()] * 30, np.zeros(4)))
+    items_alike(total, [once] * 30, np.zeros(4), rolled=None)
+    alike(added([once.copy()] * 30, np.zeros(4)), compiled([once.copy()] * 30, np.zeros(4)))
 
 
 def test_items_that_stay():
@@ -459,7 +371,7 @@ def test_items_that_stay():
             start = start + x
         return start, x
 
-    check(last, arrays(30), np.zeros(4))
+    items_alike(last, arrays(30), np.zeros(4))
 
     def kept(items, start):
         out = []
@@ -468,8 +380,8 @@ def test_items_that_stay():
             out.append(x)
         return start, out
 
-    check(kept, arrays(30), np.zeros(4), rolled=False)
-    check(kept, floats(30), np.zeros(4), rolled=None)
+    items_alike(kept, arrays(30), np.zeros(4), rolled=False)
+    items_alike(kept, floats(30), np.zeros(4), rolled=None)
 
     def best(items, start):
         found = None
@@ -479,7 +391,7 @@ def test_items_that_stay():
                 found = x
         return start, found
 
-    check(best, arrays(30), np.zeros(4), rolled=False)
+    items_alike(best, arrays(30), np.zeros(4), rolled=False)
 
     def view(items, start):
         for x in items:
@@ -487,7 +399,7 @@ def test_items_that_stay():
             y = x[1:]
         return start, y
 
-    check(view, arrays(30), np.zeros(4))
+    items_alike(view, arrays(30), np.zeros(4))
 
     def before(items):
         previous = items[0]
@@ -497,21 +409,21 @@ def test_items_that_stay():
             previous = x
         return total
 
-    check(before, arrays(30), rolled=None)
+    items_alike(before, arrays(30), rolled=None)
 
     def stored(items, box):
         for x in items:
             box[0] = x
         return None
 
-    check(stored, arrays(30), [None], rolled=None)
+    items_alike(stored, arrays(30), [None], rolled=None)
 
     def inside(items, start):
         for x in items:
             start = start + x if any(x is y for y in items[:3]) else start - x
         return start
 
-    check(inside, arrays(30), np.zeros(4), rolled=False)
+    items_alike(inside, arrays(30), np.zeros(4), rolled=False)
 
 
 def test_what_an_item_says_of_itself():
@@ -520,8 +432,8 @@ def test_what_an_item_says_of_itself():
             start = start + x if x.flags.owndata and x.base is None else start - x
         return start
 
-    check(said, arrays(30), np.zeros(4), rolled=None)
-    check(said, list(RANDOM.random((30, 4))), np.zeros(4), rolled=None)
+    items_alike(said, arrays(30), np.zeros(4), rolled=None)
+    items_alike(said, list(RANDOM.random((30, 4))), np.zeros(4), rolled=None)
 
     def none(items, start):
         for x in items:
@@ -529,7 +441,7 @@ def test_what_an_item_says_of_itself():
                 start = start + x.sum() + x.size + len(x)
         return start
 
-    check(none, arrays(30), np.zeros(4))
+    items_alike(none, arrays(30), np.zeros(4))
 
 
 def test_loops_in_loops():
@@ -539,9 +451,9 @@ def test_loops_in_loops():
                 x = x * 0.5 + c
         return x
 
-    check(inner, floats(30), 40, RANDOM.random(4))
-    check(inner, arrays(30), 40, RANDOM.random(4))
-    check(inner, floats(5), 40, RANDOM.random(4))
+    items_alike(inner, floats(30), 40, RANDOM.random(4))
+    items_alike(inner, arrays(30), 40, RANDOM.random(4))
+    items_alike(inner, floats(5), 40, RANDOM.random(4))
 
     def outer(items, x):
         for c in items:
@@ -550,8 +462,8 @@ def test_loops_in_loops():
                 x[1] = i
         return x
 
-    check(outer, floats(30), RANDOM.random(4))
-    check(outer, arrays(30), RANDOM.random(4))
+    items_alike(outer, floats(30), RANDOM.random(4))
+    items_alike(outer, arrays(30), RANDOM.random(4))
 
     def both(items, x):
         for c in items:
@@ -559,8 +471,8 @@ def test_loops_in_loops():
                 x = x * 0.5 + c * d
         return x
 
-    check(both, floats(20), RANDOM.random(4))
-    check(both, arrays(20), RANDOM.random(4))
+    items_alike(both, floats(20), RANDOM.random(4))
+    items_alike(both, arrays(20), RANDOM.random(4))
 
     def matrix(rows, x):
         for row in rows:
@@ -568,9 +480,9 @@ def test_loops_in_loops():
                 x = x * 0.5 + c
         return x
 
-    check(matrix, [floats(4) for _ in range(30)], RANDOM.random(4))
-    check(matrix, [floats(20) for _ in range(4)], RANDOM.random(4))
-    check(matrix, [floats(20) for _ in range(20)], RANDOM.random(4), rolled=None)
+    items_alike(matrix, [floats(4) for _ in range(30)], RANDOM.random(4))
+    items_alike(matrix, [floats(20) for _ in range(4)], RANDOM.random(4))
+    items_alike(matrix, [floats(20) for _ in range(20)], RANDOM.random(4), rolled=None)
 
 
 def test_written_in_an_inner_loop():
@@ -581,7 +493,7 @@ def test_written_in_an_inner_loop():
             items[3] += 1
         return x
 
-    check(both, arrays(20), RANDOM.random(4), rolled=None)
+    items_alike(both, arrays(20), RANDOM.random(4), rolled=None)
 
 
 def test_several_calls_of_one_place():
@@ -593,7 +505,7 @@ def test_several_calls_of_one_place():
     def run(first, second, third, x):
         return fold(third, fold(second, fold(first, x)))
 
-    check(run, floats(30), arrays(30), floats(40), RANDOM.random(4))
+    items_alike(run, floats(30), arrays(30), floats(40), RANDOM.random(4))
 
 
 def test_breaks_in_between():
@@ -604,8 +516,8 @@ def test_breaks_in_between():
                 frameloom.graph_break()
         return x
 
-    check(printed, floats(30), RANDOM.random(4), rolled=None)
-    check(printed, arrays(30), RANDOM.random(4), rolled=None)
+    items_alike(printed, floats(30), RANDOM.random(4), rolled=None)
+    items_alike(printed, arrays(30), RANDOM.random(4), rolled=None)
 
 
 def test_raising_bodies():
@@ -616,14 +528,14 @@ def test_raising_bodies():
                 raise ValueError(i)
         return x
 
-    check(raised, floats(30), RANDOM.random(4), rolled=None)
+    items_alike(raised, floats(30), RANDOM.random(4), rolled=None)
 
     def out(items, x):
         for i, c in enumerate(items):
             x[i] = x[i - 1] + c
         return x
 
-    check(out, floats(30), RANDOM.random(20), rolled=None)
+    items_alike(out, floats(30), RANDOM.random(20), rolled=None)
 
 
 def test_conditions_on_data():
@@ -636,8 +548,8 @@ def test_conditions_on_data():
 
     with frameloom.config.patch(capture_data_dependent=True):
         for limit in (0.01, 0.3, 3.0):
-            check(until, [c * limit for c in floats(40)], RANDOM.random(4), rolled=None)
-            check(until, [c * limit for c in arrays(40)], RANDOM.random(4), rolled=None)
+            items_alike(until, [c * limit for c in floats(40)], RANDOM.random(4), rolled=None)
+            items_alike(until, [c * limit for c in arrays(40)], RANDOM.random(4), rolled=None)
 
 
 # ---- lists that an earlier loop has made ----
@@ -655,7 +567,7 @@ def test_lists_of_earlier_loops(n):
             total = total * 0.9 + y
         return total
 
-    check(both, RANDOM.random(4), n)
+    items_alike(both, RANDOM.random(4), n)
 
     def pairs(x, n):
         items = [(x, 0.5)]
@@ -666,7 +578,7 @@ def test_lists_of_earlier_loops(n):
             x = x * 0.9 + y * c + i
         return x
 
-    check(pairs, RANDOM.random(4), n)
+    items_alike(pairs, RANDOM.random(4), n)
 
     def indexed(x, n):
         items = [x]
@@ -677,7 +589,7 @@ def test_lists_of_earlier_loops(n):
             total = total * 0.9 + items[i] * items[-1] + items[len(items) - 1 - i]
         return total
 
-    check(indexed, RANDOM.random(4), n)
+    items_alike(indexed, RANDOM.random(4), n)
 
     def neighbours(x, n):
         items = [x]
@@ -688,7 +600,7 @@ def test_lists_of_earlier_loops(n):
             total = total * 0.9 + items[i + 1] - 2 * items[i] + items[i - 1]
         return total, items[-1]
 
-    check(neighbours, RANDOM.random(4), n)
+    items_alike(neighbours, RANDOM.random(4), n)
 
     def chain(x, n):
         items, more = [], []
@@ -700,7 +612,7 @@ def test_lists_of_earlier_loops(n):
             x = x * 0.5 + y * z
         return x, more
 
-    check(chain, RANDOM.random(4), n)
+    items_alike(chain, RANDOM.random(4), n)
 
 
 @pytest.mark.parametrize("n", [30, 150])
@@ -713,7 +625,7 @@ def test_items_of_earlier_loops_that_are_needed_themselves(n):
             y *= 2
         return items
 
-    check(written, RANDOM.random(4), n, rolled=None)
+    items_alike(written, RANDOM.random(4), n, rolled=None)
 
     def kept(x, n):
         items, more = [], []
@@ -723,7 +635,7 @@ def test_items_of_earlier_loops_that_are_needed_themselves(n):
             more.append(y)
         return items[3] is more[3], items[-1] is more[-1], items, more
 
-    check(kept, RANDOM.random(4), n, rolled=None)
+    items_alike(kept, RANDOM.random(4), n, rolled=None)
 
     def last(x, n):
         items = []
@@ -734,7 +646,7 @@ def test_items_of_earlier_loops_that_are_needed_themselves(n):
         y += 1
         return x, items, y is items[-1]
 
-    check(last, RANDOM.random(4), n, rolled=None)
+    items_alike(last, RANDOM.random(4), n, rolled=None)
 
     def indexed(x, n):
         items = []
@@ -744,7 +656,7 @@ def test_items_of_earlier_loops_that_are_needed_themselves(n):
             items[i] += 1
         return items
 
-    check(indexed, RANDOM.random(4), n, rolled=None)
+    items_alike(indexed, RANDOM.random(4), n, rolled=None)
 
     def behind(x, n):
         items = []
@@ -756,7 +668,7 @@ def test_items_of_earlier_loops_that_are_needed_themselves(n):
         items[n - 1] += 1
         return x, y, items
 
-    check(behind, RANDOM.random(4), n, rolled=None)
+    items_alike(behind, RANDOM.random(4), n, rolled=None)
 
 
 def test_a_list_of_an_earlier_loop_backwards():
@@ -768,7 +680,7 @@ def test_a_list_of_an_earlier_loop_backwards():
             x = x * 0.5 + y
         return x
 
-    check(back, RANDOM.random(4), 100)
+    items_alike(back, RANDOM.random(4), 100)
 
     def steps(x, n):
         items = []
@@ -778,7 +690,7 @@ def test_a_list_of_an_earlier_loop_backwards():
             x = x * 0.5 + items[i]
         return x
 
-    check(steps, RANDOM.random(4), 300)
+    items_alike(steps, RANDOM.random(4), 300)
 
     def negative(x, n):
         items = []
@@ -788,7 +700,7 @@ def test_a_list_of_an_earlier_loop_backwards():
             x = x * 0.5 + items[-i]
         return x
 
-    check(negative, RANDOM.random(4), 300)
+    items_alike(negative, RANDOM.random(4), 300)
 
     def outside(x, n):
         items = []
@@ -798,7 +710,7 @@ def test_a_list_of_an_earlier_loop_backwards():
             x = x * 0.5 + items[i]
         return x
 
-    check(outside, RANDOM.random(4), 100, rolled=None)
+    items_alike(outside, RANDOM.random(4), 100, rolled=None)
 
 
 # ---- random programs ----
@@ -849,4 +761,4 @@ def test_random_programs(seed):
     source, run, args = program(seed)
     print(source)
     with np.errstate(all="ignore"):
-        check(run, *args, rolled=None)
+        items_alike(run, *args, rolled=None)

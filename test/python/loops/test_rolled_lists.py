@@ -6,69 +6,22 @@ import random
 
 import numpy as np
 import pytest
+from compare import copied
+from rolling import FIRST, alike, fates, short  # noqa: F401
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 
-
-@pytest.fixture(autouse=True)
-def short():
-    before = frameloom.config.unroll_limit
-    frameloom.config.unroll_limit = 3
-    yield
-    frameloom.config.unroll_limit = before
-
-
-def shape_of(thing, known):
-    """What can be seen of a result, with the identities of its arrays: equal for two results that look alike."""
-    if isinstance(thing, (list, tuple, collections.deque)):
-        number = None if isinstance(thing, tuple) else known.setdefault(id(thing), len(known))
-        return type(thing), number, [shape_of(item, known) for item in thing]
-    if isinstance(thing, dict):
-        return dict, [(key, shape_of(item, known)) for key, item in thing.items()]
-    if isinstance(thing, np.ndarray):
-        number = known.setdefault(id(thing), len(known))
-        base = None if thing.base is None else known.setdefault(id(thing.base), len(known))
-        return number, thing.dtype, thing.shape, thing.strides, base, thing.flags.writeable, thing.flags.owndata
-    return (type(thing),)
-
-
-def numbers_of(thing):
-    if isinstance(thing, dict):
-        return numbers_of(list(thing.values()))
-    if isinstance(thing, (list, tuple, collections.deque)):
-        return [number for item in thing for number in numbers_of(item)]
-    if isinstance(thing, np.ndarray):
-        return [complex(number) for number in thing.ravel()]
-    return [] if thing is None or isinstance(thing, str) else [complex(thing)]
-
-
-def alike(want, got):
-    assert shape_of(want, {}) == shape_of(got, {})
-    assert np.allclose(numbers_of(want), numbers_of(got), rtol=1e-9, atol=1e-12, equal_nan=True)
-
-
-def copied(args):
-    return [a.copy() if isinstance(a, (np.ndarray, list)) else a for a in args]
-
-
-def fates(function, *args):
-    return [loop.fate for loop in frameloom.explain(function, *args).loops]
-
-
-def check(function, *args, counts=(40, 5, 0, 1, 2, 4, 60), rolled=True):
+def lists_alike(function, *args, counts=(40, 5, 0, 1, 2, 4, 60), rolled=True):
     """Runs both for several counts, the last argument."""
     for n in counts:
-        mine, theirs = copied(args), copied(args)
         compiled = frameloom.compile(function)
-        alike([function(*theirs, n), theirs], [compiled(*mine, n), mine])
-        mine, theirs = copied(args), copied(args)
-        alike([function(*theirs, n), theirs], [compiled(*mine, n), mine])
+        for _ in range(2):
+            mine, theirs = copied(args), copied(args)
+            alike([function(*theirs, n), theirs], [compiled(*mine, n), mine])
     if rolled is not None:
-        assert ("rolled" in fates(function, *copied(args), 40)) == rolled
-        if rolled:
-            assert "unrolled" not in fates(function, *copied(args), 40)
+        found = fates(function, *copied(args), 40)
+        assert ("rolled" in found) == rolled and not (rolled and "unrolled" in found), found
 
 
 def start():
@@ -86,7 +39,7 @@ def test_arrays():
             out.append(x)
         return out
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_the_last_item_is_the_variable():
@@ -97,7 +50,7 @@ def test_the_last_item_is_the_variable():
             out.append(x)
         return out, x, n > 0 and out[-1] is x
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_before_and_behind_the_step():
@@ -109,7 +62,7 @@ def test_before_and_behind_the_step():
             behind.append(x)
         return out, behind
 
-    check(run, start(), rolled=False)  # one array in two lists
+    lists_alike(run, start(), rolled=False)  # one array in two lists
 
     def one(x, n):
         out = []
@@ -118,7 +71,7 @@ def test_before_and_behind_the_step():
             x = np.sin(x)
         return out, x
 
-    check(one, start())
+    lists_alike(one, start())
 
 
 def test_numbers():
@@ -133,7 +86,7 @@ def test_numbers():
             flags.append(i * 0.5 < 100)
         return losses, times, counts, flags
 
-    check(run, start(), rolled=None)
+    lists_alike(run, start(), rolled=None)
 
     def fewer(x, n):
         losses, times, counts, now = [], [], [], 0.0
@@ -145,14 +98,14 @@ def test_numbers():
             counts.append(3 * i - 1)
         return losses, times, counts
 
-    check(fewer, start())
+    lists_alike(fewer, start())
 
 
 def test_indices_of_some_iterations():
     def run(x, n):
         return [i for i in range(n) if i > 7], [(i, k) for i in range(n) for k in range(2) if i != 5], [x[: i % 2] for i in range(n)]
 
-    check(run, start(), rolled=None)
+    lists_alike(run, start(), rolled=None)
 
 
 def test_tuples():
@@ -163,7 +116,7 @@ def test_tuples():
             out.append((i, x, x.max()))
         return out
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_lists_of_lists():
@@ -213,10 +166,10 @@ def test_lists_of_lists():
         return out
 
     for function in (grid, pairs, afterwards):
-        check(function, start(), rolled=None)
+        lists_alike(function, start(), rolled=None)
         assert "rolled" in fates(function, start(), 40)
     for function in (kept, shared, changed):
-        check(function, start(), rolled=None)
+        lists_alike(function, start(), rolled=None)
 
 
 def test_several_lists_and_items():
@@ -229,7 +182,7 @@ def test_several_lists_and_items():
             b.append(x.astype(np.float32))
         return a, b, len(a), len(b)
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_comprehensions():
@@ -243,9 +196,9 @@ def test_comprehensions():
         return np.stack([np.sin(x * i) for i in range(n)]) if n else None
 
     table = np.arange(240.0).reshape(60, 4)
-    check(run, table)
-    check(numbers, table)
-    check(computed, start())
+    lists_alike(run, table)
+    lists_alike(numbers, table)
+    lists_alike(computed, start())
 
 
 def test_layouts_and_sizes():
@@ -256,11 +209,11 @@ def test_layouts_and_sizes():
             out.append(x)
         return out
 
-    check(fortran, np.asfortranarray(np.arange(6.0).reshape(2, 3)))
-    check(fortran, np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1))
-    check(fortran, np.ones((1, 3), np.complex64))
-    check(fortran, np.array(2.5))
-    check(fortran, np.zeros((0, 3)), rolled=False)
+    lists_alike(fortran, np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+    lists_alike(fortran, np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1))
+    lists_alike(fortran, np.ones((1, 3), np.complex64))
+    lists_alike(fortran, np.array(2.5))
+    lists_alike(fortran, np.zeros((0, 3)), rolled=False)
 
 
 def test_the_dtype_changes_behind_the_first_iteration():
@@ -271,7 +224,7 @@ def test_the_dtype_changes_behind_the_first_iteration():
             out.append(x)
         return out
 
-    check(run, np.arange(4))
+    lists_alike(run, np.arange(4))
 
 
 def test_lists_of_the_caller():
@@ -288,10 +241,10 @@ def test_lists_of_the_caller():
             h.append(x)
         return before, len(h)
 
-    check(run, start(), [])
-    check(run, start(), [1, "two"])
-    check(read, start(), [])
-    check(read, start(), [1, "two"])
+    lists_alike(run, start(), [])
+    lists_alike(run, start(), [1, "two"])
+    lists_alike(read, start(), [])
+    lists_alike(read, start(), [1, "two"])
 
 
 def test_lists_elsewhere():
@@ -344,7 +297,7 @@ def test_lists_elsewhere():
         return out
 
     for function in (attribute, named, closure, bound, added):
-        check(function, start())
+        lists_alike(function, start())
 
 
 class Series(list):
@@ -375,8 +328,8 @@ def test_classes_over_lists_and_deques():
         return out
 
     for function in (over, deque):
-        check(function, start())
-    check(bounded, start(), rolled=None)
+        lists_alike(function, start())
+    lists_alike(bounded, start(), rolled=None)
 
 
 @pytest.mark.parametrize("looked_at", [False, True])
@@ -437,7 +390,7 @@ def test_as_one_array():
         return np.stack(out), x
 
     for function in (stacked, with_first, both, numbers, changed):
-        check(function, start())
+        lists_alike(function, start())
 
 
 def test_items_afterwards():
@@ -453,7 +406,7 @@ def test_items_afterwards():
         picked *= 2
         return out, first, last, picked, picked is out[n // 2], len(out), last is x
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_whole_list_afterwards():
@@ -477,8 +430,8 @@ def test_whole_list_afterwards():
         out.extend([x, None])
         return out, out == [], list(out), tuple(out), [*out]
 
-    check(gone_through, start(), counts=(40, 5, 0, 1, 250), rolled=None)
-    check(changed, start(), counts=(40, 5, 0, 1, 250), rolled=None)
+    lists_alike(gone_through, start(), counts=(40, 5, 0, 1, 250), rolled=None)
+    lists_alike(changed, start(), counts=(40, 5, 0, 1, 250), rolled=None)
 
 
 def test_two_loops():
@@ -493,7 +446,7 @@ def test_two_loops():
             out.append(x)
         return out, len(out)
 
-    check(run, start())
+    lists_alike(run, start())
 
 
 def test_a_list_for_each_iteration_of_an_outer_loop():
@@ -515,8 +468,8 @@ def test_a_list_for_each_iteration_of_an_outer_loop():
                 out.append(x)
         return out
 
-    check(run, start(), rolled=None)
-    check(flat, start(), counts=(20, 0, 1), rolled=None)
+    lists_alike(run, start(), rolled=None)
+    lists_alike(flat, start(), counts=(20, 0, 1), rolled=None)
 
 
 # ---- what is not rolled, and what is left alone -----------------------------------------------------------------------
@@ -546,7 +499,7 @@ def test_one_array_many_times():
         return out, a, b
 
     for function in (run, made, swapped):
-        check(function, start(), rolled=False)
+        lists_alike(function, start(), rolled=False)
 
 
 def test_changed_after_it_was_appended():
@@ -567,8 +520,8 @@ def test_changed_after_it_was_appended():
             x += 1
         return out
 
-    check(later, start(), rolled=False)
-    check(at_once, start())
+    lists_alike(later, start(), rolled=False)
+    lists_alike(at_once, start())
 
 
 def test_views():
@@ -585,8 +538,8 @@ def test_views():
             out.append(x.reshape(2, 2))
         return out
 
-    check(run, np.arange(240.0).reshape(60, 4), rolled=False)
-    check(reshaped, start(), rolled=False)
+    lists_alike(run, np.arange(240.0).reshape(60, 4), rolled=False)
+    lists_alike(reshaped, start(), rolled=False)
 
 
 def test_the_body_reads_the_end():
@@ -610,7 +563,7 @@ def test_the_body_reads_the_end():
         return times, out
 
     for function in (run, second_order, numbers):
-        check(function, start())
+        lists_alike(function, start())
 
 
 def test_the_body_reads_the_list():
@@ -640,7 +593,7 @@ def test_the_body_reads_the_list():
         return out
 
     for function in (length, first, gone_through, written):
-        check(function, start(), counts=(20, 3, 0, 1), rolled=False)
+        lists_alike(function, start(), counts=(20, 3, 0, 1), rolled=False)
 
     compiled = frameloom.explain(length, start(), 20)
     assert "reads a list" in compiled.loops[0].why
@@ -677,7 +630,7 @@ def test_integer_overflow_and_division():
 
     for divisors in (np.arange(1, 61), np.arange(-20, 40)):
         with np.errstate(all="ignore"):
-            check(run, np.arange(4) + 10**6, divisors, rolled=None)
+            lists_alike(run, np.arange(4) + 10**6, divisors, rolled=None)
 
 
 # ---- rows are arrays like any other ------------------------------------------------------------------------------------

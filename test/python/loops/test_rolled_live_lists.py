@@ -4,10 +4,9 @@ import copy
 
 import numpy as np
 import pytest
+from rolling import RANDOM, alike, arrays, floats, horner, items_alike, result_of, total
 
 import frameloom
-
-from test_rolled_items import RANDOM, arrays, check, floats, horner, outcome, places, same, total
 
 USES = [
     "len(xs)", "bool(xs)", "xs[3]", "xs[-1]", "xs[-30]", "xs[k]", "xs[-k]", "xs[2:5]", "xs[::-1]", "xs[:]", "xs + [1.5]", "[1.5] + xs",
@@ -71,10 +70,8 @@ def test_other_uses(kind, use):
             args = made(30), made(30), 7
             plain, own = copy.deepcopy(args), copy.deepcopy(args)
             with np.errstate(all="ignore"):
-                want, got = outcome(space[name], plain), outcome(compiled, own)
-            same(want, got)
-            same(list(plain), list(own))
-            assert places(want, plain) == places(got, own)
+                want, got = result_of(space[name], plain), result_of(compiled, own)
+            alike([want, list(plain)], [got, list(own)])
 
 
 def test_one_version_for_all_numbers():
@@ -83,11 +80,11 @@ def test_one_version_for_all_numbers():
     with frameloom.config.patch(error_on_recompile=True):
         for _ in range(12):
             numbers = floats(40)
-            same(horner(numbers, x), compiled(numbers, x))
+            alike(horner(numbers, x), compiled(numbers, x))
         compiled = frameloom.compile(total)
         for _ in range(12):
             items = arrays(40)
-            same(total(items, x[0]), compiled(items, x[0]))
+            alike(total(items, x[0]), compiled(items, x[0]))
 
 
 def test_one_version_for_all_lengths():
@@ -95,24 +92,24 @@ def test_one_version_for_all_lengths():
     x = RANDOM.random(3)
     for n in (40, 60):
         numbers = floats(n)
-        same(horner(numbers, x), compiled(numbers, x))
+        alike(horner(numbers, x), compiled(numbers, x))
     with frameloom.config.patch(error_on_recompile=True):
         for n in (80, 33, 2000, 57, 5000):
             numbers = floats(n)
-            same(horner(numbers, x), compiled(numbers, x))
+            alike(horner(numbers, x), compiled(numbers, x))
 
 
 def test_long_lists():
-    check(horner, floats(3000), RANDOM.random(3))
-    check(total, arrays(1500), np.zeros(4))
+    items_alike(horner, floats(3000), RANDOM.random(3))
+    items_alike(total, arrays(1500), np.zeros(4))
 
     def indexed(items, start):
         for i in range(1, len(items) - 1):
             start = start * 0.5 + items[i + 1] - 2 * items[i] + items[i - 1] + items[-i]
         return start
 
-    check(indexed, arrays(1500), np.zeros(4))
-    check(indexed, floats(1500), np.zeros(4))
+    items_alike(indexed, arrays(1500), np.zeros(4))
+    items_alike(indexed, floats(1500), np.zeros(4))
 
 
 def test_what_is_guarded():
@@ -128,8 +125,8 @@ def test_what_is_guarded():
     with frameloom.config.patch(recompile_limit=64):
         for _ in range(2):
             for items in kinds:
-                plain, own = outcome(total, (items, np.zeros(4))), outcome(compiled, (items, np.zeros(4)))
-                same(plain, own)
+                plain, own = result_of(total, (items, np.zeros(4))), result_of(compiled, (items, np.zeros(4)))
+                alike(plain, own)
 
 
 def test_overlap_on_a_later_call():
@@ -144,8 +141,8 @@ def test_overlap_on_a_later_call():
         plain, own = copy.deepcopy(items), copy.deepcopy(items)
         want = added(plain, plain[11] if overlapping else np.zeros(4))
         got = compiled(own, own[11] if overlapping else np.zeros(4))
-        same(want, got)
-        same(plain, own)
+        alike(want, got)
+        alike(plain, own)
 
     def pairs(items, out):
         for c, x in items:
@@ -158,8 +155,8 @@ def test_overlap_on_a_later_call():
         plain, own = copy.deepcopy(items), copy.deepcopy(items)
         want = pairs(plain, plain[11][1] if overlapping else np.zeros(4))
         got = compiled(own, own[11][1] if overlapping else np.zeros(4))
-        same(want, got)
-        same(plain, own)
+        alike(want, got)
+        alike(plain, own)
 
 
 WEIGHTS = floats(40)
@@ -185,20 +182,20 @@ def test_globals_attributes_and_cells():
 
     compiled, x = frameloom.compile(run), RANDOM.random(4)
     for _ in range(3):
-        same(run(x), compiled(x))
+        alike(run(x), compiled(x))
         WEIGHTS[3] = RANDOM.random()
         scale[5] = RANDOM.random()
     WEIGHTS.append(0.5)
     scale.append(0.25)
-    same(run(x), compiled(x))
+    alike(run(x), compiled(x))
     model = Model()
     forward = frameloom.compile(Model.__call__)
     for _ in range(3):
-        same(model(x), forward(model, x))
+        alike(model(x), forward(model, x))
         model.layers[4][0][1] += 1
         model.layers[7] = (np.eye(4), np.ones(4))
     model.layers.append((np.eye(4), np.ones(4)))
-    same(model(x), forward(model, x))
+    alike(model(x), forward(model, x))
 
 
 def test_the_same_list_twice():
@@ -210,9 +207,9 @@ def test_the_same_list_twice():
     compiled, x = frameloom.compile(run), RANDOM.random(4)
     for _ in range(3):
         a, b = floats(30), floats(30)
-        same(run(a, a, x), compiled(a, a, x))
-        same(run(a, b, x), compiled(a, b, x))
-    check(run, arrays(30), arrays(30), x)
+        alike(run(a, a, x), compiled(a, a, x))
+        alike(run(a, b, x), compiled(a, b, x))
+    items_alike(run, arrays(30), arrays(30), x)
 
 
 def test_list_displays_and_comprehensions_across_breaks():
@@ -227,4 +224,4 @@ def test_list_displays_and_comprehensions_across_breaks():
         compiled = frameloom.compile(function)
         x = np.arange(1.0, 4.0)
         for _ in range(3):
-            same(function(x, *more), compiled(x, *more))
+            alike(function(x, *more), compiled(x, *more))

@@ -22,7 +22,7 @@ def left(args):
     return repr([vars(x) if isinstance(x, Box) else x for x in args])
 
 
-def outcome(function, args):
+def result_or_lines(function, args):
     try:
         return repr(function(*args))
     except Exception as problem:
@@ -31,11 +31,11 @@ def outcome(function, args):
         return type(problem).__name__, str(problem), lines, repr(problem.__cause__), repr(problem.__context__)
 
 
-def check(function, make, calls=3):
+def raises_alike(function, make, calls=3):
     compiled = frameloom.compile(function)
     for _ in range(calls):
         one, other = make(), make()
-        assert outcome(function, one) == outcome(compiled, other)
+        assert result_or_lines(function, one) == result_or_lines(compiled, other)
         assert left(one) == left(other)
 
 
@@ -185,9 +185,9 @@ FUNCTIONS += [caught, asserted, nested, in_a_while, shapes]
 def test_what_is_left_behind(function, branches):
     with frameloom.config.patch(capture_data_dependent=branches), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check(function, arguments())
-        check(function, arguments(n=17))
-        check(function, arguments(size=3))
+        raises_alike(function, arguments())
+        raises_alike(function, arguments(n=17))
+        raises_alike(function, arguments(size=3))
 
 
 # ---- random programs ----
@@ -253,6 +253,6 @@ def test_random_programs(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            check(space["f"], lambda: [np.ones(size), order.copy(), [], Box(), n])
+            raises_alike(space["f"], lambda: [np.ones(size), order.copy(), [], Box(), n])
         except AssertionError as problem:
             raise AssertionError(text) from problem

@@ -1,31 +1,19 @@
 """Loops captured once: `while` on ints and floats, and iterations that are alike a few at a time."""
 
-import os
 import random
 
 import numpy as np
 import pytest
-from rolling import copied, operations, same, short  # noqa: F401
+from compare import copied, naming
+from rolling import FIRST, assert_close, for_all_sizes, operations, short  # noqa: F401
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 R = np.random.default_rng(5)
 
 
-def check(function, *makers, sizes=(60, 5, 0, 1, 2, 4, 7, 180), rolled=True):
-    counts = []
-    again = frameloom.compile(function)
-    for n in sizes:
-        args = [make(n) if callable(make) else make for make in makers]
-        for compiled in (frameloom.compile(function), again):
-            mine, theirs = copied(args), copied(args)
-            want, got = function(*theirs), compiled(*mine)
-            assert same(want, got), (n, want, got)
-            assert same(theirs, mine), n
-        if n in (60, 180):
-            counts.append(operations(frameloom.compile(function), *copied(args)))
-    assert (counts[0] == counts[1]) == rolled, counts
+def for_sizes(function, *makers, sizes=(60, 5, 0, 1, 2, 4, 7, 180), rolled=True):
+    for_all_sizes(function, *makers, sizes=sizes, rolled=rolled, again=True)
 
 
 def vector(n):
@@ -65,7 +53,7 @@ def test_counting():
             j -= 1
         return a, i, j
     for function in (down, up, at_most, both_ends):
-        check(function, vector, number)
+        for_sizes(function, vector, number)
 
 
 def test_while_in_while():
@@ -78,7 +66,7 @@ def test_while_in_while():
                 j += 1
             i += 1
         return a
-    check(step, vector, number)
+    for_sizes(step, vector, number)
 
 
 def test_counters_that_do_not_count():
@@ -96,8 +84,8 @@ def test_counters_that_do_not_count():
             i += step
             step -= 1
         return a, i, step
-    check(doubles, vector, number, rolled=False)
-    check(slower, vector, number)
+    for_sizes(doubles, vector, number, rolled=False)
+    for_sizes(slower, vector, number)
 
     def two_tests(a, n):
         i = 0
@@ -105,7 +93,7 @@ def test_counters_that_do_not_count():
             a = a + i
             i += 1
         return a, i
-    check(two_tests, vector(4), number)
+    for_sizes(two_tests, vector(4), number)
 
 
 def test_floats():
@@ -122,8 +110,8 @@ def test_floats():
             t = t - 0.1
             a = a * 0.5 + t
         return a, t
-    check(euler, vector(6), number)
-    check(backwards, vector(6), number)
+    for_sizes(euler, vector(6), number)
+    for_sizes(backwards, vector(6), number)
 
 
 def test_leaving_in_the_middle():
@@ -139,7 +127,7 @@ def test_leaving_in_the_middle():
         return a, i
     compiled = frameloom.compile(step)
     for n in (60, 19, 20, 21, 0, 180):
-        assert same(step(R.random(3) * 0, n), compiled(np.zeros(3), n)), n
+        assert_close(compiled(np.zeros(3), n), step(R.random(3) * 0, n))
 
 
 def test_every_few_iterations():
@@ -162,9 +150,9 @@ def test_every_few_iterations():
             g[1 - now] = g[now] * 0.5 + i
             now = 1 - now
         return g, now
-    check(parity, vector(5), number)
-    check(coefficients, vector(5), number)
-    check(halves, number)
+    for_sizes(parity, vector(5), number)
+    for_sizes(coefficients, vector(5), number)
+    for_sizes(halves, number)
 
 
 def test_names_of_the_callers_arrays_change_places():
@@ -180,8 +168,8 @@ def test_names_of_the_callers_arrays_change_places():
             a += c
             a, b, c = c, a, b
         return a, b, c
-    check(step, vector(5), vector(5), number)
-    check(three, vector(5), vector(5), vector(5), number)
+    for_sizes(step, vector(5), vector(5), number)
+    for_sizes(three, vector(5), vector(5), vector(5), number)
     a, b = vector(4), vector(4)
     for n in (40, 41):
         got = frameloom.compile(step)(a, b, n)
@@ -196,7 +184,7 @@ def test_a_long_loop_that_is_no_other_is_left_to_python():
             a = np.sin(a) * 0.5 + k
         return a, k, i
     compiled = frameloom.compile(step)
-    assert same(step(R.random(3) * 0, 3000), compiled(np.zeros(3), 3000))
+    assert_close(compiled(np.zeros(3), 3000), step(R.random(3) * 0, 3000))
     report = frameloom.explain(frameloom.compile(step), np.zeros(3), 3000)
     assert report.op_count < 100 and [r.code for r in report.break_reasons] == ["FL0023"]
 
@@ -215,11 +203,11 @@ def test_rows_of_a_large_array():
         return a.sum()
 
     for n in (50, 3000):
-        assert same(step(np.ones(40), n), frameloom.compile(step)(np.ones(40), n))
+        assert_close(frameloom.compile(step)(np.ones(40), n), step(np.ones(40), n))
         mine, theirs = np.ones((n, 40)), np.ones((n, 40))
         given(np.ones(40), theirs, n)
         frameloom.compile(given)(np.ones(40), mine, n)
-        assert same(theirs, mine)
+        assert_close(mine, theirs)
     report = frameloom.explain(frameloom.compile(step), np.ones(40), 3000)
     assert not report.break_reasons and [loop.fate for loop in report.loops] == ["rolled"]
 
@@ -270,5 +258,7 @@ def test_random_loops(seed):
         args = [generator.random(n + 1), generator.random(3), generator.random(3), n]
         mine, theirs = copied(args), copied(args)
         want, got = loop(*theirs), compiled(*mine)
-        assert same(want, got), f"{text}\n{n}\n{want}\n{got}"
-        assert same(theirs, mine), text
+        with naming(text):
+            assert_close(got, want)
+        with naming(text):
+            assert_close(mine, theirs)
