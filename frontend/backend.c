@@ -9,7 +9,7 @@ static PyObject *backend_inputs(const entry *e, const loom_buffer *inputs, PyObj
   PyObject *list = PyList_New(count);
   for (uint32_t i = 0; list && i < count; i++) {
     bool array = e->captured->graph.inputs[i].kind != LOOM_INPUT_SCALAR;
-    PyObject *input = numpy_buffer_wrap(&inputs[i], array ? live[i] : NULL);
+    PyObject *input = loom_adapters()[0]->buffer_wrap(&inputs[i], array ? live[i] : NULL);
     if (!input) Py_CLEAR(list);
     if (input) PyList_SET_ITEM(list, i, input);
   }
@@ -36,7 +36,7 @@ static bool backend_make(entry *e, PyObject *inputs) {
 static bool backend_store(const entry *e, PyObject *result, const loom_buffer *outputs) {
   uint32_t count = e->captured->graph.output_count;
   bool many = PyTuple_Check(result) || PyList_Check(result);
-  if (!many && count == 1) return numpy_buffer_store(outputs, result, "what the backend gave");
+  if (!many && count == 1) return loom_adapters()[0]->buffer_store(outputs, result, "what the backend gave");
   if (!many || PySequence_Fast_GET_SIZE(result) != count) {
     PyErr_Format(PyExc_TypeError, "what the backend made gave no tuple of %u results",
                  (unsigned)count);
@@ -47,7 +47,7 @@ static bool backend_store(const entry *e, PyObject *result, const loom_buffer *o
   for (uint32_t i = 0; good && i < count; i++) {
     char what[64];
     snprintf(what, sizeof what, "result %u of what the backend made", i);
-    good = numpy_buffer_store(&outputs[i], PyTuple_GET_ITEM(held, i), what);
+    good = loom_adapters()[0]->buffer_store(&outputs[i], PyTuple_GET_ITEM(held, i), what);
   }
   Py_XDECREF(held);
   return good;

@@ -249,7 +249,7 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
                 flow_within(flow, loop, jumps->ways[1].pc);
   if (j.join < 0 || (inside && (j.join == f->code->count || !flow_within(flow, loop, j.join))))
     return false;
-  j.live = j.join < f->code->count ? live_from(t, f->code, j.join)
+  j.live = j.join < f->code->count ? live_of(t, f->code, j.join)
                                    : trace_alloc(t, (size_t)f->code->locals + 1);
   branch *open = trace_alloc(t, sizeof *open);
   if (!j.live || !open) return false;

@@ -37,6 +37,8 @@ void branch_ban(tracer *t, PyCodeObject *code, int32_t pc);
 /* Looks at the arrays and numbers that the frame holds, so that it is not done on one way only. */
 bool branch_realise(tracer *t, frame *f);
 
+bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out); /* see loop_hooks */
+
 value **branch_copy(tracer *t, value **from, int32_t count);
 
 /* roll_end.c: is this jump one that ends a loop? ROLL_END_TAKEN: the frame goes on where it has to.

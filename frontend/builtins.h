@@ -4,15 +4,6 @@
 
 #include "frontend/value/value.h"
 
-typedef struct builtin_args {
-  PyObject *callee;
-  value *const *args;
-  Py_ssize_t count;
-  PyObject *kwnames; /* their values follow the `count` arguments */
-  const char *name;
-  int op; /* of an operator */
-} builtin_args;
-
 /* A row's function returns t->not_implemented when the call is not for it: an adapter may know it,
  * else it breaks. */
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
@@ -29,16 +20,6 @@ typedef struct builtin_args {
 #undef LOOM_PURE
 #undef LOOM_PURE_MODULE
 
-value *builtin_model(tracer *t, const builtin_args *a); /* model.c */
-
-/* The value of a keyword, or NULL. */
-value *builtin_keyword(const builtin_args *a, const char *name);
-/* Raises TypeError unless the counts fit and there are no keywords but those of the NULL-terminated
- * list. */
-bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
-                   const char *const *keywords);
-
-bool is_partial(PyObject *o);
 value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
                     Py_ssize_t count, PyObject *kwnames);
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);

@@ -247,10 +247,6 @@ value *builtin_reduce(tracer *t, const builtin_args *a) {
   return total ? total : trace_raise(t, PyExc_TypeError, "reduce() of empty iterable");
 }
 
-bool is_partial(PyObject *o) {
-  return !strcmp(Py_TYPE(o)->tp_name, "functools.partial") && !PyType_Check(o);
-}
-
 value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
                     Py_ssize_t count, PyObject *kwnames) {
   value *positional = trace_to_tuple(t, args), *named = value_dict(t);

@@ -25,7 +25,6 @@
  * among them that no entry fits is not captured again. */
 static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
 
-_Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
 
 static callable *all_callables; /* doubly linked, under the GIL */
 
@@ -242,7 +241,7 @@ static bool call_warn_untraced(void) {
 /* Debuggers and profilers see the user's own frames. On record once, for explain(). */
 static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
   const break_info why = {.reason = BREAK_TRACING};
-  if (!c->breaks && !callable_record_break(c, &why)) return NULL;
+  if (!c->report.breaks && !callable_record_break(c, &why)) return NULL;
   if (!c->quiet) {
     loom_notice(
         LOOM_NOTICE_TRACED,
@@ -483,9 +482,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(c->code);
   Py_VISIT(c->target);
   Py_VISIT(c->user);
-  Py_VISIT(c->breaks);
-  Py_VISIT(c->loops);
-  Py_VISIT(c->recompiles);
+  report_traverse(&c->report, visit, arg);
   Py_VISIT(c->last_args);
   for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
     int stopped = entry_traverse(c->entries->items[i], visit, arg);
@@ -638,7 +635,19 @@ static PyObject *callable_why_plain(PyObject *object) {
   return nothing;
 }
 
+static PyObject *callable_globals(const callable *c) {
+  return callable_function(c)->func_globals;
+}
+
 bool loom_callable_init(PyObject *module) {
+  static const dispatch_hooks hooks = {.pause = hook_pause,
+                                       .go_on = hook_close,
+                                       .give_up = trial_give_up,
+                                       .died = callable_bury_soon,
+                                       .globals = callable_globals};
+  loom_dispatch = &hooks;
+  loom_config_changed = loom_stance_refresh;
+  loom_stance_refresh();
   loom_callable_unwrap = callable_unwrap;
   loom_callable_why_plain = callable_why_plain;
   return PyType_Ready(&loom_callable_type) == 0 &&

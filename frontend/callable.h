@@ -111,6 +111,8 @@ typedef struct entry {
 /* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
  * no exception). */
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
+/* The values of the symbols in the call that was captured; room for LOOM_MAX_SYMBOLS. */
+void entry_hints(const loom_graph *graph, int64_t *out);
 /* It will be kept: with its graph in less memory. */
 void entry_settle(entry *e);
 void entry_unref(entry *e);
@@ -125,6 +127,17 @@ static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t
   bool changed = false;
   return entry_run_part(e, args, symbols, fallback, &changed);
 }
+
+/* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
+struct hook_scope;
+typedef struct dispatch_hooks {
+  bool (*pause)(struct hook_scope *scope); /* hook_pause() */
+  void (*go_on)(const struct hook_scope *scope);
+  bool (*give_up)(entry *e);                        /* trial_give_up() */
+  void (*died)(struct callable *home);              /* something that a version of it guards */
+  PyObject *(*globals)(const struct callable *home); /* of the function that is being called; borrowed */
+} dispatch_hooks;
+extern const dispatch_hooks *loom_dispatch;
 
 /* ---- witness.c: which operations have raised a flag? -----------------------------------------
  */
@@ -148,12 +161,8 @@ bool entry_let_go(entry *e);
  * and makes objects meanwhile. False: some of it has died. */
 bool entry_hold(const entry *e);
 void entry_release(const entry *e);
-/* Is it what a version's weak references call? */
-bool lifetime_is_own(PyObject *callback);
 /* Drops the weak references: what dies from here on is no affair of the version. */
 void entry_unwatch(entry *e);
-/* Drops the versions of which something has died. */
-void callable_bury(struct callable *c);
 
 /* ---- backend.c: graphs that a function of the user's runs --------------------------------------
  */
@@ -199,6 +208,54 @@ typedef struct entry_list {
   entry *items[];
 } entry_list;
 void entries_unref(entry_list *list); /* miss.c */
+
+/* ---- report.c, report_entry.c: what is remembered for people ------------------------------------
+ */
+
+typedef struct report {
+  PyObject *breaks;     /* list of tuples; or NULL */
+  PyObject *loops;      /* the same, of loops in which capture broke */
+  PyObject *recompiles; /* the same, see recompile.c */
+} report;
+void report_clear(report *r);
+int report_traverse(const report *r, visitproc visit, void *arg);
+/* Remembers and logs a break in the function with this name; (code, name, text, hint, detail, file,
+ * function, line, column). False with an exception. */
+bool report_break(report *r, PyObject *name, const break_info *info);
+void report_raise_break(const break_info *info); /* sets GraphBreak */
+/* Loops of a capture that broke, which are left to Python. */
+void report_loops(report *r, const capture *captured);
+/* (file, line, column, function, fate, iterations or None, why) of its loops; `left`: only of those
+ * that are left to Python. A new list. */
+PyObject *report_loop_rows(const capture *captured, bool left);
+PyObject *report_entry(const entry *e); /* a version as a new dict */
+
+/* ---- recompile.c ---------------------------------------------------------------------------- */
+
+/* Which guard of the version fails: (title, what, guard, old, new, advice, file, line), a new
+ * reference. NULL without an exception when there is none. */
+PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots);
+PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
+/* Logs and remembers it with what it has cost; `made`: the new version, or NULL. False with an
+ * exception. */
+bool recompile_keep(report *to, PyObject *row, const entry *made, double ms);
+
+/* ---- entry_log.c, times.c --------------------------------------------------------------------- */
+
+void entry_log(const entry *e);              /* entry_log.c */
+/* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;
+ * the log of what is in such a folder, which goes if it is temporary. */
+char *schedule_log_folder(void);
+void schedule_log(const char *folder, PyObject *name, bool temporary);
+/* times.c: phases of all compilations of the process. */
+void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);
+PyObject *loom_py_compile_times(PyObject *module, PyObject *unused);
+
+/* ---- bury.c: versions of which something has died --------------------------------------------- */
+
+/* Drops them; and the same when the interpreter next has the chance. */
+void callable_bury(struct callable *c);
+void callable_bury_soon(struct callable *home);
 
 /* ---- the callable --------------------------------------------------------------------------- */
 
@@ -269,9 +326,7 @@ typedef struct callable {
   bool shared;  /* for all functions with this code: `function` only names them */
   bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
   char cpu[16];
-  PyObject *breaks;     /* list of tuples, see explain.c; or NULL */
-  PyObject *loops;      /* the same, of loops in which capture broke */
-  PyObject *recompiles; /* the same, see recompile.c */
+  report report;        /* for people */
   PyObject *last_args;  /* tuple of the numbers of the last capture, to see which change; or NULL */
   slot_set symbolic;    /* slots whose number is captured as an input */
   size_table sizes;     /* which sizes and ints change */
@@ -515,8 +570,7 @@ PyObject *loom_py_pretend_times(PyObject *module, PyObject *args);
 /* ---- stance.c: may this call be compiled? --------------------------------------------------- */
 
 extern bool loom_all_eager; /* config.disable, or the stance: every function is a plain one */
-/* Calls of disabled functions in this thread: nothing below one is compiled. */
-extern _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
+void loom_stance_refresh(void); /* config.disable may have changed */
 vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
 /* False, perhaps with an exception: this call, which no version fits, is not to be compiled. */
 bool stance_allows(const callable *c, PyObject *const *slots);
@@ -527,36 +581,15 @@ bool stance_allows(const callable *c, PyObject *const *slots);
  */
 void dynamic_learn(callable *c, PyObject *const *slots);
 
-/* ---- recompile.c ---------------------------------------------------------------------------- */
-
-/* Which guard of the newest version fails: (title, what, guard, old, new, advice, file, line), a
- * new reference. NULL without an exception when there is none. */
-PyObject *recompile_why(const callable *c, PyObject *const *slots);
-PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
-/* Logs and remembers it with what it has cost; `made`: the new version, or NULL. False with an
- * exception. */
-bool recompile_keep(callable *c, PyObject *row, const entry *made, double ms);
-
 /* ---- explain.c ------------------------------------------------------------------------------ */
 
-/* Remembers and logs a break; (code, name, text, hint, detail, file, line, column). False with an
- * exception. */
-/* Loops of a capture that broke, which are left to Python. */
-void callable_record_loops(callable *c, const capture *captured);
-bool callable_record_break(callable *c, const break_info *info);
-void callable_raise_break(const break_info *info); /* sets GraphBreak */
+bool callable_record_break(callable *c, const break_info *info); /* as report_break() */
+/* Why a call fits no version: recompile_why() of the newest one. NULL without an exception. */
+PyObject *callable_why(const callable *c, PyObject *const *slots);
 PyObject *callable_report(PyObject *self,
                           PyObject *unused); /* what `frameloom.explain` shows, as a dict */
-void entry_log(const entry *e);              /* entry_log.c */
-/* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;
- * the log of what is in such a folder, which goes if it is temporary. */
-char *schedule_log_folder(void);
-void schedule_log(const char *folder, PyObject *name, bool temporary);
 extern bool explain_measures; /* guards of new versions are measured */
 PyObject *loom_py_measure_guards(PyObject *module, PyObject *on);
-/* times.c: phases of all compilations of the process. */
-void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);
-PyObject *loom_py_compile_times(PyObject *module, PyObject *unused);
 PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
 /* All live callables, for reports over them: a new list. */
 PyObject *loom_py_callables(PyObject *module, PyObject *unused);

@@ -285,3 +285,15 @@ bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *opti
   report->total_ms = loom_clock_ms() - start;
   return good;
 }
+
+unsigned loom_plan_kernel_count(const loom_plan *plan) {
+  const loom_plan_header *header = loom_plan_header_of(plan);
+  const char *bytes = (const char *)header;
+  const loom_plan_kernel *rows = (const void *)(bytes + header->kernels.offset);
+  unsigned count = 0;
+  for (uint32_t i = 0; i < header->kernels.count; i++) {
+    const char *name = bytes + header->names.offset + rows[i].name, *stage = strrchr(name, '_');
+    count += stage && strcmp(stage, "_s0") == 0;
+  }
+  return count;
+}

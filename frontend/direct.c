@@ -20,12 +20,6 @@
 
 #define DIRECT_BYTES 16384 /* smaller copies cost less than to look at the error state */
 
-static int64_t direct_input_of(const capture *c, const source *s) {
-  for (uint32_t i = 0; i < c->input_count; i++)
-    if (c->inputs[i].source == s && c->graph.inputs[i].kind == LOOM_INPUT_ARRAY) return i;
-  return -1;
-}
-
 static const source *direct_root(const recipe *target) {
   while (target->kind == RECIPE_VIEW)
     target = target->items[0];
@@ -39,21 +33,6 @@ static bool direct_is_read(const loom_graph *g, loom_value value) {
   for (uint32_t i = 0; i < g->output_count; i++)
     if (g->outputs[i].value == value) return true;
   return false;
-}
-
-void capture_mark_overwrites(capture *c) {
-  for (uint32_t i = 0; i < c->effect_count; i++) {
-    const recipe *target = c->effects[i].target;
-    if (target->kind != RECIPE_SOURCE || c->effects[i].number < 0) continue;
-    int64_t input = direct_input_of(c, target->source);
-    if (input < 0) continue;
-    loom_output *output = &c->graph.outputs[c->effects[i].number];
-    const loom_input *from = &c->graph.inputs[input];
-    const loom_type *type = loom_graph_type(&c->graph, output->value);
-    if (loom_type_equal(type, loom_graph_type(&c->graph, from->value)) &&
-        !memcmp(output->strides, from->strides, sizeof *from->strides * (size_t)type->rank))
-      output->overwrites = (int32_t)input;
-  }
 }
 
 /* Can anything but a floating-point exception make a run of the plan end early? */
@@ -183,7 +162,7 @@ void direct_find(entry *e) {
   for (uint32_t i = 0; i < c->effect_count; i++) {
     const recipe *target = c->effects[i].target;
     uint32_t number = (uint32_t)c->effects[i].number;
-    int64_t input = target->kind == RECIPE_SOURCE ? direct_input_of(c, target->source) : -1;
+    int64_t input = target->kind == RECIPE_SOURCE ? capture_array_input(c, target->source) : -1;
     if (input >= 0 && !e->outputs[number] && direct_find_loop(e, number, (uint32_t)input))
       e->targets[number] = target;
   }
@@ -193,7 +172,7 @@ void direct_find(entry *e) {
     const source *s = direct_root(target);
     uint32_t number = (uint32_t)c->effects[i].number;
     if (!s || e->outputs[number]) continue;
-    int64_t input = direct_input_of(c, s);
+    int64_t input = capture_array_input(c, s);
     bool free = input < 0 || !direct_is_read(&c->graph, c->graph.inputs[input].value);
     if (free ||
         (target->kind == RECIPE_SOURCE && loom_plan_output_overwrites(e->plan, number) == input))

@@ -3,12 +3,13 @@
 #include "frontend/value/value.h"
 
 #include <fenv.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than
  * such a kernel. */
 #define ENTRY_GIL_WORK 65536
+
+const dispatch_hooks *loom_dispatch;
 
 bool backend_from_name(const char *name, backend *out) {
   static const char *const names[] = {"loom", "interpret", "eager"};
@@ -41,7 +42,7 @@ static bool entry_has_work(const loom_graph *graph) {
 }
 
 /* The symbols' values in the call that was captured. */
-static void entry_hints(const loom_graph *graph, int64_t *out) {
+void entry_hints(const loom_graph *graph, int64_t *out) {
   for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++)
     out[i] = graph->symbols[i].hint;
 }
@@ -218,9 +219,6 @@ entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *cod
   const loom_type *largest = e->release_gil ? entry_largest(&captured->graph) : NULL;
   e->symbolic = largest != NULL;
   if (largest) e->largest = *largest;
-  int64_t hints[LOOM_MAX_SYMBOLS];
-  entry_hints(&captured->graph, hints);
-  trial_init(e, hints);
   return e;
 }
 
@@ -277,27 +275,16 @@ static int entry_host(void *context, const loom_host_call *call) {
   const entry *e = in->e;
   PyGILState_STATE state = PyGILState_Ensure();
   hook_scope scope;
-  bool paused = hook_pause(&scope);
+  bool paused = loom_dispatch->pause(&scope);
   int failed = e->adapter->host_call
                    ? e->adapter->host_call(e->captured, call->name, call->slot, call->buffers,
                                            call->reads, call->count, call->symbols, &in->kept)
                    : 1;
-  if (paused) hook_close(&scope);
+  if (paused) loom_dispatch->go_on(&scope);
   PyGILState_Release(state);
   if (!failed && in->symbols)
     memcpy(in->symbols, call->symbols, sizeof *in->symbols * e->captured->graph.symbol_count);
   return failed;
-}
-
-/* Signal handlers run during long plans as they do between bytecodes: on the main thread. Another
- * one must not wait for the GIL: at the interpreter's end it would never come back, while workers
- * are busy with its launch. */
-int loom_poll_signals(void *context) {
-  if (syscall(SYS_gettid) != getpid()) return 0;
-  PyGILState_STATE state = PyGILState_Ensure();
-  int stop = PyErr_CheckSignals();
-  PyGILState_Release(state);
-  return stop;
 }
 
 static uint32_t entry_launch_plan(loom_plan *plan, const loom_call *call, bool release) {
@@ -827,7 +814,7 @@ static void entry_gives_up(entry *e) {
              "%U runs as plain Python most of the time: a size that depends on data "
              "is smaller than was assumed, or does not fit",
              ((PyCodeObject *)e->code)->co_qualname);
-  if (trial_give_up(e)) e->given_up = 0;
+  if (loom_dispatch->give_up(e)) e->given_up = 0;
 }
 
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
@@ -846,4 +833,11 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
     entry_gives_up(e);
   entry_unref(e);
   return result;
+}
+
+void entries_unref(entry_list *list) {
+  if (!list || --list->refs) return;
+  for (uint32_t i = 0; i < list->count; i++)
+    entry_unref(list->items[i]);
+  free(list);
 }

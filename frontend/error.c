@@ -82,3 +82,14 @@ void error_drop_users(void) {
   else
     error_keep();
 }
+
+/* Signal handlers run during long plans as they do between bytecodes: on the main thread. Another
+ * one must not wait for the GIL: at the interpreter's end it would never come back, while workers
+ * are busy with its launch. */
+int loom_poll_signals(void *context) {
+  if (syscall(SYS_gettid) != getpid()) return 0;
+  PyGILState_STATE state = PyGILState_Ensure();
+  int stop = PyErr_CheckSignals();
+  PyGILState_Release(state);
+  return stop;
+}

@@ -8,7 +8,6 @@
  * What a cell, an attribute, a global or a container gives up would die with the effects, at the
  * part's end, too.
  */
-#include "frontend/callable.h"
 #include "frontend/python.h"
 #include "frontend/value/value.h"
 
@@ -28,7 +27,7 @@ static bool finalizer_watched(PyObject *o) {
   bool called = false;
   for (Py_ssize_t i = 0; list && PyList_Check(list) && i < PyList_GET_SIZE(list); i++) {
     PyObject *callback = PyObject_GetAttrString(PyList_GET_ITEM(list, i), "__callback__");
-    called |= callback && callback != Py_None && !lifetime_is_own(callback);
+    called |= callback && callback != Py_None && !version_watches(callback);
     Py_XDECREF(callback);
   }
   Py_XDECREF(list);

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define FLOW_LONGEST 4096 /* instructions: the sets of longer code would take megabytes */
-
 typedef struct flow_cycle {
   int32_t head, size;
   uint64_t *body;
@@ -114,28 +112,28 @@ static void flow_fill(const loom_flow *flow, flow_cycle *cycle) {
   cycle->size = bits_count(cycle->body, flow->words);
 }
 
-static flow_cycle *flow_cycle_at(tracer *t, loom_flow *flow, int32_t head) {
+static flow_cycle *flow_cycle_at(loom_arena *arena, loom_flow *flow, int32_t head) {
   for (int32_t i = 0; i < flow->cycle_count; i++)
     if (flow->cycles[i].head == head) return &flow->cycles[i];
   flow_cycle *cycle = &flow->cycles[flow->cycle_count];
   *cycle =
-      (flow_cycle){.head = head, .body = trace_alloc(t, sizeof *cycle->body * (size_t)flow->words)};
+      (flow_cycle){.head = head, .body = loom_arena_alloc(arena, sizeof *cycle->body * (size_t)flow->words)};
   if (!cycle->body) return NULL;
   flow->cycle_count++;
   bits_add(cycle->body, head);
   return cycle;
 }
 
-static bool flow_find_cycles(tracer *t, loom_flow *flow) {
+static bool flow_find_cycles(loom_arena *arena, loom_flow *flow) {
   int32_t back = 0;
   for (int32_t i = 0; i < flow->count; i++)
     back += flow->code->instrs[i].target >= 0 && flow->code->instrs[i].target <= i;
-  flow->cycles = trace_alloc(t, sizeof *flow->cycles * ((size_t)back + 1));
+  flow->cycles = loom_arena_alloc(arena, sizeof *flow->cycles * ((size_t)back + 1));
   if (!flow->cycles) return false;
   for (int32_t i = 0; i < flow->count; i++) {
     int32_t target = flow->code->instrs[i].target;
     if (target < 0 || target > i || !bits_has(flow->reached, i)) continue;
-    flow_cycle *cycle = flow_cycle_at(t, flow, target);
+    flow_cycle *cycle = flow_cycle_at(arena, flow, target);
     if (!cycle) return false;
     bits_add(cycle->body, i);
   }
@@ -144,20 +142,17 @@ static bool flow_find_cycles(tracer *t, loom_flow *flow) {
   return true;
 }
 
-const loom_flow *flow_of(tracer *t, const loom_code *code) {
-  loom_flow *flow = pointer_map_get(&t->flows, code);
-  if (flow || code->count > FLOW_LONGEST) return flow;
-  flow = trace_alloc(t, sizeof *flow);
+const loom_flow *flow_new(loom_arena *arena, const loom_code *code) {
+  loom_flow *flow = loom_arena_alloc(arena, sizeof *flow);
   if (!flow) return NULL;
   *flow = (loom_flow){.code = code, .count = code->count, .words = (code->count + 64) / 64};
-  flow->after =
-      trace_alloc(t, sizeof *flow->after * (size_t)flow->words * ((size_t)flow->count + 1));
-  flow->reached = trace_alloc(t, sizeof *flow->reached * (size_t)flow->words);
+  flow->after = loom_arena_alloc(arena, sizeof *flow->after * (size_t)flow->words *
+                                            ((size_t)flow->count + 1));
+  flow->reached = loom_arena_alloc(arena, sizeof *flow->reached * (size_t)flow->words);
   if (!flow->after || !flow->reached) return NULL;
   flow_find_after(flow);
   flow_find_reached(flow);
-  if (!flow_find_cycles(t, flow) || !pointer_map_set(t, &t->flows, code, flow)) return NULL;
-  return flow;
+  return flow_find_cycles(arena, flow) ? flow : NULL;
 }
 
 /* Of all that comes after both, what has most behind it is come to first. */

@@ -8,9 +8,10 @@
 
 typedef struct loom_flow loom_flow;
 
-/* Of this code, worked out once for each capture; NULL when the code is too long, or something is
- * pending. */
-const loom_flow *flow_of(tracer *t, const loom_code *code);
+/* Of this code; NULL: out of memory. The sets of code longer than FLOW_LONGEST instructions would
+ * take megabytes. */
+#define FLOW_LONGEST 4096
+const loom_flow *flow_new(loom_arena *arena, const loom_code *code);
 /* The first instruction that is come to both from `a` and from `b`, whatever happens in between but
  * exceptions; the number of instructions: they only meet where the function returns. -1: nowhere.
  */
@@ -24,8 +25,17 @@ int32_t flow_settle(const loom_code *code, int32_t at);
 
 /* ---- live.c ---- */
 
-/* Which locals may be read, from instruction `at` of the code on, before they are assigned: the
- * caller's own copy, or NULL when something is pending. */
-bool *live_from(tracer *t, const loom_code *code, int32_t at);
+/* For each instruction of a code: which locals may be read from there on before they are assigned. */
+typedef struct live_locals live_locals;
+live_locals *live_locals_new(loom_arena *arena, const loom_code *code); /* NULL: out of memory */
+/* Whether each local is, from instruction `at` on. */
+void live_from(const live_locals *l, int32_t at, bool *out);
+
+/* ---- the same for the code of a frame, worked out once for each capture (loop_flow.c) ---- */
+
+/* NULL when the code is too long, or something is pending. */
+const loom_flow *flow_of(tracer *t, const loom_code *code);
+/* The caller's own copy, or NULL when something is pending. */
+bool *live_of(tracer *t, const loom_code *code, int32_t at);
 
 #endif

@@ -57,11 +57,42 @@ PyObject *source_thread(void); /* an object whose derived sources read the state
 
 /* ==== guards ============================================================================================================ */
 
-bool object_is_deque(PyObject *object); /* an exact collections.deque (model.c) */
+/* ---- objects.c: live objects, by C code that runs none of Python's ---- */
+
+bool object_is_scalar(PyObject *object); /* exact int, float, complex, bool, str, bytes, None, Ellipsis, NotImplemented */
+bool object_is_plain(PyObject *object);  /* made of exact builtin types only */
+bool object_grows(PyObject *object);     /* an exact list, dict, set or deque */
+bool live_order_is_plain(PyObject *dict); /* an ordered one can be gone through */
+bool object_is_deque(PyObject *object); /* an exact collections.deque */
 bool object_is_over_deque(PyObject *object); /* or an instance of a class over it */
+bool is_partial(PyObject *object); /* a functools.partial */
 /* New references, by the builtin type's own code, also of instances of classes over it: */
 PyObject *deque_item(PyObject *deque, Py_ssize_t at);
 PyObject *model_member(PyObject *object, PyObject *name);
+/* Of an instance of int, float, complex, str or bytes, or of a class over one: a new object of that type itself; NULL
+ * without an exception: it is none. */
+PyObject *scalar_exact(PyObject *object);
+/* Functions with functools.lru_cache; and what such a one holds for a key: a new reference, or NULL. `hash`: of the key
+ * when it is known, else 0. */
+bool object_is_cached(PyObject *object);
+PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
+typedef enum live_kind {
+  LIVE_NONE,
+  LIVE_SEQUENCE,
+  LIVE_REVERSED,
+  LIVE_RANGE,
+  LIVE_ENUMERATE,
+  LIVE_ZIP,
+  LIVE_MAP,
+  LIVE_FILTER,
+  LIVE_COUNT
+} live_kind;
+live_kind live_kind_of(PyObject *object);
+PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
+/* The dictionary of the module of models (model.c), or NULL; a class, a function or the globals of it. */
+extern PyObject *loom_models;
+bool model_owns(PyObject *object);
+bool loom_code_is_library(PyCodeObject *code, PyObject *globals); /* not the user's own */
 
 typedef enum guard_kind {
   GUARD_TYPE,      /* exact type is `object` */
@@ -121,6 +152,8 @@ typedef struct guard_parts {
   PyObject *parts[GUARD_PARTS];
 } guard_parts;
 bool guard_parts_hold(const guard_parts *p, PyObject *object);
+/* What a guard can look at in place of the object: how many pointers to `out`, with room for GUARD_PARTS; or -1. */
+int object_parts(PyObject *object, PyObject **out);
 
 typedef struct loom_adapter loom_adapter;
 
@@ -331,6 +364,9 @@ enum { NUMBER_KNOWN, NUMBER_INPUT, NUMBER_APART };
  * ended for want of more; -1: any number. */
 extern _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec")));
 
+/* Calls of disabled functions in this thread: nothing below one is compiled. */
+extern _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
+
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots are those of
  * SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
  * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs user code; a
@@ -350,13 +386,20 @@ void capture_compact(capture *c);
 void capture_pack(capture *c);
 /* The whole graph: that of `c`, or one made in *room, to be given up either way. NULL: out of memory. */
 const loom_graph *capture_graph(const capture *c, loom_graph *room);
-/* Notes for each output that an effect writes over an input that the plan may do so at once (direct.c). */
+/* Does a run read the object, or something that begins at it, when it has computed the outputs? */
+bool capture_reads(const capture *c, const PyObject *object);
+/* Notes for each output that an effect writes over an input that the plan may do so at once (overwrites.c). */
 void capture_mark_overwrites(capture *c);
+int64_t capture_array_input(const capture *c, const source *s); /* the array input that `s` reads; -1: none */
 /* Visits every reference that the capture owns. */
 int capture_traverse(const capture *c, visitproc visit, void *arg);
 /* Visits every reference that it has, also borrowed ones, each as often as it has it. */
 int capture_each(const capture *c, visitproc visit, void *arg);
 bool capture_borrows(const capture *c, PyObject *object);
+int object_order(const void *a, const void *b); /* for qsort() and bsearch(): objects by address */
+/* What a version's weak references call when an object dies; and is `callback` that? */
+extern PyCFunction loom_version_died;
+bool version_watches(PyObject *callback);
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or str,
  * 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
 PyObject *loom_debug_capture(PyObject *self, PyObject *args);
@@ -666,11 +709,6 @@ void roll_exactly(roll_walk *w, value **holder); /* ints in it stay what they ar
 void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
 /* A number of the graph, which may change by as much in every iteration. */
 void roll_whole(roll_walk *w, int64_t *number, void *owner, void (*changed)(tracer *t, void *owner));
-/* Something is done with a value that is lent, or that is to what was lent, after which the two are
- * not alike: capture starts again without. False: it is neither. */
-bool roll_lent(tracer *t, const value *v);
-/* The place of the instruction that is being evaluated, when what it makes may be lent; or 0. */
-uint16_t roll_lends_here(tracer *t);
 void roll_is_lent(roll_walk *w, const value *v); /* notes whether it is (value/gather.c) */
 void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
 /* Cached reads of this value of the graph and later ones are to be forgotten. */
@@ -792,6 +830,12 @@ struct loom_adapter {
   /* Reports floating-point flags as the operation would have from the user's line, by the row that an effect's `report`
    * names; -1 with an exception set. */
   int (*report)(PyObject *row, uint32_t flags);
+  /* Runs a captured graph in the reference interpreter on arrays: a tuple of new arrays. */
+  PyObject *(*graph_run)(const struct capture *c, PyObject *const *args, Py_ssize_t count);
+  /* A read-only array of a buffer that `owner` keeps alive. */
+  PyObject *(*buffer_wrap)(const loom_buffer *buffer, PyObject *owner);
+  /* Copies an array or a number into a buffer; false with a TypeError or ValueError that calls it `what`. */
+  bool (*buffer_store)(const loom_buffer *buffer, PyObject *from, const char *what);
   /* Host calls: runs the function in the slot on buffers (see numpy/host.c). What owns the memory of results that come
    * without any goes to the list *kept, made when it is NULL. */
   int (*host_call)(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads, uint32_t count,
@@ -799,7 +843,10 @@ struct loom_adapter {
 };
 
 extern const loom_adapter loom_numpy_adapter;
+#define LOOM_MAX_ADAPTERS 4
 const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
+/* Makes it one of them, and calls its init(): false with an exception. */
+bool loom_adapter_register(const loom_adapter *adapter);
 
 /* ==== checked kernels (checked.c) ====================================================================================================== */
 
@@ -815,6 +862,7 @@ typedef struct loom_settings {
       capture_data_dependent;
 } loom_settings;
 extern loom_settings loom_config;
+extern void (*loom_config_changed)(void); /* called when a number among them has been set; or NULL */
 bool loom_config_init(void); /* reads the environment */
 /* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one. */
 bool loom_warn_notices(void);
@@ -860,6 +908,12 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
 /* The first guard that fails (one pass in the order of capture), or NULL. */
 PyObject *formula_words(const capture *c, int64_t slot); /* "int((a.shape[0] * 0.5))"; a new string */
+#define FORMULA_OPERANDS 3
+/* Operators of a formula's row besides those of Python's binary ones (NB_ADD ...). */
+enum { FORMULA_NEG = 32, FORMULA_ABS, FORMULA_SQRT, FORMULA_FLOAT, FORMULA_LOG, FORMULA_COMPARE };
+/* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
+PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);
+bool const_too_large(int op, PyObject *l, PyObject *r); /* the result would take the machine's memory or minutes */
 /* What a formula gives on a call whose symbols are these: new reference; NULL, without an exception, when it gives
  * nothing. */
 PyObject *formula_now(const capture *c, int64_t slot, const int64_t *symbols);
@@ -935,7 +989,6 @@ extern Py_ssize_t loom_rule_count;
 /* stance.c: what the process does about functions that would have to be compiled. */
 PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
 PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
-void loom_stance_refresh(void); /* config.disable has changed */
 
 /* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);

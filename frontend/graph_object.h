@@ -23,13 +23,4 @@ PyObject *graph_node_new(graph_object *graph, uint32_t number);
 PyObject *graph_node_regions(graph_object *graph, const loom_node *node);
 PyObject *graph_value_new(graph_object *graph, loom_value value);
 PyObject *graph_value_tuple(graph_object *graph, const loom_value *values, uint32_t count);
-/* Runs the graph in the reference interpreter on arrays: a tuple of new arrays (numpy/exchange.c).
- */
-PyObject *numpy_graph_run(const capture *c, PyObject *const *args, Py_ssize_t count);
-/* A read-only array of a buffer that `owner` keeps alive. */
-PyObject *numpy_buffer_wrap(const loom_buffer *buffer, PyObject *owner);
-/* Copies an array or a number into a buffer; false with a TypeError or ValueError that calls it
- * `what`. */
-bool numpy_buffer_store(const loom_buffer *buffer, PyObject *from, const char *what);
-
 #endif

@@ -21,10 +21,6 @@
 
 #include <structmember.h>
 
-#define LIFETIME_HITS                                                                              \
-  8 /* runs that a version is worth making for: else it counts as if it lived                      \
-     */
-
 /* ---- which objects -------------------------------------------------------------------------- */
 
 /* What functools.lru_cache makes of a function: the one type of the library's whose objects hold
@@ -41,37 +37,6 @@ static bool lifetime_is_mortal(PyObject *o) {
   return (!python_type_is_builtin(type) || loom_callable_unwrap(o) ||
           lifetime_is_cached_function(type)) &&
          PyType_SUPPORTS_WEAKREFS(type);
-}
-
-/* What a guard can look at in place of the object: how many pointers, or -1. */
-static int lifetime_parts(PyObject *o, PyObject **out) {
-  typedef struct holder { /* of what properties, static and class methods begin with */
-    PyObject_HEAD PyObject *held[3];
-  } holder;
-  if (PyTuple_CheckExact(o)) {
-    Py_ssize_t count = PyTuple_GET_SIZE(o);
-    if (count > GUARD_PARTS) return -1;
-    memcpy(out, ((PyTupleObject *)o)->ob_item, (size_t)count * sizeof *out);
-    return (int)count;
-  }
-  if (Py_IS_TYPE(o, &PyMemberDescr_Type)) {
-    out[0] = (PyObject *)((PyDescrObject *)o)->d_type;
-    out[1] = (PyObject *)((PyMemberDescrObject *)o)->d_member; /* in the class */
-    return 2;
-  }
-  int count = Py_IS_TYPE(o, &PyProperty_Type)                                             ? 3
-              : Py_IS_TYPE(o, &PyStaticMethod_Type) || Py_IS_TYPE(o, &PyClassMethod_Type) ? 1
-                                                                                          : -1;
-  for (int i = 0; i < count; i++)
-    out[i] = ((holder *)o)->held[i];
-  return count;
-}
-
-bool guard_parts_hold(const guard_parts *p, PyObject *object) {
-  PyObject *parts[GUARD_PARTS];
-  if (Py_TYPE(object) != p->type) return false;
-  int count = lifetime_parts(object, parts);
-  return count == p->count && !memcmp(parts, p->parts, (size_t)count * sizeof *parts);
 }
 
 /* Objects, each as often as it is owned. */
@@ -94,19 +59,6 @@ static int lifetime_add(PyObject *o, void *context) {
   return 0;
 }
 
-static int lifetime_compare(const void *a, const void *b) {
-  uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
-  return (left > right) - (left < right);
-}
-
-static bool lifetime_has(PyObject *const *items, uint32_t count, PyObject *o) {
-  return count && bsearch(&o, items, count, sizeof *items, lifetime_compare);
-}
-
-bool capture_borrows(const capture *c, PyObject *object) {
-  return lifetime_has(c->weak, c->weak_count, object);
-}
-
 /* Does anybody but the capture have the object? What capture has made is its own. */
 static bool lifetime_is_shared(const lifetime_set *all, PyObject *o) {
   Py_ssize_t own = 0;
@@ -125,7 +77,7 @@ static bool lifetime_globals_of(PyObject *const *items, uint32_t count, PyObject
 
 static void lifetime_sort(lifetime_set *s) {
   uint32_t kept = 0;
-  if (s->count) qsort(s->items, s->count, sizeof *s->items, lifetime_compare);
+  if (s->count) qsort(s->items, s->count, sizeof *s->items, object_order);
   for (uint32_t i = 0; i < s->count; i++)
     if (!kept || s->items[kept - 1] != s->items[i]) s->items[kept++] = s->items[i];
   s->count = kept;
@@ -142,7 +94,7 @@ static bool lifetime_guard_is_of_class(const guard *g) {
  * from now on. */
 static void lifetime_divide(guard *g, lifetime_set *weak, lifetime_set *all) {
   PyObject *parts[GUARD_PARTS];
-  int count = lifetime_guard_is_of_class(g) ? lifetime_parts(g->object, parts) : -1;
+  int count = lifetime_guard_is_of_class(g) ? object_parts(g->object, parts) : -1;
   bool member = count >= 0 && Py_IS_TYPE(g->object, &PyMemberDescr_Type);
   for (int i = 0; i < count; i++) {
     bool immortal = !parts[i] || parts[i] == Py_None || (member && i) ||
@@ -169,53 +121,13 @@ static void lifetime_divide(guard *g, lifetime_set *weak, lifetime_set *all) {
 
 /* ---- their deaths --------------------------------------------------------------------------- */
 
-static int lifetime_bury(void *home) {
-  callable_bury(home);
-  ((callable *)home)->burying = false;
-  Py_DECREF((PyObject *)home);
-  return 0;
-}
-
 /* Whoever has asked for an object's weak references may hold them longer than the version does. */
 static PyObject *lifetime_died(PyObject *watcher, PyObject *reference) {
   entry *e = PyCapsule_GetContext(watcher);
   if (!e) Py_RETURN_NONE;
-  callable *home = e->home;
   e->fits = NULL;
-  if (home && !home->burying) {
-    home->burying = Py_AddPendingCall(lifetime_bury, Py_NewRef((PyObject *)home)) == 0;
-    if (!home->burying) Py_DECREF(home); /* at its next miss */
-  }
+  if (e->home) loom_dispatch->died(e->home);
   Py_RETURN_NONE;
-}
-
-void callable_bury(callable *c) {
-  entry_list *old = c->entries;
-  uint32_t dead = 0, kept = 0, count = old ? old->count : 0;
-  for (uint32_t i = 0; i < count; i++)
-    dead += !old->items[i]->fits;
-  entry_list *list =
-      dead && dead < count ? malloc(sizeof *list + (size_t)(count - dead) * sizeof(entry *)) : NULL;
-  if (!dead || (dead < count && !list)) return;
-  for (uint32_t i = 0; i < count; i++) {
-    entry *e = old->items[i];
-    if (!e->fits) {
-      e->home = NULL; /* a run may hold it longer than there is a callable */
-      c->splits -= c->splits && i >= count - c->splits;
-      c->wasted += e->hits < LIFETIME_HITS;
-      continue;
-    }
-    e->refs++;
-    list->items[kept++] = e;
-  }
-  loom_log(LOOM_LOG_RECOMPILES, "%U: %u version%s dropped: what they guard is gone",
-           c->function->func_qualname, dead, dead == 1 ? "" : "s");
-  if (list) {
-    list->refs = 1;
-    list->count = kept;
-  }
-  c->entries = list;
-  entries_unref(old);
 }
 
 bool entry_hold(const entry *e) {
@@ -234,10 +146,6 @@ void entry_release(const entry *e) {
 
 static PyMethodDef lifetime_method = {"died", lifetime_died, METH_O, NULL};
 
-bool lifetime_is_own(PyObject *callback) {
-  return PyCFunction_Check(callback) && PyCFunction_GET_FUNCTION(callback) == lifetime_died;
-}
-
 void entry_unwatch(entry *e) {
   if (e->watcher) PyCapsule_SetContext(e->watcher, NULL);
   for (uint32_t i = 0; i < e->watch_count; i++)
@@ -248,6 +156,7 @@ void entry_unwatch(entry *e) {
 
 /* A weak reference to each: false when one cannot be made. The version is the watcher's context. */
 static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
+  loom_version_died = lifetime_died;
   e->watcher = PyCapsule_New(&lifetime_method, NULL, NULL);
   bool told = e->watcher && PyCapsule_SetContext(e->watcher, e) == 0;
   PyObject *callback = told ? PyCFunction_New(&lifetime_method, e->watcher) : NULL;
@@ -267,19 +176,6 @@ static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
 static int lifetime_let_go(PyObject *o, void *context) {
   if (capture_borrows(context, o)) Py_DECREF(o);
   return 0;
-}
-
-/* Does a run read it after it may have given up the GIL? */
-static bool lifetime_is_read(const capture *c, PyObject *o) {
-  const capture_tables *tables = c->tables;
-  for (uint32_t i = 0; i < tables->recipe_count + c->input_count; i++) {
-    const recipe *r = i < tables->recipe_count ? tables->recipes[i] : NULL;
-    const source *s = r ? r->source : c->inputs[i - tables->recipe_count].source;
-    while (s && s->base)
-      s = s->base;
-    if ((r && r->object == o) || (s && s->object == o)) return true;
-  }
-  return false;
 }
 
 /* Two rounds: dividing guards makes further objects known. Objects of nobody else stay owned. */
@@ -321,7 +217,7 @@ bool entry_let_go(entry *e) {
   guard_program_let_go(e->guards, c);
   e->pins = e->simple ? NULL : calloc(weak.count, sizeof *e->pins);
   for (uint32_t i = 0; e->pins && i < weak.count; i++)
-    if (lifetime_is_read(c, weak.items[i])) e->pins[e->pin_count++] = weak.items[i];
+    if (capture_reads(c, weak.items[i])) e->pins[e->pin_count++] = weak.items[i];
   for (uint32_t i = 0; i < weak.count; i++)
     Py_DECREF(weak.items[i]);
   return e->simple || e->pins;

@@ -6,19 +6,19 @@
  * nothing is added. They are worked out once for each capture. */
 #include "frontend/flow.h"
 
-typedef struct live {
+struct live_locals {
   const loom_code *code;
   int32_t words;   /* of a set */
   uint64_t *sets;  /* one for each instruction, and an empty one for the end */
   int32_t *covers; /* of each instruction: the target of its handler, or -1 */
-} live;
+};
 
-static uint64_t *live_set(const live *l, int32_t at) {
+static uint64_t *live_set(const live_locals *l, int32_t at) {
   return l->sets + (size_t)at * (size_t)l->words;
 }
 
 /* Updates the set of an instruction; true when that changed it. */
-static bool live_step(live *l, int32_t i) {
+static bool live_step(live_locals *l, int32_t i) {
   const loom_instr *in = &l->code->instrs[i];
   bool ends =
       in->op == BC_JUMP || in->op == BC_RETURN || in->op == BC_RAISE || in->op == BC_RERAISE;
@@ -39,7 +39,7 @@ static bool live_step(live *l, int32_t i) {
 }
 
 /* The first row that covers an instruction is its handler. */
-static void live_cover(live *l) {
+static void live_cover(live_locals *l) {
   for (int32_t i = 0; i < l->code->count; i++)
     l->covers[i] = -1;
   for (int32_t h = l->code->handler_count; h-- > 0;)
@@ -61,14 +61,13 @@ static void live_cells(const loom_code *code, bool *out) {
   }
 }
 
-static live *live_of(tracer *t, const loom_code *code) {
-  live *l = pointer_map_get(&t->lives, code);
-  if (l) return l;
-  l = trace_alloc(t, sizeof *l);
+live_locals *live_locals_new(loom_arena *arena, const loom_code *code) {
+  live_locals *l = loom_arena_alloc(arena, sizeof *l);
   if (!l) return NULL;
-  *l = (live){.code = code, .words = (code->locals + 63) / 64};
-  l->sets = trace_alloc(t, sizeof *l->sets * (size_t)l->words * ((size_t)code->count + 1) + 1);
-  l->covers = trace_alloc(t, sizeof *l->covers * ((size_t)code->count + 1));
+  *l = (live_locals){.code = code, .words = (code->locals + 63) / 64};
+  l->sets = loom_arena_alloc(arena,
+                             sizeof *l->sets * (size_t)l->words * ((size_t)code->count + 1) + 1);
+  l->covers = loom_arena_alloc(arena, sizeof *l->covers * ((size_t)code->count + 1));
   if (!l->sets || !l->covers) return NULL;
   live_cover(l);
   for (bool changed = true; changed;) {
@@ -76,15 +75,11 @@ static live *live_of(tracer *t, const loom_code *code) {
     for (int32_t i = code->count; i-- > 0;)
       changed |= live_step(l, i);
   }
-  return pointer_map_set(t, &t->lives, code, l) ? l : NULL;
+  return l;
 }
 
-bool *live_from(tracer *t, const loom_code *code, int32_t at) {
-  const live *l = live_of(t, code);
-  bool *out = trace_alloc(t, (size_t)code->locals + 1);
-  if (!l || !out) return NULL;
-  for (int32_t v = 0; v < code->locals; v++)
+void live_from(const live_locals *l, int32_t at, bool *out) {
+  for (int32_t v = 0; v < l->code->locals; v++)
     out[v] = live_set(l, at)[v / 64] >> (v % 64) & 1;
-  live_cells(code, out);
-  return out;
+  live_cells(l->code, out);
 }

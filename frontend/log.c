@@ -2,6 +2,7 @@
 #include "frontend/frontend.h"
 
 loom_settings loom_config;
+void (*loom_config_changed)(void);
 uint32_t loom_log_mask;
 
 static const struct {
@@ -147,7 +148,7 @@ static bool setting_store_number(const struct setting *s, int64_t number) {
     return false;
   }
   *(int64_t *)s->place = s->type == SETTING_BOOL ? number != 0 : number;
-  if (s->place == &loom_config.disable) loom_stance_refresh();
+  if (loom_config_changed) loom_config_changed();
   return true;
 }
 

@@ -192,6 +192,13 @@ static bool build_names(entry *e, const callable *c) {
   return e->name != NULL;
 }
 
+static void build_begin_trial(entry *e, loom_compile_report report) {
+  int64_t hints[LOOM_MAX_SYMBOLS];
+  e->report = report;
+  entry_hints(&e->captured->graph, hints);
+  trial_init(e, hints);
+}
+
 /* Takes over `captured`. NULL with `why` filled, or with an exception. */
 static entry *build_entry(const callable *c, capture *captured, PyObject *code, break_info *why) {
   loom_plan *plan = NULL;
@@ -211,7 +218,7 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
     }
   } else {
     entry *e = entry_new(captured, plan, c->kind, code, &err);
-    if (e) e->report = report;
+    if (e) build_begin_trial(e, report);
     if (e && !build_names(e, c)) {
       entry_unref(e);
       return NULL;
@@ -239,7 +246,7 @@ static void build_log_bytecode(const callable *c) {
 static void build_report(callable *c, const break_info *why) {
   c->skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
   bool raises = c->fullgraph || (why->reason == BREAK_COMPILER && !loom_config.suppress_errors);
-  if (callable_record_break(c, why) && raises) callable_raise_break(why);
+  if (callable_record_break(c, why) && raises) report_raise_break(why);
 }
 
 /* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
@@ -273,7 +280,7 @@ static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
   }
   if (captured->broke.reason) {
     *why = captured->broke;
-    callable_record_loops(c->owner ? c->owner : c, captured);
+    report_loops(&(c->owner ? c->owner : c)->report, captured);
     capture_free(captured);
     return NULL;
   }
@@ -385,7 +392,7 @@ static int build_warn_limit(callable *c) {
 static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
   PyObject *type, *raised, *traceback;
   PyErr_Fetch(&type, &raised, &traceback);
-  recompile_keep(c, why, e, ms);
+  recompile_keep(&(c->owner ? c->owner : c)->report, why, e, ms);
   error_drop();
   PyErr_Restore(type, raised, traceback);
 }
@@ -447,7 +454,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   if (!stance_allows(c, slots)) return NULL;
   c->weighing.unfit = !weigh_allows(c, slots);
   if (c->weighing.unfit) return NULL;
-  PyObject *why = recompile_why(c, slots);
+  PyObject *why = callable_why(c, slots);
   if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = loom_clock_ms();
   uint32_t put_off = loom_errors_put_off;
@@ -485,13 +492,6 @@ entry *callable_build(callable *c, PyObject *const *slots) {
 }
 
 /* ---- publishing ----------------------------------------------------------------------------- */
-
-void entries_unref(entry_list *list) {
-  if (!list || --list->refs) return;
-  for (uint32_t i = 0; i < list->count; i++)
-    entry_unref(list->items[i]);
-  free(list);
-}
 
 void callable_publish(callable *c, entry *e, bool last) {
   uint32_t count = c->entries ? c->entries->count : 0;
@@ -532,12 +532,10 @@ void callable_forget(callable *c) {
   c->splits = c->wasted = 0;
   c->spent = 0;
   c->hits = c->misses = c->look_at = 0;
-  Py_CLEAR(c->breaks);
-  Py_CLEAR(c->loops);
   entry *tried = c->tried;
   c->tried = NULL;
   callable_look_at(c);
-  Py_CLEAR(c->recompiles);
+  report_clear(&c->report);
   Py_CLEAR(c->last_args);
   entry_unref(tried);
   entries_unref(old);

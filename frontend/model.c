@@ -5,11 +5,17 @@
 
 #define MODEL_MAX 64
 
-static PyObject *model_module;
 static struct {
   PyObject *model, *real;
 } model_types[MODEL_MAX];
 static int model_count;
+
+/* The module of the models, which lives as long as the process. */
+static bool models_open(void) {
+  PyObject *module = loom_models ? NULL : PyImport_ImportModule("frameloom._models");
+  if (module) loom_models = PyModule_GetDict(module);
+  return loom_models != NULL;
+}
 
 static bool model_remember(PyObject *model, PyObject *real) {
   for (int i = 0; i < model_count; i++)
@@ -26,24 +32,8 @@ PyObject *model_real(PyObject *cls) {
   return cls;
 }
 
-static PyObject *model_globals(void) {
-  return model_module ? PyModule_GetDict(model_module) : NULL;
-}
-
-bool model_owns(PyObject *object) {
-  PyObject *globals = model_globals();
-  if (!globals || !object) return false;
-  if (object == globals) return true;
-  if (PyFunction_Check(object)) return ((PyFunctionObject *)object)->func_globals == globals;
-  if (!PyType_Check(object) || !PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE))
-    return false;
-  PyObject *name = PyDict_GetItemString(python_type_dict((PyTypeObject *)object), "__module__");
-  PyObject *own = PyDict_GetItemString(globals, "__name__");
-  return name && own && PyUnicode_Check(name) && PyUnicode_Compare(name, own) == 0;
-}
-
 static bool model_is_strange(tracer *t, PyObject *cls) {
-  return model_owns(cls) && !(t->frame && t->frame->function->globals == model_globals());
+  return model_owns(cls) && !(t->frame && t->frame->function->globals == loom_models);
 }
 
 PyObject *model_named(tracer *t, PyObject *cls, PyObject *name) {
@@ -61,7 +51,7 @@ bool model_is_private(tracer *t, PyObject *cls, PyObject *name) {
 
 value *model_of_instance(tracer *t, value *v, PyObject *name) {
   value *content = object_content(v);
-  bool in_model = t->frame && t->frame->function->globals == model_globals();
+  bool in_model = t->frame && t->frame->function->globals == loom_models;
   bool own = PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' &&
              PyUnicode_READ_CHAR(name, 1) != '_';
   if (!in_model || !own || !content || !value_is_instance(content)) return NULL;
@@ -80,9 +70,8 @@ static value **model_inside(tracer *t, const builtin_args *a) {
 }
 
 value *builtin_model(tracer *t, const builtin_args *a) {
-  if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
-    return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(model_globals(), a->name);
+  if (!models_open()) return trace_fail(t);
+  PyObject *model = PyDict_GetItemString(loom_models, a->name);
   if (!model || (PyType_Check(model) && !model_remember(model, a->callee)))
     return t->not_implemented;
   const source *s = trace_source(t, SOURCE_CONST, NULL, model, NULL, 0);
@@ -94,37 +83,6 @@ value *builtin_model(tracer *t, const builtin_args *a) {
  */
 
 #define MODEL_MAX_ITEMS 1024
-
-bool object_is_deque(PyObject *object) {
-  return python_type_is_builtin(Py_TYPE(object)) &&
-         strcmp(Py_TYPE(object)->tp_name, "collections.deque") == 0;
-}
-
-/* The builtin type that the object's is or is over. */
-static PyTypeObject *model_base(PyTypeObject *type) {
-  while (type && !python_type_is_builtin(type))
-    type = type->tp_base;
-  return type;
-}
-
-bool object_is_over_deque(PyObject *object) {
-  PyTypeObject *base = model_base(Py_TYPE(object));
-  return base && strcmp(base->tp_name, "collections.deque") == 0;
-}
-
-PyObject *deque_item(PyObject *deque, Py_ssize_t at) {
-  PyTypeObject *base = model_base(Py_TYPE(deque));
-  return base->tp_as_sequence->sq_item(deque, at);
-}
-
-PyObject *model_member(PyObject *object, PyObject *name) {
-  PyTypeObject *base = model_base(Py_TYPE(object));
-  PyObject *descr = base ? _PyType_Lookup(base, name) : NULL;
-  if (descr && Py_TYPE(descr)->tp_descr_get)
-    return Py_TYPE(descr)->tp_descr_get(descr, object, (PyObject *)Py_TYPE(object));
-  PyErr_SetObject(PyExc_AttributeError, name);
-  return NULL;
-}
 
 /* Its items as a list of the model, each with its source. */
 static value *deque_items(tracer *t, PyObject *object, const source *s) {
@@ -183,9 +141,8 @@ static bool model_fill(tracer *t, value *v, PyObject *object, const source *s) {
 }
 
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base) {
-  if (!model_module && !(model_module = PyImport_ImportModule("frameloom._models")))
-    return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(model_globals(), model_name(base));
+  if (!models_open()) return trace_fail(t);
+  PyObject *model = PyDict_GetItemString(loom_models, model_name(base));
   if (!model || !model_remember(model, (PyObject *)base)) return trace_fail(t);
   value *v = value_object_new(t, model);
   if (!v || !(v->any.b = value_dict(t))) return NULL;

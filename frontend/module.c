@@ -69,8 +69,9 @@ static int module_exec(PyObject *module) {
   loom_compile_watch();
   Py_AtExit(loom_compile_close); /* where it cannot: exit() waits (compile.c) */
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
-  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
-    if ((*a)->init && !(*a)->init()) return -1;
+  eval_init();
+  loops_init();
+  if (!loom_adapter_register(&loom_numpy_adapter)) return -1;
   if (!builtins_init()) return -1; /* now: before a program puts others in their places */
   return loom_callable_init(module) && loom_graph_object_init(module) && torch_compiled_init(module)
              ? 0

@@ -161,16 +161,15 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
 /* ---- records ----------------------------------------------------------------------------------
  */
 
-static PyObject *recompile_tuple(const callable *c, const capture *newest, const guard *g,
+static PyObject *recompile_tuple(PyObject *title, const capture *newest, const guard *g,
                                  PyObject *const *slots) {
-  PyObject *title = callable_title(c), *text = guard_describe(newest, g);
+  PyObject *text = guard_describe(newest, g);
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("the process");
   PyObject *old = recompile_old(newest, g), *now = recompile_new(g, slots);
   PyObject *advice = name ? recompile_advice(g, slots, name) : NULL, *row = NULL;
-  if (title && text && name && old && now && advice)
+  if (text && name && old && now && advice)
     row = Py_BuildValue("(OOOOOOzi)", title, name, text, old, now, advice, g->location.file,
                         (int)g->location.line);
-  Py_XDECREF(title);
   Py_XDECREF(text);
   Py_XDECREF(name);
   Py_XDECREF(old);
@@ -179,13 +178,11 @@ static PyObject *recompile_tuple(const callable *c, const capture *newest, const
   return row;
 }
 
-PyObject *recompile_why(const callable *c, PyObject *const *slots) {
-  if (!c->entries) return NULL;
-  entry *newest = c->entries->items[0];
+PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots) {
   if (!entry_hold(newest)) return NULL;
   newest->refs++;
   const guard *failed = guard_first_failure(newest->captured, slots);
-  PyObject *row = failed ? recompile_tuple(c, newest->captured, failed, slots) : NULL;
+  PyObject *row = failed ? recompile_tuple(title, newest->captured, failed, slots) : NULL;
   entry_release(newest);
   entry_unref(newest);
   if (!row) error_drop();
@@ -200,7 +197,7 @@ PyObject *recompile_sentence(PyObject *row) {
                               PyTuple_GET_ITEM(row, 7));
 }
 
-bool recompile_keep(callable *c, PyObject *row, const entry *made, double ms) {
+bool recompile_keep(report *to, PyObject *row, const entry *made, double ms) {
   char cost[64];
   PyObject *sentence = recompile_sentence(row);
   snprintf(cost, sizeof cost, made ? "compiled again in %.2f ms" : "not compiled, after %.2f ms",
@@ -209,15 +206,14 @@ bool recompile_keep(callable *c, PyObject *row, const entry *made, double ms) {
     loom_log(LOOM_LOG_RECOMPILES, "%U: %s: %U; to avoid it: %U", PyTuple_GET_ITEM(row, 0), cost,
              sentence, PyTuple_GET_ITEM(row, 5));
   Py_XDECREF(sentence);
-  callable *owner = c->owner ? c->owner : c;
-  if (!owner->recompiles) owner->recompiles = PyList_New(0);
+  if (!to->recompiles) to->recompiles = PyList_New(0);
   PyObject *full = Py_BuildValue(
       "(OOOOOOOOdO)", PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1), PyTuple_GET_ITEM(row, 2),
       PyTuple_GET_ITEM(row, 3), PyTuple_GET_ITEM(row, 4), PyTuple_GET_ITEM(row, 5),
       PyTuple_GET_ITEM(row, 6), PyTuple_GET_ITEM(row, 7), ms, made ? Py_True : Py_False);
-  bool good = owner->recompiles && full;
-  if (good && PyList_GET_SIZE(owner->recompiles) < RECOMPILE_KEEP)
-    good = PyList_Append(owner->recompiles, full) == 0;
+  bool good = to->recompiles && full;
+  if (good && PyList_GET_SIZE(to->recompiles) < RECOMPILE_KEEP)
+    good = PyList_Append(to->recompiles, full) == 0;
   Py_XDECREF(full);
   return good;
 }

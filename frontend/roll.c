@@ -585,7 +585,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL
                : ended ? roll_end_live(t, f, f->pc - 1)
-                       : live_from(t, f->code, f->pc - 1);
+                       : live_of(t, f->code, f->pc - 1);
   if (!live) return NULL;
   roll_forget(t, f, f->pc);
   *r = (roll){.next = t->rolls,

@@ -6,48 +6,6 @@
 
 #include "frontend/value/value.h"
 
-/* A place of the evaluator's state that may hold something else after an iteration: a value of the
- * graph, a Python float, or a number of the graph. */
-typedef struct roll_slot {
-  loom_value *at; /* where the value of the graph is noted, or NULL */
-  value **holder; /* a float: what holds it */
-  value *held;    /* what it held when it was looked at, and since its contents are hidden */
-  value *hidden;
-  void *owner; /* of `at`, for `changed` */
-  void (*changed)(tracer *t, void *owner);
-  loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
-  uint64_t bits;
-  bool whole; /* a number of the graph: in `*number`, or an int in `*holder` */
-  int64_t *number;
-  int64_t size; /* what it was */
-} roll_slot;
-
-/* The state in a canonical form: two states that differ only in the contents of their slots, and in
- * where objects lie, have equal tokens. */
-struct roll_walk {
-  tracer *t;
-  uint64_t *tokens;
-  uint32_t token_count, token_capacity;
-  roll_slot *slots;
-  uint32_t slot_count, slot_capacity;
-  pointer_map seen;         /* objects in the order in which they were come to */
-  const frame *head;        /* the frame with the loop, whose dead locals are left out */
-  const bool *live;         /* its locals */
-  value *own;               /* the loop's iterator */
-  int own_seen;             /* how often it was come to */
-  int exact;                /* ints are looked at that may not change */
-  bool merges;              /* an int of the graph's data is an int like any other */
-  bool looped;              /* a number depends on the index of a loop */
-  bool lent;                /* there is an item that a loop was lent */
-  loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
-  const char *refused;      /* why such a state cannot be looked at, or NULL */
-  struct roll_lists *lists; /* that the loop may append to, or NULL */
-  uint32_t list_count;
-  Py_ssize_t *counts;  /* how many items list_count of these have */
-  pointer_map numbers; /* roll_object() -> slot */
-  uint32_t numbered;   /* slots that are in it */
-};
-
 /* Looks at everything that the code from here on can see. */
 void roll_walk_state(roll_walk *w);
 
@@ -107,6 +65,8 @@ typedef struct roll_lists {
 } roll_lists;
 
 roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row);
+/* Walks what may be read of a list: all of it, unless the loop appends to it. */
+void roll_walk_list(roll_walk *w, value *v);
 /* The items that may not be read: who else knows them. */
 void roll_walk_tails(roll_walk *w);
 /* How many items are appended from one state to the other. */
@@ -223,6 +183,23 @@ bool roll_hide(tracer *t, roll *r, int64_t left);
 /* At the head, after the hidden iteration. */
 void roll_check(tracer *t, roll *r);
 void roll_give_up(tracer *t, roll *r, const char *why);
+
+/* ---- for loop_hooks ---- */
+
+value *roll_next(tracer *t, frame *f, value *iterator);
+void roll_leave_frame(tracer *t, const frame *f);
+value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
+bool roll_blames(tracer *t);
+void roll_note_break(tracer *t, int reason);
+bool roll_lent(tracer *t, const value *v);
+uint16_t roll_lends_here(tracer *t);
+uint16_t roll_lends(tracer *t);
+bool roll_lends_early(tracer *t, bool ask);
+void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
+Py_ssize_t roll_list_visible(tracer *t, const value *list);
+bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
+bool roll_end_counts(tracer *t, int64_t number);
+
 loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value roll_copy(tracer *t, loom_value v);
 roll_walk *roll_look(tracer *t, const roll *r);

@@ -42,14 +42,14 @@ static bool end_find(const loom_flow *flow, const branch_jumps *jumps, int *stay
 
 /* Locals that are read from `at` on, or behind any way out of the loop. */
 static bool *end_live(tracer *t, const frame *f, const loom_flow *flow, int32_t head, int32_t at) {
-  bool *live = live_from(t, f->code, at);
+  bool *live = live_of(t, f->code, at);
   for (int32_t i = 0; live && i < f->code->count; i++) {
     int32_t target = f->code->instrs[i].target;
     if (!flow_within(flow, head, i)) continue;
     for (int k = 0; k < 2 && live; k++) {
       int32_t out = k ? i + 1 : target;
       if (out < 0 || out >= f->code->count || flow_within(flow, head, out)) continue;
-      bool *more = live_from(t, f->code, out);
+      bool *more = live_of(t, f->code, out);
       for (int32_t v = 0; more && v < f->code->locals; v++)
         live[v] |= more[v];
       if (!more) return NULL;

@@ -88,7 +88,7 @@ static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
     w->looped = true; /* as below: others may change it */
     return roll_pointer(w, item), false;
   }
-  if (list && !pointer_map_set(w->t, &w->seen, item, (void *)(uintptr_t)(w->seen.count + 1)))
+  if (list && !trace_map_set(w->t, &w->seen, item, (void *)(uintptr_t)(w->seen.count + 1)))
     roll_refuse(w, "memory");
   if (whole) {
     parts[0] = list ? NULL : item;
@@ -108,7 +108,7 @@ static bool tail_item(roll_walk *w, value *item, Py_ssize_t back) {
   if (other) roll_token(w, (uint64_t)back);
   for (int i = 0; i < 3; i++)
     if (parts[i] && !pointer_map_get(&w->seen, parts[i]) &&
-        !pointer_map_set(w->t, &w->seen, parts[i], (void *)(uintptr_t)(w->seen.count + 1)))
+        !trace_map_set(w->t, &w->seen, parts[i], (void *)(uintptr_t)(w->seen.count + 1)))
       roll_refuse(w, "memory");
   return other;
 }
@@ -401,7 +401,7 @@ static bool list_number_is_new(tracer *t, roll *r, roll_list *list, uint32_t k, 
     return list_is_fixed(t, list, k);
   }
   return number_is_own(r, number) && number_is_own(r, list->leaves[k]) &&
-         !pointer_map_get(appended, object) && pointer_map_set(t, appended, object, (void *)number);
+         !pointer_map_get(appended, object) && trace_map_set(t, appended, object, (void *)number);
 }
 
 /* Has nobody else what has been appended: no list, and not twice? */

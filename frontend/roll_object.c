@@ -27,7 +27,7 @@ uint32_t roll_object_slot(roll_walk *w, const value *v) {
     const roll_slot *slot = &w->slots[w->numbered];
     const void *key = slot->holder ? roll_object(slot->held) : NULL;
     if (key && !pointer_map_get(&w->numbers, key) &&
-        !pointer_map_set(w->t, &w->numbers, key, (void *)(uintptr_t)(w->numbered + 1)))
+        !trace_map_set(w->t, &w->numbers, key, (void *)(uintptr_t)(w->numbered + 1)))
       roll_refuse(w, "memory");
   }
   return object ? (uint32_t)(uintptr_t)pointer_map_get(&w->numbers, object) : 0;

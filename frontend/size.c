@@ -195,11 +195,12 @@ static void size_restart(tracer *t) {
   if (t->state != TRACE_ERROR && t->state != TRACE_BROKEN) t->state = TRACE_RESTART;
 }
 
-uint64_t size_symbols(const loom_graph *graph, uint32_t index) {
-  const loom_expr *e = &graph->exprs[index];
-  if (e->kind == LOOM_EXPR_CONST) return 0;
-  if (e->kind == LOOM_EXPR_SYMBOL) return (uint64_t)1 << e->value;
-  return size_symbols(graph, e->lhs) | size_symbols(graph, e->rhs);
+/* Symbols that a number of the graph is made of, those behind formulas included. */
+uint64_t formula_symbols(const tracer *t, uint64_t symbols) {
+  uint64_t all = symbols;
+  for (uint64_t bits = symbols; bits; bits &= bits - 1)
+    all |= t->formula_symbols[__builtin_ctzll(bits)];
+  return all;
 }
 
 /* Marks what the symbols of a number were read from: not to be symbols again, in this capture or
@@ -424,14 +425,6 @@ bool size_wants_node(tracer *t, loom_dim size) {
   const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
   return e->kind == LOOM_EXPR_SYMBOL && t->late >> e->value & 1 &&
          t->late_nodes[e->value] == LOOM_NO_VALUE;
-}
-
-bool size_type_is_late(const loom_graph *graph, const loom_type *type, uint64_t late) {
-  for (int i = 0; i < type->rank && late; i++)
-    if (LOOM_DIM_IS_SYM(type->dims[i]) &&
-        (size_symbols(graph, LOOM_DIM_EXPR(type->dims[i])) & late))
-      return true;
-  return false;
 }
 
 void size_not_small(tracer *t, int64_t number) {
@@ -787,42 +780,3 @@ loom_value size_node(tracer *t, int64_t number) {
   return v;
 }
 
-value *value_size(tracer *t, int64_t number) {
-  if (!LOOM_STRIDE_IS_SYM(number)) return value_int(t, number);
-  value *v = value_new(t, &value_number_type);
-  if (!v) return NULL;
-  v->number.node = LOOM_NO_VALUE;
-  v->number.size = number;
-  return v;
-}
-
-bool value_size_of(tracer *t, value *v, int64_t *out) {
-  if (value_is_number(v)) {
-    *out = v->number.size;
-    return v->number.node == LOOM_NO_VALUE;
-  }
-  return !trace_pending(t) && value_known_int(t, v, out) && *out > -LOOM_NUMBER_LIMIT &&
-         *out < LOOM_NUMBER_LIMIT;
-}
-
-/* ---- on a call --------------------------------------------------------------------------------
- */
-
-bool size_type_is_symbolic(const loom_type *type) {
-  for (int i = 0; i < type->rank; i++)
-    if (LOOM_DIM_IS_SYM(type->dims[i])) return true;
-  return false;
-}
-
-bool size_resolve(const loom_graph *graph, const loom_type *type, const int64_t *strides,
-                  const int64_t *symbols, loom_type *type_out, int64_t *strides_out) {
-  *type_out = *type;
-  int64_t total = 1;
-  for (int i = 0; i < type->rank; i++) {
-    if (!loom_dim_eval(graph, type->dims[i], symbols, &type_out->dims[i]) ||
-        type_out->dims[i] < 0 || __builtin_mul_overflow(total, type_out->dims[i], &total))
-      return false;
-    if (strides && !loom_stride_eval(graph, strides[i], symbols, &strides_out[i])) return false;
-  }
-  return true;
-}

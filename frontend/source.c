@@ -47,25 +47,11 @@ int source_table_traverse(const source_table *table, visitproc visit, void *arg)
   return 0;
 }
 
-/* Does a run read something that begins at this object? */
-static bool source_is_read(const tracer *t, const PyObject *root) {
-  const capture *c = t->capture;
-  for (uint32_t i = 0; i < t->tables->recipe_count + c->input_count; i++) {
-    const recipe *r = i < t->tables->recipe_count ? t->tables->recipes[i] : NULL;
-    const source *s = r ? r->source : c->inputs[i - t->tables->recipe_count].source;
-    while (s && s->base)
-      s = s->base;
-    if ((s && s->object == root) || (r && r->object == root)) return true;
-  }
-  return false;
-}
-
-void source_table_forget_made(tracer *t) {
-  const source_table *table = t->tables->sources;
+void source_table_forget(source_table *table, bool (*unneeded)(void *context, PyObject *root),
+                         void *context) {
   for (size_t i = 0; i < table->capacity; i++)
     for (source_entry *e = table->buckets[i]; e; e = e->next)
-      if (e->s.kind == SOURCE_CONST && class_is_made(t, e->s.object) &&
-          !source_is_read(t, e->s.object))
+      if (e->s.kind == SOURCE_CONST && unneeded(context, e->s.object))
         Py_SETREF(e->s.object, Py_NewRef(Py_None));
 }
 

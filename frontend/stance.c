@@ -3,7 +3,6 @@
 #include "frontend/callable.h"
 
 bool loom_all_eager;
-_Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
 /* Calls of functions made by frameloom.run() in this thread: nothing below one is made. */
 static _Thread_local int frozen_depth __attribute__((tls_model("initial-exec")));
 
@@ -72,7 +71,7 @@ vectorcallfunc stance_vectorcall(callable_role role) {
 /* ---- calls that would be --------------------------------------------------------------------- */
 
 static void stance_refuse(const callable *c, PyObject *const *slots, const char *by) {
-  PyObject *row = recompile_why(c, slots), *errors = NULL, *type = NULL;
+  PyObject *row = callable_why(c, slots), *errors = NULL, *type = NULL;
   PyObject *why =
       row ? recompile_sentence(row) : PyUnicode_FromString("it has not been compiled before");
   if (why) errors = PyImport_ImportModule("frameloom._errors");

@@ -5,8 +5,6 @@
  */
 #include "frontend/value/value.h"
 
-#define TRACE_MAX_STEPS 2000000u
-
 typedef step (*step_fn)(tracer *t, frame *f, const loom_instr *in);
 
 static const step_fn step_table[BC_COUNT] = {
@@ -33,28 +31,6 @@ static bool frame_unwind(tracer *t, frame *f) {
     f->pc = h->target;
     return true;
   }
-  return false;
-}
-
-/* Items that are searched in the time of an instruction. */
-#define TRACE_ITEMS_A_STEP 32
-
-/* Has the capture gone on for too long without an array operation? */
-static bool trace_runs_out(tracer *t, uint64_t before) {
-  int64_t *left = &loom_capture_patience, taken = (int64_t)(t->steps - before);
-  if (*left < 0 || t->computes) return false;
-  *left = taken < *left ? *left - taken : 0;
-  if (!*left) trace_break(t, BREAK_PUT_OFF, "no array operation among so many instructions");
-  return !*left;
-}
-
-bool trace_charge(tracer *t, Py_ssize_t items) {
-  uint64_t before = t->steps;
-  t->steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
-  if (trace_runs_out(t, before)) return false;
-  if (t->steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
-  if (t->steps <= TRACE_MAX_STEPS) return true;
-  trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);
   return false;
 }
 
@@ -130,12 +106,6 @@ static int32_t step_reach(const loom_instr *in) {
   case BC_SET_ADD: return in->arg + 1;
   default: return in->arg < 16 ? in->arg + 5 : 5;
   }
-}
-
-/* Containers that may have changed on the next call. */
-bool object_grows(PyObject *object) {
-  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
-         object_is_deque(object);
 }
 
 /* The call of a method that only adds to a container, behind a break among its arguments: the stack
@@ -257,7 +227,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   if (f->generator) f->handled = *yielded && t->handled != handled ? t->handled : NULL;
   t->handled = handled;
   f->running = false;
-  if (!*yielded && t->rolls && !trace_pending(t)) roll_leave_frame(t, f);
+  if (!*yielded && t->rolls && !trace_pending(t)) loom_loops->leave_frame(t, f);
   /* A break keeps the frame for its location, which has been taken already. */
   t->frame = back;
   t->depth--;
@@ -557,7 +527,7 @@ step step_BINARY(tracer *t, frame *f, const loom_instr *in) {
 
 step step_COMPARE(tracer *t, frame *f, const loom_instr *in) {
   NEED(2);
-  value *r = frame_pop(f), *l = frame_pop(f), *tested = roll_test(t, f, in->arg, l, r);
+  value *r = frame_pop(f), *l = frame_pop(f), *tested = loom_loops->test(t, f, in->arg, l, r);
   if (tested || trace_pending(t)) return frame_result(f, tested);
   return frame_result(f, trace_compare(t, in->arg, l, r));
 }
@@ -648,7 +618,7 @@ static step jump_truth(tracer *t, frame *f, const loom_instr *in, bool when, boo
   int truth = keep ? -1 : jump_assumed(t, f, in, when, f->stack[f->sp - 1]);
   step both = STEP_NEXT;
   if (truth < 0 && !keep && loom_config.capture_data_dependent &&
-      (branch_jump(t, f, in, when, &both) || trace_pending(t)))
+      (loom_loops->jump(t, f, in, when, &both) || trace_pending(t)))
     return trace_pending(t) ? STEP_FAIL : both;
   if (truth < 0) truth = trace_truth(t, f->stack[f->sp - 1]);
   if (truth < 0) return STEP_FAIL;
@@ -698,13 +668,13 @@ step step_GET_ITER(tracer *t, frame *f, const loom_instr *in) {
 step step_FOR_ITER(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   value *iterator = f->stack[f->sp - 1];
-  value *item = roll_next(t, f, iterator);
+  value *item = loom_loops->next(t, f, iterator);
   if (item) return frame_result(f, item);
   if (trace_pending(t)) return STEP_FAIL;
   step out = STEP_NEXT;
   f->sp--;
   f->pc = in->target;
-  return roll_end_behind(t, f, (int32_t)(in - f->code->instrs), &out) ? out : STEP_FAIL;
+  return loom_loops->end_behind(t, f, (int32_t)(in - f->code->instrs), &out) ? out : STEP_FAIL;
 }
 
 step step_UNSUPPORTED(tracer *t, frame *f, const loom_instr *in) {

@@ -2,12 +2,9 @@
  * generators. */
 #include "frontend/value/value.h"
 
-bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
-  const char *file = PyUnicode_AsUTF8(code->co_filename);
-  error_drop();
-  return file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
-                  strstr(file, "/dist-packages/") || model_owns(globals) ||
-                  strncmp(file, "<frozen", 7) == 0);
+void eval_init(void) {
+  static const eval_hooks hooks = {.frame_new = frame_new, .run = frame_run, .call = trace_inline};
+  loom_eval = &hooks;
 }
 
 frame *frame_new(tracer *t, function_data *function) {
@@ -19,7 +16,7 @@ frame *frame_new(tracer *t, function_data *function) {
     if (PyList_Append(t->tables->names, function->code->co_filename) ||
         PyList_Append(t->tables->names, function->code->co_qualname))
       return trace_fail(t);
-    if (!pointer_map_set(t, &t->codes, function->code, code)) return NULL;
+    if (!trace_map_set(t, &t->codes, function->code, code)) return NULL;
   }
   frame *f = trace_alloc(t, sizeof *f);
   if (!f) return NULL;
@@ -130,28 +127,6 @@ value *trace_inline(tracer *t, function_data *function, value *const *args, Py_s
   if (!bind_arguments(t, &b, args, count, kwnames)) return NULL;
   bool yielded = false;
   return frame_run(t, f, &yielded);
-}
-
-value *trace_call1(tracer *t, value *callee, value *arg) {
-  return trace_call(t, callee, &arg, 1, NULL);
-}
-
-value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
-  value *positional = trace_listed(t, args);
-  if (!positional) return NULL;
-  if (!kwargs || kwargs->seq.count == 0)
-    return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);
-  Py_ssize_t named = kwargs->seq.count / 2;
-  value *all = value_list(t, positional->seq.items, positional->seq.count);
-  PyObject *names = PyTuple_New(named);
-  if (!trace_keep(t, names)) return trace_fail(t);
-  for (Py_ssize_t i = 0; i < named; i++) {
-    PyObject *name = value_str_object(kwargs->seq.items[2 * i]);
-    if (!name) return trace_raise(t, PyExc_TypeError, "keywords must be strings");
-    PyTuple_SET_ITEM(names, i, Py_NewRef(name));
-    if (!all || !seq_append(t, all, kwargs->seq.items[2 * i + 1])) return NULL;
-  }
-  return trace_call(t, callee, all->seq.items, positional->seq.count, names);
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */

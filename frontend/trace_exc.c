@@ -37,23 +37,6 @@ static value *handled_now(tracer *t) {
   return t->handled;
 }
 
-/* Reads what the thread is handling: see source.c. */
-static const source *handled_source(tracer *t, const char *name) {
-  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
-  const source *thread = trace_source(t, SOURCE_CONST, NULL, source_thread(), NULL, 0);
-  return key && thread ? trace_source(t, SOURCE_DERIVED, thread, NULL, key, 0) : NULL;
-}
-
-/* Is nothing handled by the caller? By a guard. */
-static bool handled_is_nothing(tracer *t) {
-  PyObject *handled = PyErr_GetHandledException();
-  Py_XDECREF(handled);
-  if (handled)
-    return trace_break(t, BREAK_RAISES, "the exception that the caller handles is read") != NULL;
-  guard_simple(t, GUARD_MISSING, handled_source(t, "handled"), NULL, 0);
-  return !trace_pending(t);
-}
-
 step step_RAISE(tracer *t, frame *f, const loom_instr *in) {
   value *cause = in->arg == 2 ? frame_pop(f) : NULL;
   if (in->arg == 0) {
@@ -158,37 +141,6 @@ step step_BEFORE_WITH(tracer *t, frame *f, const loom_instr *in) {
   }
   frame_push(f, leave);
   return frame_result(f, trace_call(t, enter, NULL, 0, NULL));
-}
-
-/* sys.exc_info(). */
-value *builtin_exc_info(tracer *t, const builtin_args *a) {
-  value *items[3] = {t->none, t->none, t->none};
-  if (a->count || a->kwnames) return t->not_implemented;
-  if (!t->handled && !handled_is_nothing(t)) return NULL;
-  if (t->handled && value_is_made_exception(t->handled)) {
-    items[0] = value_const(t, exception_class(t->handled));
-    items[1] = t->handled;
-    items[2] = exception_traceback(t, t->handled);
-    if (!items[0]) return NULL;
-  } else if (t->handled) {
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
-  }
-  return value_tuple(t, items, 3);
-}
-
-/* sys.exception(). */
-value *builtin_exception(tracer *t, const builtin_args *a) {
-  if (a->count || a->kwnames) return t->not_implemented;
-  if (t->handled && !value_is_made_exception(t->handled))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an exception that capture does not know");
-  if (!t->handled && !handled_is_nothing(t)) return NULL;
-  return t->handled ? t->handled : t->none;
-}
-
-/* traceback.clear_frames(): the calls of a capture have no frames that would keep anything. */
-value *builtin_clear_frames(tracer *t, const builtin_args *a) {
-  bool known = a->count == 1 && !a->kwnames && value_is_traceback(a->args[0]);
-  return known ? t->none : t->not_implemented;
 }
 
 step step_WITH_EXCEPT_START(tracer *t, frame *f, const loom_instr *in) {

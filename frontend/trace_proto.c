@@ -256,10 +256,10 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
     value *own = owner->call(t, object, NULL, args, count, kwnames, &mine);
     if (own != t->not_implemented || !value_is_function(callee)) return own;
   }
-  if (value_is_function(callee) && callee->object && builtin_has_row(callee->object)) {
+  if (value_is_function(callee) && callee->object && loom_library->has_row(callee->object)) {
     bool mine;
     PyObject *object = value_identity(t, callee);
-    value *own = builtin_call(t, object, args, count, kwnames, &mine);
+    value *own = loom_library->call(t, object, args, count, kwnames, &mine);
     if (mine || own || trace_pending(t)) return own;
   }
   value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
@@ -363,4 +363,26 @@ int trace_search(tracer *t, value *v, value *item) {
     if (truth) return truth;
   }
   return trace_pending(t) ? -1 : 0;
+}
+
+value *trace_call1(tracer *t, value *callee, value *arg) {
+  return trace_call(t, callee, &arg, 1, NULL);
+}
+
+value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
+  value *positional = trace_listed(t, args);
+  if (!positional) return NULL;
+  if (!kwargs || kwargs->seq.count == 0)
+    return trace_call(t, callee, positional->seq.items, positional->seq.count, NULL);
+  Py_ssize_t named = kwargs->seq.count / 2;
+  value *all = value_list(t, positional->seq.items, positional->seq.count);
+  PyObject *names = PyTuple_New(named);
+  if (!trace_keep(t, names)) return trace_fail(t);
+  for (Py_ssize_t i = 0; i < named; i++) {
+    PyObject *name = value_str_object(kwargs->seq.items[2 * i]);
+    if (!name) return trace_raise(t, PyExc_TypeError, "keywords must be strings");
+    PyTuple_SET_ITEM(names, i, Py_NewRef(name));
+    if (!all || !seq_append(t, all, kwargs->seq.items[2 * i + 1])) return NULL;
+  }
+  return trace_call(t, callee, all->seq.items, positional->seq.count, names);
 }

@@ -5,47 +5,12 @@
 #include <string.h>
 
 #define TRACE_MAX_NODES 20000u
+#define TRACE_MAX_STEPS 2000000u
 #define TRACE_MAX_STACK (640 << 10) /* bytes; nothing is captured without a megabyte */
 
-/* ---- pointer maps --------------------------------------------------------------------------- */
-
-static size_t pointer_slot(const pointer_map *map, const void *key) {
-  size_t slot = ((size_t)key >> 3) * 0x9e3779b97f4a7c15u >> 20;
-  for (slot &= map->capacity - 1; map->keys[slot] && map->keys[slot] != key;)
-    slot = (slot + 1) & (map->capacity - 1);
-  return slot;
-}
-
-void *pointer_map_get(const pointer_map *map, const void *key) {
-  if (!map->count) return NULL;
-  size_t slot = pointer_slot(map, key);
-  return map->keys[slot] ? map->values[slot] : NULL;
-}
-
-static bool pointer_map_grow(tracer *t, pointer_map *map) {
-  pointer_map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
-  bigger.keys = trace_alloc(t, bigger.capacity * sizeof *bigger.keys);
-  bigger.values = trace_alloc(t, bigger.capacity * sizeof *bigger.values);
-  if (!bigger.keys || !bigger.values) return false;
-  for (size_t i = 0; i < map->capacity; i++) {
-    if (!map->keys[i]) continue;
-    size_t slot = pointer_slot(&bigger, map->keys[i]);
-    bigger.keys[slot] = map->keys[i];
-    bigger.values[slot] = map->values[i];
-  }
-  bigger.count = map->count;
-  *map = bigger;
-  return true;
-}
-
-bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
-  if (2 * map->count >= map->capacity && !pointer_map_grow(t, map)) return false;
-  size_t slot = pointer_slot(map, key);
-  if (!map->keys[slot]) map->count++;
-  map->keys[slot] = key;
-  map->values[slot] = item;
-  return true;
-}
+const loop_hooks *loom_loops;
+const eval_hooks *loom_eval;
+const library_hooks *loom_library;
 
 /* ---- the ways in which a step fails --------------------------------------------------------- */
 
@@ -96,14 +61,14 @@ static void break_inside(const frame *f, break_info *info) {
 
 static void trace_set_break(tracer *t, int reason, const char *format, va_list list) {
   if (t->state == TRACE_BROKEN || t->state == TRACE_ERROR || t->state == TRACE_RESTART) return;
-  if (roll_blames(t)) return;
+  if (loom_loops->blames(t)) return;
   break_info *info = &t->capture->broke;
   info->reason = reason;
   vsnprintf(info->detail, sizeof info->detail, format, list);
   info->location = trace_location(t);
   info->step = t->root_step - 1;
   break_inside(t->frame, info);
-  if (reason != BREAK_LOOP) roll_note_break(t, reason);
+  if (reason != BREAK_LOOP) loom_loops->note_break(t, reason);
   t->state = TRACE_BROKEN;
   t->raised = NULL;
 }
@@ -136,6 +101,34 @@ void trace_restart(tracer *t, Py_ssize_t arg) {
   if (t->state == TRACE_ERROR || t->state == TRACE_BROKEN) return;
   t->numbers[arg] = NUMBER_KNOWN;
   t->state = TRACE_RESTART;
+}
+
+bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
+  return pointer_map_set(map, &t->arena, key, item) || trace_fail(t) != NULL;
+}
+
+/* ---- how far a capture goes ----------------------------------------------------------------- */
+
+/* Items that are searched in the time of an instruction. */
+#define TRACE_ITEMS_A_STEP 32
+
+/* Has the capture gone on for too long without an array operation? */
+static bool trace_runs_out(tracer *t, uint64_t before) {
+  int64_t *left = &loom_capture_patience, taken = (int64_t)(t->steps - before);
+  if (*left < 0 || t->computes) return false;
+  *left = taken < *left ? *left - taken : 0;
+  if (!*left) trace_break(t, BREAK_PUT_OFF, "no array operation among so many instructions");
+  return !*left;
+}
+
+bool trace_charge(tracer *t, Py_ssize_t items) {
+  uint64_t before = t->steps;
+  t->steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
+  if (trace_runs_out(t, before)) return false;
+  if (t->steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
+  if (t->steps <= TRACE_MAX_STEPS) return true;
+  trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);
+  return false;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -284,6 +277,33 @@ static bool guard_is_needless(const tracer *t, const source *s) {
   return model_owns(s->object) || class_is_made(t, s->object);
 }
 
+bool class_is_made(const tracer *t, PyObject *object) {
+  return object && pointer_map_get(&t->made, object) != NULL;
+}
+
+/* What such a class has by a name it may have from a live class among its bases, which can change:
+ * the source there; NULL where the name is its own, or is missing. Live classes in front of that
+ * one are guarded to go on without it. */
+const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
+  PyObject *mro = ((PyTypeObject *)cls)->tp_mro;
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+    bool own = PyDict_GetItemWithError(python_type_dict(base), name);
+    error_drop();
+    bool fixed = class_is_made(t, (PyObject *)base) ||
+                 !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
+                 base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE;
+    if (fixed && own) return NULL;
+    if (fixed) continue;
+    const source *at = trace_source(t, SOURCE_CONST, NULL, (PyObject *)base, NULL, 0);
+    const source *s = at ? trace_source(t, SOURCE_ATTR, at, NULL, name, 0) : NULL;
+    if (own || !s) return s;
+    PyObject *item = _PyType_Lookup(base, name);
+    guard_simple(t, item ? GUARD_IDENTITY : GUARD_MISSING, s, item, 0);
+  }
+  return NULL;
+}
+
 void trace_guard(tracer *t, guard g) {
   if (guard_is_needless(t, g.source)) return guard_drop(&g);
   const void *key = guard_key(&g);
@@ -297,7 +317,7 @@ void trace_guard(tracer *t, guard g) {
   g.location = trace_location(t);
   g.step = t->root_step - 1;
   c->guards[c->guard_count++] = g;
-  if (!g.payload) pointer_map_set(t, &t->guarded, key, (void *)(size_t)c->guard_count);
+  if (!g.payload) trace_map_set(t, &t->guarded, key, (void *)(size_t)c->guard_count);
 }
 
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number) {

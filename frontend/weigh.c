@@ -26,7 +26,6 @@
 #define WEIGH_ITEMS 32          /* items of a container, or attributes, that are looked at */
 #define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
 
-_Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec"))) = -1;
 static uint64_t weigh_built_ns; /* what compilations have taken, all together */
 
 /* ---- are there arrays? ---------------------------------------------------------------------- */

@@ -172,7 +172,7 @@ static void witness_is_noisy(entry *e, uint32_t flags, const uint32_t *shown) {
 static bool witness_is_untold(const entry *e, const witness *w) {
   uint32_t shown[WITNESS_ROWS], reported;
   const capture *c = e->captured;
-  PyObject *globals = e->home ? callable_function(e->home)->func_globals : NULL;
+  PyObject *globals = e->home ? loom_dispatch->globals(e->home) : NULL;
   if (!globals || !e->adapter->warnings_shown(c, globals, w->kinds, w->rows, &reported, shown))
     return false;
   for (uint32_t i = 0; i < c->warning_count; i++)
@@ -204,7 +204,7 @@ int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call) {
   if (flags & c->fp_reported) return 1;
   int matters = e->adapter->flags_matter(flags);
   if (matters <= 0 || !e->home || c->warning_count > WITNESS_ROWS) return matters;
-  PyObject *globals = callable_function(e->home)->func_globals;
+  PyObject *globals = loom_dispatch->globals(e->home);
   if (!e->adapter->warnings_shown(c, globals, flags, NULL, &reported, shown)) return 1;
   witness *w = e->witness && e->witness->plan && call ? e->witness : NULL;
   open = reported & c->fp_untold & ~(w ? w->cover.untold : 0);

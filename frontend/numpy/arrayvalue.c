@@ -369,7 +369,7 @@ static bool array_is_lent(tracer *t, value *v, const char *name) {
   const value *root = np_array_of(v)->storage->root;
   bool owner = name && (!strcmp(name, "flags") || !strcmp(name, "base"));
   bool place = name && np_array_of(v)->storage->placed && !strcmp(name, "strides");
-  return (owner || place) && root->lent && roll_lent(t, root);
+  return (owner || place) && root->lent && loom_loops->lent(t, root);
 }
 
 static value *array_get_attr(tracer *t, value *v, PyObject *name) {

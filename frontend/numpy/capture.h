@@ -555,4 +555,11 @@ value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize
                        PyObject *kwnames);
 value *np_matmul(tracer *t, value *l, value *r);
 
+/* ---- exchange.c: see loom_adapter --------------------------------------------------------------
+ */
+
+PyObject *numpy_graph_run(const capture *c, PyObject *const *args, Py_ssize_t count);
+PyObject *numpy_buffer_wrap(const loom_buffer *buffer, PyObject *owner);
+bool numpy_buffer_store(const loom_buffer *buffer, PyObject *from, const char *what);
+
 #endif

@@ -1,6 +1,5 @@
 /* Buffers of a graph as arrays, for backends written in Python: what they get, and what they give.
  */
-#include "frontend/graph_object.h"
 #include "frontend/numpy/capture.h"
 
 #include <fenv.h>

@@ -20,7 +20,7 @@ struct np_placed {
 
 value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const int64_t *strides) {
   np_storage *of = np_array_of(base)->storage;
-  uint16_t place = of->placed || of->root->lent ? 0 : roll_lends_here(t);
+  uint16_t place = of->placed || of->root->lent ? 0 : loom_loops->lends_here(t);
   np_placed *p = place ? trace_alloc(t, sizeof *p) : NULL;
   value *v = p ? np_fresh(t, node, strides) : NULL;
   if (!v) return NULL;
@@ -32,11 +32,11 @@ value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const 
 
 bool np_placed_holds(tracer *t, const np_storage *s) {
   const np_placed *p = s->placed;
-  return p->of->version == p->version || !roll_lent(t, s->root);
+  return p->of->version == p->version || !loom_loops->lent(t, s->root);
 }
 
 bool np_placed_writable(tracer *t, const np_storage *s) {
-  return !(s->placed->carried && roll_lent(t, s->root)) && np_placed_holds(t, s);
+  return !(s->placed->carried && loom_loops->lent(t, s->root)) && np_placed_holds(t, s);
 }
 
 bool np_placed_write(tracer *t, np_storage *s) {

@@ -2,6 +2,7 @@
  * that is never touched, and NumPy itself is asked; blocks that the function made share nothing
  * with others; arrays that existed before are guarded to stay apart. */
 #include "frontend/numpy/capture.h"
+#include "frontend/value/value.h"
 
 /* An array of these sizes and strides at this place: a new reference. */
 static PyObject *sharing_stand_in(const np_array *a, char *base) {
@@ -40,7 +41,7 @@ value *np_sharing(tracer *t, const np_call *c) {
     return np_unsupported(t, c, "of what are not arrays");
   np_storage *s = a->storage, *o = b->storage;
   const value *lent = s->root->lent ? s->root : o->root;
-  if (lent->lent && roll_lent(t, lent)) return NULL;
+  if (lent->lent && loom_loops->lent(t, lent)) return NULL;
   value *answer = sharing_asked(t, c, a, b, p[2]);
   if (!answer || s == o || !s->source || !o->source) return answer;
   if (!numpy_array_disjoint(s->live, o->live))

@@ -300,6 +300,9 @@ static bool wrap_immutable(PyObject *object) {
 }
 
 const loom_adapter loom_numpy_adapter = {.name = "numpy",
+                                         .graph_run = numpy_graph_run,
+                                         .buffer_wrap = numpy_buffer_wrap,
+                                         .buffer_store = numpy_buffer_store,
                                          .immutable = wrap_immutable,
                                          .init = wrap_init,
                                          .wrap = wrap,

@@ -3,46 +3,6 @@
  * does not know breaks, and Python fills the cache. */
 #include "frontend/value/value.h"
 
-/* As functools keeps a result where the cache is bounded, on all versions. */
-typedef struct cached_link {
-  PyObject_HEAD struct cached_link *prev, *next;
-  Py_hash_t hash;
-  PyObject *key, *result;
-} cached_link;
-
-bool object_is_cached(PyObject *object) {
-  return python_type_is_builtin(Py_TYPE(object)) &&
-         !strcmp(Py_TYPE(object)->tp_name, "functools._lru_cache_wrapper");
-}
-
-typedef struct cached_look {
-  PyObject *own, *found;
-} cached_look;
-
-static int cached_visit(PyObject *object, void *arg) {
-  cached_look *look = arg;
-  if (PyDict_CheckExact(object) && object != look->own) look->found = object;
-  return 0;
-}
-
-/* The dictionary that the wrapper looks into; borrowed. Results that are dictionaries are visited
- * before it, and that of its attributes is another. */
-static PyObject *cached_dict(PyObject *wrapper) {
-  PyObject **own = _PyObject_GetDictPtr(wrapper);
-  cached_look look = {.own = own ? *own : NULL};
-  Py_TYPE(wrapper)->tp_traverse(wrapper, cached_visit, &look);
-  return look.found;
-}
-
-PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash) {
-  PyObject *dict = cached_dict(wrapper);
-  if (dict && !hash && (hash = PyObject_Hash(key)) == -1) return error_drop(), NULL;
-  PyObject *item = dict ? _PyDict_GetItem_KnownHash(dict, key, hash) : NULL;
-  if (!item) error_drop();
-  bool link = item && !strcmp(Py_TYPE(item)->tp_name, "functools._lru_list_elem");
-  return Py_XNewRef(link ? ((cached_link *)item)->result : item);
-}
-
 /* The key of a call without keywords. */
 static PyObject *cached_key(tracer *t, value *const *args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)

@@ -7,33 +7,6 @@
  * never leaves the capture: each call would have to make another one. */
 #include "frontend/value/value.h"
 
-bool class_is_made(const tracer *t, PyObject *object) {
-  return object && pointer_map_get(&t->made, object) != NULL;
-}
-
-/* What such a class has by a name it may have from a live class among its bases, which can change:
- * the source there; NULL where the name is its own, or is missing. Live classes in front of that
- * one are guarded to go on without it. */
-const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
-  PyObject *mro = ((PyTypeObject *)cls)->tp_mro;
-  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
-    bool own = PyDict_GetItemWithError(python_type_dict(base), name);
-    error_drop();
-    bool fixed = class_is_made(t, (PyObject *)base) ||
-                 !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
-                 base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE;
-    if (fixed && own) return NULL;
-    if (fixed) continue;
-    const source *at = trace_source(t, SOURCE_CONST, NULL, (PyObject *)base, NULL, 0);
-    const source *s = at ? trace_source(t, SOURCE_ATTR, at, NULL, name, 0) : NULL;
-    if (own || !s) return s;
-    PyObject *item = _PyType_Lookup(base, name);
-    guard_simple(t, item ? GUARD_IDENTITY : GUARD_MISSING, s, item, 0);
-  }
-  return NULL;
-}
-
 /* ---- objects that stand for values ---------------------------------------------------------- */
 
 static PyObject *stand_in_new(tracer *t, value *v) {
@@ -59,8 +32,8 @@ PyObject *class_stand_in(tracer *t, value *v) {
   if (trace_pending(t)) return NULL;
   PyObject *made = stand_in_new(t, v);
   if (!made) return trace_fail(t);
-  if (!trace_keep(t, made) || !pointer_map_set(t, &t->stand_ins, v, made) ||
-      !pointer_map_set(t, &t->wrapped, made, v) || !pointer_map_set(t, &t->made, made, v))
+  if (!trace_keep(t, made) || !trace_map_set(t, &t->stand_ins, v, made) ||
+      !trace_map_set(t, &t->wrapped, made, v) || !trace_map_set(t, &t->made, made, v))
     return NULL;
   return made;
 }
@@ -78,85 +51,7 @@ value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssiz
   PyObject *made = PyObject_Vectorcall(callee, items, (size_t)count, kwnames);
   if (!made) return trace_raise_live(t);
   value *v = value_const(t, trace_keep(t, made));
-  return v && pointer_map_set(t, &t->made, made, v) ? v : NULL;
-}
-
-/* ---- names in a body ------------------------------------------------------------------------ */
-
-static value *body_name(tracer *t, frame *f, int32_t index) {
-  PyObject *names = f->code->object->co_names;
-  if (!f->names || index >= PyTuple_GET_SIZE(names))
-    return trace_break(t, BREAK_OPCODE, "a name outside a class body");
-  return value_const(t, PyTuple_GET_ITEM(names, index));
-}
-
-step step_LOAD_NAME(tracer *t, frame *f, const loom_instr *in) {
-  value *name = body_name(t, f, in->arg), *item = name ? dict_get(t, f->names, name) : NULL;
-  if (item) return frame_result(f, item);
-  return trace_pending(t) ? STEP_FAIL : step_LOAD_GLOBAL(t, f, in);
-}
-
-step step_STORE_NAME(tracer *t, frame *f, const loom_instr *in) {
-  value *name = body_name(t, f, in->arg), *item = frame_pop(f);
-  return name && dict_put(t, f->names, name, item) ? STEP_NEXT : STEP_FAIL;
-}
-
-step step_DELETE_NAME(tracer *t, frame *f, const loom_instr *in) {
-  value *name = body_name(t, f, in->arg);
-  return name && dict_remove(t, f->names, name) ? STEP_NEXT : STEP_FAIL;
-}
-
-step step_SETUP_ANNOTATIONS(tracer *t, frame *f, const loom_instr *in) {
-  value *name = f->names ? value_str(t, "__annotations__") : NULL;
-  if (!name || trace_pending(t)) return STEP_FAIL;
-  if (dict_get(t, f->names, name)) return STEP_NEXT;
-  value *empty = value_dict(t);
-  return empty && dict_put(t, f->names, name, empty) ? STEP_NEXT : STEP_FAIL;
-}
-
-step step_LOAD_CLASSDEREF(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *names = f->code->object->co_localsplusnames;
-  value *name =
-      in->arg < PyTuple_GET_SIZE(names) ? value_const(t, PyTuple_GET_ITEM(names, in->arg)) : NULL;
-  value *item = name && f->names ? dict_get(t, f->names, name) : NULL;
-  if (item) return frame_result(f, item);
-  return trace_pending(t) ? STEP_FAIL : step_LOAD_DEREF(t, f, in);
-}
-
-step step_LOAD_LOCALS(tracer *t, frame *f, const loom_instr *in) {
-  if (f->names) return frame_result(f, f->names);
-  trace_break(t, BREAK_OPCODE, "names outside a class body");
-  return STEP_FAIL;
-}
-
-/* The dictionary on the stack is looked in first, then what `otherwise` reads. */
-static step body_find(tracer *t, frame *f, const loom_instr *in, PyObject *name,
-                      step (*otherwise)(tracer *, frame *, const loom_instr *)) {
-  value *names = frame_pop(f), *key = value_is_dict(names) ? value_const(t, name) : NULL;
-  value *item = key ? dict_get(t, names, key) : NULL;
-  if (item) return frame_result(f, item);
-  if (!key && !trace_pending(t)) trace_break(t, BREAK_OPCODE, "names that are not a dict");
-  return trace_pending(t) ? STEP_FAIL : otherwise(t, f, in);
-}
-
-step step_LOAD_FROM_DICT_OR_DEREF(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *names = f->code->object->co_localsplusnames;
-  return body_find(t, f, in, PyTuple_GET_ITEM(names, in->arg), step_LOAD_DEREF);
-}
-
-step step_LOAD_FROM_DICT_OR_GLOBALS(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *names = f->code->object->co_names;
-  return body_find(t, f, in, PyTuple_GET_ITEM(names, in->arg), step_LOAD_GLOBAL);
-}
-
-step step_LOAD_BUILD_CLASS(tracer *t, frame *f, const loom_instr *in) {
-  PyObject *builtins = PyEval_GetBuiltins();
-  PyObject *build = builtins ? PyDict_GetItemString(builtins, "__build_class__") : NULL;
-  if (!build) {
-    trace_break(t, BREAK_OPCODE, "no __build_class__");
-    return STEP_FAIL;
-  }
-  return frame_result(f, value_const(t, build));
+  return v && trace_map_set(t, &t->made, made, v) ? v : NULL;
 }
 
 /* ---- making the class ----------------------------------------------------------------------- */
@@ -214,11 +109,11 @@ static bool body_complete(tracer *t, value *cls, value *names) {
 
 static value *body_run(tracer *t, value *function, value *names, value **cell) {
   function_data *data = function_get(t, function);
-  frame *f = data ? frame_new(t, data) : NULL;
+  frame *f = data ? loom_eval->frame_new(t, data) : NULL;
   bool yielded = false;
   if (!f) return NULL;
   f->names = names;
-  *cell = frame_run(t, f, &yielded);
+  *cell = loom_eval->run(t, f, &yielded);
   return *cell ? names : NULL;
 }
 
@@ -238,7 +133,7 @@ static value *body_class(tracer *t, value *name, value *const *bases, Py_ssize_t
   if (!Py_IS_TYPE(cls, &PyType_Type))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class with a metaclass");
   value *v = value_const(t, cls);
-  return v && pointer_map_set(t, &t->made, cls, v) ? v : NULL;
+  return v && trace_map_set(t, &t->made, cls, v) ? v : NULL;
 }
 
 /* __build_class__(function, name, *bases). */

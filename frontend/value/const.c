@@ -10,38 +10,6 @@ static bool const_plain(value *v) { return object_is_plain(v->object); }
 /* Known to the last bit: the library's own code may look at it. */
 static bool const_readable(value *v) { return const_plain(v) || object_is_immutable(v->object); }
 
-/* Results that would take the machine's memory or minutes. */
-static bool const_too_large(int op, PyObject *l, PyObject *r) {
-  if (op == 3 /* << */)
-    return PyLong_Check(r) && (python_long_size(r) > 1 || PyLong_AsLong(r) > 100000);
-  if (op == 8 /* ** */ && PyLong_Check(l) && PyLong_Check(r))
-    return python_long_size(r) > 1 ||
-           (python_long_size(r) == 1 && (double)_PyLong_NumBits(l) * PyLong_AsDouble(r) > 1e6);
-  if (op == 5 /* * */ && PyLong_Check(l) != PyLong_Check(r)) {
-    PyObject *number = PyLong_Check(l) ? l : r, *other = number == l ? r : l;
-    if (!PyUnicode_Check(other) && !PyBytes_Check(other)) return false;
-    return python_long_size(number) > 1 ||
-           (python_long_size(number) == 1 &&
-            PyLong_AsDouble(number) * (double)PyObject_Size(other) > 1e7);
-  }
-  return false;
-}
-
-static const binaryfunc const_operators[2][13] = {
-    {PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
-     PyNumber_Multiply, PyNumber_Remainder, PyNumber_Or, NULL, PyNumber_Rshift, PyNumber_Subtract,
-     PyNumber_TrueDivide, PyNumber_Xor},
-    {PyNumber_InPlaceAdd, PyNumber_InPlaceAnd, PyNumber_InPlaceFloorDivide, PyNumber_InPlaceLshift,
-     PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder,
-     PyNumber_InPlaceOr, NULL, PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract,
-     PyNumber_InPlaceTrueDivide, PyNumber_InPlaceXor}};
-
-PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace) {
-  if (const_too_large(op, l, r)) return NULL;
-  if (op == 8) return (inplace ? PyNumber_InPlacePower : PyNumber_Power)(l, r, Py_None);
-  return const_operators[inplace][op](l, r);
-}
-
 static value *const_percent(tracer *t, value *l, value *r) {
   PyObject *args = value_plain(t, r);
   if (!args)
@@ -531,7 +499,7 @@ static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t cou
   PyObject *disabled = loom_callable_why_plain ? loom_callable_why_plain(o) : NULL;
   if (disabled) return trace_break(t, BREAK_DISABLED, "%s", PyUnicode_AsUTF8(disabled));
   if (object_is_cached(o)) return cached_call(t, v, args, count, kwnames);
-  value *result = builtin_call(t, o, args, count, kwnames, &mine);
+  value *result = loom_library->call(t, o, args, count, kwnames, &mine);
   if (mine || result || trace_pending(t)) return result;
   for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
     if (!(*a)->call) continue;

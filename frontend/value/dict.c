@@ -197,7 +197,7 @@ value *dict_get(tracer *t, value *dict, value *key) {
 bool dict_put(tracer *t, value *dict, value *key, value *item) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
-  if (roll_lent(t, dict)) return false;
+  if (loom_loops->lent(t, dict)) return false;
   dict->seq.changes++;
   if (live) return live_put(t, live, key, item);
   int found = dict_find(t, dict, key, &i);
@@ -215,7 +215,7 @@ static void dict_remove_at(value *dict, Py_ssize_t i) {
 bool dict_remove(tracer *t, value *dict, value *key) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
-  if (roll_lent(t, dict)) return false;
+  if (loom_loops->lent(t, dict)) return false;
   dict->seq.changes += VALUE_REMOVED;
   if (live) return live_remove(t, live, key);
   int found = dict_find(t, dict, key, &i);

@@ -239,3 +239,20 @@ const value_type value_exception_type = {.name = "exception",
                                          .get_attr = exception_get_attr,
                                          .set_attr = exception_set_attr,
                                          .python_type = exception_python_type};
+
+/* Reads what the thread is handling: see source.c. */
+const source *handled_source(tracer *t, const char *name) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  const source *thread = trace_source(t, SOURCE_CONST, NULL, source_thread(), NULL, 0);
+  return key && thread ? trace_source(t, SOURCE_DERIVED, thread, NULL, key, 0) : NULL;
+}
+
+/* Is nothing handled by the caller? By a guard. */
+bool handled_is_nothing(tracer *t) {
+  PyObject *handled = PyErr_GetHandledException();
+  Py_XDECREF(handled);
+  if (handled)
+    return trace_break(t, BREAK_RAISES, "the exception that the caller handles is read") != NULL;
+  guard_simple(t, GUARD_MISSING, handled_source(t, "handled"), NULL, 0);
+  return !trace_pending(t);
+}

@@ -29,7 +29,7 @@ static value *function_cell(tracer *t, const source *s, PyObject *cell, Py_ssize
   if (!at || !(v = value_new(t, &value_cell_type))) return NULL;
   v->object = trace_keep(t, Py_NewRef(cell));
   v->any.b = (void *)own;
-  if (!pointer_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (!trace_map_set(t, &t->wrapped, cell, v)) return NULL;
   if (PyCell_GET(cell))
     v->cell.content = value_lazy(t, PyCell_GET(cell), at);
   else
@@ -122,7 +122,7 @@ value *function_new(tracer *t, function_data *data, value *name) {
 static value *function_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                             PyObject *kwnames) {
   function_data *data = function_get(t, v);
-  return data ? trace_inline(t, data, args, count, kwnames) : NULL;
+  return data ? loom_eval->call(t, data, args, count, kwnames) : NULL;
 }
 
 /* Attributes that every function has, besides those of its dictionary. */

@@ -222,7 +222,7 @@ static gathered *gather_whole(tracer *t, uint16_t place, value *base, bool hidde
     l = l->next;
   if (l) return l->rows;
   if (gather_refuses(t, base, 0, count)) return NULL;
-  if (hidden && !gather_all_known(base)) return roll_lends_early(t, true), NULL;
+  if (hidden && !gather_all_known(base)) return loom_loops->lends_early(t, true), NULL;
   gathered *rows = gather_make(t, place, base, 0, count);
   if (!rows || !(l = trace_alloc(t, sizeof *l))) return NULL;
   *l = (struct gathered_list){t->gathered, base, rows};
@@ -238,7 +238,7 @@ value *gather_at(tracer *t, value *base, value *key) {
       !value_size_of(t, key, &index))
     return NULL;
   const bool looped = LOOM_STRIDE_IS_SYM(index) && size_is_looped(t, index);
-  const uint16_t place = looped || roll_lends_early(t, false) ? roll_lends(t) : 0;
+  const uint16_t place = looped || loom_loops->lends_early(t, false) ? loom_loops->lends(t) : 0;
   if (!place || (LOOM_STRIDE_IS_SYM(index) && !looped)) return NULL;
   int below = size_less(t, index, 0);
   if (below > 0 && !size_op(t, LOOM_EXPR_ADD, index, count, &index)) return NULL;

@@ -758,7 +758,7 @@ static value *generator_throw(tracer *t, value *v, value *exception) {
   }
   frame_push(f, t->none); /* the place of the value that a yield would give */
   f->thrown = exception;
-  value *result = frame_run(t, f, &yielded);
+  value *result = loom_eval->run(t, f, &yielded);
   if (!result) return generator_failed(t, f);
   if (yielded) return result;
   f->finished = true;
@@ -773,7 +773,7 @@ value *generator_send(tracer *t, value *v, value *sent) {
   if (f->finished) return NULL;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
-  value *result = frame_run(t, f, &yielded);
+  value *result = loom_eval->run(t, f, &yielded);
   if (!result) return generator_failed(t, f);
   if (yielded) return result;
   f->finished = true;

@@ -78,7 +78,7 @@ recipe *lent_rebuild(tracer *t, const value *v) {
 
 /* Which one it is has to be known: its loop is unrolled. */
 static void *name_asked(tracer *t, const value *v) {
-  if (!roll_lent(t, v)) trace_break(t, BREAK_DATA_DEPENDENT, "a name that a loop goes through");
+  if (!loom_loops->lent(t, v)) trace_break(t, BREAK_DATA_DEPENDENT, "a name that a loop goes through");
   return NULL;
 }
 

@@ -232,14 +232,6 @@ static value *live_key_value(tracer *t, PyObject *key) {
   return s ? value_wrap(t, key, s) : NULL;
 }
 
-/* Going through an ordered one hashes its keys, which must run nothing of the user's. */
-bool live_order_is_plain(PyObject *dict) {
-  PyObject *key, *item;
-  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &item);)
-    if (!object_is_plain(key)) return false;
-  return true;
-}
-
 static PyObject *live_keys_tuple(PyObject *dict) {
   PyObject *iterator = PyODict_Check(dict) ? PyODict_Type.tp_iter(dict) : NULL;
   PyObject *keys = iterator ? PySequence_List(iterator) : PyDict_Keys(dict);

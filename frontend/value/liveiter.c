@@ -9,18 +9,6 @@
 
 #define LIVE_ITER_PARTS 16
 
-typedef enum live_kind {
-  LIVE_NONE,
-  LIVE_SEQUENCE,
-  LIVE_REVERSED,
-  LIVE_RANGE,
-  LIVE_ENUMERATE,
-  LIVE_ZIP,
-  LIVE_MAP,
-  LIVE_FILTER,
-  LIVE_COUNT
-} live_kind;
-
 struct live_iter {
   value *inner, *over; /* `over`: a tuple of the lists that it goes over */
   Py_ssize_t taken;
@@ -28,63 +16,6 @@ struct live_iter {
   value *v;
   struct live_iter *next;
 };
-
-/* As itertools keeps it on all versions: `now` is PY_SSIZE_T_MAX where the number is an object. */
-typedef struct count_layout {
-  PyObject_HEAD Py_ssize_t now;
-  PyObject *number, *step;
-} count_layout;
-
-static live_kind live_kind_of(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
-  if (!python_type_is_builtin(type) || !type->tp_iternext) return LIVE_NONE;
-  if (type == &PyListIter_Type || type == &PyTupleIter_Type) return LIVE_SEQUENCE;
-  if (!strcmp(type->tp_name, "str_iterator") || !strcmp(type->tp_name, "str_ascii_iterator"))
-    return LIVE_SEQUENCE;
-  if (type == &PyListRevIter_Type) return LIVE_REVERSED;
-  if (type == &PyRangeIter_Type) return LIVE_RANGE;
-  if (type == &PyEnum_Type) return LIVE_ENUMERATE;
-  if (type == &PyZip_Type) return LIVE_ZIP;
-  if (type == &PyMap_Type) return LIVE_MAP;
-  if (type == &PyFilter_Type) return LIVE_FILTER;
-  return strcmp(type->tp_name, "itertools.count") ? LIVE_NONE : LIVE_COUNT;
-}
-
-/* ---- reading ----------------------------------------------------------------------------------
- */
-
-static PyObject *read_count(PyObject *object, const char *name) {
-  const count_layout *c = (const count_layout *)object;
-  if (!strcmp(name, "step")) return Py_XNewRef(c->step);
-  return c->now == PY_SSIZE_T_MAX ? Py_XNewRef(c->number) : PyLong_FromSsize_t(c->now);
-}
-
-/* "0", "1", ...: what it was made of; "parts": of how many; "place": where it stands, None: at the
- * beginning; "start", "stop", "step" of the range. Asked of its own __reduce__(), written in C. */
-PyObject *live_iter_read(PyObject *object, PyObject *key) {
-  live_kind kind = live_kind_of(object);
-  const char *name = PyUnicode_AsUTF8(key);
-  if (kind == LIVE_NONE || !name) return NULL;
-  if (kind == LIVE_COUNT) return read_count(object, name);
-  PyObject *reduced = PyObject_CallMethod(object, "__reduce__", NULL), *item = NULL;
-  PyObject *parts = reduced && PyTuple_Check(reduced) && PyTuple_GET_SIZE(reduced) > 1
-                        ? PyTuple_GET_ITEM(reduced, 1)
-                        : NULL;
-  bool digit = name[0] >= '0' && name[0] <= '9';
-  if (parts && PyTuple_Check(parts)) {
-    Py_ssize_t count = PyTuple_GET_SIZE(parts), at = digit ? atoi(name) : 0;
-    if (!strcmp(name, "parts"))
-      item = PyLong_FromSsize_t(count);
-    else if (!strcmp(name, "place"))
-      item = Py_NewRef(PyTuple_GET_SIZE(reduced) > 2 ? PyTuple_GET_ITEM(reduced, 2) : Py_None);
-    else if (at < count)
-      item = digit ? Py_NewRef(PyTuple_GET_ITEM(parts, at))
-                   : PyObject_GetAttr(PyTuple_GET_ITEM(parts, at), key);
-  }
-  Py_XDECREF(reduced);
-  if (!item) error_drop();
-  return item;
-}
 
 /* ---- making -----------------------------------------------------------------------------------
  */
@@ -155,7 +86,7 @@ static value *live_hidden(tracer *t, PyObject *object, const source *s, value *o
   opaque->source = s;
   opaque->object = trace_keep(t, Py_NewRef(object));
   opaque->any.i = 1;
-  if (!opaque->object || !pointer_map_set(t, &t->wrapped, object, opaque)) return NULL;
+  if (!opaque->object || !trace_map_set(t, &t->wrapped, object, opaque)) return NULL;
   return live_simple(t, object, s, kind, over);
 }
 

@@ -462,7 +462,7 @@ static value *number_compare(tracer *t, int op, value *l, value *r) {
   int64_t a, b;
   if (!number_is_float(t, l) && !number_is_float(t, r) && value_size_of(t, l, &a) &&
       value_size_of(t, r, &b)) {
-    bool counts = roll_end_counts(t, a) || roll_end_counts(t, b);
+    bool counts = loom_loops->end_counts(t, a) || loom_loops->end_counts(t, b);
     value *later = counts ? number_compare_later(t, op, l, r) : NULL;
     return later || trace_pending(t) ? later : number_compare_sizes(t, op, a, b);
   }
@@ -531,3 +531,21 @@ const value_type value_number_type = {.name = "number",
                                       .known = number_known,
                                       .known_int = number_known_int,
                                       .key = number_key};
+
+value *value_size(tracer *t, int64_t number) {
+  if (!LOOM_STRIDE_IS_SYM(number)) return value_int(t, number);
+  value *v = value_new(t, &value_number_type);
+  if (!v) return NULL;
+  v->number.node = LOOM_NO_VALUE;
+  v->number.size = number;
+  return v;
+}
+
+bool value_size_of(tracer *t, value *v, int64_t *out) {
+  if (value_is_number(v)) {
+    *out = v->number.size;
+    return v->number.node == LOOM_NO_VALUE;
+  }
+  return !trace_pending(t) && value_known_int(t, v, out) && *out > -LOOM_NUMBER_LIMIT &&
+         *out < LOOM_NUMBER_LIMIT;
+}

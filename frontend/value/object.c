@@ -319,7 +319,7 @@ static value *object_dict(tracer *t, value *v) {
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a new %s, which has slots too",
                        type->tp_name);
   if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
-    return pointer_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
+    return trace_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
   PyObject *name = interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
@@ -329,8 +329,8 @@ static value *object_dict(tracer *t, value *v) {
   if (pointer_map_get(&t->wrapped, dict)) return value_wrap(t, dict, s);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
   value *items = live_new(t, dict, s, v);
-  if (!items || !pointer_map_set(t, &t->wrapped, dict, items) ||
-      !pointer_map_set(t, &t->by_source, s, items))
+  if (!items || !trace_map_set(t, &t->wrapped, dict, items) ||
+      !trace_map_set(t, &t->by_source, s, items))
     return NULL;
   return items;
 }
@@ -604,7 +604,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   value *key = value_const(t, name);
   if (!key) return false;
   bool held = item && value_is_dict(item) && model_owns((PyObject *)type);
-  if (held && !pointer_map_set(t, &t->contents, item, v)) return false;
+  if (held && !trace_map_set(t, &t->contents, item, v)) return false;
   if (item) return dict_put(t, v->any.b, key, item);
   if (dict_get(t, v->any.b, key)) return dict_remove(t, v->any.b, key);
   trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
@@ -983,4 +983,12 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   if (given && !value_is_none(given))
     return trace_raise(t, PyExc_TypeError, "__init__() should return None");
   return given ? v : NULL;
+}
+
+bool loom_class_is_python(PyTypeObject *type) {
+  for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
+        !PyDict_GetItemString(python_type_dict(base), "__module__"))
+      return false;
+  return true;
 }

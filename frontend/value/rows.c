@@ -226,7 +226,7 @@ static bool rows_split(tracer *t, value *v, Py_ssize_t at, int64_t group) {
 
 bool list_settle(tracer *t, value *v) {
   int64_t total = 0;
-  if (list_is_hidden(v)) return roll_reads_list(t, v, v->seq.count), false;
+  if (list_is_hidden(v)) return loom_loops->reads_list(t, v, v->seq.count), false;
   if (!list_is_long(v)) return true;
   if (gather_is_live(v)) return gather_apart(t, v->object), false;
   for (Py_ssize_t i = 0; i < v->seq.count && total >= 0; i++) {
@@ -299,7 +299,7 @@ static Py_ssize_t long_find(tracer *t, value *v, int64_t index) {
 
 /* In a loop that may be captured once, an item that lies in the rows is lent. */
 static value *long_lent(tracer *t, value *v, value *key) {
-  uint16_t place = roll_lends(t);
+  uint16_t place = loom_loops->lends(t);
   Py_ssize_t prefix;
   int64_t index, count;
   if (!place || !long_direct(t, v, &prefix) || !value_size_of(t, key, &index) ||
@@ -517,8 +517,8 @@ static value *hidden_get_item(tracer *t, value *v, value *key) {
   bool single = !value_is_slice(key) && value_known_int(t, key, &index);
   if (trace_pending(t)) return NULL;
   Py_ssize_t back = single && index < 0 && index > -PY_SSIZE_T_MAX ? (Py_ssize_t)-index : 0;
-  if (back && back <= roll_list_visible(t, v)) return v->seq.items[v->seq.count - back];
-  roll_reads_list(t, v, back ? back : v->seq.count);
+  if (back && back <= loom_loops->list_visible(t, v)) return v->seq.items[v->seq.count - back];
+  loom_loops->reads_list(t, v, back ? back : v->seq.count);
   return NULL;
 }
 
@@ -559,7 +559,7 @@ const value_type value_hidden_list_type = {.name = "list",
                                            .iter = rolled_iter,
                                            .python_type = rolled_python_type,
                                            .rebuild = hidden_rebuild,
-                                           .walk = roll_walk_list,
+                                           .walk = roll_walk_any_list,
                                            .key = key_is_refused};
 
 const value_type value_long_list_type = {.name = "list",
@@ -575,7 +575,7 @@ const value_type value_long_list_type = {.name = "list",
                                          .iter = rolled_iter,
                                          .python_type = rolled_python_type,
                                          .rebuild = long_rebuild,
-                                         .walk = roll_walk_list,
+                                         .walk = roll_walk_any_list,
                                          .key = key_is_refused};
 
 const value_type value_rows_type = {

@@ -12,16 +12,6 @@ PyTypeObject *scalar_base(PyTypeObject *type) {
   return known && base != type ? base : NULL;
 }
 
-PyObject *scalar_exact(PyObject *object) {
-  if (PyLong_Check(object)) return _PyLong_Copy((PyLongObject *)object);
-  if (PyFloat_Check(object)) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(object));
-  if (PyComplex_Check(object)) return PyComplex_FromCComplex(((PyComplexObject *)object)->cval);
-  if (PyUnicode_Check(object)) return PyUnicode_FromObject(object);
-  if (PyBytes_Check(object))
-    return PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object));
-  return NULL;
-}
-
 value *scalar_content(const value *v) {
   value *content = value_is_instance(v) ? (value *)(intptr_t)v->any.n : NULL;
   return content && value_is_const(content) ? content : NULL;

@@ -365,7 +365,7 @@ METHOD(list_clear) {
 static value *list_sort_in_place(tracer *t, value *v, value *const *all, PyObject *kwnames) {
   bool mine;
   PyObject *sorted = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
-  value *result = sorted ? builtin_call(t, sorted, all, 1, kwnames, &mine) : NULL;
+  value *result = sorted ? loom_library->call(t, sorted, all, 1, kwnames, &mine) : NULL;
   if (!result && t->state == TRACE_RAISING) /* which may leave it sorted in part */
     return trace_raise_plainly(t, "sort() raises an exception");
   if (!result) return NULL;
@@ -521,7 +521,7 @@ const value_type value_list_type = {.name = "list",
                                     .iter = seq_iter,
                                     .python_type = list_python_type,
                                     .rebuild = list_rebuild,
-                                    .walk = roll_walk_list,
+                                    .walk = roll_walk_any_list,
                                     .known = list_known,
                                     .key = key_is_refused};
 

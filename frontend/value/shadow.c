@@ -46,7 +46,7 @@ const source *shadow_source(const value *v) {
 static bool shadow_is_live(const value *v) { return v->source || (value_is_cell(v) && v->object); }
 
 bool shadow_open(tracer *t, value *v) {
-  if (roll_lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
+  if (loom_loops->lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
   if (!shadow_is_live(v) || value_is_dict(v)) return true;
   struct shadows *s = shadow_all(t);
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
@@ -64,7 +64,7 @@ bool shadow_open(tracer *t, value *v) {
   *now = (shadow){.v = v};
   if (before) now->items = before->seq.items;
   now->count = before ? before->seq.count : v->cell.content != NULL;
-  return pointer_map_set(t, &s->by_value, v, v);
+  return trace_map_set(t, &s->by_value, v, v);
 }
 
 bool shadow_is_open(const tracer *t, const value *v) {
@@ -181,7 +181,7 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
   if (first && first->source != v->source)
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
-  if (!first && !pointer_map_set(t, &s->unread, v->object, first = v)) return NULL;
+  if (!first && !trace_map_set(t, &s->unread, v->object, first = v)) return NULL;
   if (!list) return call_add(t, first, method, args, 1) ? t->none : NULL;
   value *items = unread_items(s, first);
   if (items) return seq_append(t, items, args[0]) ? t->none : NULL;

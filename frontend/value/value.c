@@ -14,68 +14,6 @@ value *value_new(tracer *t, const value_type *type) {
   return v;
 }
 
-bool object_is_scalar(PyObject *o) {
-  return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
-         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
-         o == Py_Ellipsis || o == Py_NotImplemented;
-}
-
-/* Where looking ends, and an object is taken not to be plain: it may hold itself. */
-#define PLAIN_DEPTH 64
-#define PLAIN_ITEMS 4000000
-
-typedef struct plain_look {
-  int depth;
-  Py_ssize_t items;
-} plain_look;
-
-static bool plain_to(PyObject *o, plain_look *look);
-
-static bool plain_items(PyObject *const *items, Py_ssize_t count, plain_look *look) {
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (!plain_to(items[i], look)) return false;
-  return true;
-}
-
-static bool plain_dict(PyObject *o, plain_look *look) {
-  PyObject *key, *item;
-  for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &key, &item);)
-    if (!plain_to(key, look) || !plain_to(item, look)) return false;
-  return true;
-}
-
-static bool plain_set(PyObject *o, plain_look *look) {
-  PyObject *key;
-  Py_hash_t hash;
-  for (Py_ssize_t pos = 0; _PySet_NextEntry(o, &pos, &key, &hash);)
-    if (!plain_to(key, look)) return false;
-  return true;
-}
-
-static bool plain_container(PyObject *o, plain_look *look) {
-  if (PyTuple_CheckExact(o))
-    return plain_items(((PyTupleObject *)o)->ob_item, PyTuple_GET_SIZE(o), look);
-  if (PyList_CheckExact(o))
-    return plain_items(((PyListObject *)o)->ob_item, PyList_GET_SIZE(o), look);
-  if (PySlice_Check(o)) return plain_items(&((PySliceObject *)o)->start, 3, look);
-  if (PyDict_CheckExact(o)) return plain_dict(o, look);
-  return PyAnySet_CheckExact(o) && plain_set(o, look);
-}
-
-static bool plain_to(PyObject *o, plain_look *look) {
-  if (look->items-- <= 0) return false;
-  if (object_is_scalar(o) || PyRange_Check(o)) return true;
-  if (look->depth == 0) return false;
-  look->depth--;
-  bool plain = plain_container(o, look);
-  look->depth++;
-  return plain;
-}
-
-bool object_is_plain(PyObject *o) {
-  return object_is_scalar(o) || plain_to(o, &(plain_look){PLAIN_DEPTH, PLAIN_ITEMS});
-}
-
 /* ---- constants ------------------------------------------------------------------------------ */
 
 /* A constant tuple is a tuple like any other; the same object gives the same value. */
@@ -89,7 +27,7 @@ static value *const_tuple(tracer *t, PyObject *object) {
     if (!item || !seq_append(t, v, item)) return NULL;
   }
   v->object = trace_keep(t, Py_NewRef(object));
-  return v->object && pointer_map_set(t, &t->wrapped, object, v) ? v : NULL;
+  return v->object && trace_map_set(t, &t->wrapped, object, v) ? v : NULL;
 }
 
 value *value_const(tracer *t, PyObject *object) {
@@ -143,7 +81,7 @@ bool value_identical(tracer *t, value *l, value *r) {
   r = right;
   if (l == r) return true;
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
-    return roll_lent(t, l->lent ? l : r), false;
+    return loom_loops->lent(t, l->lent ? l : r), false;
   if (l->type != r->type || !(value_is_const(l) || l->type->is_object)) return false;
   if (object_is_nan(l->object) && object_is_nan(r->object))
     return value_same(t, l, r, &same) && same;
@@ -201,7 +139,7 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   v->seq.count = v->seq.capacity = count;
   if (tuple) tuple_set_class(v, trace_keep(t, Py_NewRef((PyObject *)Py_TYPE(object))));
   if (!pointer_map_get(&t->wrapped, object)) /* before the items: a list may hold itself */
-    pointer_map_set(t, &t->wrapped, object, v);
+    trace_map_set(t, &t->wrapped, object, v);
   for (Py_ssize_t i = 0; i < count; i++) {
     items[i] = t->none;
     PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
@@ -403,9 +341,9 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
     v = wrap_again(t, v, object, s);
   } else if ((v = wrap_new(t, object, s)) && shadow_catch_up(t, v, object)) {
     trace_keep(t, Py_NewRef(object)); /* its address is a key */
-    pointer_map_set(t, &t->wrapped, object, v);
+    trace_map_set(t, &t->wrapped, object, v);
   }
-  if (v) pointer_map_set(t, &t->by_source, s, v);
+  if (v) trace_map_set(t, &t->by_source, s, v);
   return v && !trace_pending(t) ? v : NULL;
 }
 
@@ -523,7 +461,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   if ((l->type->is_object && value_is_instance(r)) || (r->type->is_object && value_is_instance(l)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the identity of an object of the library's");
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
-    return roll_lent(t, l->lent ? l : r), false;
+    return loom_loops->lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
     *t->never_choose = true;
     if (t->state == TRACE_GOING) t->state = TRACE_RESTART;

@@ -80,7 +80,6 @@ typedef struct frame {
   bool generator, running, finished, library;
 } frame;
 
-bool loom_code_is_library(PyCodeObject *code, PyObject *globals); /* not the user's own */
 int32_t frame_line(const frame *f); /* of the instruction now being evaluated */
 
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
@@ -100,8 +99,6 @@ typedef struct pointer_map { /* open addressing, in the tracer's arena; never sh
   void **values;
   size_t count, capacity;
 } pointer_map;
-
-#define LOOM_MAX_ADAPTERS 4
 
 /* What a capture owns besides its graph, guards and inputs: capture->tables. */
 typedef struct capture_tables {
@@ -223,15 +220,18 @@ struct tracer {
 #define LATE_SAME(size) (-2 - (int64_t)(size))
 
 void *pointer_map_get(const pointer_map *map, const void *key);
-bool pointer_map_set(tracer *t, pointer_map *map, const void *key, void *item);
+/* False: out of memory. */
+bool pointer_map_set(pointer_map *map, loom_arena *arena, const void *key, void *item);
+/* The same in the tracer's arena; false with an error pending. */
+bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item);
 
 struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
-/* At the end of a capture: what it made for itself (classes of the function's own) is no root that
- * a version would be tied to. */
-void source_table_forget_made(tracer *t);
+/* Puts None in the place of objects that sources begin at and that are not needed any more. */
+void source_table_forget(struct source_table *table,
+                         bool (*unneeded)(void *context, PyObject *root), void *context);
 
 /* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
  * may see it die. */
@@ -273,42 +273,124 @@ static inline step frame_result(frame *f, value *v) {
   return STEP_NEXT;
 }
 
+/* ---- what upper floors do for lower ones ------------------------------------------------------
+ */
+
+/* The evaluator: set by eval_init(). */
+typedef struct eval_hooks {
+  /* A frame for a call of the function, its locals not bound yet; NULL after a break. */
+  frame *(*frame_new)(tracer *t, function_data *function);
+  /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
+  value *(*run)(tracer *t, frame *f, bool *yielded);
+  /* Binds the arguments and runs the function. */
+  value *(*call)(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
+                 PyObject *kwnames);
+} eval_hooks;
+extern const eval_hooks *loom_eval;
+
+/* The functions of Python's own library: set by builtins_init(). */
+typedef struct library_hooks {
+  bool (*has_row)(PyObject *object);
+  /* *mine false when the table has no row for it. */
+  value *(*call)(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                 PyObject *kwnames, bool *mine);
+} library_hooks;
+extern const library_hooks *loom_library;
+
+/* Loops that are captured once, and branches on data: set by loops_init(). */
+typedef struct loop_hooks {
+  /* What now ends capture may be the fault of a loop that is being captured once: capture starts
+   * again, without. False when there is none. */
+  bool (*blames)(tracer *t);
+  /* The loops in which capture breaks are left to Python. */
+  void (*note_break)(tracer *t, int reason);
+  /* The next index of a FOR_ITER over a range. */
+  value *(*next)(tracer *t, frame *f, value *iterator);
+  void (*leave_frame)(tracer *t, const frame *f); /* it has returned, or raised */
+  /* The comparison at the end of a `while`; NULL with nothing pending: evaluate it as any other. */
+  value *(*test)(tracer *t, frame *f, int op, value *left, value *right);
+  /* A conditional jump on data, with what it tests on top of the stack. False with nothing pending:
+   * it cannot be captured. */
+  bool (*jump)(tracer *t, frame *f, const loom_instr *in, bool when, step *out);
+  /* Behind a `for`, whose FOR_ITER is instruction `head`: data may have ended it before. False:
+   * something is pending. */
+  bool (*end_behind)(tracer *t, frame *f, int32_t head, step *out);
+  /* Does the number depend on how many iterations there were of a loop that data ends? */
+  bool (*end_counts)(tracer *t, int64_t number);
+  /* The place of the innermost loop that is looked at, when its items may be lent; or 0. */
+  uint16_t (*lends)(tracer *t);
+  /* Are items lent to it in all its iterations? `ask`: capture starts again with that. */
+  bool (*lends_early)(tracer *t, bool ask);
+  /* The place of the instruction that is being evaluated, when what it makes may be lent; or 0. */
+  uint16_t (*lends_here)(tracer *t);
+  /* Something is done with a value that is lent, or that is to what was lent, after which the two
+   * are not alike: capture starts again without. False: it is neither. */
+  bool (*lent)(tracer *t, const value *v);
+  /* The content of a hidden list is read: capture starts again, without rolling that loop over it. */
+  void (*reads_list)(tracer *t, value *list, Py_ssize_t from_end);
+  /* How many of the last items of a hidden list may be read. */
+  Py_ssize_t (*list_visible)(tracer *t, const value *list);
+  /* Walks what may be read of a list: all of it, unless a loop that is watched appends to it. */
+  void (*walk_list)(roll_walk *w, value *v);
+} loop_hooks;
+extern const loop_hooks *loom_loops;
+
+/* ---- value/walk.c: the evaluator's state in a canonical form -----------------------------------
+ */
+
+enum { WALK_NONE = 1, WALK_INT, WALK_FLOAT, WALK_OWN, WALK_DEAD };
+/* A place of the evaluator's state that may hold something else after an iteration: a value of the
+ * graph, a Python float, or a number of the graph. */
+typedef struct roll_slot {
+  loom_value *at; /* where the value of the graph is noted, or NULL */
+  value **holder; /* a float: what holds it */
+  value *held;    /* what it held when it was looked at, and since its contents are hidden */
+  value *hidden;
+  void *owner; /* of `at`, for `changed` */
+  void (*changed)(tracer *t, void *owner);
+  loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
+  uint64_t bits;
+  bool whole; /* a number of the graph: in `*number`, or an int in `*holder` */
+  int64_t *number;
+  int64_t size; /* what it was */
+} roll_slot;
+
+/* The state in a canonical form: two states that differ only in the contents of their slots, and in
+ * where objects lie, have equal tokens. */
+struct roll_walk {
+  tracer *t;
+  uint64_t *tokens;
+  uint32_t token_count, token_capacity;
+  roll_slot *slots;
+  uint32_t slot_count, slot_capacity;
+  pointer_map seen;         /* objects in the order in which they were come to */
+  const frame *head;        /* the frame with the loop, whose dead locals are left out */
+  const bool *live;         /* its locals */
+  value *own;               /* the loop's iterator */
+  int own_seen;             /* how often it was come to */
+  int exact;                /* ints are looked at that may not change */
+  bool merges;              /* an int of the graph's data is an int like any other */
+  bool looped;              /* a number depends on the index of a loop */
+  bool lent;                /* there is an item that a loop was lent */
+  loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
+  const char *refused;      /* why such a state cannot be looked at, or NULL */
+  struct roll_lists *lists; /* that the loop may append to, or NULL */
+  uint32_t list_count;
+  Py_ssize_t *counts;  /* how many items list_count of these have */
+  pointer_map numbers; /* roll_object() -> slot */
+  uint32_t numbered;   /* slots that are in it */
+};
+
 /* ---- roll.c: loops captured once ---------------------------------------------------------------
  */
 
-/* The next index of a FOR_ITER over a range. */
-value *roll_next(tracer *t, frame *f, value *iterator);
-void roll_leave_frame(tracer *t, const frame *f); /* it has returned, or raised */
-/* The comparison at the end of a `while`; NULL with nothing pending: evaluate it as any other. */
-value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
-/* What now ends capture may be the fault of a loop that is being captured once: capture starts
- * again, without. False when there is none. */
-bool roll_blames(tracer *t);
 /* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
 bool roll_is_open(tracer *t);
-/* The loops in which capture breaks are left to Python. */
-void roll_note_break(tracer *t, int reason);
 /* A loop of so few iterations that it is unrolled. */
 void roll_note_short(tracer *t, const frame *f, int64_t left);
 /* One over a list, a dictionary, a generator, ... */
 void roll_note_items(tracer *t, const frame *f, const value *iterator);
-/* The place of the innermost loop that is looked at, when its items may be lent; or 0. */
-uint16_t roll_lends(tracer *t);
-/* Are items lent to it in all its iterations? `ask`: capture starts again with that. */
-bool roll_lends_early(tracer *t, bool ask);
 void roll_bans_free(roll_bans *bans);
-
-/* ---- branch.c, roll_end.c: decisions on data, under the option ---------------------------------
- */
-
-/* A conditional jump on data, with what it tests on top of the stack. False with nothing pending:
- * it cannot be captured. */
-bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out);
-/* Behind a `for`, whose FOR_ITER is instruction `head`: data may have ended it before. False:
- * something is pending. */
-bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
-/* Does the number depend on how many iterations there were of a loop that data ends? */
-bool roll_end_counts(tracer *t, int64_t number);
 
 /* ---- value/ --------------------------------------------------------------------------------- */
 
@@ -328,12 +410,8 @@ value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
  * (or NULL); else `v` itself. */
 value *value_index(tracer *t, value *v, const char *unless);
 bool value_is_none(const value *v);
-bool object_is_scalar(PyObject *object);    /* exact int, float, complex, bool, str, bytes, None,
-                                               Ellipsis, NotImplemented */
 bool object_is_nan(PyObject *object);       /* an exact float or complex that is none */
-bool object_is_plain(PyObject *object);     /* made of exact builtin types only */
 bool object_is_immutable(PyObject *object); /* says an adapter */
-bool object_grows(PyObject *object);        /* an exact list, dict or set */
 /* What a class has by a name along its bases, or NULL (borrowed): guarded to stay that, where
  * classes can be changed. */
 PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
@@ -473,8 +551,6 @@ void formula_know(tracer *t, int64_t slot); /* it has to be known: so have the s
 /* Symbols that formulas give, in a sample where the others are these. */
 void formula_sample(tracer *t, int64_t *symbols);
 uint64_t formula_symbols(const tracer *t, uint64_t symbols);
-/* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
-PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);
 /* A comparison that is left to the graph; NULL with nothing pending: it cannot be. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
 
@@ -574,7 +650,6 @@ int live_find(tracer *t, live_dict *d, value *key, value **item_out);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
 bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
 bool live_clear(tracer *t, live_dict *d);
-bool live_order_is_plain(PyObject *dict);  /* an ordered one can be gone through */
 value *live_keys(tracer *t, live_dict *d); /* a new list */
 value *live_keys_before(tracer *t, live_dict *d);
 value *live_whole(tracer *t, live_dict *d);
@@ -588,16 +663,12 @@ void live_finish(tracer *t, const live_dict *d);
 
 value *live_iter_wrap(tracer *t, PyObject *object,
                       const source *s);                    /* NULL, nothing pending: none */
-PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
 void live_iter_finish(tracer *t);
 
 /* ---- value/cached.c: functions with functools.lru_cache ----------------------------------------
  */
 
-bool object_is_cached(PyObject *object);
-PyObject *cached_read(PyObject *wrapper, PyObject *key,
-                      Py_hash_t hash); /* what it holds, or NULL */
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
@@ -643,7 +714,6 @@ bool dict_unpack(tracer *t, value *dict, value *other); /* {**other} (dict.c) */
 
 PyTypeObject *
 scalar_base(PyTypeObject *type);          /* which of these it is a Python class over, or NULL */
-PyObject *scalar_exact(PyObject *object); /* a new object of that type itself */
 value *scalar_content(const value *v);    /* the constant that an instance is, or NULL */
 /* What a function of the interpreter's own makes of an argument that has to be an int: an int, also
  * of a bool. NULL after a break: the interpreter tells what is none. */
@@ -784,17 +854,11 @@ value *gather_live(tracer *t, PyObject *list, const source *s);
 void gather_apart(tracer *t, PyObject *list);
 bool gather_is_live(const value *v);
 
-/* ---- roll_walk.c, roll_list.c: slots of values in the states of a loop ---- */
+/* ---- value/walk.c: slots of values in the states of a loop ---- */
 
 void roll_walk_const(roll_walk *w, value **holder);
 void roll_walk_number(roll_walk *w, value **holder);
-/* What may be read of a list: all of it, unless the loop appends to it. */
-void roll_walk_list(roll_walk *w, value *v);
-
-/* The content of a hidden list is read: capture starts again, without rolling that loop over it. */
-void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
-/* How many of the last items of a hidden list may be read. */
-Py_ssize_t roll_list_visible(tracer *t, const value *list);
+void roll_walk_any_list(roll_walk *w, value *v); /* see loop_hooks.walk_list */
 
 /* ---- value/shadow.c: changes of what existed before the call --------------------------------- */
 
@@ -869,6 +933,20 @@ value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssiz
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
 
+/* ---- value/text.c ---------------------------------------------------------------------------- */
+
+value *trace_repr(tracer *t, value *v);
+value *trace_str(tracer *t, value *v);
+/* What a special method of an object gives, which has to be of exactly this type: of subclasses
+ * CPython warns, all else it refuses. not_implemented: `v` is no such object, or has no such method. */
+value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type);
+
+/* ---- value/exception.c: what the caller handles ----------------------------------------------- */
+
+const source *handled_source(tracer *t, const char *name); /* what reads it: see read_handled() */
+/* Guards that it is nothing; false: something is pending. */
+bool handled_is_nothing(tracer *t);
+
 /* ---- trace_call.c --------------------------------------------------------------------------- */
 
 value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
@@ -880,7 +958,6 @@ value *trace_call_list(tracer *t, value *callee, value *args,
 /* ---- model.c -------------------------------------------------------------------------------- */
 
 PyObject *model_real(PyObject *cls); /* the type that a model class stands for, or `cls` itself */
-bool model_owns(PyObject *object);   /* a class, a function or the globals of the models */
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
 /* What a model's own code sees in an instance of a class over its type, as C code looks into one;
@@ -897,17 +974,39 @@ value *model_wrap(tracer *t, PyObject *object, const source *s);
 const char *model_setting(const PyObject *object);
 value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
 
+/* ---- functions that a row of builtins.def names -------------------------------------------------
+ */
+
+typedef struct builtin_args {
+  PyObject *callee;
+  value *const *args;
+  Py_ssize_t count;
+  PyObject *kwnames; /* their values follow the `count` arguments */
+  const char *name;
+  int op; /* of an operator */
+} builtin_args;
+
+/* The value of a keyword, or NULL. */
+value *builtin_keyword(const builtin_args *a, const char *name);
+/* Raises TypeError unless the counts fit and there are no keywords but those of the NULL-terminated
+ * list. */
+bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
+                   const char *const *keywords);
+
+value *builtin_model(tracer *t, const builtin_args *a); /* model.c */
+
 /* ---- builtins.c ----------------------------------------------------------------------------- */
 
 bool builtins_init(void);
+void eval_init(void);
+void loops_init(void);
 /* A call of a builtin object; *mine false when the table has no row for it. */
 bool builtin_has_row(PyObject *object);
 value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                     PyObject *kwnames, bool *mine);
 value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                  PyObject *kwnames);
-value *trace_repr(tracer *t, value *v);
-value *trace_str(tracer *t, value *v);
+
 int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
 int trace_contains(tracer *t, value *v, value *item);
 /* The same by its iterator, which goes no further than to the item. */

@@ -1,6 +1,5 @@
 /* Functions that the user has marked: custom operators and functions allowed in the graph are run
  * as they are, inside the plan; others are never captured. */
-#include "frontend/callable.h"
 #include "frontend/value/value.h"
 
 Py_ssize_t loom_rule_count;

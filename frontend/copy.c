@@ -16,7 +16,7 @@ static value *copy_part(tracer *t, value *v, copy_memo *memo) {
 }
 
 static bool copy_note(tracer *t, copy_memo *memo, value *v, value *made) {
-  return made && (!memo || pointer_map_set(t, &memo->made, v, made));
+  return made && (!memo || trace_map_set(t, &memo->made, v, made));
 }
 
 /* ---- builtin containers -----------------------------------------------------------------------

@@ -2,11 +2,9 @@
  *
  * Whatever the code behind a loop's head may read is looked at, in an order that only depends on
  * the shape of the state. What could hide something that changes is refused. */
-#include "frontend/roll.h"
+#include "frontend/value/value.h"
 
 #include <string.h>
-
-static void walk_frames(roll_walk *w, const frame *f);
 
 /* ---- for value types and adapters (value.h) -------------------------------------------------- */
 
@@ -51,7 +49,7 @@ bool roll_seen(roll_walk *w, const void *object) {
   uintptr_t known = (uintptr_t)pointer_map_get(&w->seen, object);
   roll_token(w, known);
   if (known) return true;
-  if (!pointer_map_set(w->t, &w->seen, object, (void *)(uintptr_t)(w->seen.count + 1)))
+  if (!trace_map_set(w->t, &w->seen, object, (void *)(uintptr_t)(w->seen.count + 1)))
     roll_refuse(w, "memory");
   return false;
 }
@@ -76,8 +74,6 @@ void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-enum { WALK_NONE = 1, WALK_INT, WALK_FLOAT, WALK_OWN, WALK_DEAD };
 
 static void walk_whole(roll_walk *w, roll_slot slot) {
   w->looped |= size_is_looped(w->t, slot.size);
@@ -167,40 +163,4 @@ void roll_value(roll_walk *w, value **holder) {
   v->type->walk(w, v);
 }
 
-/* ---- frames -----------------------------------------------------------------------------------
- */
-
-static void walk_frames(roll_walk *w, const frame *f) {
-  for (; f; f = f->back) {
-    value *names = f->names, *kwnames = f->kwnames;
-    if (f->generator || f->thrown || f->handled) roll_refuse(w, "a generator");
-    roll_pointer(w, f->code);
-    roll_token(w, (uint64_t)f->pc << 32 | (uint32_t)f->sp);
-    for (int32_t i = 0; i < f->code->locals; i++) {
-      if (f == w->head && !w->live[i])
-        roll_token(w, WALK_DEAD);
-      else
-        roll_value(w, &f->locals[i]);
-    }
-    for (int32_t i = 0; i < f->sp; i++)
-      roll_value(w, &f->stack[i]);
-    roll_value(w, &names);
-    roll_value(w, &kwnames);
-  }
-}
-
-void roll_walk_state(roll_walk *w) {
-  tracer *t = w->t;
-  walk_frames(w, t->frame);
-  if (t->raised || (t->handled && value_is_made_exception(t->handled)))
-    roll_refuse(w, "an exception being handled");
-  roll_pointer(w, t->handled ? t->handled->object : NULL);
-  if (t->made.count) roll_refuse(w, "a class made in the function");
-  shadow_walk(w, t);
-  roll_token(w, t->fp_ignored);
-  roll_token(w, t->late);
-  roll_token(w, t->late_count);
-  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
-    if ((*a)->walk) (*a)->walk(t, w);
-  roll_walk_tails(w);
-}
+void roll_walk_any_list(roll_walk *w, value *v) { loom_loops->walk_list(w, v); }
