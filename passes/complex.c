@@ -180,9 +180,30 @@ static void complex_divide(loom_builder *b, const parts *x, const parts *y, Mlir
   }
 }
 
+/* Is im no finite number? A NaN is invalid beside a finite re. */
+static MlirValue complex_exp_odd(loom_builder *b, MlirValue re, MlirValue im, MlirValue endless) {
+  MlirType type = mlirValueGetType(re);
+  MlirValue size = loom_build_op1(b, LOOM_OP_ABS, im, type);
+  MlirValue finite = complex_test(b, "lt", loom_build_op1(b, LOOM_OP_ABS, re, type), endless);
+  MlirType bools = mlirValueGetType(finite);
+  MlirValue silent = complex_op(b, LOOM_OP_AND, complex_test(b, "ne", im, im),
+                                loom_build_op1(b, LOOM_OP_NOT, finite, bools));
+  size = complex_select(b, silent, endless, size);
+  return loom_build_op1(b, LOOM_OP_NOT, complex_order(b, "lt", size, endless), bools);
+}
+
+/* Is re infinity? A NaN is invalid unless im is zero or NaN as well. */
+static MlirValue complex_exp_endless(loom_builder *b, MlirValue re, MlirValue im, MlirValue flat,
+                                     MlirValue endless) {
+  MlirValue silent = complex_op(b, LOOM_OP_OR, flat, complex_test(b, "ne", im, im));
+  silent = complex_op(b, LOOM_OP_AND, silent, complex_test(b, "ne", re, re));
+  MlirValue zero = complex_constant(b, mlirValueGetType(re), 0);
+  return complex_order(b, "ge", complex_select(b, silent, zero, re), endless);
+}
+
 /* e^re (cos im + i sin im), the power in two halves so that it overflows no earlier than the
- * result. As C has it: a zero im stays; with an infinite re, an im that is no number does not
- * matter to the size; a part that is NaN is invalid. */
+ * result. As C has it: a zero im stays; with an infinite re, an im that is no finite number does
+ * not matter to the size, and of e^-inf only its sign counts. */
 static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
   MlirValue re = x->part[0], im = x->part[1];
   MlirType type = mlirValueGetType(re);
@@ -190,19 +211,17 @@ static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
   MlirValue half = complex_op(b, LOOM_OP_MUL, re, complex_constant(b, type, 0.5));
   half = loom_build_op1(b, LOOM_OP_EXP, half, type);
   MlirValue flat = complex_test(b, "eq", im, zero);
-  MlirType bools = mlirValueGetType(flat);
-  MlirValue size = loom_build_op1(b, LOOM_OP_ABS, im, type);
-  MlirValue number = complex_order(b, "lt", size, endless);
-  MlirValue odd = loom_build_op1(b, LOOM_OP_NOT, number, bools);
-  MlirValue bottom = complex_constant(b, type, -INFINITY);
-  MlirValue none = loom_build_op2(b, LOOM_OP_AND, odd, complex_test(b, "eq", re, bottom), bools);
-  MlirValue all = loom_build_op2(b, LOOM_OP_AND, odd, complex_order(b, "ge", re, endless), bools);
-  static const loom_opcode turns[] = {LOOM_OP_COS, LOOM_OP_SIN};
-  for (int i = 0; i < 2; i++) {
-    MlirValue turn = loom_build_op1(b, turns[i], im, type);
-    out[i] = complex_op(b, LOOM_OP_MUL, complex_op(b, LOOM_OP_MUL, half, turn), half);
-    out[i] = complex_select(b, none, zero, out[i]);
-  }
+  MlirValue odd = complex_exp_odd(b, re, im, endless);
+  MlirValue all = complex_op(b, LOOM_OP_AND, odd, complex_exp_endless(b, re, im, flat, endless));
+  MlirValue none = complex_test(b, "eq", re, complex_constant(b, type, -INFINITY));
+  none = complex_op(b, LOOM_OP_AND, odd, none);
+  MlirValue angle = complex_select(b, none, complex_op(b, LOOM_OP_COPYSIGN, zero, im), im);
+  /* The sine of zero would be no factor for an infinite power. */
+  MlirValue upright = complex_select(b, flat, complex_constant(b, type, M_PI_2), angle);
+  MlirValue turns[2] = {loom_build_op1(b, LOOM_OP_COS, angle, type),
+                        loom_build_op1(b, LOOM_OP_SIN, upright, type)};
+  for (int i = 0; i < 2; i++)
+    out[i] = complex_op(b, LOOM_OP_MUL, complex_op(b, LOOM_OP_MUL, half, turns[i]), half);
   out[0] = complex_select(b, all, endless, out[0]);
   out[1] = complex_select(b, flat, im, out[1]);
 }

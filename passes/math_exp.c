@@ -60,9 +60,11 @@ static MlirValue exp_tail(math *m, MlirValue r) {
   return math_fma(m, math_mul(m, r, r), MATH_POLY(m, r, exp_q), r);
 }
 
-static MlirValue exp_reduce(math *m, MlirValue x, MlirValue *k) {
+/* k is that of `clamped`, which x exceeds where the result overflows: so an infinity stays one, and
+ * is no overflow. */
+static MlirValue exp_reduce(math *m, MlirValue x, MlirValue clamped, MlirValue *k) {
   MlirValue shifted =
-      math_fma(m, x, math_const(m, 1.4426950408889634), math_const(m, exp_magic(m)));
+      math_fma(m, clamped, math_const(m, 1.4426950408889634), math_const(m, exp_magic(m)));
   MlirValue n = math_neg(m, exp_round(m, shifted, k));
   double high = m->f64 ? 0.6931471805599453 : 0.6931471824645996;
   double low = m->f64 ? 2.3190468138462996e-17 : -1.9046542121259336e-09;
@@ -83,56 +85,62 @@ static MlirValue exp_scale(math *m, MlirValue y, MlirValue k) {
 }
 
 /* NaN passes. */
-static MlirValue exp_clamp(math *m, MlirValue x, double low, double high) {
-  x = math_pick(m, math_test(m, "ogt", x, high), math_const(m, high), x);
+static MlirValue exp_at_least(math *m, MlirValue x, double low) {
   return math_pick(m, math_test(m, "olt", x, low), math_const(m, low), x);
+}
+
+static MlirValue exp_at_most(math *m, MlirValue x, double high) {
+  return math_pick(m, math_test(m, "ogt", x, high), math_const(m, high), x);
 }
 
 MlirValue math_exp(math *m, MlirValue x) {
   MlirValue k;
-  x = exp_clamp(m, x, m->f64 ? -746 : -104, m->f64 ? 710 : 89);
-  MlirValue r = exp_reduce(m, x, &k);
+  x = exp_at_least(m, x, m->f64 ? -746 : -104);
+  MlirValue r = exp_reduce(m, x, exp_at_most(m, x, m->f64 ? 710 : 89), &k);
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
 }
 
 MlirValue math_exp_sum(math *m, MlirValue high, MlirValue low) {
-  MlirValue k, zero = math_const(m, 0), x = exp_clamp(m, high, -746, 710);
-  low = math_pick(m, lane_cmpf(m->b, "oeq", x, high), low, zero);
-  MlirValue r = math_add(m, exp_reduce(m, x, &k), low);
+  MlirValue k, zero = math_const(m, 0), x = exp_at_least(m, high, -746);
+  MlirValue clamped = exp_at_most(m, x, 710);
+  low = math_pick(m, lane_cmpf(m->b, "oeq", clamped, high), low, zero);
+  MlirValue r = math_add(m, exp_reduce(m, x, clamped, &k), low);
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
 }
 
 MlirValue math_exp2(math *m, MlirValue x) {
   MlirValue k;
-  x = exp_clamp(m, x, -1080, 1025);
-  MlirValue n = exp_round(m, math_add(m, x, math_const(m, exp_magic(m))), &k);
+  x = exp_at_least(m, x, -1080);
+  MlirValue clamped = exp_at_most(m, x, 1025);
+  MlirValue n = exp_round(m, math_add(m, clamped, math_const(m, exp_magic(m))), &k);
   MlirValue r = math_scale(m, math_sub(m, x, n), 0.6931471805599453);
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
 }
 
 /* 2^k (e^r - 1) + (2^k - 1), halved meanwhile so that 2^k stays finite. */
-static MlirValue exp_minus_one(math *m, MlirValue x) {
-  MlirValue k, r = exp_reduce(m, x, &k);
+static MlirValue exp_minus_one(math *m, MlirValue r, MlirValue k) {
   MlirValue half = exp_power(m, math_iop(m, "arith.subi", k, 1));
   MlirValue sum = math_fma(m, half, exp_tail(m, r), math_sub(m, half, math_const(m, 0.5)));
   return math_add(m, sum, sum);
 }
 
 MlirValue math_expm1(math *m, MlirValue x) {
-  MlirValue y = exp_clamp(m, x, m->f64 ? -40 : -20, m->f64 ? 710 : 89);
-  return math_copysign(m, exp_minus_one(m, y), x);
+  MlirValue k, y = exp_at_least(m, x, m->f64 ? -40 : -20);
+  MlirValue r = exp_reduce(m, y, exp_at_most(m, y, m->f64 ? 710 : 89), &k);
+  return math_copysign(m, exp_minus_one(m, r, k), x);
 }
 
 /* t / (t + 2) with t = e^(2|x|) - 1. */
 MlirValue math_tanh(math *m, MlirValue x) {
-  MlirValue a = exp_clamp(m, math_abs(m, x), 0, m->f64 ? 20 : 10);
-  MlirValue t = exp_minus_one(m, math_add(m, a, a));
+  MlirValue a = exp_at_most(m, math_abs(m, x), m->f64 ? 20 : 10), k;
+  MlirValue twice = math_add(m, a, a);
+  MlirValue t = exp_minus_one(m, exp_reduce(m, twice, twice, &k), k);
   return math_copysign(m, math_div(m, t, math_add(m, t, math_const(m, 2))), x);
 }
 
-/* e^x / 2, which is finite a little longer than e^x. */
+/* e^x / 2, which is finite a little longer than e^x, for x >= 0. */
 static MlirValue exp_half(math *m, MlirValue x) {
-  MlirValue k, r = exp_reduce(m, exp_clamp(m, x, 0, m->f64 ? 711 : 90), &k);
+  MlirValue k, r = exp_reduce(m, x, exp_at_most(m, x, m->f64 ? 711 : 90), &k);
   k = math_iop(m, "arith.subi", k, 1);
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), k);
 }
@@ -163,7 +171,7 @@ MlirValue math_logistic(math *m, MlirValue x) {
  * is 1: in f64 by powers of |x| - 1, with the error weighted by erfc. */
 MlirValue math_erf(math *m, MlirValue x) {
   double end = m->f64 ? 6 : 4;
-  MlirValue a = exp_clamp(m, math_abs(m, x), 0, end), one = math_const(m, 1);
+  MlirValue a = exp_at_most(m, math_abs(m, x), end), one = math_const(m, 1);
   MlirValue inner = math_mul(m, x, MATH_POLY(m, math_mul(m, a, a), erf_near));
   MlirValue u = m->f64 ? math_sub(m, a, one) : a;
   MlirValue e = math_exp(m, math_neg(m, MATH_POLY(m, u, erf_far)));

@@ -14,7 +14,9 @@
 static MlirValue rem_exponent(math *m, MlirValue x) {
   double smallest = m->f64 ? 2.2250738585072014e-308 : 1.17549435e-38;
   MlirValue tiny = math_test(m, "olt", x, smallest);
-  MlirValue up = math_scale(m, x, m->f64 ? 18014398509481984.0 : 16777216.0);
+  /* Of no others, which may overflow. */
+  MlirValue up = math_scale(m, math_pick(m, tiny, x, math_const(m, 0)),
+                            m->f64 ? 18014398509481984.0 : 16777216.0);
   MlirValue bits = math_bits(m, math_pick(m, tiny, up, x));
   MlirValue e = math_iop(m, "arith.shrui", bits, m->f64 ? 52 : 23);
   MlirValue less = lane_select(m->b, tiny, math_int(m, m->f64 ? 54 : 24), math_int(m, 0));
@@ -71,7 +73,9 @@ static MlirValue rem_of(math *m, MlirValue x, MlirValue y, bool zero_flag) {
   MlirValue endless = math_test(m, "oeq", r, INFINITY), zero = math_test(m, "oeq", y, 0);
   MlirValue bad = lane_op2(m->b, "arith.ori", endless, zero), nan = lane_cmpf(m->b, "uno", x, y);
   MlirValue numbers = lane_cmpf(m->b, "ord", x, y);
-  math_flag(m, lane_op2(m->b, "arith.andi", zero_flag ? bad : endless, numbers), LOOM_FP_INVALID);
+  MlirValue divides = math_test(m, "une", y, 0); /* by zero it is a quotient's to report */
+  MlirValue invalid = zero_flag ? bad : lane_op2(m->b, "arith.andi", endless, divides);
+  math_flag(m, lane_op2(m->b, "arith.andi", invalid, numbers), LOOM_FP_INVALID);
   MlirValue out = lane_op2(m->b, "arith.ori", bad, nan);
   MlirValue least = math_test(m, "oeq", d, INFINITY);
   MlirValue largest = math_const(m, m->f64 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127);

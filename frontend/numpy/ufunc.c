@@ -73,10 +73,14 @@ static loom_value ufunc_lcm(tracer *t, const loom_value *in, loom_dtype out) {
 }
 
 /* max(x, y) + log1p(exp(-|x - y|)), and x + log(2) where they are equal (infinities). exp of what
- * is not positive raises no overflow, so that lanes not chosen raise no flag. NumPy's comparisons
- * of a NaN are invalid operations: inf - inf is one too. */
+ * is not positive raises no overflow, so that lanes not chosen raise no flag; nor do equal
+ * infinities, whose difference is not taken. NumPy's comparisons of a NaN are invalid operations:
+ * inf - inf is one too. */
 static loom_value ufunc_logaddexp_of(tracer *t, const loom_value *in, bool two) {
-  loom_value d = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_ABS, emit2(t, LOOM_OP_SUB, in[0], in[1])));
+  loom_value equal = emit_compare(t, "eq", in[0], in[1]), zero = ufunc_number(t, in[0], 0);
+  loom_value d =
+      emit2(t, LOOM_OP_SUB, emit_select(t, equal, zero, in[0]), emit_select(t, equal, zero, in[1]));
+  d = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_ABS, d));
   loom_value r = emit1(t, LOOM_OP_LOG1P, emit1(t, two ? LOOM_OP_EXP2 : LOOM_OP_EXP, d));
   if (two) r = emit2(t, LOOM_OP_MUL, r, ufunc_number(t, in[0], M_LOG2E));
   loom_value none = emit_predicate(t, LOOM_OP_IS_NAN, d);
@@ -85,7 +89,7 @@ static loom_value ufunc_logaddexp_of(tracer *t, const loom_value *in, bool two) 
   most = emit_select(t, none, ufunc_number(t, in[0], INFINITY), most);
   r = emit2(t, LOOM_OP_ADD, most, r);
   loom_value same = emit2(t, LOOM_OP_ADD, in[0], ufunc_number(t, in[0], two ? 1.0 : M_LN2));
-  return emit_select(t, emit_compare(t, "eq", in[0], in[1]), same, r);
+  return emit_select(t, equal, same, r);
 }
 
 /* Half numbers are rounded once, at the end. */
@@ -276,9 +280,14 @@ static loom_value ufunc_row_plain(tracer *t, const ufunc_row *row, const loom_va
   }
 }
 
+static loom_value ufunc_either_is_nan(tracer *t, const loom_value *in) {
+  return emit2(t, LOOM_OP_OR, emit1(t, LOOM_OP_IS_NAN, in[0]), emit1(t, LOOM_OP_IS_NAN, in[1]));
+}
+
 /* Complex numbers are ordered by their real parts, then by the imaginary ones. One that is partly
- * no number is before and after none, and NumPy reports that as invalid: as does the difference of
- * infinities that is put in its place. */
+ * no number is before and after none. Where NumPy compares a NaN, imaginary parts only of equal
+ * real ones, it reports that as invalid: as does the difference of infinities that is put in its
+ * place. */
 static loom_value ufunc_complex_order(tracer *t, const char *direction, const loom_value *in) {
   loom_value re[2], im[2];
   for (int i = 0; i < 2; i++) {
@@ -286,21 +295,19 @@ static loom_value ufunc_complex_order(tracer *t, const char *direction, const lo
     im[i] = emit1(t, LOOM_OP_IMAG, in[i]);
   }
   const char strict[] = {direction[0], 't', 0};
+  loom_value equal = emit_compare(t, "eq", re[0], re[1]);
   loom_value first = emit_compare(t, strict, re[0], re[1]);
-  loom_value second = emit2(t, LOOM_OP_AND, emit_compare(t, "eq", re[0], re[1]),
-                            emit_compare(t, direction, im[0], im[1]));
-  loom_value odd = LOOM_NO_VALUE;
-  for (int i = 0; i < 4; i++) {
-    loom_value none = emit1(t, LOOM_OP_IS_NAN, i < 2 ? re[i] : im[i - 2]);
-    odd = i ? emit2(t, LOOM_OP_OR, odd, none) : none;
-  }
-  if (odd == LOOM_NO_VALUE) return odd;
+  loom_value second = emit2(t, LOOM_OP_AND, equal, emit_compare(t, direction, im[0], im[1]));
+  loom_value odd_re = ufunc_either_is_nan(t, re), odd_im = ufunc_either_is_nan(t, im);
+  loom_value raises = emit2(t, LOOM_OP_OR, odd_re, emit2(t, LOOM_OP_AND, equal, odd_im));
+  if (raises == LOOM_NO_VALUE) return raises;
   loom_type type = *emit_type(t, re[0]);
   loom_value endless = emit_float(t, &type, INFINITY), zero = emit_float(t, &type, 0);
-  loom_value part = emit_select(t, odd, endless, zero);
+  loom_value part = emit_select(t, raises, endless, zero);
   loom_value none = emit2(t, LOOM_OP_SUB, part, part);
-  return emit2(t, LOOM_OP_AND, emit2(t, LOOM_OP_OR, first, second),
-               emit_compare(t, "eq", none, none));
+  loom_value numbers =
+      emit2(t, LOOM_OP_AND, emit1(t, LOOM_OP_NOT, odd_im), emit_compare(t, "eq", none, none));
+  return emit2(t, LOOM_OP_AND, emit2(t, LOOM_OP_OR, first, second), numbers);
 }
 
 /* What there is for complex numbers. */

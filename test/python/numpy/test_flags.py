@@ -220,3 +220,61 @@ def test_missing_values_raise_what_numpy_raises(dtype, cpu):
                     if frameloom.explain(plain, x.copy(), y.copy()).again:
                         again.append((source, size, x, y))
     assert not again and asked[0] > 100 and (asked[1] > 20) == (dtype[0] == "c"), (asked, again)
+
+
+# ---- special values: a call runs a second time only where NumPy reports something ---------------------------------------
+
+SPECIAL = [0.0, -0.0, 1.0, 1.5, -2.0, -3.0, 0.5, np.nan, np.inf, -np.inf, 800.0, -800.0, 1e30, -1e30, 1e-30, 1e300]
+PARTS = [0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf, 800.0, -800.0]
+OF_REALS = sorted({getattr(np, name).__name__ for name in dir(np) if isinstance(getattr(np, name), np.ufunc)} - {"matvec", "vecmat", "vecdot", "matmul", "ldexp"})
+OF_COMPLEX = ["np.exp(x)", "np.exp(x) * y", "np.exp(1j * x.real)", "x > y", "x <= y", "x == y", "x * y", "x + y", "x - y", "x ** 2", "np.abs(x)", "np.square(x)", "np.exp(x)[::2]",
+              "np.where(x.real > 1, np.exp(x), x)", "np.exp(x).real", "np.exp(x).imag", "np.sqrt(x)", "np.log(x)", "np.sin(x)", "np.tanh(x)", "np.expm1(x)"]  # fmt: skip
+POWERS = ("power", "pow", "float_power")
+
+
+def runs_twice_in_vain(plain, rows):
+    """Of the rows of arguments those whose call runs again although NumPy warns of nothing."""
+    quiet = [row for row in rows if outcome(plain, row)[1:] == (None, [])]
+    return [row for row in quiet if frameloom.explain(plain, *row).again]
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_special_values_run_once(dtype, cpu):
+    wrong = []
+    with np.errstate(all="ignore"):
+        values = [np.array([0.5, 0.75, 0.5, v]).astype(dtype) for v in SPECIAL]
+    for name in OF_REALS:
+        if getattr(np, name).nin > 2 or name in POWERS:
+            continue
+        two = getattr(np, name).nin == 2
+        plain = eval(f"lambda x, y: np.{name}(x, y)" if two else f"lambda x: np.{name}(x)", {"np": np})
+        with frameloom.config.patch(cpu=cpu):
+            wrong += [(name, row) for row in runs_twice_in_vain(plain, [(x, y) for x in values for y in values] if two else [(x,) for x in values])]
+    assert not wrong
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("source", OF_COMPLEX)
+def test_special_complex_values_run_once(source, dtype, cpu):
+    rows = []
+    with np.errstate(all="ignore"):
+        for re in PARTS:
+            for im in PARTS:
+                for size in (1, 4, ()):
+                    x = np.full(size, 1 + 1j).astype(dtype)
+                    x[(-1,) if size else ()] = complex(re, im)
+                    rows.append((x, np.full(size, 1.5 - 2j).astype(dtype)))
+    with frameloom.config.patch(cpu=cpu):
+        assert not runs_twice_in_vain(eval(f"lambda x, y: {source}", {"np": np}), rows)
+
+
+def test_the_sign_of_a_zero_of_an_exponential():
+    """e^-inf has the sign of the imaginary part, whatever that is."""
+    x = np.array([complex(-np.inf, im) for im in (0.0, -0.0, 1.0, -1.0, 4.0, np.inf, -np.inf, np.nan, -np.nan)])
+    compiled = frameloom.compile(lambda x: np.exp(x))
+    with np.errstate(all="ignore"):
+        for _ in range(2):
+            assert np.exp(x).view("f8").tobytes() == compiled(x).view("f8").tobytes()
