@@ -115,8 +115,20 @@ def test_every_pass_has_its_file_and_its_test():
         source = ROOT / "passes" / f"{stem}.c"
         assert source.exists(), stem
         assert f"loom_make_{stem}_pass(void)" in source.read_text()
-        tests = [p for p in (ROOT / "test").rglob("*") if p.suffix in (".mlir", ".test") and f"--{flag}" in p.read_text()]
-        assert tests, f"no lit test runs --{flag}"
+        test = ROOT / "test" / "passes" / f"{stem}.mlir"
+        assert test.exists() and f"--{flag}" in test.read_text(), f"{test.relative_to(ROOT)} does not run --{flag}"
+
+
+def test_every_part_of_the_lowering_has_its_test():
+    """IR before and after of each form of loop, and cases in which it must not be taken."""
+    parts = sorted((ROOT / "passes").glob("lower_*.c"))
+    assert len(parts) > 15
+    for part in parts:
+        test = ROOT / "test" / "passes" / f"{part.stem}.mlir"
+        assert test.exists(), f"passes/{part.name} has no {test.relative_to(ROOT)}"
+        text = test.read_text()
+        assert text.count("CHECK") >= 8 and "CHECK-LABEL" in text, f"{test.relative_to(ROOT)} checks nothing"
+        assert text.count("func.func @") + text.count("loom.kernel @") > 1, f"{test.relative_to(ROOT)} has one case"
 
 
 # ---- the op table ----

@@ -1,0 +1,68 @@
+// Convolutions: what the windows of a panel of pixels read is packed, then multiplied in tiles of output channels.
+// RUN: %loom-opt %s --loom-lowered --split-input-file | FileCheck %s
+
+// A panel is packed under the mask of its padding: zeros for what is outside. The depth, 16 channels times 9 places, is
+// one block. A tile's sums are in registers, each weight one broadcast; the bias is added where the result is stored.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: scf.for
+// CHECK: %[[X:.*]] = llvm.intr.masked.load
+// CHECK: llvm.intr.masked.store %[[X]]
+// CHECK: scf.for {{.*}} to %c144_i64_{{[0-9]+}} step %c144_i64 
+// CHECK: :{{[0-9]+}} = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}},
+// CHECK: %[[WEIGHT:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// CHECK: llvm.intr.fma(%[[WEIGHT]], %{{.*}}, %{{.*}})
+// CHECK: scf.for
+// CHECK: %[[ALL:.*]] = arith.addf
+// CHECK: llvm.intr.masked.store %[[ALL]]
+// CHECK-LABEL: loom.plan @near
+// CHECK-NOT: stage = 1
+func.func @near(%x: tensor<1x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>) -> tensor<1x32x20x20xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<1x16x20x20xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x20x20xf32>
+  %1 = loom.broadcast %b dims = [1] : (tensor<32xf32>) -> tensor<1x32x20x20xf32>
+  %2 = loom.add %0, %1 : tensor<1x32x20x20xf32>
+  return %2 : tensor<1x32x20x20xf32>
+}
+
+// -----
+
+// One channel a group (depthwise) would use nothing twice: a vector of pixels is summed over its window, not packed.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK-NOT: llvm.intr.masked.store
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf32>)
+// CHECK: llvm.intr.fma
+// CHECK: llvm.intr.masked.store %[[SUM]]
+// CHECK-LABEL: loom.plan @depthwise
+// CHECK: scratch = 32 : i64
+func.func @depthwise(%x: tensor<1x16x20x20xf32>, %w: tensor<16x1x3x3xf32>) -> tensor<1x16x18x18xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 16 : (tensor<1x16x20x20xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x18x18xf32>
+  return %0 : tensor<1x16x18x18xf32>
+}
+
+// -----
+
+// Weights of another order are laid into the slots by a stage of their own.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: scf.for
+// CHECK: llvm.load
+// CHECK: llvm.store
+// CHECK-NOT: llvm.intr.fma
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: llvm.intr.fma
+// CHECK-LABEL: loom.plan @turned
+func.func @turned(%x: tensor<2x48x20x20xf32>, %w: tensor<64x48x3x3xf32> {loom.strides = array<i64: 1, 64, 6144, 18432>}) -> tensor<2x64x18x18xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<2x48x20x20xf32>, tensor<64x48x3x3xf32>) -> tensor<2x64x18x18xf32>
+  return %0 : tensor<2x64x18x18xf32>
+}
+
+// -----
+
+// Integers are multiplied and added, with nothing between.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: arith.muli {{.*}} : vector<{{[0-9]+}}xi32>
+// CHECK: arith.addi {{.*}} : vector<{{[0-9]+}}xi32>
+// CHECK-NOT: fma
+// CHECK-LABEL: loom.plan @whole
+func.func @whole(%x: tensor<1x4x20x20xi32>, %w: tensor<8x4x3x3xi32>) -> tensor<1x8x18x18xi32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<1x4x20x20xi32>, tensor<8x4x3x3xi32>) -> tensor<1x8x18x18xi32>
+  return %0 : tensor<1x8x18x18xi32>
+}
