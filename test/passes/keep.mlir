@@ -97,3 +97,48 @@ module attributes {loom.keep} {
     return %1 : tensor<300x500xf32>
   }
 }
+
+// -----
+
+// Much more than it is made of is made in each call, of what is kept: memory is dearer than the work.
+// CHECK-LABEL: func.func @large
+// CHECK: %[[ROW:.*]] = loom.apply @k0(%arg1) {loom.once}
+// CHECK: loom.apply @k1(%[[ROW]]) :
+// CHECK-NOT: loom.once
+module attributes {loom.keep} {
+  func.func @large(%x: tensor<1024x1024xf32>, %w: tensor<1024xf32> {loom.const}) -> tensor<1024x1024xf32> {
+    %0 = loom.scan "sum" %w axis = 0 : tensor<1024xf32>
+    %1 = loom.broadcast %0 dims = [1] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+    %2 = loom.scan "sum" %1 axis = 0 : tensor<1024x1024xf32>
+    %3 = loom.dot_general %x, %2 batch = [] x [] contract = [1] x [0]
+        : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    return %3 : tensor<1024x1024xf32>
+  }
+}
+
+// -----
+
+// What is returned through a reshape is returned.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NOT: loom.once
+module attributes {loom.keep} {
+  func.func @reshaped(%w: tensor<64x64xf32> {loom.const}) -> tensor<8x8xf32> {
+    %0 = loom.reduce "sum" %w axes = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+    %1 = loom.reshape %0 : (tensor<64xf32>) -> tensor<8x8xf32>
+    return %1 : tensor<8x8xf32>
+  }
+}
+
+// -----
+
+// What a kernel updates in place changes from call to call, and is made again for each.
+// CHECK-LABEL: func.func @updated
+// CHECK-NOT: loom.once
+module attributes {loom.keep} {
+  func.func @updated(%i: tensor<3xi64>, %u: tensor<3x64xf32>, %w: tensor<64x64x4xf32> {loom.const}) -> tensor<64xf32> {
+    %0 = loom.reduce "sum" %w axes = [2] : (tensor<64x64x4xf32>) -> tensor<64x64xf32>
+    %1 = loom.scatter "add" %0, %i, %u axis = 0 : (tensor<64x64xf32>, tensor<3xi64>, tensor<3x64xf32>) -> tensor<64x64xf32>
+    %2 = loom.reduce "max" %1 axes = [0] : (tensor<64x64xf32>) -> tensor<64xf32>
+    return %2 : tensor<64xf32>
+  }
+}

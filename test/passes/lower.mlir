@@ -1,5 +1,10 @@
 // RUN: %loom-opt %s --loom-schedule --loom-lower | FileCheck %s
 // RUN: %loom-opt %s --loom-schedule | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not %loom-opt %s --loom-lower 2>&1 | FileCheck %s --check-prefix=BAD
+
+// A kernel is lowered as its schedule says; there is no default.
+// BAD: error: kernel has no schedule
+// BAD-NEXT: loom.kernel @add
 
 module {
   // One dimension: one lane loop over the chunks, a masked tail that repeats lane 0 where it is off.
@@ -46,4 +51,25 @@ module {
     loom.yield %2 : tensor<37x1024xf32>
   } {strides = [array<i64: 1024, 1>, array<i64: -1>, array<i64>, array<i64: 1>, array<i64: 1024, 1>],
      scalars = array<i64: 2>, inplace = array<i64: 0>}
+
+  // Each stage is an entry function of the kernel ABI, which takes the buffers out of the array that it is given, and a
+  // body, whose pointers may be `noalias`. Nothing of the kernel is left.
+  // CHECK-LABEL: func.func private @parts_s0_body
+  // CHECK-LABEL: func.func @parts_s0(
+  // CHECK-SAME: %[[BUFFERS:.*]]: !llvm.ptr, %[[PARAMS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64) -> i32
+  // CHECK: %[[SLOT0:.*]] = llvm.getelementptr %[[BUFFERS]]
+  // CHECK: %[[A:.*]] = llvm.load %[[SLOT0]]
+  // CHECK: %[[SLOT1:.*]] = llvm.getelementptr %[[BUFFERS]]
+  // CHECK: %[[R:.*]] = llvm.load %[[SLOT1]]
+  // CHECK: %[[SLOT2:.*]] = llvm.getelementptr %[[BUFFERS]]
+  // CHECK: %[[SLOTS:.*]] = llvm.load %[[SLOT2]]
+  // CHECK: call @parts_s0_body(%[[A]], %[[R]], %[[SLOTS]], %[[PARAMS]], %[[SCRATCH]], %[[BEGIN]], %[[END]])
+  // CHECK-LABEL: func.func private @parts_s1_body
+  // CHECK-LABEL: func.func @parts_s1(
+  // CHECK-NOT: loom.kernel
+  loom.kernel @parts {
+  ^bb0(%a: tensor<4x1048576xf32>):
+    %m = loom.reduce "max" %a axes = [1] : (tensor<4x1048576xf32>) -> tensor<4xf32>
+    loom.yield %m : tensor<4xf32>
+  } {strides = [array<i64: 1048576, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }

@@ -70,3 +70,33 @@ func.func @main(%x: tensor<1024x1024xf32> {loom.given}, %k: tensor<f64>, %l: ten
   return %1#0, %5, %6, %7 : tensor<?xf64, #size>, tensor<i1>, tensor<1024x1024xf32>, tensor<1024xf32>
 }
 }
+
+// -----
+
+// A result that the caller may have written over an argument is written where the program says: all that reads the
+// argument before has to have done so.
+// CHECK-LABEL: func.func @main
+// CHECK: loom.exp
+// CHECK: loom.reduce "sum"
+func.func @main(%x: tensor<1024x1024xf32> {loom.given}, %w: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32> {loom.lent, loom.overwrites = 1}, tensor<1024xf32>) {
+  %0 = loom.exp %w : tensor<1024x1024xf32>
+  %1 = loom.reduce "sum" %x axes = [1] : (tensor<1024x1024xf32>) -> tensor<1024xf32>
+  return %0, %1 : tensor<1024x1024xf32>, tensor<1024xf32>
+}
+
+// -----
+
+// Loops keep their place among host calls.
+// CHECK-LABEL: func.func @main
+// CHECK: loom.control "for"
+// CHECK: loom.host_call "free"
+func.func @main(%n: tensor<i64>, %x: tensor<1024x1024xf32> {loom.given}, %w: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32> {loom.lent}, tensor<1024xf32>) {
+  %0 = loom.control "for" [@body] carry = [0] (%n, %w) : (tensor<i64>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = loom.host_call "free"(%x) effects = "raises" slot = 1 : (tensor<1024x1024xf32>) -> tensor<1024xf32>
+  return %0, %1 : tensor<1024x1024xf32>, tensor<1024xf32>
+}
+func.func private @body(%i: tensor<i64>, %w: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> attributes {loom.region} {
+  return %w : tensor<1024x1024xf32>
+}
