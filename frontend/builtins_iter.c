@@ -17,8 +17,7 @@ value *builtin_len(tracer *t, const builtin_args *a) {
 value *builtin_iter(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
   if (a->count == 2) return iter_call(t, a->args[0], a->args[1]);
-  bool own = a->args[0]->type->next && !value_is_instance(a->args[0]);
-  return own ? a->args[0] : trace_iter(t, a->args[0]); /* an iterator is its own */
+  return value_is_iterator(a->args[0]) ? a->args[0] : trace_iter(t, a->args[0]);
 }
 
 value *builtin_next(tracer *t, const builtin_args *a) {
@@ -71,18 +70,7 @@ value *builtin_filter(tracer *t, const builtin_args *a) {
 value *builtin_reversed(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];
-  Py_ssize_t prefix;
-  if (long_direct(t, v, &prefix)) return iter_exactly(iter_reversed(t, v));
-  if (!list_settle(t, v)) return NULL;
-  if (value_is_sequence(v)) return iter_exactly(iter_reversed(t, v));
-  if (value_is_instance(v)) {
-    value *result = trace_method(t, v, "__reversed__", NULL, 0);
-    return result || trace_pending(t) ? result : t->not_implemented;
-  }
-  if (v->type == &value_iterator_type || value_is_generator(v))
-    return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
-  value *reversed = dict_reversed(t, v);
-  if (reversed || trace_pending(t)) return reversed;
+  if (v->type->reversed) return v->type->reversed(t, v);
   PyTypeObject *type = (PyTypeObject *)value_type_of(t, v);
   if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_item) &&
       !class_special(t, type, "__reversed__"))

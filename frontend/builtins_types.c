@@ -99,6 +99,18 @@ value *builtin_descriptor(tracer *t, const builtin_args *a) {
   return class_descriptor(t, a->callee, a->args, a->count, a->kwnames);
 }
 
+value *builtin_copy(tracer *t, const builtin_args *a) {
+  if (a->count != 1 || a->kwnames) return t->not_implemented;
+  return copy_shallow(t, a->args[0]);
+}
+
+value *builtin_deepcopy(tracer *t, const builtin_args *a) {
+  value *given = a->count == 2 ? a->args[1] : builtin_keyword(a, "memo");
+  if (a->count < 1 || a->count > 2 || (a->kwnames && (!given || PyTuple_GET_SIZE(a->kwnames) > 1)))
+    return t->not_implemented;
+  return copy_deeply(t, a->args[0], given && !value_is_none(given) ? given : NULL);
+}
+
 value *builtin_abs(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   return trace_unary(t, UNOP_ABS, a->args[0]);

@@ -402,6 +402,7 @@ typedef struct loop_slots {
 /* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that is NULL means
  * "this type has no such slot" (a TypeError, as Python would raise); "not supported yet" is trace_break(). Slots
  * return NULL after trace_raise() or trace_break(). */
+struct copy_memo;
 typedef struct value_type {
   const char *name;
   uint32_t kinds; /* VALUE_IS_... */
@@ -418,6 +419,7 @@ typedef struct value_type {
   value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
   value *(*iter)(tracer *t, value *v);
   value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
+  value *(*reversed)(tracer *t, value *v); /* not_implemented: not followed; NULL: over its items, where its class lets that */
   const loop_slots *loop; /* of an iterator; NULL: loops over it are unrolled */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
   recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
@@ -427,6 +429,8 @@ typedef struct value_type {
   /* May it be a key, as far as its own hash and equality go? False, perhaps with something pending: no. NULL: if it is a live
    * object of a class whose __hash__ is C. */
   bool (*key)(tracer *t, value *v);
+  /* copy.copy(), or where there is a memo copy.deepcopy(). NULL: as what its Python type says. */
+  value *(*copy)(tracer *t, value *v, struct copy_memo *memo);
   bool is_object; /* it stands for the live `object`: two values with one object are the same */
   /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
    * is where they are none such; false after a break. */

@@ -224,8 +224,7 @@ bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     return trace_break(t, BREAK_SIDE_EFFECT,
                        "an attribute of an object whose dictionary is read") != NULL;
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
-  if (value_is_const(v) || (value_is_tuple(v) && !tuple_class(v)) || value_is_list(v) ||
-      value_is_dict(v))
+  if (value_is_const(v) || tuple_is_plain(v) || value_is_list(v) || value_is_dict(v))
     trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v),
                 PyUnicode_AsUTF8(name));
   else

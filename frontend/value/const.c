@@ -216,7 +216,7 @@ static value *const_class_item(tracer *t, PyObject *cls, value *key) {
 
 /* A live class, or a tuple of some: a new reference, or NULL. */
 static PyObject *const_types(tracer *t, value *key) {
-  bool tuple = value_is_tuple(key) && !tuple_class(key);
+  bool tuple = tuple_is_plain(key);
   Py_ssize_t count = tuple ? key->seq.count : 1;
   PyObject *all = PyTuple_New(count);
   for (Py_ssize_t i = 0; all && i < count; i++) {
@@ -572,7 +572,8 @@ const value_type value_const_type = {.name = "constant",
                                      .walk_place = roll_walk_const,
                                      .known = const_known,
                                      .known_int = const_known_int,
-                                     .key = const_key};
+                                     .key = const_key,
+                                     .copy = copy_const};
 
 static void null_walk(roll_walk *w, value **holder) { roll_pointer(w, (*holder)->type); }
 

@@ -45,7 +45,7 @@ static value *derived_set_operator(tracer *t, const char *name, value *v, value 
     const char *name;
     int op;
   } rows[] = {{"and__", 1}, {"or__", 7}, {"sub__", 10}, {"xor__", 12}};
-  bool set = value_is_set(other) || (value_is_const(other) && PyAnySet_Check(other->object));
+  bool set = value_is_any_set(other);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bool own = !strcmp(name + 2, rows[i].name) || !strcmp(name + 3, rows[i].name);
     if (own && !set) return value_const(t, Py_NotImplemented);

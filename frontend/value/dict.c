@@ -394,13 +394,15 @@ static value *view_iter(tracer *t, value *view) {
   return items ? iter_watching(t, items, view->any.a, (int)view->any.i, false) : NULL;
 }
 
-value *dict_reversed(tracer *t, value *v) {
-  bool view = v->type == &value_view_type;
-  value *dict = view ? v->any.a : v;
-  int what = view ? (int)v->any.i : 0;
-  if (!value_is_dict(dict)) return NULL;
+static value *dict_reversed_items(tracer *t, value *dict, int what) {
   value *items = dict_list(t, dict, what);
   return items ? iter_watching(t, items, dict, what, true) : NULL;
+}
+
+static value *dict_reversed(tracer *t, value *v) { return dict_reversed_items(t, v, 0); }
+
+static value *view_reversed(tracer *t, value *v) {
+  return dict_reversed_items(t, v->any.a, (int)v->any.i);
 }
 
 static value *view_length(tracer *t, value *view) { return dict_length(t, view->any.a); }
@@ -437,7 +439,7 @@ static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
 static value *view_compare(tracer *t, int op, value *l, value *r) {
   value *content = object_content(r);
   if (content && value_is_set(content)) r = content;
-  bool set = value_is_set(r) || (value_is_const(r) && PyAnySet_Check(r->object));
+  bool set = value_is_any_set(r);
   if (!view_is_like_set(l) || !(set || view_is_like_set(r))) return trace_not_implemented(t);
   value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
   return b ? trace_compare(t, op, a, b) : NULL;
@@ -474,7 +476,8 @@ static const value_type value_view_type = {.name = "dictionary view",
                                            .contains = view_contains,
                                            .iter = view_iter,
                                            .python_type = view_python_type,
-                                           .rebuild = view_rebuild};
+                                           .rebuild = view_rebuild,
+                                           .reversed = view_reversed};
 
 static value *dict_view(tracer *t, value *dict, int what) {
   value *view = value_new(t, &value_view_type);
@@ -636,4 +639,6 @@ const value_type value_dict_type = {.name = "dict",
                                     .rebuild = dict_rebuild,
                                     .walk = dict_walk,
                                     .known = dict_known,
-                                    .key = key_is_refused};
+                                    .key = key_is_refused,
+                                    .copy = copy_dict,
+                                    .reversed = dict_reversed};

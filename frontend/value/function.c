@@ -275,7 +275,8 @@ const value_type value_function_type = {.name = "function",
                                         .rebuild = function_rebuild,
                                         .walk = function_walk,
                                         .known = value_known_object,
-                                        .key = function_key};
+                                        .key = function_key,
+                                        .copy = copy_same};
 
 /* ---- bound methods -------------------------------------------------------------------------- */
 

@@ -26,9 +26,7 @@ struct gathered {
   uint32_t leaves, lender_count, lender_capacity;
 };
 
-static bool gather_is_container(const value *v) {
-  return (value_is_tuple(v) && !tuple_class(v)) || value_is_list(v);
-}
+static bool gather_is_container(const value *v) { return tuple_is_plain(v) || value_is_list(v); }
 
 static const loom_adapter *gather_owner(const value *leaf) {
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)

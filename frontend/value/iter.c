@@ -372,6 +372,10 @@ static value *iterator_next(tracer *t, value *v) {
 
 value *iter_self(tracer *t, value *v) { return v; }
 
+static value *iterator_reversed(tracer *t, value *v) {
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
+}
+
 static PyObject *iterator_python_type(tracer *t, value *v) {
   iter_data *d = v->any.a;
   switch (d->kind) {
@@ -455,7 +459,8 @@ const value_type value_iterator_type = {.name = "iterator",
                                         .next = iterator_next,
                                         .get_attr = iterator_get_attr,
                                         .python_type = iterator_python_type,
-                                        .loop = &iterator_loop};
+                                        .loop = &iterator_loop,
+                                        .reversed = iterator_reversed};
 
 /* ---- loops that are captured once (roll.c) -------------------------------------------------- */
 
@@ -852,4 +857,5 @@ const value_type value_generator_type = {.name = "generator",
                                          .next = generator_next,
                                          .rebuild = generator_rebuild,
                                          .get_attr = generator_get_attr,
-                                         .python_type = generator_python_type};
+                                         .python_type = generator_python_type,
+                                         .reversed = iterator_reversed};

@@ -530,7 +530,8 @@ const value_type value_number_type = {.name = "number",
                                       .walk_place = roll_walk_number,
                                       .known = number_known,
                                       .known_int = number_known_int,
-                                      .key = number_key};
+                                      .key = number_key,
+                                      .copy = copy_same};
 
 value *value_size(tracer *t, int64_t number) {
   if (!LOOM_STRIDE_IS_SYM(number)) return value_int(t, number);

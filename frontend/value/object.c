@@ -787,7 +787,7 @@ static int object_contains(tracer *t, value *v, value *item) {
 
 /* What __iter__() has given: the interpreter calls the slot for the next item without looking. */
 static value *iter_checked(tracer *t, value *given) {
-  if (given->type->next && !value_is_instance(given)) return given;
+  if (value_is_iterator(given)) return given;
   PyTypeObject *type = (PyTypeObject *)value_type_of(t, given);
   if (!type || (class_special(t, type, "__next__") && type->tp_iternext))
     return type ? given : NULL;
@@ -819,6 +819,11 @@ static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t co
                           PyObject *kwnames) {
   value *method = trace_special(t, v, "__call__");
   return method ? trace_call(t, method, args, count, kwnames) : object_no(t, v, "is not callable");
+}
+
+static value *object_reversed(tracer *t, value *v) {
+  value *result = trace_method(t, v, "__reversed__", NULL, 0);
+  return result || trace_pending(t) ? result : t->not_implemented;
 }
 
 static PyObject *object_python_type(tracer *t, value *v) { return model_real(object_class(v)); }
@@ -931,7 +936,9 @@ const value_type value_object_type = {.name = "object",
                                       .walk = object_walk,
                                       .known = value_known_object,
                                       .known_int = object_known_int,
-                                      .key = key_object_check};
+                                      .key = key_object_check,
+                                      .copy = copy_object,
+                                      .reversed = object_reversed};
 
 /* ---- making instances ----------------------------------------------------------------------- */
 

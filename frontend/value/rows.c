@@ -45,8 +45,7 @@ bool rows_number(tracer *t, value *v, loom_dtype *out) {
 }
 
 bool rows_is_container(const value *item) {
-  bool tuple = value_is_tuple(item) && !tuple_class(item);
-  return (tuple || value_is_list(item)) && !item->source && !item->object;
+  return (tuple_is_plain(item) || value_is_list(item)) && !item->source && !item->object;
 }
 
 static int leaves_of(tracer *t, value *item, value **leaves, int room, int depth) {
@@ -546,6 +545,12 @@ static recipe *hidden_rebuild(tracer *t, value *v) {
   return NULL;
 }
 
+static value *rolled_reversed(tracer *t, value *v) {
+  Py_ssize_t prefix;
+  bool direct = long_direct(t, v, &prefix) != NULL;
+  return direct || list_settle(t, v) ? iter_exactly(iter_reversed(t, v)) : NULL;
+}
+
 const value_type value_hidden_list_type = {.name = "list",
                                            .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
                                            .binary = rolled_binary,
@@ -560,7 +565,8 @@ const value_type value_hidden_list_type = {.name = "list",
                                            .python_type = rolled_python_type,
                                            .rebuild = hidden_rebuild,
                                            .walk = roll_walk_any_list,
-                                           .key = key_is_refused};
+                                           .key = key_is_refused,
+                                           .reversed = rolled_reversed};
 
 const value_type value_long_list_type = {.name = "list",
                                          .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
@@ -576,7 +582,8 @@ const value_type value_long_list_type = {.name = "list",
                                          .python_type = rolled_python_type,
                                          .rebuild = long_rebuild,
                                          .walk = roll_walk_any_list,
-                                         .key = key_is_refused};
+                                         .key = key_is_refused,
+                                         .reversed = rolled_reversed};
 
 const value_type value_rows_type = {
     .name = "rows of a list", .rebuild = rows_rebuild, .walk = rows_walk};

@@ -77,7 +77,7 @@ static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
     return seq_repeat_into(t, seq, seq->seq.count, n) ? seq : NULL;
   }
   bool same = n == 1 || seq->seq.count == 0; /* a tuple is shared then */
-  if (same && value_is_tuple(seq) && !tuple_class(seq)) return seq;
+  if (same && tuple_is_plain(seq)) return seq;
   value *v = value_tuple(t, seq->seq.items, seq->seq.count);
   if (!v || !seq_repeat_into(t, v, v->seq.count, n)) return NULL;
   v->type = seq->type;
@@ -411,6 +411,8 @@ static value *list_get_attr(tracer *t, value *v, PyObject *name) {
 
 static value *seq_iter(tracer *t, value *v) { return iter_exactly(iter_over(t, v)); }
 
+static value *seq_reversed(tracer *t, value *v) { return iter_exactly(iter_reversed(t, v)); }
+
 static PyObject *tuple_python_type(tracer *t, value *v) {
   return tuple_class(v) ? tuple_class(v) : (PyObject *)&PyTuple_Type;
 }
@@ -506,7 +508,9 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .rebuild = tuple_rebuild,
                                      .walk = tuple_walk,
                                      .known = tuple_known,
-                                     .key = tuple_key};
+                                     .key = tuple_key,
+                                     .copy = copy_tuple,
+                                     .reversed = seq_reversed};
 
 const value_type value_list_type = {.name = "list",
                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
@@ -523,7 +527,9 @@ const value_type value_list_type = {.name = "list",
                                     .rebuild = list_rebuild,
                                     .walk = roll_walk_any_list,
                                     .known = list_known,
-                                    .key = key_is_refused};
+                                    .key = key_is_refused,
+                                    .copy = copy_list,
+                                    .reversed = seq_reversed};
 
 static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};

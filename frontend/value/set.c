@@ -50,6 +50,10 @@ static void set_replace(value *set, const value *by) {
   set->seq.changes = changes;
 }
 
+bool value_is_any_set(const value *v) {
+  return value_is_set(v) || (value_is_const(v) && PyAnySet_Check(v->object));
+}
+
 /* A set is taken for what is in it, whatever a class over it says of its items. */
 static value *set_inside(value *v) {
   value *content = object_content(v);
@@ -59,7 +63,7 @@ static value *set_inside(value *v) {
 value *set_from(tracer *t, value *v, bool frozen) {
   value *set = value_set(t, frozen), *items = NULL, *item;
   v = set_inside(v);
-  bool sets = value_is_set(v) || (value_is_const(v) && PyAnySet_Check(v->object));
+  bool sets = value_is_any_set(v);
   if (set) items = value_is_set(v) ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
   if (set && (sets || frozen)) set->any.n |= SET_DISORDERED;
   while (items && (item = trace_next(t, items)))
@@ -258,9 +262,7 @@ METHOD(set_copy) {
   return set_from(t, v, set_is_frozen(v));
 }
 
-static bool set_is_like(value *v) {
-  return value_is_set(set_inside(v)) || (value_is_const(v) && PyAnySet_Check(v->object));
-}
+static bool set_is_like(value *v) { return value_is_any_set(set_inside(v)); }
 
 /* What takes items only as long as they tell something: how long differs between versions. */
 static bool set_takes_all(tracer *t, value *const *args, Py_ssize_t count) {
@@ -448,4 +450,5 @@ const value_type value_set_type = {.name = "set",
                                    .rebuild = set_rebuild,
                                    .walk = set_walk,
                                    .known = set_known,
-                                   .key = set_key};
+                                   .key = set_key,
+                                   .copy = copy_set};

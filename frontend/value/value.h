@@ -297,6 +297,10 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
 static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
 /* Of a Python class, or of a model's. */
 static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }
+/* One of the interpreter's own or a library's, which is its own iterator. */
+static inline bool value_is_iterator(const value *v) {
+  return v->type->next && !value_is_instance(v);
+}
 static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
 value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
@@ -344,6 +348,7 @@ bool list_empty(tracer *t, value *list); /* of all items; false after a break */
 PyObject *tuple_class(const value *v); /* NULL: a plain tuple */
 bool tuple_class_known(
     tracer *t, PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
+static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && !tuple_class(v); }
 void tuple_set_class(value *v, PyObject *type);
 value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
@@ -366,11 +371,11 @@ bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
-value *dict_reversed(tracer *t, value *v); /* of a dictionary or a view of one; NULL: `v` is none */
 value *value_set(tracer *t, bool frozen);
 int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
 bool set_add(tracer *t, value *set, value *item);
 bool set_is_frozen(const value *v);
+bool value_is_any_set(const value *v); /* or a constant one */
 void set_disorder(value *v);             /* the order of its items is not known from here on */
 PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
 value *set_from(tracer *t, value *iterable, bool frozen);
@@ -565,6 +570,20 @@ void live_iter_finish(tracer *t);
 
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
+
+/* ---- value/copy.c ----------------------------------------------------------------------------- */
+
+value *copy_shallow(tracer *t, value *v);
+/* `memo`: what a __deepcopy__ was given, to hand on; or NULL. */
+value *copy_deeply(tracer *t, value *v, value *memo);
+/* Slots: */
+value *copy_same(tracer *t, value *v, struct copy_memo *memo); /* the object itself */
+value *copy_const(tracer *t, value *v, struct copy_memo *memo);
+value *copy_tuple(tracer *t, value *v, struct copy_memo *memo);
+value *copy_list(tracer *t, value *v, struct copy_memo *memo);
+value *copy_dict(tracer *t, value *v, struct copy_memo *memo);
+value *copy_set(tracer *t, value *v, struct copy_memo *memo);
+value *copy_object(tracer *t, value *v, struct copy_memo *memo);
 
 /* ---- value/container.c ----------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* copy.copy() and copy.deepcopy(), as the library's Python does them with what it knows itself,
  * classes' own __copy__ and __deepcopy__, and object's own way of taking instances apart. */
-#include "frontend/builtins.h"
+#include "frontend/value/value.h"
 
 typedef struct copy_memo {
   pointer_map made; /* value -> its copy */
@@ -9,6 +9,7 @@ typedef struct copy_memo {
 } copy_memo;
 
 static value *copy_deep(tracer *t, value *v, copy_memo *memo);
+static value *copy_array(tracer *t, value *v, copy_memo *memo);
 
 /* A copy of a part: the part itself when `memo` is NULL. */
 static value *copy_part(tracer *t, value *v, copy_memo *memo) {
@@ -22,7 +23,8 @@ static bool copy_note(tracer *t, copy_memo *memo, value *v, value *made) {
 /* ---- builtin containers -----------------------------------------------------------------------
  */
 
-static value *copy_tuple(tracer *t, value *v, copy_memo *memo) {
+value *copy_tuple(tracer *t, value *v, copy_memo *memo) {
+  if (tuple_class(v)) return copy_array(t, v, memo);
   if (!memo) return v;
   value *all = value_tuple(t, NULL, 0);
   bool same = true;
@@ -54,18 +56,18 @@ static bool copy_pairs(tracer *t, value *to, value *from, copy_memo *memo) {
   return true;
 }
 
-static value *copy_list(tracer *t, value *v, copy_memo *memo) {
+value *copy_list(tracer *t, value *v, copy_memo *memo) {
   value *made = value_list(t, NULL, 0);
   return copy_note(t, memo, v, made) && copy_items(t, made, v, memo) ? made : NULL;
 }
 
-static value *copy_dict(tracer *t, value *v, copy_memo *memo) {
+value *copy_dict(tracer *t, value *v, copy_memo *memo) {
   value *made = value_dict(t);
   return copy_note(t, memo, v, made) && copy_pairs(t, made, v, memo) ? made : NULL;
 }
 
 /* Members are hashable: what of them has parts is left to Python. */
-static value *copy_set(tracer *t, value *v, copy_memo *memo) {
+value *copy_set(tracer *t, value *v, copy_memo *memo) {
   if (set_is_frozen(v) && !memo) return v;
   for (Py_ssize_t i = 0; memo && i < v->seq.count; i++)
     if (!value_is_const(v->seq.items[i]) || !object_is_scalar(v->seq.items[i]->object))
@@ -171,7 +173,7 @@ static bool copy_is_container_model(PyObject *cls) {
          (PyType_IsSubtype(real, &PyDict_Type) || !strcmp(real->tp_name, "collections.deque"));
 }
 
-static value *copy_object(tracer *t, value *v, copy_memo *memo) {
+value *copy_object(tracer *t, value *v, copy_memo *memo) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   bool asked = class_special(t, type, "__getattr__"); /* by the copy for __setstate__, too */
   value *way = asked && memo ? NULL : trace_special(t, v, memo ? "__deepcopy__" : "__copy__");
@@ -200,10 +202,12 @@ static value *copy_object(tracer *t, value *v, copy_memo *memo) {
 /* ---- all values -------------------------------------------------------------------------------
  */
 
-static bool copy_is_atomic(const value *v) {
-  if (value_is_number(v) || value_is_function(v)) return true;
-  return value_is_const(v) && (object_is_scalar(v->object) || PyType_Check(v->object) ||
-                               PyCFunction_Check(v->object) || PyRange_Check(v->object));
+value *copy_same(tracer *t, value *v, copy_memo *memo) { return v; }
+
+value *copy_const(tracer *t, value *v, copy_memo *memo) {
+  PyObject *o = v->object;
+  bool atomic = object_is_scalar(o) || PyType_Check(o) || PyCFunction_Check(o) || PyRange_Check(o);
+  return atomic ? v : copy_array(t, v, memo);
 }
 
 static value *copy_array(tracer *t, value *v, copy_memo *memo) {
@@ -219,14 +223,8 @@ static value *copy_array(tracer *t, value *v, copy_memo *memo) {
 }
 
 static value *copy_value(tracer *t, value *v, copy_memo *memo) {
-  if (copy_is_atomic(v)) return v;
   if (!list_settle(t, v)) return NULL;
-  if (value_is_tuple(v) && !tuple_class(v)) return copy_tuple(t, v, memo);
-  if (value_is_list(v)) return copy_list(t, v, memo);
-  if (value_is_dict(v)) return copy_dict(t, v, memo);
-  if (value_is_set(v)) return copy_set(t, v, memo);
-  if (value_is_instance(v)) return copy_object(t, v, memo);
-  return copy_array(t, v, memo);
+  return v->type->copy ? v->type->copy(t, v, memo) : copy_array(t, v, memo);
 }
 
 static value *copy_deep(tracer *t, value *v, copy_memo *memo) {
@@ -235,26 +233,18 @@ static value *copy_deep(tracer *t, value *v, copy_memo *memo) {
   return copy_value(t, v, memo);
 }
 
-/* copy.copy(x) */
-value *builtin_copy(tracer *t, const builtin_args *a) {
-  if (a->count != 1 || a->kwnames) return t->not_implemented;
-  return copy_value(t, a->args[0], NULL);
-}
+value *copy_shallow(tracer *t, value *v) { return copy_value(t, v, NULL); }
 
-/* copy.deepcopy(x[, memo]), where the memo is what a __deepcopy__ has been given. */
-value *builtin_deepcopy(tracer *t, const builtin_args *a) {
-  value *given = a->count == 2 ? a->args[1] : builtin_keyword(a, "memo");
-  if (a->count < 1 || a->count > 2 || (a->kwnames && (!given || PyTuple_GET_SIZE(a->kwnames) > 1)))
-    return t->not_implemented;
+value *copy_deeply(tracer *t, value *v, value *given) {
   copy_memo *memo = t->copies;
-  while (given && !value_is_none(given) && memo && memo->dict != given)
+  while (given && memo && memo->dict != given)
     memo = memo->next;
-  if (given && !value_is_none(given) && (!memo || given->seq.count))
+  if (given && (!memo || given->seq.count))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a deep copy with a memo of its own");
-  if (!given || value_is_none(given)) {
+  if (!given) {
     if (!(memo = trace_alloc(t, sizeof *memo)) || !(memo->dict = value_dict(t))) return NULL;
     memo->next = t->copies;
     t->copies = memo;
   }
-  return copy_deep(t, a->args[0], memo);
+  return copy_deep(t, v, memo);
 }
