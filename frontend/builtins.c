@@ -218,11 +218,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (object_content(args[0]) &&
       PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))
     return container_call(t, o, args, count, kwnames);
-  if ((type == &PyList_Type && value_is_list(args[0])) ||
-      (type == &PyDict_Type && value_is_dict(args[0])) ||
-      (type == &PySet_Type && value_is_set(args[0])) ||
-      (type == &PyTuple_Type && value_is_tuple(args[0])))
-    return call_value_method(t, o, args, count, kwnames);
+  if (args[0]->type->builtin == type) return call_value_method(t, o, args, count, kwnames);
   value *of_model = special_of_model(t, o, args, count, kwnames);
   if (of_model != t->not_implemented) return of_model;
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);

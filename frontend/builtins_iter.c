@@ -25,8 +25,7 @@ value *builtin_next(tracer *t, const builtin_args *a) {
   value *item = trace_next(t, a->args[0]);
   if (item || trace_pending(t)) return item;
   if (a->count == 2) return a->args[1];
-  value *ended =
-      value_is_instance(a->args[0]) || value_is_generator(a->args[0]) ? t->returned : t->none;
+  value *ended = a->args[0]->type->kinds & VALUE_IS_RETURNING ? t->returned : t->none;
   value *args = value_tuple(t, &ended, ended != t->none);
   return args ? trace_raise_value(t, value_exception(t, PyExc_StopIteration, args)) : NULL;
 }

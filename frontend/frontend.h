@@ -386,6 +386,7 @@ enum {
   VALUE_IS_ROLLED = 1 << 2,    /* a list that a loop captured once appends to (value/rows.c) */
   VALUE_IS_CONTAINER = 1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
   VALUE_IS_ANEW = 1 << 5,      /* made anew whenever it is asked for: no other object is the same */
+  VALUE_IS_RETURNING = 1 << 6, /* an iterator whose end has a value, in t->returned */
   VALUE_IS_FOREIGN = 1 << 4,   /* its owner alone knows what the interpreter's functions of numbers do with it */
 };
 
@@ -422,6 +423,7 @@ typedef struct value_type {
   value *(*reversed)(tracer *t, value *v); /* not_implemented: not followed; NULL: over its items, where its class lets that */
   const loop_slots *loop; /* of an iterator; NULL: loops over it are unrolled */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
+  PyTypeObject *builtin; /* methods of this type, called through it, are those that get_attr finds; or NULL */
   recipe *(*rebuild)(tracer *t, value *v);       /* how to make it again as a result */
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as value_plain(). */
   PyObject *(*known)(tracer *t, value *v, bool plain);

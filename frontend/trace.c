@@ -135,7 +135,7 @@ static bool frame_realise(tracer *t, frame *f, const loom_instr *in) {
   if (!frame_realise_method(t, f, in)) return false;
   for (int32_t i = f->sp - 1; i >= 0 && i >= f->sp - reach; i--) {
     value **at = &f->stack[i];
-    if (value_is_lazy(*at) && !(*at = value_wrap(t, (*at)->object, (*at)->source))) return false;
+    if (!(*at = value_looked_at(t, *at))) return false;
   }
   return true;
 }

@@ -156,8 +156,8 @@ static value *call_super(tracer *t, frame *f) {
     value *cell = f->locals[i], *self = code->co_argcount ? f->locals[0] : NULL;
     if (self && value_is_cell(self)) self = self->cell.content;
     value *type = cell && value_is_cell(cell) ? cell->cell.content : NULL;
-    if (type && value_is_lazy(type)) type = value_wrap(t, type->object, type->source);
-    if (self && value_is_lazy(self)) self = value_wrap(t, self->object, self->source);
+    if (type) type = value_looked_at(t, type);
+    if (self) self = value_looked_at(t, self);
     if (!type || !self || !value_is_const(type) || !PyType_Check(type->object)) break;
     value *v = value_new(t, &value_super_type);
     if (!v) return NULL;
@@ -266,7 +266,7 @@ step step_SEND(tracer *t, frame *f, const loom_instr *in) {
     item = generator_send(t, receiver, sent);
   } else if (value_is_none(sent)) {
     item = trace_next(t, receiver);
-    if (!item && !value_is_instance(receiver)) t->returned = t->none;
+    if (!item && !(receiver->type->kinds & VALUE_IS_RETURNING)) t->returned = t->none;
   } else {
     item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
   }

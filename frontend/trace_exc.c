@@ -32,8 +32,7 @@ static step raise_again(tracer *t, const frame *f, value *v) {
 /* What this frame, or one that it was inlined into, handles; NULL with nothing pending: what the
  * caller does. */
 static value *handled_now(tracer *t) {
-  if (t->handled && value_is_lazy(t->handled))
-    t->handled = value_wrap(t, t->handled->object, t->handled->source);
+  if (t->handled) t->handled = value_looked_at(t, t->handled);
   return t->handled;
 }
 

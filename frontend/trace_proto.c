@@ -224,13 +224,13 @@ bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
     return trace_break(t, BREAK_SIDE_EFFECT,
                        "an attribute of an object whose dictionary is read") != NULL;
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);
-  if (value_is_const(v) || tuple_is_plain(v) || value_is_list(v) || value_is_dict(v))
-    trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", value_type_name(t, v),
-                PyUnicode_AsUTF8(name));
-  else
-    trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name),
-                v->type->name);
-  return false;
+  return trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a %s", PyUnicode_AsUTF8(name),
+                     v->type->name) != NULL;
+}
+
+bool attributes_refused(tracer *t, value *v, PyObject *name, value *item) {
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                     value_type_name(t, v), PyUnicode_AsUTF8(name)) != NULL;
 }
 
 /* Functions and classes written in Python (or builtin) that a library's own table knows better. */

@@ -641,4 +641,6 @@ const value_type value_dict_type = {.name = "dict",
                                     .known = dict_known,
                                     .key = key_is_refused,
                                     .copy = copy_dict,
-                                    .reversed = dict_reversed};
+                                    .reversed = dict_reversed,
+                                    .builtin = &PyDict_Type,
+                                    .set_attr = attributes_refused};

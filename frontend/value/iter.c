@@ -858,4 +858,5 @@ const value_type value_generator_type = {.name = "generator",
                                          .rebuild = generator_rebuild,
                                          .get_attr = generator_get_attr,
                                          .python_type = generator_python_type,
-                                         .reversed = iterator_reversed};
+                                         .reversed = iterator_reversed,
+                                         .kinds = VALUE_IS_RETURNING};

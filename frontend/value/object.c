@@ -938,7 +938,8 @@ const value_type value_object_type = {.name = "object",
                                       .known_int = object_known_int,
                                       .key = key_object_check,
                                       .copy = copy_object,
-                                      .reversed = object_reversed};
+                                      .reversed = object_reversed,
+                                      .kinds = VALUE_IS_RETURNING};
 
 /* ---- making instances ----------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@ recipe *trace_rebuild(tracer *t, value *v) {
   recipe *real = v->lent ? lent_rebuild(t, v) : NULL;
   if (real || trace_pending(t)) return trace_pending(t) ? NULL : real;
   if (v->lent && loom_loops->lent(t, v)) return NULL;
-  if (value_is_lazy(v) && !(v = value_wrap(t, v->object, v->source))) return NULL;
+  if (!(v = value_looked_at(t, v))) return NULL;
   recipe *r = pointer_map_get(&t->rebuilt, v);
   if (r == (const void *)&rebuild_busy)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");

@@ -413,6 +413,12 @@ static value *seq_iter(tracer *t, value *v) { return iter_exactly(iter_over(t, v
 
 static value *seq_reversed(tracer *t, value *v) { return iter_exactly(iter_reversed(t, v)); }
 
+static bool tuple_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  if (!tuple_class(v)) return attributes_refused(t, v, name, item);
+  return trace_break(t, BREAK_ATTRIBUTE, "assignment to '%s' of a tuple", PyUnicode_AsUTF8(name)) !=
+         NULL;
+}
+
 static PyObject *tuple_python_type(tracer *t, value *v) {
   return tuple_class(v) ? tuple_class(v) : (PyObject *)&PyTuple_Type;
 }
@@ -510,7 +516,9 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .known = tuple_known,
                                      .key = tuple_key,
                                      .copy = copy_tuple,
-                                     .reversed = seq_reversed};
+                                     .reversed = seq_reversed,
+                                     .builtin = &PyTuple_Type,
+                                     .set_attr = tuple_set_attr};
 
 const value_type value_list_type = {.name = "list",
                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
@@ -529,7 +537,9 @@ const value_type value_list_type = {.name = "list",
                                     .known = list_known,
                                     .key = key_is_refused,
                                     .copy = copy_list,
-                                    .reversed = seq_reversed};
+                                    .reversed = seq_reversed,
+                                    .builtin = &PyList_Type,
+                                    .set_attr = attributes_refused};
 
 static value *slice_get_attr(tracer *t, value *v, PyObject *name) {
   static const char *const names[3] = {"start", "stop", "step"};

@@ -451,4 +451,5 @@ const value_type value_set_type = {.name = "set",
                                    .walk = set_walk,
                                    .known = set_known,
                                    .key = set_key,
-                                   .copy = copy_set};
+                                   .copy = copy_set,
+                                   .builtin = &PySet_Type};

@@ -295,6 +295,10 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
     value_generator_type, value_range_type, value_range_to_type, value_super_type,
     value_partial_type;
 static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
+/* Looks at it now, where nothing has: the value, or NULL. */
+static inline value *value_looked_at(tracer *t, value *v) {
+  return value_is_lazy(v) ? value_wrap(t, v->object, v->source) : v;
+}
 /* Of a Python class, or of a model's. */
 static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }
 /* One of the interpreter's own or a library's, which is its own iterator. */
@@ -928,5 +932,7 @@ value *trace_length(tracer *t, value *v);
 bool trace_set_item(tracer *t, value *v, value *key, value *item);
 bool trace_is_no_index(tracer *t, value *key);
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
+/* The slot set_attr of what has no attributes of its own: raises. */
+bool attributes_refused(tracer *t, value *v, PyObject *name, value *item);
 
 #endif
