@@ -302,7 +302,7 @@ value *builtin_chain(tracer *t, const builtin_args *a) {
 
 /* Does nobody see when the items are taken? Of all else they are taken one by one, by a model. */
 static bool taken_unseen(const value *v) {
-  if (!value_is_const(v)) return value_is_tuple(v) || v->type == &value_range_to_type;
+  if (!value_is_const(v)) return v->type->kinds & VALUE_IS_FIXED;
   return PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object) ||
          PyTuple_CheckExact(v->object) || Py_IS_TYPE(v->object, &PyRange_Type);
 }

@@ -385,9 +385,11 @@ enum {
   VALUE_IS_LIST = 1 << 1,      /* a list, whatever is known of its items */
   VALUE_IS_ROLLED = 1 << 2,    /* a list that a loop captured once appends to (value/rows.c) */
   VALUE_IS_CONTAINER = 1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
-  VALUE_IS_ANEW = 1 << 5,      /* made anew whenever it is asked for: no other object is the same */
-  VALUE_IS_RETURNING = 1 << 6, /* an iterator whose end has a value, in t->returned */
-  VALUE_IS_FOREIGN = 1 << 4,   /* its owner alone knows what the interpreter's functions of numbers do with it */
+  VALUE_IS_FIXED = 1 << 4,     /* its items are there, and stay what they are, whenever they are taken */
+  VALUE_IS_PAIRS = 1 << 5,     /* dict() takes its items for pairs: it is neither a mapping nor another object */
+  VALUE_IS_FRESH = 1 << 6,     /* made anew whenever it is asked for: no other object is the same */
+  VALUE_IS_RETURNING = 1 << 7, /* an iterator whose end has a value, in t->returned */
+  VALUE_IS_FOREIGN = 1 << 8,   /* its owner alone knows what the interpreter's functions of numbers do with it */
 };
 
 /* What a loop over an iterator needs to be captured once (roll.c): see iter_left() and those behind it. */

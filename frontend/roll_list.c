@@ -312,7 +312,7 @@ void roll_lists_show(roll *r) {
   for (uint32_t i = 0; r->lists && i < r->lists->count; i++) {
     roll_list *list = &r->lists->all[i];
     if (!list->type) continue;
-    bool plain = list->type == &value_list_type && list_has_rows(list->v);
+    bool plain = list->type->kinds & VALUE_IS_SEQUENCE && list_has_rows(list->v);
     list->v->type = plain ? &value_long_list_type : list->type;
     list->type = NULL;
   }

@@ -467,6 +467,7 @@ static bool array_same(tracer *t, value *l, value *r, bool *same) {
 }
 
 const value_type np_array_value_type = {.name = "ndarray",
+                                        .kinds = VALUE_IS_FOREIGN,
                                         .same = array_same,
                                         .unary = array_unary,
                                         .binary = array_binary,
@@ -483,5 +484,4 @@ const value_type np_array_value_type = {.name = "ndarray",
                                         .rebuild = np_rebuild,
                                         .known = array_known,
                                         .walk = np_walk,
-                                        .known_int = array_known_int,
-                                        .kinds = VALUE_IS_FOREIGN};
+                                        .known_int = array_known_int};

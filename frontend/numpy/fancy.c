@@ -26,7 +26,7 @@ static bool fancy_is_array(tracer *t, value *item) {
     PyObject *known = np_known(t, item);
     return !known || !PyArray_IsScalar(known, Integer);
   }
-  if (value_is_list(item) || item->type == &value_range_type) return true;
+  if (value_is_list(item) || value_is_range_iterator(item)) return true;
   PyObject *known = value_is_const(item) ? np_known(t, item) : NULL;
   return known && (PyList_CheckExact(known) || PyBool_Check(known) || PyRange_Check(known));
 }

@@ -285,9 +285,7 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
     other = object_content(other); /* as CPython's PyDict_Merge() */
   if (!value_is_dict(other)) {
     if (dict_is_mapping(t, other)) return dict_update_mapping(t, dict, other, merge);
-    if (!merge && (value_is_sequence(other) || other->type == &value_iterator_type ||
-                   value_is_generator(other) || other->type == &value_view_type))
-      return dict_update_pairs(t, dict, other);
+    if (!merge && other->type->kinds & VALUE_IS_PAIRS) return dict_update_pairs(t, dict, other);
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
     return false;
   }
@@ -469,6 +467,7 @@ static recipe *view_rebuild(tracer *t, value *view) {
 }
 
 static const value_type value_view_type = {.name = "dictionary view",
+                                           .kinds = VALUE_IS_PAIRS,
                                            .binary = view_binary,
                                            .compare = view_compare,
                                            .truth = view_truth,

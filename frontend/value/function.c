@@ -337,14 +337,14 @@ static void method_walk(roll_walk *w, value *v) {
 }
 
 const value_type value_method_type = {.name = "method",
+                                      .kinds = VALUE_IS_FRESH,
                                       .compare = method_compare,
                                       .truth = always_true,
                                       .get_attr = method_get_attr,
                                       .call = method_call,
                                       .python_type = method_python_type,
                                       .rebuild = method_rebuild,
-                                      .walk = method_walk,
-                                      .kinds = VALUE_IS_ANEW};
+                                      .walk = method_walk};
 
 static recipe *cell_rebuild(tracer *t, value *v) {
   const source *s = v->source ? v->source : v->object ? v->any.b : NULL;

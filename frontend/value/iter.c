@@ -453,6 +453,7 @@ static void iterator_walk(roll_walk *w, value *v) {
 static const loop_slots iterator_loop;
 
 const value_type value_iterator_type = {.name = "iterator",
+                                        .kinds = VALUE_IS_PAIRS,
                                         .walk = iterator_walk,
                                         .rebuild = iterator_rebuild,
                                         .iter = iter_self,
@@ -853,10 +854,10 @@ static PyObject *generator_python_type(tracer *t, value *v) {
 }
 
 const value_type value_generator_type = {.name = "generator",
+                                         .kinds = VALUE_IS_RETURNING | VALUE_IS_PAIRS,
                                          .iter = iter_self,
                                          .next = generator_next,
                                          .rebuild = generator_rebuild,
                                          .get_attr = generator_get_attr,
                                          .python_type = generator_python_type,
-                                         .reversed = iterator_reversed,
-                                         .kinds = VALUE_IS_RETURNING};
+                                         .reversed = iterator_reversed};

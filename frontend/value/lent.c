@@ -118,6 +118,7 @@ static value *name_call(tracer *t, value *v, value *const *args, Py_ssize_t coun
 }
 
 const value_type value_lent_type = {.name = "str",
+                                    .kinds = VALUE_IS_FOREIGN,
                                     .unary = name_unary,
                                     .binary = name_binary,
                                     .compare = name_compare,
@@ -135,5 +136,4 @@ const value_type value_lent_type = {.name = "str",
                                     .rebuild = name_rebuild,
                                     .known = name_known,
                                     .walk = name_walk,
-                                    .known_int = name_known_int,
-                                    .kinds = VALUE_IS_FOREIGN};
+                                    .known_int = name_known_int};

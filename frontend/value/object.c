@@ -102,7 +102,7 @@ static value *object_cached(tracer *t, PyObject *descr, value *self) {
   return object_store(t, self, name, item) ? item : NULL;
 }
 
-static PyObject *interned(tracer *t, const char *name) {
+PyObject *name_interned(tracer *t, const char *name) {
   return trace_keep(t, PyUnicode_InternFromString(name));
 }
 
@@ -112,7 +112,7 @@ static void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *n
   if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return;
   const source *own = trace_source(t, SOURCE_CONST, NULL, (PyObject *)kind, NULL, 0);
   for (; own && *names; names++) {
-    PyObject *name = interned(t, *names);
+    PyObject *name = name_interned(t, *names);
     const source *s = name ? trace_source(t, SOURCE_ATTR, own, NULL, name, 0) : NULL;
     if (s) guard_simple(t, _PyType_Lookup(kind, name) ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
   }
@@ -320,7 +320,7 @@ static value *object_dict(tracer *t, value *v) {
                        type->tp_name);
   if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
     return trace_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
-  PyObject *name = interned(t, "__dict__");
+  PyObject *name = name_interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
   PyObject *dict = trace_keep(t, PyObject_GenericGetDict(v->object, NULL));
@@ -379,7 +379,7 @@ static void guard_method(tracer *t, PyTypeObject *type, PyObject *name, PyObject
 
 value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
-  PyObject *attribute = interned(t, "__getattribute__"), *item = NULL;
+  PyObject *attribute = name_interned(t, "__getattribute__"), *item = NULL;
   PyObject *standard = attribute ? _PyType_Lookup(&PyBaseObject_Type, attribute) : NULL;
   PyObject *descr = _PyType_Lookup(type, name);
   if (!v->object || _PyType_Lookup(type, attribute) != standard ||
@@ -420,7 +420,8 @@ static value *object_get_by_own(tracer *t, value *v, PyObject *name, PyObject *a
 /* As the class's own lookup methods say, which are inlined. */
 static value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
-  PyObject *hook = interned(t, "__getattr__"), *attribute = interned(t, "__getattribute__");
+  PyObject *hook = name_interned(t, "__getattr__"),
+           *attribute = name_interned(t, "__getattribute__");
   if (!hook || !attribute) return NULL;
   value *inside = model_of_instance(t, v, name);
   if (inside || trace_pending(t)) return inside;
@@ -452,7 +453,7 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
 
 static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
-  PyObject *hook = interned(t, item ? "__setattr__" : "__delattr__");
+  PyObject *hook = name_interned(t, item ? "__setattr__" : "__delattr__");
   if (model_owns((PyObject *)type) && !model_owns(t->frame->function->globals)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to an attribute of a %s", type->tp_name);
     return false;
@@ -614,7 +615,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
 /* ---- special methods ------------------------------------------------------------------------ */
 
 value *trace_special(tracer *t, value *v, const char *name) {
-  PyObject *text = interned(t, name);
+  PyObject *text = name_interned(t, name);
   PyObject *type = !text ? NULL : value_is_instance(v) ? object_class(v) : value_type_of(t, v);
   if (!type) return NULL;
   if (value_is_instance(v) || value_is_made_exception(v)) return type_attr(t, type, text, v, NULL);
@@ -667,7 +668,7 @@ static value *object_operator(tracer *t, int op, const char *prefix, value *self
 static bool object_overloads(tracer *t, int op, value *l, value *r) {
   char name[24];
   snprintf(name, sizeof name, "__r%s__", operator_names[op]);
-  PyObject *key = interned(t, name);
+  PyObject *key = name_interned(t, name);
   if (!key || !PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l)))
     return false;
   return class_lookup(t, (PyTypeObject *)object_class(r), key) !=
@@ -918,6 +919,7 @@ static void object_walk(roll_walk *w, value *v) {
 }
 
 const value_type value_object_type = {.name = "object",
+                                      .kinds = VALUE_IS_RETURNING,
                                       .unary = object_unary,
                                       .binary = object_binary,
                                       .compare = object_compare,
@@ -938,65 +940,4 @@ const value_type value_object_type = {.name = "object",
                                       .known_int = object_known_int,
                                       .key = key_object_check,
                                       .copy = copy_object,
-                                      .reversed = object_reversed,
-                                      .kinds = VALUE_IS_RETURNING};
-
-/* ---- making instances ----------------------------------------------------------------------- */
-
-static bool same_as_object(tracer *t, PyTypeObject *type, PyObject *name) {
-  return class_lookup(t, type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
-}
-
-/* object.__new__(cls). */
-value *object_allocate(tracer *t, PyObject *cls) {
-  PyTypeObject *type = (PyTypeObject *)cls;
-  if ((!loom_class_is_python(type) && !container_base(type)) ||
-      type->tp_flags & Py_TPFLAGS_IS_ABSTRACT || !type_keeps_default(t, type, "__del__"))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
-  value *v = value_object_new(t, cls);
-  if (v) v->any.b = value_dict(t);
-  return v && v->any.b && container_fill(t, v) ? v : NULL;
-}
-
-/* A class's own __new__, written in Python, is a static method that gets the class first. */
-static value *object_new_inlined(tracer *t, PyObject *cls, PyObject *make, value *const *args,
-                                 Py_ssize_t count, PyObject *kwnames) {
-  value *self = value_const(t, cls), *function = self ? type_attr(t, cls, make, NULL, NULL) : NULL;
-  value *bound = function ? value_method(t, function, self) : NULL;
-  return bound ? trace_call(t, bound, args, count, kwnames) : NULL;
-}
-
-/* Calling a class written in Python: __new__, then __init__ inlined. */
-value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames) {
-  PyTypeObject *type = (PyTypeObject *)cls;
-  PyObject *make = interned(t, "__new__"), *init = interned(t, "__init__");
-  if (!make || !init) return NULL;
-  PyTypeObject *scalar = scalar_base(type), *base = scalar ? scalar : container_base(type);
-  bool plain =
-      class_lookup(t, type, make) == _PyType_Lookup(base ? base : &PyBaseObject_Type, make);
-  value *v = !plain                      ? object_new_inlined(t, cls, make, args, count, kwnames)
-             : scalar                    ? scalar_make(t, cls, args, count, kwnames)
-             : base == &PyFrozenSet_Type ? derived_make_frozen(t, cls, args, count, kwnames)
-                                         : object_allocate(t, cls);
-  PyObject *made = !v ? NULL : value_is_instance(v) ? object_class(v) : value_type_of(t, v);
-  if (!made || !PyType_IsSubtype((PyTypeObject *)made, type)) return trace_pending(t) ? NULL : v;
-  if (same_as_object(t, (PyTypeObject *)made, init)) {
-    if (plain && !scalar && base != &PyFrozenSet_Type && (count || kwnames))
-      return trace_raise(t, PyExc_TypeError, "%s() takes no arguments", type->tp_name);
-    return v;
-  }
-  value *method = type_attr(t, made, init, v, NULL);
-  value *given = method ? trace_call(t, method, args, count, kwnames) : NULL;
-  if (given && !value_is_none(given))
-    return trace_raise(t, PyExc_TypeError, "__init__() should return None");
-  return given ? v : NULL;
-}
-
-bool loom_class_is_python(PyTypeObject *type) {
-  for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
-    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
-        !PyDict_GetItemString(python_type_dict(base), "__module__"))
-      return false;
-  return true;
-}
+                                      .reversed = object_reversed};

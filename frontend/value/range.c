@@ -151,6 +151,7 @@ static value *range_to_binary(tracer *t, int op, value *l, value *r, bool inplac
 static PyObject *range_to_python_type(tracer *t, value *v) { return (PyObject *)&PyRange_Type; }
 
 const value_type value_range_to_type = {.name = "range",
+                                        .kinds = VALUE_IS_FIXED,
                                         .iter = range_to_iter,
                                         .get_item = range_to_item,
                                         .get_attr = range_to_attr,

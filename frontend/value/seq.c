@@ -501,7 +501,8 @@ static void tuple_walk(roll_walk *w, value *v) {
 }
 
 const value_type value_tuple_type = {.name = "tuple",
-                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_CONTAINER,
+                                     .kinds = VALUE_IS_SEQUENCE | VALUE_IS_CONTAINER |
+                                              VALUE_IS_FIXED | VALUE_IS_PAIRS,
                                      .binary = seq_binary,
                                      .compare = seq_compare,
                                      .truth = seq_truth,
@@ -521,7 +522,8 @@ const value_type value_tuple_type = {.name = "tuple",
                                      .set_attr = tuple_set_attr};
 
 const value_type value_list_type = {.name = "list",
-                                    .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST | VALUE_IS_CONTAINER,
+                                    .kinds = VALUE_IS_SEQUENCE | VALUE_IS_LIST |
+                                             VALUE_IS_CONTAINER | VALUE_IS_PAIRS,
                                     .binary = seq_binary,
                                     .compare = seq_compare,
                                     .truth = seq_truth,

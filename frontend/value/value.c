@@ -476,7 +476,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
       return true;
     }
   }
-  if ((l->type->kinds | r->type->kinds) & VALUE_IS_ANEW) return true;
+  if ((l->type->kinds | r->type->kinds) & VALUE_IS_FRESH) return true;
   if (l->type == r->type && l->type->same && (!l->type->same(t, l, r, same) || *same))
     return !trace_pending(t);
   if (value_is_number(l) || value_is_number(r)) {

@@ -305,6 +305,7 @@ static inline bool value_is_instance(const value *v) { return v->type == &value_
 static inline bool value_is_iterator(const value *v) {
   return v->type->next && !value_is_instance(v);
 }
+static inline bool value_is_range_iterator(const value *v) { return v->type == &value_range_type; }
 static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
 value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
@@ -485,6 +486,8 @@ int object_give(PyObject *made, PyObject *name, PyObject *item);
 recipe *object_rebuild_attributes(tracer *t, value *v);
 /* The __dict__ of an object made here, as part of that; NULL with nothing pending: it is none. */
 recipe *object_rebuild_dict(tracer *t, value *dict);
+PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
+/* value/instance.c: */
 value *object_allocate(tracer *t, PyObject *cls);
 bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement over object */
 value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,

@@ -96,6 +96,23 @@ def test_exceptions_are_dropped_in_one_place():
         assert path.name in ("error.c", "error.h") or "PyErr_Clear(" not in path.read_text(), path
 
 
+def test_types_of_values_are_told_apart_beside_the_types():
+    """What a value does is a slot of its type, what types have in common a kind: another type fills in its table, and no
+    file has to be searched for the types it names. A type is compared in the file that defines it, and elsewhere by one
+    predicate."""
+    compared = re.compile(r"[!=]=\s*&(\w+)")
+    types, found = {}, []
+    for path in sources("frontend", ".c"):
+        for name in re.findall(r"^(?:static )?const value_type (\w+) = ", path.read_text(), re.M):
+            types[name] = path
+    assert len(types) > 30
+    for path in sources("frontend", ".c", ".h"):
+        found += [(path, name) for name in compared.findall(path.read_text()) if name in types]
+    assert len(found) <= 30
+    elsewhere = [name for path, name in found if path != types[name]]
+    assert not [name for name in set(elsewhere) if elsewhere.count(name) > 1]
+
+
 def test_every_table_is_included():
     everything = [(p, includes(p)) for f in RULES for p in sources(f, ".c", ".h", ".cpp")]
     for folder in RULES:
