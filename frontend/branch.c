@@ -2,11 +2,11 @@
  *
  * Both ways are evaluated, one after the other, up to the instruction where they meet. In between
  * the evaluator's state is put back: locals and stack are copies, and what is in arrays and numbers
- * is known from a walk (roll_walk.c). The walk is made again behind that, so that whatever else has
- * changed (a list that is longer, an object with another attribute) is noticed, and the branch left
- * to Python. Where the ways meet, their states have to be alike, too: what is in arrays and numbers
- * may differ, and is then the result of an `if` of the graph, whose regions are the nodes of the
- * two ways.
+ * is known from a walk (value/walk.c). The walk is made again behind that, so that whatever else
+ * has changed (a list that is longer, an object with another attribute) is noticed, and the branch
+ * left to Python. Where the ways meet, their states have to be alike, too: what is in arrays and
+ * numbers may differ, and is then the result of an `if` of the graph, whose regions are the nodes
+ * of the two ways.
  *
  * What goes wrong on a way (a break, an exception) is the branch's fault: capture starts again, and
  * breaks in front of it as it does without the option. */

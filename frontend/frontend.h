@@ -439,7 +439,7 @@ typedef struct value_type {
   /* Are two values of this type that are not one value the same object all the same? NULL: never. *same is left as it
    * is where they are none such; false after a break. */
   bool (*same)(tracer *t, value *l, value *r, bool *same);
-  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (roll_walk.c); NULL: loops over such a value are unrolled */
+  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (value/walk.c); NULL: loops over such a value are unrolled */
   /* In place of `walk`, where the value is no object that is the same in the next iteration: of what stands in *holder. */
   void (*walk_place)(roll_walk *w, value **holder);
 } value_type;
@@ -671,7 +671,7 @@ void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
 /* Nodes made from here on are those of an operation that the code itself asks for: by this name (which lasts) the library
  * warns of it. NULL: of anything else. */
 void trace_operation(tracer *t, const char *name);
-/* roll_walk.c: for value types and adapters, which tell what of the state of the evaluator they hold, in an order that
+/* value/walk.c: for value types and adapters, which tell what of the state of the evaluator they hold, in an order that
  * depends on nothing but its shape. */
 void roll_token(roll_walk *w, uint64_t token); /* something that has to stay as it is */
 void roll_pointer(roll_walk *w, const void *p);
@@ -723,7 +723,7 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the result is rebuilt;
    * false after a raise or break. */
   bool (*finish)(tracer *t);
-  /* Looks at what the adapter itself remembers of the capture (roll_walk.c). */
+  /* Looks at what the adapter itself remembers of the capture (value/walk.c). */
   void (*walk)(tracer *t, roll_walk *w);
   /* Blocks of the caller that are written, bit i for the i-th that was looked at (the first 64); *count: all of them. */
   uint64_t (*written)(tracer *t, uint32_t *count);

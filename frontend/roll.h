@@ -1,5 +1,5 @@
 /* Loops over a range captured once (roll.c): what the evaluator stands at the head of one
- * (roll_walk.c).
+ * (value/walk.c).
  */
 #ifndef LOOM_ROLL_H
 #define LOOM_ROLL_H

@@ -182,7 +182,7 @@ void np_add_storage(tracer *t, np_storage *s);
 /* Do the live arrays that are written overlap none? Breaks, or guards it. */
 bool np_written_stand_apart(tracer *t);
 np_storage *np_storages(tracer *t); /* all, the last one made first */
-/* For roll_walk.c: an array value; and what the capture knows besides values. */
+/* For value/walk.c: an array value; and what the capture knows besides values. */
 void np_walk(roll_walk *w, value *v);
 void np_walk_state(tracer *t, roll_walk *w);
 uint64_t np_written(tracer *t, uint32_t *count);
@@ -368,7 +368,6 @@ bool np_mask_set(tracer *t, value *v, value *key, value *item);
 
 /* ---- call.c: functions and methods by row of names.def ---- */
 
-#define NP_MAX_ARGS 16
 typedef struct np_call {
   const char *name;
   value *const *args; /* a method's self first */

@@ -1,4 +1,4 @@
-/* What a loop's state holds of NumPy's (frontend/roll_walk.c): arrays by how they look at their
+/* What a loop's state holds of NumPy's (frontend/value/walk.c): arrays by how they look at their
  * blocks, and blocks by what is in them. */
 #include "frontend/numpy/capture.h"
 

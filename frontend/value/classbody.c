@@ -24,7 +24,7 @@ static PyObject *stand_in_new(tracer *t, value *v) {
   return made;
 }
 
-PyObject *class_stand_in(tracer *t, value *v) {
+static PyObject *class_stand_in(tracer *t, value *v) {
   if (value_is_const(v) || (v->object && value_is_function(v))) return v->object;
   PyObject *known = pointer_map_get(&t->stand_ins, v);
   if (known) return known;

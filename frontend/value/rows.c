@@ -14,7 +14,8 @@
 /* ---- items ------------------------------------------------------------------------------------
  */
 
-const loom_adapter *rows_owner(const value *leaf) {
+/* NULL: a Python number. */
+static const loom_adapter *rows_owner(const value *leaf) {
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->row_at && (*a)->row_at((value *)leaf, NULL)) return *a;
   return NULL;
@@ -119,7 +120,7 @@ bool rows_stack_type(tracer *t, value *leaf, int64_t count, loom_type *out) {
   return rows_number(t, leaf, &out->dtype) && size_admit(t, count, &out->dims[0]);
 }
 
-loom_value rows_stack_slice(tracer *t, loom_value stack, int64_t from, int64_t count) {
+static loom_value rows_stack_slice(tracer *t, loom_value stack, int64_t from, int64_t count) {
   if (stack == LOOM_NO_VALUE) return stack;
   loom_type type = *loom_graph_type(trace_graph(t), stack);
   int64_t starts[LOOM_MAX_RANK] = {from}, sizes[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];

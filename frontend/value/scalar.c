@@ -36,7 +36,8 @@ bool scalar_wrap(tracer *t, value *v) {
   return true;
 }
 
-bool scalar_keeps(tracer *t, value *v, const char *name) {
+/* The method is the builtin type's own. */
+static bool scalar_keeps(tracer *t, value *v, const char *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v), *base = scalar_base(type);
   PyObject *key = base ? trace_keep(t, PyUnicode_InternFromString(name)) : NULL;
   return key && class_lookup(t, type, key) == _PyType_Lookup(base, key);
@@ -146,7 +147,7 @@ static bool scalar_is_operator(const char *name) {
   return false;
 }
 
-value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count) {
+static value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count) {
   value **plain = trace_alloc(t, sizeof *plain * (size_t)(count + 1));
   for (Py_ssize_t i = 0; plain && i < count; i++)
     plain[i] = scalar_content(args[i]) ? scalar_content(args[i]) : args[i];

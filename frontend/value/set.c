@@ -18,7 +18,7 @@ value *value_set(tracer *t, bool frozen) {
   return v;
 }
 
-int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out) {
+static int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out) {
   if (!key_check(t, item) || !trace_charge(t, set->seq.count)) return -1;
   for (Py_ssize_t i = 0; i < set->seq.count; i++) {
     int equal = key_equal(t, set->seq.items[i], item);

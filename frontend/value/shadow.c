@@ -238,7 +238,7 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   return true;
 }
 
-/* ---- the walk of a loop's state (roll_walk.c) --------------------------------------------------
+/* ---- the walk of a loop's state (value/walk.c) --------------------------------------------------
  */
 
 void shadow_walk(roll_walk *w, const tracer *t) {

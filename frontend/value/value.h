@@ -248,7 +248,6 @@ value *frame_until(tracer *t, frame *f, int32_t end, bool *met);
 /* Runs a frame until it returns, yields or fails: NULL after trace_raise() or trace_break(). */
 value *frame_run(tracer *t, frame *f, bool *yielded);
 frame *frame_new(tracer *t, function_data *function);
-bool frame_reserve(tracer *t);
 bool trace_charge(
     tracer *t,
     Py_ssize_t items); /* a search through that many counts as steps, too: false after a break */
@@ -377,7 +376,6 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge);
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 value *value_set(tracer *t, bool frozen);
-int set_find(tracer *t, value *set, value *item, Py_ssize_t *index_out);
 bool set_add(tracer *t, value *set, value *item);
 bool set_is_frozen(const value *v);
 bool value_is_any_set(const value *v); /* or a constant one */
@@ -639,14 +637,12 @@ value *scalar_content(const value *v);    /* the constant that an instance is, o
  * of a bool. NULL after a break: the interpreter tells what is none. */
 value *value_whole(tracer *t, value *v);
 bool scalar_wrap(tracer *t, value *v);                    /* of a live one */
-bool scalar_keeps(tracer *t, value *v, const char *name); /* the method is the builtin type's own */
 value *scalar_plain(tracer *t, value *v, const char *name); /* its constant if so, or NULL */
 /* Puts the constants in the place of operands whose classes leave the operation alone. */
 void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace);
 void scalar_compared(tracer *t, int op, value **l, value **r);
 value *scalar_key(tracer *t,
                   value *key); /* the constant that it hashes and compares like, or NULL */
-value **scalar_arguments(tracer *t, value *const *args, Py_ssize_t count);
 /* The arguments of such a function, with the constants in the places where it takes them for that.
  */
 value **scalar_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
@@ -701,12 +697,10 @@ extern const value_type value_rows_type;        /* any.a; never seen outside of 
 bool rows_is_container(const value *item);
 /* The arrays and numbers in an item, which may be such: at most `room`; -1: something else. */
 int rows_leaves(tracer *t, value *item, value **leaves, int room);
-const loom_adapter *rows_owner(const value *leaf); /* NULL: a Python number */
 loom_value *rows_at(value *leaf, const void *parts[2]);
 loom_value rows_node(tracer *t, value *leaf);
 bool rows_like(tracer *t, value *a, value *b); /* two items */
 bool rows_stack_type(tracer *t, value *leaf, int64_t count, loom_type *out);
-loom_value rows_stack_slice(tracer *t, loom_value stack, int64_t from, int64_t count);
 loom_value rows_slice(tracer *t, loom_value stack, int64_t i);               /* row i */
 loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i); /* with another one */
 value *rows_leaf_new(tracer *t, value *like, loom_value node);
@@ -848,7 +842,6 @@ bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_
 
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 const source *class_made_source(tracer *t, PyObject *cls, PyObject *name);
-PyObject *class_stand_in(tracer *t, value *v); /* borrowed */
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
