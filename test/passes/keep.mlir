@@ -102,6 +102,7 @@ module attributes {loom.keep} {
 
 // Much more than it is made of is made in each call, of what is kept: memory is dearer than the work.
 // CHECK-LABEL: func.func @large
+// PLAN-LABEL: loom.plan @large
 // CHECK: %[[ROW:.*]] = loom.apply @k0(%arg1) {loom.once}
 // CHECK: loom.apply @k1(%[[ROW]]) :
 // CHECK-NOT: loom.once
@@ -120,6 +121,7 @@ module attributes {loom.keep} {
 
 // What is returned through a reshape is returned.
 // CHECK-LABEL: func.func @reshaped
+// PLAN-LABEL: loom.plan @reshaped
 // CHECK-NOT: loom.once
 module attributes {loom.keep} {
   func.func @reshaped(%w: tensor<64x64xf32> {loom.const}) -> tensor<8x8xf32> {
@@ -133,6 +135,7 @@ module attributes {loom.keep} {
 
 // What a kernel updates in place changes from call to call, and is made again for each.
 // CHECK-LABEL: func.func @updated
+// PLAN-LABEL: loom.plan @updated
 // CHECK-NOT: loom.once
 module attributes {loom.keep} {
   func.func @updated(%i: tensor<3xi64>, %u: tensor<3x64xf32>, %w: tensor<64x64x4xf32> {loom.const}) -> tensor<64xf32> {
