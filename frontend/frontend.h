@@ -316,7 +316,10 @@ typedef struct size_table {
   bool always; /* all sizes are symbols from the start */
   bool never;  /* none is */
 } size_table;
+#define SIZE_DIM_MAX ((int64_t)1 << 40) /* of a dimension; more is left to constants */
 void size_table_clear(size_table *table);
+/* The fact about the source with this name; NULL: there is none. */
+size_fact *size_table_find(size_table *table, const char *name, size_field field, int axis);
 /* The fact with this key, made when there is none; NULL when out of memory. */
 size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis);
 
