@@ -12,7 +12,7 @@ The text in brackets is written by this script. So is a table of a page that a c
     <!-- end -->
 
 A limit that the code sets is one as well: the link goes to the source file, its title is the name of the constant, divided by
-a number where the page has another unit (`[0.2 ms](../frontend/trial.c "TRIAL_SHORT_NS / 1e6")`).
+a number where the page has another unit (`[0.2 ms](../frontend/dispatch/trial.c "TRIAL_SHORT_NS / 1e6")`).
 
 Pages of results (`bench/results/*.md`, `docs/benchmarks.md`) are made again of the JSON beside them, with the function that the
 measuring command uses. Then each page is searched for what reads like a measured figure and is none of these: times, shares,

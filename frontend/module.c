@@ -1,9 +1,19 @@
 /* The module definition of frameloom._native. */
-#include "frontend/callable.h"
-#include "frontend/graph_object.h"
-#include "frontend/resume.h"
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/capture/capture.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/compile/compile.h"
+#include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/trial.h"
+#include "frontend/eval/eval.h"
+#include "frontend/library/library.h"
+#include "frontend/loops/loops.h"
+#include "frontend/numpy/array.h"
+#include "frontend/pygraph/pygraph.h"
+#include "frontend/size/size.h"
 #include "frontend/torch/torch.h"
-#include "frontend/value/value.h"
+#include "frontend/values/values.h"
 
 static PyMethodDef module_methods[] = {
     {"reset", loom_py_reset, METH_NOARGS,

@@ -1,8 +1,15 @@
 /* Arrays that the function writes must not overlap others that it reads or writes: the copies back
  * would not be seen by them. Checked at capture and guarded: a few pairs one by one, many arrays by
  * one guard that sorts them by their places. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/tracer.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
 
 #include <stdlib.h>
 

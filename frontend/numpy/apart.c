@@ -1,7 +1,8 @@
 /* Calls that capture makes of the library leave the process as it was, also when a signal handler
  * ends them within the `with` statements that ought to see to that: the error state is part of the
  * context, of which such a call gets a copy, and the warnings' filters are looked at behind it. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/numpy/call.h"
 
 static PyObject *apart_warnings(void) {
   static PyObject *module;

@@ -1,6 +1,8 @@
 /* Live NumPy arrays: what guards compare, where data lies, how results are made,
  * and whether the error state of the calling context cares about a floating-point flag. */
 #define LOOM_NUMPY_IMPORTS
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
 #include "frontend/numpy/numpy.h"
 
 #define FIELDS(array) ((PyArrayObject_fields *)(array))

@@ -1,7 +1,21 @@
 /* The value type of arrays and NumPy scalars: operators, comparison, truth, length, attributes,
  * methods, iteration. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <opcode.h>
 #include <string.h>

@@ -1,7 +1,16 @@
 /* np.broadcast(a, b, ...): an object that holds its operands and says the sizes they have together.
  * Only the sizes are followed. Everything else of the object is its state as an iterator, and the
  * operands themselves: whoever asks for these gets the real object, made of the real operands. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <opcode.h>
 #include <string.h>

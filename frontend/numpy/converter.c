@@ -1,6 +1,15 @@
 /* numpy._core._multiarray_umath._array_converter, with which NumPy's own Python functions turn
  * arguments into arrays and results back into what the arguments were. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

@@ -1,7 +1,18 @@
 /* Making, converting and choosing: zeros, arange, eye, array, astype, copyto, where, clip, take and
  * their like. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <math.h>
 #include <string.h>
@@ -815,7 +826,6 @@ value *np_python_number(tracer *t, loom_value node) {
   return v && v->number.node != LOOM_NO_VALUE ? v : NULL;
 }
 
-value *np_item(tracer *t, const np_call *c);
 
 /* a.item(i), flat, or a.item(i, j, ...). */
 static value *item_at(tracer *t, const np_call *c, np_array *a) {

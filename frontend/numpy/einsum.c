@@ -1,7 +1,15 @@
 /* np.einsum: labels are parsed, diagonals taken, labels of one operand alone summed, and operands
  * contracted two by two from the left with dot_general. An expression of one operand that sums
  * nothing is a view, as in NumPy. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
 
 #include <string.h>
 

@@ -1,7 +1,10 @@
 /* Nodes of the captured graph. Every function takes LOOM_NO_VALUE (something broke before) among
  * its operands and hands it on, so that calls compose; identities are folded here, which keeps
  * captured graphs small. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/size.h"
 
 #include <math.h>
 #include <string.h>

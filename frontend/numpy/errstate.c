@@ -8,7 +8,16 @@
  *
  * A host call runs in a state in which whatever would be reported raises instead, so that it fails
  * and the plain function reports it from the user's own line. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

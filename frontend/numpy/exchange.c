@@ -1,6 +1,10 @@
 /* Buffers of a graph as arrays, for backends written in Python: what they get, and what they give.
  */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/size.h"
 
 #include <fenv.h>
 

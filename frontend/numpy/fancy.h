@@ -2,7 +2,10 @@
 #ifndef LOOM_FRONTEND_NUMPY_FANCY_H
 #define LOOM_FRONTEND_NUMPY_FANCY_H
 
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
 
 typedef enum fancy_kind { FANCY_BASIC, FANCY_DOTS, FANCY_INT, FANCY_ARRAY, FANCY_MASK } fancy_kind;
 

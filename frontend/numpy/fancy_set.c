@@ -1,7 +1,17 @@
 /* Assignment through arrays of indices: a scatter, whose updates are applied in the order of the
  * indices; through a boolean mask with a value that does not depend on how many elements the mask
  * takes, a select; through other masks a host call. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
 #include "frontend/numpy/fancy.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

@@ -2,7 +2,11 @@
  * nobody else knows. Each is a view here, too, of an array whose axes, in memory order, have as
  * many elements as the stride around them steps over: the view takes the first ones, or goes
  * through them backwards. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/index.h"
 
 #include <stdlib.h>
 #include <string.h>

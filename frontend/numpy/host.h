@@ -2,7 +2,10 @@
 #ifndef LOOM_NUMPY_HOST_H
 #define LOOM_NUMPY_HOST_H
 
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
 
 /* What a sample holds: functions refuse some, for their values are out of range or singular. */
 typedef enum host_content {

@@ -2,7 +2,11 @@
  * called, and its results are copied into the plan's buffers. An exception makes the plain function
  * run, so that it is raised from the user's own line; so does a floating-point exception that is to
  * be reported (errstate.c). */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/library/library.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
 
 #include <fenv.h>
 

@@ -1,7 +1,18 @@
 /* Samples for host calls: made-up arrays of an operand's sizes and dtype, and what the library
  * makes of them. Where sizes are symbolic it is asked with two sets of them. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
 #include "frontend/numpy/host.h"
-#include "frontend/value/value.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <math.h>
 #include <stdlib.h>

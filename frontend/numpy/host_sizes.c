@@ -2,7 +2,12 @@
  * sizes, and the simplest rule that gives what it answered to all of them is taken. Where it is not
  * the library's after all, the results do not fit when the plan runs, and the plain function does.
  */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
 #include "frontend/numpy/host.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
 
 #include <stdlib.h>
 

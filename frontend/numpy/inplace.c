@@ -1,6 +1,15 @@
 /* Functions that write into their first argument: np.put, np.putmask, np.place. What is not a
  * select is a host call on a copy, whose result then is what the array holds. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

@@ -3,7 +3,19 @@
  * The library computes them in a host call that tells the size: a symbol, which what comes after
  * is compiled for (size_late). Everything that one mask takes has the same size, so that a[m] and
  * b[m] fit together. Assignments of such a vector through a mask are host calls too. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 
@@ -214,7 +226,6 @@ value *np_mask_get(tracer *t, value *v, value *key) {
   return np_fresh(t, late_call(t, LATE_GET_ITEM, (np_array *[]){a, mask}, 2, &type), NULL);
 }
 
-value *np_take(tracer *t, const np_call *c);
 
 /* ---- nonzero and its like ------------------------------------------------------------------- */
 

@@ -1,7 +1,13 @@
 /* Memory order of results. NumPy gives elementwise results and reductions the axis order of its
  * iterator ('K' order): the iterator itself is asked, over arrays with the operands' sizes and
  * strides whose data is never touched. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/call.h"
+#include "frontend/core/tracer.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
 
 #include <string.h>
 

@@ -1,6 +1,15 @@
 /* Products: matmul, dot, vdot, inner, outer, tensordot and einsum become dot_general with NumPy's
  * shape rules; results are in C order, as NumPy's are. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

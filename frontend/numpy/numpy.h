@@ -6,7 +6,9 @@
 #ifndef LOOM_FRONTEND_NUMPY_H
 #define LOOM_FRONTEND_NUMPY_H
 
-#include "frontend/frontend.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
 
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

@@ -8,8 +8,13 @@
  * Where it would show that it is no view (it leaves the capture, is asked for its base or its
  * strides, or is read when the array has changed) capture starts again and breaks at the
  * instruction, as it does for keys that nothing can be made of. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/index.h"
+#include "frontend/values/rolled.h"
 
 struct np_placed {
   value *base, *key; /* of the view */

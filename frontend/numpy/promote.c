@@ -1,7 +1,17 @@
 /* Operands and dtypes. NEP 50 promotion is NumPy's own: ufunc.resolve_dtypes and PyArray_ResultType
  * are asked at capture (on dtypes only: no user code runs). */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
 
 #include <math.h>
 #include <string.h>

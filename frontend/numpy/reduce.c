@@ -1,8 +1,16 @@
 /* Reductions and scans: sum, prod, min, max, any, all, mean, var, std, argmin, argmax, ptp, cumsum,
  * cumprod, and the methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those
  * of ufunc.reduce and of NumPy's _methods.py. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
 
 #include <math.h>
 #include <string.h>

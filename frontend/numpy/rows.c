@@ -1,7 +1,18 @@
-/* Arrays and NumPy scalars that a loop captured once appends to a list (value/rows.c): in the graph
+/* Arrays and NumPy scalars that a loop captured once appends to a list (values/rows.c): in the graph
  * they are rows of one array, and when the run is over each owns its memory. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 
@@ -44,7 +55,7 @@ bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows) {
   return size_admit(t, rows, &stack->dims[0]);
 }
 
-/* ---- items of a list that a loop goes through (value/gather.c) ---- */
+/* ---- items of a list that a loop goes through (values/gather.c) ---- */
 
 value *np_lender(value *v) {
   np_array *a = np_array_of(v);

@@ -2,7 +2,15 @@
  * floating-point exception. Capture computes along with each result whether it overflowed; at the
  * end one division that overflows when any did raises the flag, so that the function is run again
  * by the library, whose report it then is. Also what storing them may raise. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,18 @@
 /* Functions that move elements without computing: reshape, transposes, joins, repeats, diagonals. A
  * view comes back wherever NumPy gives one. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 
@@ -492,7 +503,6 @@ value *np_sliding_window(tracer *t, const np_call *c) {
   return count ? v : np_unsupported(t, c, "without windows");
 }
 
-value *np_take(tracer *t, const np_call *c);
 
 /* Known counts, one for each element along the axis: the elements at known indices. */
 static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, int axis) {

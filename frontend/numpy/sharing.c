@@ -1,8 +1,15 @@
 /* np.may_share_memory and np.shares_memory: decided at capture. Two views are laid out over memory
  * that is never touched, and NumPy itself is asked; blocks that the function made share nothing
  * with others; arrays that existed before are guarded to stay apart. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
 
 /* An array of these sizes and strides at this place: a new reference. */
 static PyObject *sharing_stand_in(const np_array *a, char *base) {

@@ -5,8 +5,20 @@
  * Sizes are codes of the graph (loom_dim), strides and offsets are numbers of the graph in bytes. A
  * symbolic size is at least 2 (size.c), so that comparing a code with 0 or 1 is right; any other
  * comparison goes through size_same, size_equal or size_less. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,5 +1,12 @@
 /* Special methods of arrays called by name: a.__truediv__(b) is the operator. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/values/values.h"
 
 #include <opcode.h>
 #include <string.h>

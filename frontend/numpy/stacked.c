@@ -2,8 +2,16 @@
  * where its items are tuples or lists of such. They are inputs of the graph, read anew for each
  * call, so that neither the numbers nor how many there are need be known. Flat C: guards read them.
  */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
 
 #include <string.h>
 

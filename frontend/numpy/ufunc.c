@@ -1,6 +1,16 @@
 /* Ufuncs: arguments and keywords, the loop's dtypes (NumPy's own resolution), broadcasting, the
  * ops, memory order. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <math.h>
 #include <string.h>

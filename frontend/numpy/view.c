@@ -3,8 +3,19 @@
  * block, whose current value is replaced. All views of the block read through it, so they see the
  * write, as in NumPy. What was written into a block that existed before the call is copied back at
  * the end: a few slices of it that share no element, or all of it. */
-#include "frontend/numpy/capture.h"
-#include "frontend/value/value.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,12 @@
-/* What a loop's state holds of NumPy's (frontend/value/walk.c): arrays by how they look at their
+/* What a loop's state holds of NumPy's (frontend/values/walk.c): arrays by how they look at their
  * blocks, and blocks by what is in them. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/values/rolled.h"
 
 /* Other contents: cached reads of views are void, and the block is written back as a whole. */
 static void walk_changed(tracer *t, void *owner) {

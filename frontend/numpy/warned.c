@@ -14,7 +14,8 @@
  * whatever a filter makes of it, its text would have to be hashed before it is shown, and cannot
  * be.
  */
-#include "frontend/frontend.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
 #include "frontend/numpy/numpy.h"
 
 #include <string.h>

@@ -1,7 +1,20 @@
 /* Live NumPy objects become values: arrays are graph inputs with a guard on dtype, sizes and
  * strides; NumPy scalars are known constants with a guard on type and bits. The adapter's table
  * stands here. */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/size.h"
+#include "frontend/size/size.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <stdlib.h>
 #include <string.h>

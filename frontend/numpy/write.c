@@ -1,7 +1,13 @@
 /* Results into arrays that existed before the call: straight, where they lie as the plan writes
  * them, else by a copy.
  */
-#include "frontend/numpy/capture.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/library/library.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/values/objects.h"
 
 #include <stdlib.h>
 #include <string.h>

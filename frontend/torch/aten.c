@@ -1,5 +1,6 @@
 /* Finding the row of an ATen op by its name. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
 
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* Scaled dot-product attention and its gradient, from products and a softmax over (batch, heads,
  * queries, keys). */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* ATen ops on bags of embeddings, and histograms: sums over places that data assigns. */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
 #include "frontend/torch/index.h"
+#include "graph/build.h"
 
 #include <math.h>
 

@@ -2,7 +2,9 @@
  *
  * Of the other emitters those may work on complex numbers whose nodes passes/complex.c takes apart;
  * fx_complex_ok looks at what they have built. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 /* ---- what kernels have formulas for ---------------------------------------------------------- */
 

@@ -8,7 +8,9 @@
  *
  * The batch and the sizes of images may be symbolic: they and what follows from them are numbers of
  * the graph. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <string.h>
 

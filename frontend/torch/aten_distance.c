@@ -1,5 +1,7 @@
 /* Distances between rows, sums of products of three, and the gradient of padding by edges. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

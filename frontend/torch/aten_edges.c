@@ -3,7 +3,9 @@
  * Along an axis a result is the operand between two pieces of it, so that rows are copied as they
  * lie. The gradient is that of the middle plus those of the pieces, back where they came from. An
  * axis comes after the other. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <string.h>
 

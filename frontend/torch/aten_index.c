@@ -1,5 +1,9 @@
 /* ATen ops that read at positions given by tensors (index.h). */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
+#include "graph/build.h"
 
 #include <string.h>
 

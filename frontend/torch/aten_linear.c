@@ -1,5 +1,8 @@
 /* ATen matrix products. */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
+#include "graph/build.h"
 
 #include <string.h>
 

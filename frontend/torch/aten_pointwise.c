@@ -1,5 +1,7 @@
 /* Pointwise ATen ops. torch computes on halves in float32 and rounds once an op; so do these. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* ATen pooling: a window is a chain of strided slices of the padded operand, one for each place in
  * it, which fusion makes one kernel of. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

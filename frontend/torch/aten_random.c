@@ -4,7 +4,9 @@
  * Its arguments: size, seed (two int64, drawn from torch's generator when the graph runs), number
  * (of the draw in the graph), kind, low, high. Each draw has the seed's first word as its key and a
  * sequence of counters of its own. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* ATen reductions, softmax and the normalisations. Sums of halves are kept in float32. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

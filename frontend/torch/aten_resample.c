@@ -8,7 +8,10 @@
  * looked at, and what does not have the element among its taps is left out.
  *
  * Formulas: aten/src/ATen/native/UpSample.h. Sizes may be symbolic; a gradient needs the ratio. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 /* ATen ops that write at positions given by tensors (index.h). */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

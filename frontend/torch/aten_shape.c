@@ -1,5 +1,7 @@
 /* ATen ops that move elements: views, slices, joins. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <string.h>
 

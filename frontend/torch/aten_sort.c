@@ -5,7 +5,10 @@
  * kthvalue name is not defined in torch, but what a model computes depends on it (a mask of the
  * largest scores behind a relu, say): topk follows torch's kernel (native_topk.c), and where the
  * indices of kthvalue are used torch makes them. */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
+#include "graph/build.h"
 
 #include <string.h>
 

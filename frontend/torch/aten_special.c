@@ -5,7 +5,9 @@
  * float32 sees nothing of the rest; which piece counts is selected at the end, so that what the
  * others give outside their range does not matter. Ends of ranges follow torch: poles are infinite
  * or NaN as eager torch has them. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

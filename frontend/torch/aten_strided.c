@@ -3,7 +3,12 @@
  * What torch calls memory is the operand's storage. Only an operand that is the whole of its
  * storage has one that values of a graph know, and here only one in C order; torch itself is given
  * one in any order. */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
+#include "frontend/torch/torch.h"
+#include "graph/build.h"
 
 #include <string.h>
 

@@ -6,7 +6,9 @@
  * of gathers for each axis. A gradient is the same with the rule turned around. Windows of one size
  * are aten_pool.c's, which only slices. Sizes of operand and result may be symbolic, but for
  * adaptive ones. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "graph/build.h"
 
 #include <math.h>
 #include <string.h>

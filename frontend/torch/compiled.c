@@ -6,6 +6,9 @@
  * symbols, there is a version for each tuple of sizes, the last used tried first and only so many
  * of them kept; then the general version, in which such ops run through torch, serves the other
  * sizes. What cannot be compiled for a call runs in eager torch. */
+#include "frontend/base/base.h"
+#include "frontend/compile/compile.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 
 #include <structmember.h>

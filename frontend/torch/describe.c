@@ -1,5 +1,6 @@
 /* Words and numbers about one compiled graph: its report and its logs. */
-#include "frontend/callable.h"
+#include "frontend/base/base.h"
+#include "frontend/compile/compile.h"
 #include "frontend/torch/torch.h"
 
 PyObject *torch_graph_text(const loom_graph *graph) {

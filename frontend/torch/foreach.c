@@ -3,7 +3,9 @@
  *
  * foreach.def names the op that each element goes through; that one is emitted, or runs through
  * torch, as if the model had called it. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
 
 #include <string.h>
 

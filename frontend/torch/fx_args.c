@@ -1,5 +1,8 @@
 /* Arguments of one ATen call, by position in its schema. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
+#include "graph/build.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 /* Symbolic floats: numbers like 1 / (batch * height * width), which gradients of means and norms
  * scale by. The graph computes them from sizes as float64 of rank 0, as Python would. */
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
+#include "graph/build.h"
 
 #include <string.h>
 

@@ -4,7 +4,10 @@
  * Sizes, strides and offsets are numbers of the graph. What two results share has to be known for
  * all values of the symbols: where it is not, the import fails, and the graph is compiled for each
  * tuple of sizes. */
+#include "frontend/base/base.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
+#include "graph/build.h"
 
 #include <string.h>
 

@@ -8,6 +8,8 @@
  * What is known of a symbol (its range, a number that divides it) is what torch's guards say. It is
  * looked at again on every call (fx_symbols_fit), so that a version compiled with it never runs for
  * a size for which it does not hold. */
+#include "frontend/base/base.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 
 #include <string.h>

@@ -5,7 +5,11 @@
  * of some ops depend on that: the buffers' axes are those of the tensor, sorted by their strides,
  * with a transpose before or behind the call. A view of an argument lies in that one's buffer;
  * what has gaps otherwise comes in C order. Results are copied into the plan's buffers. */
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
+#include "graph/build.h"
 
 #include <string.h>
 

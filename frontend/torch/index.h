@@ -6,7 +6,8 @@
 #ifndef LOOM_FRONTEND_TORCH_INDEX_H
 #define LOOM_FRONTEND_TORCH_INDEX_H
 
-#include "frontend/torch/torch.h"
+#include "frontend/base/base.h"
+#include "frontend/torch/emit.h"
 
 /* The type of operand `i`. */
 const loom_type *index_type(fx_call *c, int i);

@@ -3,6 +3,8 @@
  * formula for it, and has to be as eager torch does it.
  *
  * Operands lie as they do in torch where they are dense there (host.c), else in C order. */
+#include "frontend/base/base.h"
+#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 
 #include <string.h>

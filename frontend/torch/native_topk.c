@@ -15,6 +15,7 @@
  * None of them is stable: all that is known of equal elements is that they do not come "before" one
  * another. Elements are compared by keys, unsigned numbers of which a larger one comes before a
  * smaller one; NaN counts as the largest element, whatever is asked for, and zeros are equal. */
+#include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
 #include "runtime/runtime.h"
 

@@ -1,5 +1,6 @@
 /* Systems of triangular equations, small ones: each column of the right side by substitution. The
  * other triangle, and the diagonal where it counts as ones, are not read. */
+#include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
 #include "runtime/runtime.h"
 

@@ -4,6 +4,7 @@
  * at::Tensor, and a tensor's Python object holds its at::Tensor behind the object's head. Where it
  * lies there is not part of any interface, so that it is probed once against what Python says; a
  * torch for which the probe fails is refused with a clear error. */
+#include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
 
 #include <dlfcn.h>

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 from paths import ROOT
@@ -93,7 +94,7 @@ def test_files_stay_readable():
 def test_exceptions_are_dropped_in_one_place():
     """PyErr_Clear() would lose an interrupt: error_drop() does not."""
     for path in sources("frontend", ".c", ".h"):
-        assert path.name in ("error.c", "error.h") or "PyErr_Clear(" not in path.read_text(), path
+        assert path.name in ("error.c", "base.h") or "PyErr_Clear(" not in path.read_text(), path
 
 
 def test_types_of_values_are_told_apart_beside_the_types():
@@ -119,6 +120,73 @@ def test_every_table_is_included():
         for table in sources(folder, ".def"):
             name = str(table.relative_to(ROOT))
             assert any(name in names or table.name in names for _, names in everything), f"nothing includes {name}"
+
+
+# ---- the floors of the frontend ----
+
+
+def floors():
+    """Floor: the floors whose headers its files may include (frontend/floors.txt)."""
+    lines = (ROOT / "frontend" / "floors.txt").read_text().splitlines()
+    rows = [line.split("|") for line in lines if not line.startswith("#")]
+    return {name.strip(): allowed.split() for name, _, allowed in rows}
+
+
+def floor_of(path):
+    return path.relative_to(ROOT / "frontend").parts[0]
+
+
+def test_floors_are_one_way():
+    known = floors()
+    assert set(known) == {p.name for p in (ROOT / "frontend").iterdir() if p.is_dir()}
+    below = []
+    for floor, allowed in known.items():
+        assert set(allowed) <= set(below), f"{floor} includes a floor that stands above it"
+        below.append(floor)
+
+
+def test_floors_include_what_they_may():
+    known = floors()
+    for path in sources("frontend", ".c", ".h"):
+        if path == ROOT / "frontend" / "module.c":  # puts all of it together
+            continue
+        floor = floor_of(path)
+        for name in includes(path):
+            parts = name.split("/")
+            if parts[0] != "frontend" or name.endswith(".def"):
+                continue
+            assert len(parts) == 3, f"{path} includes {name}"
+            assert parts[1] == floor or parts[1] in known[floor], f"{path} includes {name}"
+            assert parts[1] == floor or parts[2] != "internal.h", f"{path} includes {name}"
+
+
+def test_floors_call_what_they_may():
+    """C functions can be called where they are declared. Those of other files are declared in headers alone, those of a file in
+    headers of its own floor: so what may be called follows from what may be included."""
+    prototype = re.compile(r"^(?!static|typedef|return|else)[A-Za-z_][\w ]*[ *](\w+)\([^{};]*\)\s*;", re.M)
+    declared = {}
+    for path in sources("frontend", ".h"):
+        for name in prototype.findall(re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)):
+            declared.setdefault(name, set()).add(floor_of(path))
+    assert len(declared) > 900
+    defined = re.compile(r"^(?!static|typedef)[A-Za-z_][\w ]*[ *](\w+)\([^{};]*\)\s*\{", re.M)
+    for path in sources("frontend", ".c"):
+        text = re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", path.read_text(), flags=re.S)
+        assert not prototype.findall(text), f"{path} declares {prototype.findall(text)}"
+        assert not re.search(r"^extern ", text, re.M), path
+        for name in defined.findall(text):
+            assert name not in declared or path.name == "module.c" or declared[name] == {floor_of(path)}, f"{path}: {name}"
+
+
+def test_headers_of_the_frontend_are_short():
+    for path in sources("frontend", ".h"):
+        lines = len(path.read_text().splitlines())
+        assert lines <= 300, f"{path} has {lines} lines"
+
+
+def test_the_drawing_of_the_floors_is_current():
+    done = subprocess.run([sys.executable, ROOT / "docs" / "floors.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def pass_rows():

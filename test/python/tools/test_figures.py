@@ -43,13 +43,13 @@ def test_figure_is_written(tmp_path):
 
 def test_limit_is_written(tmp_path):
     page, code = tmp_path / "page.md", tmp_path / "code.c"
-    page.write_text(f'every {link("50 ms", ROOT / "frontend" / "compile_apart.c", "APART_POLL_MS")}')
+    page.write_text(f'every {link("50 ms", ROOT / "frontend" / "compile" / "compile_apart.c", "APART_POLL_MS")}')
     assert run("--check", page)[0] == 0
-    page.write_text(f'every {link("51 ms", ROOT / "frontend" / "compile_apart.c", "APART_POLL_MS")}')
+    page.write_text(f'every {link("51 ms", ROOT / "frontend" / "compile" / "compile_apart.c", "APART_POLL_MS")}')
     assert run("--check", page)[0] == 1
 
 
-@pytest.mark.parametrize("target, name", [(RESULTS / "overhead.md", "call, no array"), (ROOT / "frontend" / "trial.c", "TRIAL_NONE"),
+@pytest.mark.parametrize("target, name", [(RESULTS / "overhead.md", "call, no array"), (ROOT / "frontend" / "dispatch" / "trial.c", "TRIAL_NONE"),
                                           (ROOT / "docs" / "torch-ops.md", "perfect")])
 def test_figure_that_no_file_has(tmp_path, target, name):
     page = tmp_path / "page.md"

@@ -15,18 +15,18 @@ def rows(name, macro):
     return re.findall(rf"^{macro}\((.*?)\)$", text, re.M)
 
 
-@pytest.mark.parametrize("row", rows("breaks.def", "LOOM_BREAK"))
+@pytest.mark.parametrize("row", rows("base/breaks.def", "LOOM_BREAK"))
 def test_reasons(row):
     name = row.split(",")[1].strip()
     assert f"BREAK_{name}" in SOURCES.replace("LOOM_BREAK_", "")
 
 
 def test_reasons_have_numbers_of_their_own():
-    numbers = [int(row.split(",")[0]) for row in rows("breaks.def", "LOOM_BREAK")]
+    numbers = [int(row.split(",")[0]) for row in rows("base/breaks.def", "LOOM_BREAK")]
     assert len(numbers) == len(set(numbers))
 
 
-@pytest.mark.parametrize("row", rows("config.def", "LOOM_SETTING"))
+@pytest.mark.parametrize("row", rows("base/config.def", "LOOM_SETTING"))
 def test_settings(row):
     name = row.split(",")[1].strip()
     assert f"loom_config.{name}" in SOURCES or name in ("backend", "fastmath", "cpu")

@@ -1,0 +1,116 @@
+/* What all of the frontend stands on: exceptions that are dropped, settings and logs, clocks, maps,
+ * the reasons of breaks. */
+#ifndef LOOM_FRONTEND_BASE_BASE_H
+#define LOOM_FRONTEND_BASE_BASE_H
+
+#include "frontend/base/python.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+/* ---- error.c ---- */
+
+/* Can only a signal handler (or another thread) have raised the pending exception, wherever it came
+ * through code that runs none of the user's? Such one is not an answer. */
+bool error_is_foreign(void);
+/* Drops the pending exception; a foreign one is raised again, as if the signal had come later. */
+void error_drop_pending(void);
+/* How many have been put off: what was found out meanwhile may rest on an answer that was none. */
+extern uint32_t loom_errors_put_off;
+/* Drops what code of the user's has raised: all but what is no Exception. */
+void error_drop_users(void);
+
+/* In place of PyErr_Clear(), which would lose an interrupt. */
+static inline void error_drop(void) {
+  if (PyErr_Occurred()) error_drop_pending();
+}
+
+#define LOOM_MAX_SYMBOLS 48 /* of one capture */
+
+#define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,
+enum break_reason {
+  BREAK_NONE = 0,
+#include "frontend/base/breaks.def"
+};
+#undef LOOM_BREAK
+
+/* ---- checked.c ---- */
+
+bool checked_wanted(void); /* by the setting */
+/* Sets frameloom.BoundsError. */
+void checked_raise(const char *text);
+
+typedef struct loom_settings {
+  const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower,
+      put_off, suppress_errors, capture_data_dependent;
+} loom_settings;
+
+/* ---- log.c ---- */
+
+extern loom_settings loom_config;
+extern void (*loom_config_changed)(
+    void);                   /* called when a number among them has been set; or NULL */
+bool loom_config_init(void); /* reads the environment */
+/* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one.
+ */
+bool loom_warn_notices(void);
+PyObject *loom_py_notices(PyObject *module, PyObject *unused);
+
+enum {
+  LOOM_LOG_BREAKS = 1,
+  LOOM_LOG_GUARDS = 2,
+  LOOM_LOG_GRAPH = 4,
+  LOOM_LOG_RECOMPILES = 8,
+  LOOM_LOG_CACHE = 16,
+  LOOM_LOG_TIME = 32,
+  LOOM_LOG_KERNELS = 64,
+  LOOM_LOG_BYTECODE = 128,
+  LOOM_LOG_DYNAMIC = 256,
+  LOOM_LOG_HOST_CALLS = 512,
+  LOOM_LOG_GRAPH_CODE = 1024,
+  LOOM_LOG_SIDE_EFFECTS = 2048,
+  LOOM_LOG_SCHEDULE = 4096
+};
+
+extern uint32_t loom_log_mask;
+/* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's
+ * formats. */
+void loom_log(uint32_t category, const char *format, ...);
+/* For the module's table: names, types, defaults and docs of all settings; reading and writing one.
+ */
+PyObject *loom_py_settings(PyObject *module, PyObject *unused);
+PyObject *loom_py_get_setting(PyObject *module, PyObject *name);
+PyObject *loom_py_set_setting(PyObject *module, PyObject *args);
+
+/* ---- error.c ---- */
+
+/* A plan's poll, called without the GIL. */
+int loom_poll_signals(void *context);
+
+/* ---- breaks.c ---- */
+
+/* Rows of breaks.def: (code, name, text, hint). */
+PyObject *loom_py_reasons(PyObject *module, PyObject *unused);
+/* Code, text, hint of a reason in breaks.def. */
+const char *loom_break_text(int reason, const char **name_out, const char **hint_out);
+
+/* ---- clock.c ---- */
+
+/* times.c: a clock that only goes forward. */
+uint64_t loom_clock_ns(void);
+uint64_t loom_busy_ns(void); /* of this thread, on a CPU: what others do there is not in it */
+double loom_clock_ms(void);
+
+typedef struct pointer_map { /* open addressing, in the tracer's arena; never shrinks */
+  const void **keys;
+  void **values;
+  size_t count, capacity;
+} pointer_map;
+
+/* ---- pointer_map.c ---- */
+
+void *pointer_map_get(const pointer_map *map, const void *key);
+/* False: out of memory. */
+bool pointer_map_set(pointer_map *map, loom_arena *arena, const void *key, void *item);
+
+#endif

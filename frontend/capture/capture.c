@@ -1,0 +1,304 @@
+/* From a function and its arguments to a capture: sets the tracer up, runs the function's frame,
+ * and writes down how the result is rebuilt. */
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/capture/capture.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/captured/call.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
+#include "frontend/captured/learnt.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/eval/eval.h"
+#include "frontend/library/library.h"
+#include "frontend/loops/loops.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/live.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+#include <inttypes.h>
+
+static bool capture_init(tracer *t) {
+  capture *c = calloc(1, sizeof *c);
+  capture_tables *tables = calloc(1, sizeof *tables);
+  t->capture = c;
+  t->tables = tables;
+  if (!c || !tables) {
+    free(c);
+    free(tables);
+    t->capture = NULL;
+    return PyErr_NoMemory(), false;
+  }
+  c->tables = tables;
+  loom_graph_init(&c->graph);
+  tables->sources = source_table_new();
+  tables->names = PyList_New(0);
+  t->keep = PyList_New(0);
+  if (!tables->sources || !tables->names || !t->keep) return PyErr_NoMemory(), false;
+  value *none = value_const(t, Py_None), *yes = value_const(t, Py_True),
+        *no = value_const(t, Py_False);
+  t->none = none;
+  t->true_value = yes;
+  t->false_value = no;
+  t->null = value_new(t, &value_null_type);
+  t->not_implemented = value_new(t, &value_null_type);
+  return none && yes && no && t->null && t->not_implemented;
+}
+
+static value *capture_slot(tracer *t, Py_ssize_t i, PyObject *name) {
+  const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
+  return value_lazy(t, t->args[i], s);
+}
+
+static bool capture_arguments(tracer *t, frame *f) {
+  if (t->arg_count > f->code->locals)
+    return trace_break(t, BREAK_OPCODE, "more arguments than locals") != NULL;
+  for (Py_ssize_t i = 0; i < t->arg_count; i++)
+    if (t->args[i] && !(f->locals[i] = capture_slot(
+                            t, i, PyTuple_GET_ITEM(f->code->object->co_localsplusnames, i))))
+      return false;
+  return true;
+}
+
+/* A cell that the function has made: nothing but its content may be looked at. */
+static value *capture_cell(tracer *t, Py_ssize_t i, PyObject *name) {
+  PyObject *cell = t->args[i], *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
+  const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
+  const source *content = s && key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  value *v = content ? value_new(t, &value_cell_type) : NULL;
+  if (!v) return NULL;
+  v->source = s;
+  v->object = trace_keep(t, Py_NewRef(cell));
+  if (!trace_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (!PyCell_GET(cell)) return guard_simple(t, GUARD_MISSING, content, NULL, 0), v;
+  v->cell.content = value_lazy(t, PyCell_GET(cell), content);
+  return v->cell.content ? v : NULL;
+}
+
+/* Free variables come with the function; the other slots hold what the frame held. */
+static bool capture_frame_state(tracer *t, frame *f) {
+  PyCodeObject *code = f->code->object;
+  Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  value *closure = f->function->closure;
+  for (Py_ssize_t i = 0; i < t->arg_count; i++) {
+    bool local = i < locals, handled = i >= locals + t->start->depth;
+    PyObject *name = local     ? Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, i))
+                     : handled ? PyUnicode_FromString("<handled>")
+                               : PyUnicode_FromFormat("stack[%zd]", i - locals);
+    if (!trace_keep(t, name)) return trace_fail(t) != NULL;
+    bool cell =
+        local && t->args[i] && PyCell_Check(t->args[i]) && loom_local_is_cell(code, (int32_t)i);
+    value *v = !t->args[i] ? (local ? NULL : t->null)
+               : cell      ? capture_cell(t, i, name)
+                           : capture_slot(t, i, name);
+    if (!v && t->args[i]) return false;
+    if (local)
+      f->locals[i] = v;
+    else if (handled)
+      t->handled = v;
+    else
+      frame_push(f, v);
+  }
+  t->handlers = t->start->handled;
+  for (int i = 0; closure && i < code->co_nfreevars; i++)
+    f->locals[locals + i] = closure->seq.items[i];
+  while (f->pc < f->code->count && f->code->instrs[f->pc].unit < t->start->unit)
+    f->pc++;
+  return true;
+}
+
+static frame *capture_root(tracer *t, PyFunctionObject *function) {
+  PyObject *own = function == loom_function_now ? NULL : (PyObject *)function;
+  const source *s = trace_source(t, SOURCE_FUNCTION, NULL, own, NULL, 0);
+  value *v = s ? value_wrap(t, (PyObject *)function, s) : NULL;
+  function_data *data = v ? function_get(t, v) : NULL;
+  frame *f = data ? frame_new(t, data) : NULL;
+  if (!f) return NULL;
+  return (t->start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
+}
+
+/* What nothing needs goes, but for what the library would have warned of. */
+static bool capture_tidy(capture *c, uint32_t seen) {
+  if (!loom_graph_keep_raising(&c->graph)) return false;
+  loom_graph_prune(&c->graph);
+  for (uint32_t n = 0; n < c->graph.node_count; n++)
+    c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]) & seen;
+  return true;
+}
+
+/* One slot of a frame that is left: what nothing has looked at is the live object. */
+static recipe *capture_slot_recipe(tracer *t, value *v) {
+  if (!value_is_lazy(v)) return trace_rebuild(t, v);
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
+}
+
+/* What the frame holds in front of the instruction that comes next, as a tuple. */
+static recipe *capture_frame(tracer *t, const frame *f) {
+  const PyCodeObject *code = f->code->object;
+  int32_t locals = code->co_nlocalsplus - code->co_nfreevars;
+  frame_shape *at = &t->capture->at;
+  int32_t slots = locals + f->sp + !!t->leaving;
+  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->handlers};
+  if (!t->handlers != !t->leaving || slots > LOOM_MAX_SLOTS)
+    return trace_break(t, BREAK_OPCODE, "the frame cannot be left here");
+  recipe *all = trace_recipe(t, RECIPE_TUPLE);
+  if (!all || !(all->items = calloc((size_t)slots + 1, sizeof *all->items))) return trace_fail(t);
+  for (int32_t i = 0; i < slots; i++) {
+    value *v = i < locals ? f->locals[i] : i < locals + f->sp ? f->stack[i - locals] : t->leaving;
+    if (!v || v == t->null) continue;
+    if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
+    all->count++;
+    slot_add(&at->present, i);
+  }
+  t->capture->stopped = true;
+  return all;
+}
+
+/* What a capture made for itself (classes of the function's own) is no root that a version would be
+ * tied to. */
+static bool capture_is_spent(void *context, PyObject *root) {
+  const tracer *t = context;
+  return class_is_made(t, root) && !capture_reads(t->capture, root);
+}
+
+/* `result` is NULL when the frame was left in the middle. */
+static void capture_finish(tracer *t, const frame *root, value *result) {
+  for (const frame *f = t->generators; f; f = f->next_generator)
+    if (generator_unwinds(f)) trace_break(t, BREAK_GENERATOR, "a generator is left inside a try");
+  for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
+    if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))
+      trace_break(t, BREAK_COMPILER, "%s", (*a)->name);
+  if (!trace_pending(t))
+    t->capture->result = result ? trace_rebuild(t, result) : capture_frame(t, root);
+  if (!trace_pending(t)) shadow_finish(t);
+  if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
+  if (!trace_pending(t)) capture_mark_overwrites(t->capture);
+  if (!trace_pending(t) && t->made.count)
+    source_table_forget(t->tables->sources, capture_is_spent, t);
+}
+
+/* An exception that leaves the function: the original function raises it itself. */
+static void capture_raises(tracer *t) {
+  value *exception = t->raised;
+  PyTypeObject *type = (PyTypeObject *)exception_class(exception);
+  trace_raise_plainly(t, "%s: %s", type->tp_name, exception_message(exception));
+}
+
+static void capture_run(tracer *t, PyFunctionObject *function) {
+  int flags = ((PyCodeObject *)function->func_code)->co_flags;
+  bool yielded = false;
+  frame *f = capture_root(t, function);
+  t->root = f;
+  if (f && !t->start && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    f->pc = 1;
+    t->frame = f;
+    trace_break(t, BREAK_GENERATOR, "%s", PyUnicode_AsUTF8(function->func_name));
+    return;
+  }
+  value *result = f ? frame_run(t, f, &yielded) : NULL;
+  t->frame = f;
+  if (roll_is_open(t)) return;
+  if (result || t->stopped) capture_finish(t, f, result);
+  if (t->state == TRACE_RAISING) capture_raises(t);
+  if (!t->capture->result && t->state == TRACE_GOING)
+    trace_break(t, BREAK_OPCODE, "capture failed silently");
+}
+
+/* Restarts beyond those for arguments: each makes a size a constant, or two sizes one symbol. */
+#define CAPTURE_SIZE_RESTARTS 64
+
+static void capture_forget_symbols(size_table *sizes) {
+  for (uint32_t i = 0; sizes && i < sizes->count; i++)
+    sizes->facts[i].symbol = 0;
+}
+
+static capture *capture_range(PyFunctionObject *function, const frame_shape *start, int64_t stop,
+                              PyObject *const *args, Py_ssize_t count, const number_mode *modes,
+                              size_table *sizes) {
+  number_mode *numbers = calloc((size_t)count + 1, sizeof *numbers);
+  bool never_choose = stop >= 0;
+  int64_t late[LOOM_MAX_SYMBOLS];
+  roll_bans bans = {.count = 0};
+  capture *c = NULL;
+  for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
+    late[i] = LATE_FREE;
+  if (!numbers) return (capture *)PyErr_NoMemory();
+  if (modes) memcpy(numbers, modes, (size_t)count * sizeof *numbers);
+  if (!builtins_init()) goto done;
+  /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
+  for (uint32_t i = 0; sizes && i < sizes->count; i++)
+    sizes->facts[i].skip = false;
+  Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
+  for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
+    tracer t = {.args = args,
+                .arg_count = count,
+                .numbers = numbers,
+                .sizes = sizes,
+                .start = start,
+                .stop = stop,
+                .late_known = late,
+                .never_choose = &never_choose,
+                .blamed = -1,
+                .bans = &bans,
+                .stack = __builtin_frame_address(0)};
+    capture_forget_symbols(sizes);
+    if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
+    if (capture_init(&t)) capture_run(&t, function);
+    trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
+    loom_arena_fini(&t.arena);
+    Py_XDECREF(t.keep);
+    c = t.capture;
+    if (state != TRACE_RESTART && state != TRACE_ERROR) break;
+    capture_free(c);
+    c = NULL;
+    if (state == TRACE_ERROR) break;
+  }
+done:
+  roll_bans_free(&bans);
+  free(numbers);
+  return c;
+}
+
+capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                      Py_ssize_t count, const number_mode *modes, size_table *sizes) {
+  return capture_range(function, start, -1, args, count, modes, sizes);
+}
+
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                          const number_mode *modes, size_table *sizes) {
+  return capture_range(function, NULL, -1, args, count, modes, sizes);
+}
+
+/* What a frame holds may be of a kind that cannot be rebuilt. So the last instruction is looked for
+ * in front of which all can be: it is the one that makes such an object, and is then run as it is.
+ */
+capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                       Py_ssize_t count, const number_mode *modes, size_table *sizes,
+                       int64_t step) {
+  capture *best = NULL;
+  int64_t good = -1, bad = step + 1, at = step;
+  while (bad - good > 1) {
+    capture *c = capture_range(function, start, at, args, count, modes, sizes);
+    if (!c) break;
+    if (c->broke.reason == BREAK_PUT_OFF) {
+      capture_free(c);
+      break;
+    }
+    if (c->broke.reason || !c->stopped) {
+      bad = at;
+      capture_free(c);
+    } else {
+      good = at;
+      capture_free(best);
+      best = c;
+    }
+    at = good + (bad - good) / 2;
+  }
+  if (!PyErr_Occurred()) return best;
+  capture_free(best);
+  return NULL;
+}

@@ -1,0 +1,35 @@
+/* From a function and its arguments to a capture. */
+#ifndef LOOM_FRONTEND_CAPTURE_CAPTURE_H
+#define LOOM_FRONTEND_CAPTURE_CAPTURE_H
+
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/learnt.h"
+
+/* ---- capture.c ---- */
+
+/* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots
+ * are those of SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
+ * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs
+ * user code; a Python exception is set (and NULL returned) only for MemoryError and
+ * KeyboardInterrupt. */
+capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                          const number_mode *modes, size_table *sizes);
+/* The same from `start` (NULL: the function's beginning), where argument slots are those of a
+ * frame_shape. */
+capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                      Py_ssize_t count, const number_mode *modes, size_table *sizes);
+/* What can be captured before the instruction at which capture_from() broke (`step` of its
+ * break_info), or before an earlier one when there the frame holds what cannot be rebuilt. NULL
+ * without an exception: nothing. */
+capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
+                       Py_ssize_t count, const number_mode *modes, size_table *sizes, int64_t step);
+
+/* ---- capture_debug.c ---- */
+
+/* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or
+ * str, 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */
+PyObject *loom_debug_capture(PyObject *self, PyObject *args);
+
+#endif

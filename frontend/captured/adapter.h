@@ -1,0 +1,148 @@
+/* The libraries whose arrays are captured, each a table of functions. */
+#ifndef LOOM_FRONTEND_CAPTURED_ADAPTER_H
+#define LOOM_FRONTEND_CAPTURED_ADAPTER_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+typedef struct tracer tracer;
+typedef struct roll_walk roll_walk;
+typedef struct value value;
+
+struct loom_adapter {
+  const char *name;
+  bool (*init)(void); /* at import; false with an exception set */
+  /* Makes a value of a live object of this library (arrays, scalars, dtypes, ufuncs, functions);
+   * NULL without a raise or break when the object is not this library's. */
+  value *(*wrap)(tracer *t, PyObject *object, const source *s);
+  /* An object of the library that never changes (a dtype, a ufunc): guarded by identity; its
+   * attributes are read, and it is compared and hashed, by the library's own C code. */
+  bool (*immutable)(PyObject *object);
+  /* Has a Python function or a class a row in names.def? Then it is not inlined: `call` gets it. */
+  bool (*has_row)(PyObject *callee);
+  /* A call of one of the library's C callables (or of a function with a row in names.def) that
+   * reached the generic call of a constant. Sets *mine to false when it is not this library's. */
+  value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count,
+                 PyObject *kwnames, bool *mine);
+  /* A call of a function of the user's that is not looked into: `fake` (NULL: the function itself)
+   * is called on made-up arrays and tells what its results are like. */
+  value *(*opaque)(tracer *t, PyObject *callable, PyObject *fake, const char *name,
+                   value *const *args, Py_ssize_t count, PyObject *kwnames);
+  /* The function has returned: adds the effects on arrays that were written. Called before the
+   * result is rebuilt; false after a raise or break. */
+  bool (*finish)(tracer *t);
+  /* Looks at what the adapter itself remembers of the capture (values/walk.c). */
+  void (*walk)(tracer *t, roll_walk *w);
+  /* Blocks of the caller that are written, bit i for the i-th that was looked at (the first 64);
+   * *count: all of them. */
+  uint64_t (*written)(tracer *t, uint32_t *count);
+  /* Takes these to be written from here on, with what they hold. False after a break. */
+  bool (*write_back)(tracer *t, uint64_t which);
+  /* A number of the library's, known so far, as one of the graph; NULL with nothing pending: it is
+   * none. */
+  value *(*walk_scalar)(tracer *t, PyObject *object);
+  /* The truth of an object of the library's that is not known at capture, as a bool of the graph;
+   * LOOM_NO_VALUE, with nothing pending, when there is no such thing. */
+  loom_value (*condition)(tracer *t, value *v);
+  /* `yes` where `condition` (a bool of the graph) holds, else `no`, when that is an object of the
+   * library's of one type in either case; NULL with nothing pending when it is not. */
+  value *(*choose)(tracer *t, loom_value condition, value *yes, value *no);
+  /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has
+   * none. */
+  PyObject *(*derived)(PyObject *base, PyObject *key);
+  /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
+  bool (*guard_array)(PyObject *object, const void *payload);
+  /* A GUARD_ARRAY in words: "a: float32[16, 4]"; a new string. */
+  PyObject *(*describe)(PyObject *name, const void *payload);
+  /* A hash of what matters to capture in an object of this library; 0 when it is not one. */
+  Py_hash_t (*fingerprint)(PyObject *object);
+  /* GUARD_SIZE: reads a size or stride of a live array whose guard held; false when it has none
+   * such. */
+  bool (*size)(PyObject *object, size_field field, int axis, int64_t *out);
+  /* Which sizes of a live object fail a GUARD_ARRAY that holds otherwise? Bits by axis: sizes, and
+   * strides that do not follow from them. False when something else fails. */
+  bool (*sizes_differ)(PyObject *object, const void *payload, uint32_t *sizes, uint32_t *strides);
+  int64_t (*guarded_size)(const void *payload, size_field field, int axis); /* of a GUARD_ARRAY */
+  PyObject *(*words)(
+      PyObject *object); /* "float32[3]"; NULL without an exception when it is no array */
+  /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
+  bool (*disjoint)(PyObject *a, PyObject *b);
+  bool (*apart)(PyObject *const *objects, uint32_t written, uint32_t count); /* GUARD_APART */
+  bool (*guard)(const void *payload, PyObject *object);
+  /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
+  void *(*data)(PyObject *array);
+  /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. With
+   * `dtype` LOOM_DTYPE_COUNT: of its own type, only to see whether two numbers differ. */
+  bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
+  /* GUARD_CUSTOM of a number: is this another one of the same type? */
+  bool (*number_differs)(const void *payload, PyObject *object);
+  PyObject *(*number)(const void *payload); /* the guarded one: a new object */
+  /* A new array for an output: allocates from the runtime's blocks, sets *data. `symbols`: this
+   * call's, of `graph`. */
+  PyObject *(*new_output)(const void *payload, const loom_graph *graph, const int64_t *symbols,
+                          void **data);
+  /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
+  PyObject *(*scalar)(const void *payload, const void *data);
+  PyObject *(*view)(PyObject *base, const void *payload, const loom_graph *graph,
+                    const int64_t *symbols);
+  /* Lists that loops captured once append to (values/rows.c). Where the contents are noted of an
+   * array that was made here and owns its memory, or of a number of the library's; NULL: it is
+   * another value. *parts: what others that share it have in common with it. */
+  loom_value *(*row_at)(value *v, const void *parts[2]);
+  bool (*row_like)(const value *a, const value *b); /* of two such: of one kind, size and layout */
+  value *(*row_new)(tracer *t, const value *like, loom_value node);
+  bool (*row_fits)(tracer *t, const value *like, loom_type *stack,
+                   int64_t rows); /* the type of so many of them */
+  /* A RECIPE_ROW: *output is that of the stack, -1 at first. */
+  /* Arrays and numbers of the library's as items of a list that a loop goes through
+   * (values/gather.c): what owns the block; NULL: it cannot be a row. */
+  value *(*lender)(value *v);
+  /* A live list of alike items as arrays, inputs of the graph, one for each number or array in an
+   * item: one of them; NULL: it is none. `like`: such an item; *count: how many there are, a
+   * number. */
+  value *(*stack_live)(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
+                       uint32_t room, int64_t *count);
+  bool (*row_is_small)(tracer *t, const value *v); /* so that to copy it costs next to nothing */
+  loom_value (*read)(tracer *t, value *v);         /* its elements */
+  loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits,
+                        int64_t count); /* known ones, as data */
+  recipe *(*row_recipe)(tracer *t, const value *like, loom_value stack, int64_t *output);
+  PyObject *(*row)(const void *payload, const loom_graph *graph, const int64_t *symbols,
+                   const void *stack, int64_t i);
+  bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
+  /* The data of `target` when a run may write the elements straight into it: it has this type and
+   * these strides (in elements), is aligned and writeable. Else NULL. */
+  void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
+  /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0,
+   * or -1 on error. */
+  int (*flags_matter)(uint32_t flags);
+  /* When they do: for each row of the capture's warnings, by which of these flags it would be seen,
+   * in a function with these globals, of those in `rows` (NULL: any). *matter: those of the flags
+   * that are reported at all. False when not by warnings. */
+  bool (*warnings_shown)(const struct capture *c, PyObject *globals, uint32_t flags,
+                         const uint32_t *rows, uint32_t *matter, uint32_t *shown);
+  /* Reports floating-point flags as the operation would have from the user's line, by the row that
+   * an effect's `report` names; -1 with an exception set. */
+  int (*report)(PyObject *row, uint32_t flags);
+  /* Runs a captured graph in the reference interpreter on arrays: a tuple of new arrays. */
+  PyObject *(*graph_run)(const struct capture *c, PyObject *const *args, Py_ssize_t count);
+  /* A read-only array of a buffer that `owner` keeps alive. */
+  PyObject *(*buffer_wrap)(const loom_buffer *buffer, PyObject *owner);
+  /* Copies an array or a number into a buffer; false with a TypeError or ValueError that calls it
+   * `what`. */
+  bool (*buffer_store)(const loom_buffer *buffer, PyObject *from, const char *what);
+  /* Host calls: runs the function in the slot on buffers (see numpy/host.c). What owns the memory
+   * of results that come without any goes to the list *kept, made when it is NULL. */
+  int (*host_call)(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
+                   uint32_t count, int64_t *symbols, PyObject **kept);
+};
+
+#define LOOM_MAX_ADAPTERS 4
+const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
+/* Makes it one of them, and calls its init(): false with an exception. */
+bool loom_adapter_register(const loom_adapter *adapter);
+
+#endif

@@ -1,0 +1,191 @@
+/* What a capture gives back: its graph, guards, recipes of results, effects; and its memory. */
+#ifndef LOOM_FRONTEND_CAPTURED_CAPTURED_H
+#define LOOM_FRONTEND_CAPTURED_CAPTURED_H
+
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/guard.h"
+#include "graph/graph.h"
+
+/* What a SOURCE_FUNCTION without an object reads: the function that is called, where functions
+ * share what is compiled. */
+extern _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
+typedef struct recipe recipe; /* how one Python object is rebuilt after a run (recipe.c) */
+
+typedef enum recipe_kind {
+  RECIPE_CONST,  /* object */
+  RECIPE_SOURCE, /* source: the live object itself (an argument returned as it is) */
+  RECIPE_OUTPUT, /* number: output of the graph as a new array (payload: the adapter's description)
+                  */
+  RECIPE_SCALAR, /* number: output of the graph (0-d) as a NumPy scalar or Python number */
+  RECIPE_VIEW,   /* a view of items[0] with payload (shape, strides, offset) */
+  RECIPE_TUPLE,  /* items */
+  RECIPE_LIST,
+  RECIPE_SET,
+  RECIPE_FROZENSET,
+  RECIPE_DICT, /* items: key, value, key, value, ... */
+  RECIPE_SLICE,
+  RECIPE_CALL,   /* items[0](*items[1:]): only for exact, pure constructors */
+  RECIPE_SIZE,   /* number: an int that follows from the sizes of this call */
+  RECIPE_ITEM,   /* item `number` of the list items[0] */
+  RECIPE_SHARED, /* number: an earlier recipe of this capture: the same object (identity, cycles) */
+  RECIPE_ROWS, /* among the items of a list or tuple: all items, `number` times over, with rows from
+                  that on which the payload, a number too, names */
+  RECIPE_ROW   /* within those, number: output of the graph: one row of it, as an array of its own
+                  (payload: of the   adapter) or a Python number */
+} recipe_kind;
+
+struct recipe {
+  recipe_kind kind;
+  const source *source;
+  PyObject *object;
+  int64_t number;
+  uint32_t count;
+  recipe **items;
+  void *payload;
+  size_t payload_size;
+};
+
+/* Done in order after a run whose status is good, before the result is handed over. */
+typedef struct effect {
+  enum {
+    EFFECT_WRITE_ARRAY /* copy output `number` into the array `target` (source or view) */
+  } kind;
+  recipe *target;
+  int64_t number;
+  int64_t report; /* slot of `hosts`: how the library reports a floating-point exception of the one
+                     operation that made the output, or -1 */
+  bool given; /* the output is what one operation of the library wrote into all of the array, given
+                 as out= */
+} effect;
+
+/* What is done to other objects than arrays, in order, when everything that is read has been read
+ * (effects.c). */
+typedef enum change_kind {
+  CHANGE_ATTR,   /* made: object, value; the attribute `key` is set, or deleted */
+  CHANGE_ITEM,   /* made: dict, key, value: set, or deleted */
+  CHANGE_CELL,   /* made: cell, content: set, or emptied */
+  CHANGE_SLICE,  /* made: list, items: they take the place of its items [from, to) */
+  CHANGE_CALL,   /* made: object of an exact builtin type, arguments of its method `key` */
+  CHANGE_ADVANCE /* made: iterator of a builtin type; taken `to` items further, or to its end */
+} change_kind;
+
+typedef struct change {
+  change_kind kind;
+  recipe *made;  /* a tuple; without the value where something is deleted */
+  PyObject *key; /* owned */
+  Py_ssize_t from, to;
+} change;
+
+typedef struct break_info {
+  int reason; /* row of breaks.def; 0: none */
+  char detail[256];
+  loom_location location;
+  int64_t step; /* how many instructions of the outermost frame were evaluated before the one that
+                   broke; -1: it is not known, or capture cannot end there */
+} break_info;
+
+/* What became of a loop of the user's: for logs and explain() (roll_note.c). */
+typedef enum loop_fate {
+  LOOP_ROLLED,   /* its body is in the graph once */
+  LOOP_UNROLLED, /* once for each iteration */
+  LOOP_LEFT      /* Python runs it, around what is compiled of its body */
+} loop_fate;
+
+typedef struct loop_record {
+  loom_location location; /* of its head */
+  loop_fate fate;
+  int64_t count; /* iterations; -1: not known at capture */
+  char why[160]; /* why it is not rolled, or "" */
+} loop_record;
+
+typedef struct capture {
+  loom_graph graph;  /* of a packed one only what runs need: loom_graph_interface() */
+  loom_bytes packed; /* the whole graph; none: it is in `graph` */
+  /* For each graph input: where its array or number comes from. */
+  struct capture_input {
+    const source *source;
+    PyObject *constant; /* LOOM_INPUT_CONST, or a constant array: owned */
+    int64_t size;       /* LOOM_INPUT_SCALAR without a source: the number itself */
+    int64_t formula;    /* or 1 + the slot of the formula that gives this float; 0: none */
+  } *inputs;
+  uint32_t input_count;
+  guard *guards;
+  uint32_t guard_count;
+  effect *effects;
+  uint32_t effect_count;
+  change *changes;
+  uint32_t change_count;
+  recipe *result;
+  recipe **shared; /* RECIPE_SHARED targets */
+  uint32_t shared_count;
+  bool generators; /* among what it makes are generators that have not begun */
+  bool spent;      /* its own changes end what it guards: it fills a gap in a dictionary */
+  bool sized; /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
+  uint64_t late;      /* the symbols that host calls introduce */
+  loop_record *loops; /* loop_count of them, in the order in which they were met */
+  uint32_t loop_count;
+  break_info broke; /* reason != 0: nothing else is valid */
+  bool stopped;     /* it ends in front of `at`: the result is a tuple of what is present there */
+  frame_shape at;
+  PyObject *hosts;    /* list, by slot of a host call: what the adapter needs to run it; or NULL */
+  PyObject *formulas; /* list, by slot: numbers that Python computes of sizes (values/formula.c); or
+                         NULL */
+  uint32_t fp_ops; /* union of loom_node_fp over the graph, less what the function itself asked to
+                      ignore: 0 means flags never matter */
+  uint32_t fp_reported;    /* flags that matter whatever the caller's error state */
+  struct capture_warning { /* what the library would warn of: by one operation of its, on one line
+                              of the function's module */
+    const char *operation; /* for ever */
+    int32_t line;
+    uint32_t flags; /* that it may raise */
+  } *warnings;
+  uint32_t warning_count;
+  uint32_t fp_untold; /* flags of operations that are not among these */
+  void *tables;       /* sources and other owned storage */
+  PyObject *
+      *weak; /* weak_count objects, sorted, that are not owned wherever they stand (lifetime.c) */
+  uint32_t weak_count;
+} capture;
+
+/* Instructions that captures in this thread may still evaluate as long as they find no array
+ * operation, 0 when they have ended for want of more; -1: any number. */
+extern _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec")));
+/* Calls of disabled functions in this thread: nothing below one is compiled. */
+extern _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
+void capture_free(capture *c);
+/* Keeps its graph without the room that it has outgrown, or in few bytes, unless memory is short.
+ */
+void capture_compact(capture *c);
+void capture_pack(capture *c);
+/* The whole graph: that of `c`, or one made in *room, to be given up either way. NULL: out of
+ * memory. */
+const loom_graph *capture_graph(const capture *c, loom_graph *room);
+/* Does a run read the object, or something that begins at it, when it has computed the outputs? */
+bool capture_reads(const capture *c, const PyObject *object);
+/* Visits every reference that the capture owns. */
+int capture_traverse(const capture *c, visitproc visit, void *arg);
+/* Visits every reference that it has, also borrowed ones, each as often as it has it. */
+int capture_each(const capture *c, visitproc visit, void *arg);
+bool capture_borrows(const capture *c, PyObject *object);
+int object_order(const void *a, const void *b); /* for qsort() and bsearch(): objects by address */
+/* What a version's weak references call when an object dies; and is `callback` that? */
+extern PyCFunction loom_version_died;
+bool version_watches(PyObject *callback);
+/* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by
+ * callable.c. */
+extern PyObject *(*loom_callable_unwrap)(PyObject *object);
+/* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such;
+ * set by callable.c. */
+extern PyObject *(*loom_callable_why_plain)(PyObject *object);
+
+/* What a capture owns besides its graph, guards and inputs: capture->tables. */
+typedef struct capture_tables {
+  struct source_table *sources;
+  PyObject *names; /* list: of files and functions, which locations point at */
+  recipe **recipes;
+  uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
+      change_capacity, shared_capacity;
+} capture_tables;
+
+#endif

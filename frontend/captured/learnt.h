@@ -1,0 +1,59 @@
+/* What a callable has learnt of the sizes and numbers of its calls, for its next capture. */
+#ifndef LOOM_FRONTEND_CAPTURED_LEARNT_H
+#define LOOM_FRONTEND_CAPTURED_LEARNT_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
+
+/* What a callable has learnt of one size (or stride) of an array, or of an int, by the name of its
+ * source. */
+typedef enum size_state {
+  SIZE_STATIC, /* has not changed so far */
+  SIZE_SYMBOL, /* changes: a symbol of the next capture */
+  SIZE_PINNED  /* capture has to know it */
+} size_state;
+
+typedef struct size_fact {
+  char *name;    /* of the source; owned */
+  uint64_t hash; /* of the name */
+  size_field field;
+  int32_t axis;
+  size_state state;
+  uint32_t group; /* facts of one group are taken for one symbol: all are that symbol plus their
+                     offset */
+  int64_t offset;
+  bool apart;      /* it has had a symbol of its own */
+  bool of_library; /* SIZE_OF_FLOAT: a number of a library, not of Python */
+  bool skip;       /* a constant in the capture now being made */
+  int64_t min, max;
+  int64_t unit; /* divides it in all calls that the next capture is for: its symbol is how often */
+  int64_t before, now; /* how it changed when it was last seen to */
+  int64_t symbol;      /* in the capture now being made: a number, 0: none yet */
+} size_fact;
+
+typedef struct size_table {
+  size_fact *facts;
+  uint32_t count, capacity;
+  bool always; /* all sizes are symbols from the start */
+  bool never;  /* none is */
+} size_table;
+
+#define SIZE_DIM_MAX ((int64_t)1 << 40) /* of a dimension; more is left to constants */
+void size_table_clear(size_table *table);
+/* The fact about the source with this name; NULL: there is none. */
+size_fact *size_table_find(size_table *table, const char *name, size_field field, int axis);
+/* The fact with this key, made when there is none; NULL when out of memory. */
+size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis);
+
+/* What the number of an argument slot (an exact float or a library's scalar) becomes: guarded by
+ * value; an input of the graph, unless capture has to know its value; an input, and what has to
+ * know its value breaks. */
+typedef uint8_t number_mode;
+
+enum { NUMBER_KNOWN, NUMBER_INPUT, NUMBER_APART };
+/* Numbers of libraries that were inputs are known from now on, perhaps for want of their values
+ * capture broke. False: there are none, but for those that have been known and changed all the
+ * same. */
+bool size_know_numbers(size_table *table);
+
+#endif

@@ -1,0 +1,39 @@
+/* From a captured graph to a loaded plan: the disk cache, the compiler library, what compilations
+ * have taken. */
+#ifndef LOOM_FRONTEND_COMPILE_COMPILE_H
+#define LOOM_FRONTEND_COMPILE_COMPILE_H
+
+#include "frontend/base/python.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+#include "targets/compiler.h"
+
+typedef struct loom_compile_report {
+  bool cached;              /* from the disk */
+  double load_ms, total_ms; /* opening the compiler library (0: it was open); everything */
+  loom_compile_info info;   /* zero when cached */
+} loom_compile_report;
+
+/* ---- compile.c ---- */
+
+/* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL;
+ * signal handlers run meanwhile, and when one raises it fails at once, with an exception set.
+ * `title`: what is compiled, for users. */
+bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options,
+                       const char *title, bool cache, loom_plan **out, loom_compile_report *report,
+                       loom_error *err);
+/* The interpreter ends: no compilation begins any more, and those under way are waited for, some
+ * seconds at most. */
+void loom_compile_close(void);
+/* The interpreter has begun: the end of the process on this thread is its end, too. */
+void loom_compile_watch(void);
+/* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
+unsigned loom_plan_kernel_count(const loom_plan *plan);
+
+/* ---- times.c ---- */
+
+/* times.c: phases of all compilations of the process. */
+void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);
+PyObject *loom_py_compile_times(PyObject *module, PyObject *unused);
+
+#endif

@@ -1,0 +1,25 @@
+/* What the files of compile/ share. */
+#ifndef LOOM_FRONTEND_COMPILE_INTERNAL_H
+#define LOOM_FRONTEND_COMPILE_INTERNAL_H
+
+#include "frontend/base/base.h"
+#include "frontend/compile/compile.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+#include "targets/compiler.h"
+
+/* ---- compile.c ---- */
+
+/* The compiler library's part of it, on this thread; an empty key: nothing is cached. */
+bool loom_compile_here(const loom_graph *graph, const loom_compile_options *options,
+                       const loom_bytes *key, loom_plan **out, loom_compile_report *report,
+                       loom_error *err);
+
+/* ---- compile_apart.c ---- */
+
+/* The same on a thread of its own, see compile_apart.c. */
+bool loom_compile_apart(const loom_graph *graph, const loom_compile_options *options,
+                        const loom_bytes *key, const char *title, loom_plan **out,
+                        loom_compile_report *report, loom_error *err);
+
+#endif

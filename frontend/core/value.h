@@ -1,0 +1,189 @@
+/* Values: what the evaluator computes with. */
+#ifndef LOOM_FRONTEND_CORE_VALUE_H
+#define LOOM_FRONTEND_CORE_VALUE_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
+#include "graph/graph.h"
+
+/* What the values of several types have in common, for whoever asks no more than that. */
+enum {
+  VALUE_IS_SEQUENCE = 1 << 0, /* a tuple, or a list all of whose items are in `seq` */
+  VALUE_IS_LIST = 1 << 1,     /* a list, whatever is known of its items */
+  VALUE_IS_ROLLED = 1 << 2,   /* a list that a loop captured once appends to (values/rows.c) */
+  VALUE_IS_CONTAINER =
+      1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
+  VALUE_IS_FIXED =
+      1 << 4, /* its items are there, and stay what they are, whenever they are taken */
+  VALUE_IS_PAIRS =
+      1 << 5, /* dict() takes its items for pairs: it is neither a mapping nor another object */
+  VALUE_IS_FRESH = 1 << 6,     /* made anew whenever it is asked for: no other object is the same */
+  VALUE_IS_RETURNING = 1 << 7, /* an iterator whose end has a value, in t->returned */
+  VALUE_IS_FOREIGN =
+      1 << 8, /* its owner alone knows what the interpreter's functions of numbers do with it */
+};
+
+/* What a loop over an iterator needs to be captured once (roll.c): see iter_left() and those behind
+ * it. */
+typedef struct loop_slots {
+  int64_t (*left)(tracer *t, value *v);
+  value *(*ahead)(tracer *t, value *v, int64_t ahead);
+  bool (*step)(tracer *t, value *v, int64_t by);
+  void (*finish)(value *v);
+  void (*walk_bases)(roll_walk *w, value *v);
+  bool far; /* it can be taken on by a number that only the run knows */
+} loop_slots;
+
+/* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that
+ * is NULL means "this type has no such slot" (a TypeError, as Python would raise); "not supported
+ * yet" is trace_break(). Slots return NULL after trace_raise() or trace_break(). */
+struct copy_memo;
+
+typedef struct value_type {
+  const char *name;
+  uint32_t kinds; /* VALUE_IS_... */
+  value *(*unary)(tracer *t, int op, value *v);
+  value *(*binary)(tracer *t, int op, value *l, value *r,
+                   bool inplace); /* trace_not_implemented(t) to try the other */
+  value *(*compare)(tracer *t, int op, value *l, value *r);
+  int (*truth)(tracer *t, value *v); /* -1: raise or break */
+  value *(*length)(tracer *t, value *v);
+  value *(*get_item)(tracer *t, value *v, value *key);
+  bool (*set_item)(tracer *t, value *v, value *key, value *item); /* item NULL: delete */
+  int (*contains)(tracer *t, value *v, value *item);
+  value *(*get_attr)(tracer *t, value *v, PyObject *name);
+  bool (*set_attr)(tracer *t, value *v, PyObject *name, value *item);
+  value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
+  value *(*iter)(tracer *t, value *v);
+  value *(*next)(tracer *t, value *v);     /* NULL with nothing pending: exhausted */
+  value *(*reversed)(tracer *t, value *v); /* not_implemented: not followed; NULL: over its items,
+                                              where its class lets that */
+  const loop_slots *loop;                  /* of an iterator; NULL: loops over it are unrolled */
+  PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
+  PyTypeObject *
+      builtin; /* methods of this type, called through it, are those that get_attr finds; or NULL */
+  recipe *(*rebuild)(tracer *t, value *v); /* how to make it again as a result */
+  /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as
+   * value_plain(). */
+  PyObject *(*known)(tracer *t, value *v, bool plain);
+  bool (*known_int)(tracer *t, value *v, int64_t *out); /* value_known_int() */
+  /* May it be a key, as far as its own hash and equality go? False, perhaps with something pending:
+   * no. NULL: if it is a live object of a class whose __hash__ is C. */
+  bool (*key)(tracer *t, value *v);
+  /* copy.copy(), or where there is a memo copy.deepcopy(). NULL: as what its Python type says. */
+  value *(*copy)(tracer *t, value *v, struct copy_memo *memo);
+  bool is_object; /* it stands for the live `object`: two values with one object are the same */
+  /* Are two values of this type that are not one value the same object all the same? NULL: never.
+   * *same is left as it is where they are none such; false after a break. */
+  bool (*same)(tracer *t, value *l, value *r, bool *same);
+  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (values/walk.c); NULL: loops over
+                                           such a value are unrolled */
+  /* In place of `walk`, where the value is no object that is the same in the next iteration: of
+   * what stands in *holder. */
+  void (*walk_place)(roll_walk *w, value **holder);
+} value_type;
+
+#define VALUE_REMOVED                                                                              \
+  ((uint32_t)1 << 24) /* by so much an item that is removed adds to the changes of a dict or set   \
+                       */
+
+struct value {
+  const value_type *type;
+  const source *source; /* where it was read from, or NULL when made here */
+  PyObject *object; /* the live object of a constant (borrowed from the tracer's keep-alive list),
+                       or NULL */
+  bool chosen;      /* one of two objects: only the run knows which (trace_choose) */
+  uint16_t lent,
+      lender; /* a copy that stands for an object in the iteration that stands for all of a loop,
+                 and an object that has such (values/gather.c): places of the loops, or 0 */
+  struct lent_item *from; /* which item of a list a lent one is, or NULL */
+  union {
+    struct {
+      value **items;
+      Py_ssize_t count;
+      uint32_t capacity, changes;
+    } seq; /* tuple, list; dict: key, value, ...;
+set. `changes`: of the last two, how often there may have been some */
+    struct {
+      loom_value node;
+      void *layout;
+    } array; /* adapters: see numpy/numpy.h */
+    struct {
+      loom_value node;
+      int64_t size;
+    } number; /* symbolic Python int, float or bool; without a node an int
+                 that is a number of the graph (see size.c) */
+    struct {
+      value *function, *self;
+    } method;
+    struct {
+      value *content;
+    } cell;
+    struct {
+      void *a, *b;
+      Py_ssize_t i, n;
+    } any; /* the value type's own */
+  };
+};
+
+/* ---- const.c ---- */
+
+extern const value_type value_const_type, value_tuple_type, value_list_type, value_dict_type,
+    value_set_type, value_slice_type, value_function_type, value_method_type, value_cell_type,
+    value_iterator_type, value_number_type, value_exception_type, value_null_type;
+
+/* For code that has to do with values of this very type, as what it makes of an argument. What a
+ * value does in an operation is the business of a slot. */
+static inline bool value_is_const(const value *v) {
+  return v->type == &value_const_type;
+} /* it has a Python object */
+
+static inline bool value_is_number(const value *v) {
+  return v->type == &value_number_type;
+} /* one that is not known */
+static inline bool value_is_tuple(const value *v) { return v->type == &value_tuple_type; }
+static inline bool value_is_list(const value *v) {
+  return v->type == &value_list_type;
+} /* not a rolled one */
+static inline bool value_is_dict(const value *v) { return v->type == &value_dict_type; }
+static inline bool value_is_set(const value *v) {
+  return v->type == &value_set_type;
+} /* or a frozen one */
+static inline bool value_is_slice(const value *v) { return v->type == &value_slice_type; }
+static inline bool value_is_function(const value *v) { return v->type == &value_function_type; }
+static inline bool value_is_cell(const value *v) { return v->type == &value_cell_type; }
+static inline bool value_is_made_exception(const value *v) {
+  return v->type == &value_exception_type;
+} /* here */
+static inline bool value_is_sequence(const value *v) { return v->type->kinds & VALUE_IS_SEQUENCE; }
+static inline bool value_is_any_list(const value *v) { return v->type->kinds & VALUE_IS_LIST; }
+static inline bool value_is_container(const value *v) {
+  return v->type->kinds & VALUE_IS_CONTAINER;
+}
+extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
+    value_generator_type, value_range_type, value_range_to_type, value_super_type,
+    value_partial_type;
+static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
+/* Of a Python class, or of a model's. */
+static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }
+
+/* One of the interpreter's own or a library's, which is its own iterator. */
+static inline bool value_is_iterator(const value *v) {
+  return v->type->next && !value_is_instance(v);
+}
+
+static inline bool value_is_range_iterator(const value *v) { return v->type == &value_range_type; }
+static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
+
+/* ---- rows.c ---- */
+
+extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
+extern const value_type value_long_list_type;   /* rows are among its items */
+extern const value_type value_rows_type;        /* any.a; never seen outside of such lists */
+
+/* ---- lent.c ---- */
+
+extern const value_type value_lent_type; /* a lent name: nothing can be done with it */
+
+#endif

@@ -1,0 +1,51 @@
+/* The versions of a callable of which something has died that they guard (lifetime.c): they are
+ * dropped at the next chance of the interpreter, not within the callback of a weak reference, where
+ * somebody may be walking the callable's list. */
+#include "frontend/base/base.h"
+#include "frontend/dispatch/callable.h"
+#include "frontend/run/run.h"
+
+/* Runs that a version is worth making for: one that dies after fewer counts as if it lived. */
+#define BURY_HITS 8
+
+void callable_bury(callable *c) {
+  entry_list *old = c->entries;
+  uint32_t dead = 0, kept = 0, count = old ? old->count : 0;
+  for (uint32_t i = 0; i < count; i++)
+    dead += !old->items[i]->fits;
+  entry_list *list =
+      dead && dead < count ? malloc(sizeof *list + (size_t)(count - dead) * sizeof(entry *)) : NULL;
+  if (!dead || (dead < count && !list)) return;
+  for (uint32_t i = 0; i < count; i++) {
+    entry *e = old->items[i];
+    if (!e->fits) {
+      e->home = NULL; /* a run may hold it longer than there is a callable */
+      c->splits -= c->splits && i >= count - c->splits;
+      c->wasted += e->hits < BURY_HITS;
+      continue;
+    }
+    e->refs++;
+    list->items[kept++] = e;
+  }
+  loom_log(LOOM_LOG_RECOMPILES, "%U: %u version%s dropped: what they guard is gone",
+           c->function->func_qualname, dead, dead == 1 ? "" : "s");
+  if (list) {
+    list->refs = 1;
+    list->count = kept;
+  }
+  c->entries = list;
+  entries_unref(old);
+}
+
+static int bury_pending(void *home) {
+  callable_bury(home);
+  ((callable *)home)->burying = false;
+  Py_DECREF((PyObject *)home);
+  return 0;
+}
+
+void callable_bury_soon(callable *home) {
+  if (home->burying) return;
+  home->burying = Py_AddPendingCall(bury_pending, Py_NewRef((PyObject *)home)) == 0;
+  if (!home->burying) Py_DECREF(home); /* at its next miss */
+}

@@ -1,0 +1,79 @@
+/* Going on behind a break: parts of functions, functions that are called, generators, interrupts.
+ */
+#ifndef LOOM_FRONTEND_DISPATCH_RESUME_H
+#define LOOM_FRONTEND_DISPATCH_RESUME_H
+
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/dispatch/callable.h"
+#include "frontend/run/run.h"
+
+/* While one is open, the first call of the function raises the exception that was pending, in its
+ * protected lines. */
+typedef struct interrupt_watch {
+  PyObject *code, *type, *raised, *traceback; /* owned */
+  PyFrameObject *frame;                       /* of the function: borrowed, it runs */
+  int32_t begin, end;                         /* of these lines, in bytes of co_code */
+  uint64_t busy_late, late;                   /* when it is raised wherever the function is */
+  bool done, calls; /* it has been raised; the lines are those of functions that are called */
+  struct interrupt_watch *outer;
+} interrupt_watch;
+
+/* ---- interrupt.c ---- */
+
+/* Takes the pending exception over, from a call with these arguments. False, with the exception
+ * still pending: it has to leave the call as it is. */
+bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count);
+PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the call gives */
+/* The plain function with a pending exception. */
+PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
+
+/* ---- hook.c ---- */
+
+void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
+void hook_close(const hook_scope *scope);
+/* Nothing is compiled until hook_close(), as in a host call: what it runs is the library's, or
+ * stands in for a function of the user's. False: nothing was anyway, and there is nothing to close.
+ */
+bool hook_pause(hook_scope *scope);
+/* The innermost one that is open in this thread, or NULL. */
+extern _Thread_local hook_scope *hook_scope_now __attribute__((tls_model("initial-exec")));
+extern uint64_t hook_callees;        /* frames so far that were given to a callable */
+void hook_forget(const callable *c); /* it is about to go */
+/* Frames of this code are not looked at, since it asks itself for the parts of `code`, which lives
+ * as long as it does. */
+void hook_bar(PyCodeObject *twin, PyCodeObject *code);
+void hook_reset(const callable *c); /* what was learnt of it is void */
+
+/* ---- resume.c ---- */
+
+/* Runs a version that ends in front of an instruction, and what comes after it. Like entry_run().
+ */
+PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
+                     bool *fallback);
+/* Where the captures of a part start; NULL: at the function's beginning. */
+const frame_shape *resume_start(const callable *c);
+/* May the capture that broke for this reason end in front of the instruction? */
+bool resume_is_possible(const callable *c, const break_info *why);
+void resume_clear(callable *c); /* drops its parts */
+void resume_point_free(resume_point *point);
+int resume_traverse(callable *c, visitproc visit, void *arg);
+/* The part that starts there: a new reference, or NULL: there are too many, or an exception. */
+callable *resume_part(callable *owner, PyObject *code, const frame_shape *at);
+/* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
+void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot_set *present);
+
+/* ---- generator.c ---- */
+
+/* Is this the code of a generator function, whose parts can be compiled? */
+bool generator_is_code(const PyObject *code);
+/* What is called for the callable of such a function. */
+PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                               PyObject *kwnames);
+/* The generator for a frame of such a function, which is about to start and holds its arguments;
+ * `c` is the shared callable for its code. NULL without an exception: it is to be a plain one. */
+PyObject *generator_call_frame(callable *c, PyFunctionObject *function, PyObject *const *slots);
+
+#endif

@@ -1,0 +1,188 @@
+/* Is a compilation likely to pay?
+ *
+ * To capture an instruction takes some ten times as long as to run it, or more, and where capture
+ * finds no array operation nothing comes of it but what Python does as well. A program may have
+ * hundreds of small functions of that kind which are called a few times each, with other values
+ * every time. So what has no array in sight, neither in its arguments nor in an earlier version, is
+ * captured when its plain runs have taken as long as that is likely to take, and another time when
+ * they have taken twice as long as all of it did before. Captures that find no array operation end
+ * when they have taken as long as the runs. All together they take about as long as the plain runs,
+ * however many versions there are and however long the code is that is looked into.
+ *
+ * A function that somebody has asked to compile is captured at its first call whatever it is given,
+ * and so is each of its parts, but not at any length.
+ *
+ * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
+#include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/captured/captured.h"
+#include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/trial.h"
+#include "frontend/run/run.h"
+
+#define WEIGH_FIRST_NS 5000000  /* plain runs before what nobody has asked for is captured */
+#define WEIGH_AGAIN 2           /* times what captures have taken: plain runs before the next */
+#define WEIGH_STEP_NS 1000      /* what an instruction takes, captured */
+#define WEIGH_ASKED_STEPS 10000 /* for a first capture, which has not been paid for; */
+#define WEIGH_PART_STEPS 3000   /* for one of a part */
+#define WEIGH_LEAST_NS 1000000  /* what a capture may take in any case */
+#define WEIGH_YIELD_NS 20000    /* what a generator is taken to run from a yield to the next */
+#define WEIGH_SHORT_NS 20000    /* runs of this length are delayed by what comes before them */
+#define WEIGH_ITEMS 32          /* items of a container, or attributes, that are looked at */
+#define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
+
+static uint64_t weigh_built_ns; /* what compilations have taken, all together */
+
+/* ---- are there arrays? ---------------------------------------------------------------------- */
+
+static bool weigh_is_array(PyObject *object) {
+  uint64_t bits;
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++)
+    if (((*a)->fingerprint && (*a)->fingerprint(object)) ||
+        ((*a)->scalar_bits && (*a)->scalar_bits(object, LOOM_DTYPE_COUNT, &bits)))
+      return true;
+  return false;
+}
+
+static bool weigh_has_arrays(PyObject *object, int depth);
+
+static bool weigh_any_has(PyObject *const *items, Py_ssize_t count, int depth) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (weigh_has_arrays(items[i], depth)) return true;
+  return false;
+}
+
+static Py_ssize_t weigh_some(Py_ssize_t count) { return count < WEIGH_ITEMS ? count : WEIGH_ITEMS; }
+
+static bool weigh_dict_has(PyObject *dict, int depth) {
+  Py_ssize_t position = 0, i = 0;
+  PyObject *key, *item;
+  while (i++ < WEIGH_ITEMS && PyDict_Next(dict, &position, &key, &item))
+    if (weigh_has_arrays(item, depth)) return true;
+  return false;
+}
+
+/* The object itself, or one that it holds; nothing of the user's runs. */
+static bool weigh_has_arrays(PyObject *object, int depth) {
+  if (!object) return false;
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) ||
+      object == Py_None || PyBool_Check(object) || PyFunction_Check(object) || PyType_Check(object))
+    return false;
+  if (PyTuple_Check(object))
+    return depth && weigh_any_has(((PyTupleObject *)object)->ob_item,
+                                  weigh_some(PyTuple_GET_SIZE(object)), depth - 1);
+  if (PyList_Check(object))
+    return depth && weigh_any_has(((PyListObject *)object)->ob_item,
+                                  weigh_some(PyList_GET_SIZE(object)), depth - 1);
+  if (PyDict_Check(object)) return depth && weigh_dict_has(object, depth - 1);
+  if (weigh_is_array(object)) return true;
+  PyObject **attributes = depth == WEIGH_DEPTH ? _PyObject_GetDictPtr(object) : NULL;
+  return attributes && *attributes && weigh_dict_has(*attributes, depth - 1);
+}
+
+/* ---- may it be compiled now? ------------------------------------------------------------------
+ */
+
+static bool weigh_is_own(const callable *c) { return !c->shared; }
+
+/* ns that plain runs are to take before anything is captured. */
+static uint64_t weigh_price(const callable *c) {
+  const weighing *w = &c->weighing;
+  if (!w->spent_ns) return weigh_is_own(c) ? 0 : WEIGH_FIRST_NS;
+  return WEIGH_AGAIN * w->spent_ns;
+}
+
+static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
+  if (!loom_config.put_off || c->fullgraph || c->kind != BACKEND_LOOM) return true;
+  if (loom_config.error_on_recompile || c->weighing.arrays) return true;
+  return weigh_any_has(slots, c->slots, WEIGH_DEPTH);
+}
+
+/* Instructions that a capture may take. */
+static int64_t weigh_patience(const callable *c) {
+  const weighing *w = &c->weighing;
+  if (!w->spent_ns && weigh_is_own(c)) return c->point ? WEIGH_PART_STEPS : WEIGH_ASKED_STEPS;
+  uint64_t left = w->plain_ns > w->spent_ns ? w->plain_ns - w->spent_ns : 0;
+  return (int64_t)((left > WEIGH_LEAST_NS ? left : WEIGH_LEAST_NS) / WEIGH_STEP_NS);
+}
+
+bool weigh_allows(callable *c, PyObject *const *slots) {
+  weighing *w = &c->weighing;
+  w->patience = -1;
+  w->put_off = false;
+  if (weigh_is_exempt(c, slots)) return true;
+  w->patience = weigh_patience(c);
+  if (w->plain_ns >= weigh_price(c)) return true;
+  /* What runs between two yields is not timed. */
+  if (((PyCodeObject *)c->code)->co_flags & CO_GENERATOR) w->plain_ns += WEIGH_YIELD_NS;
+  if (!w->calls++)
+    loom_log(LOOM_LOG_BREAKS, "%U: FL%04d: put off: its calls have no arrays in sight",
+             c->function->func_qualname, BREAK_PUT_OFF);
+  w->put_off = true;
+  return false;
+}
+
+void weigh_build_begin(weigh_build *b, const callable *c) {
+  b->start = loom_clock_ns();
+  b->outer = loom_capture_patience;
+  loom_capture_patience = c->weighing.patience;
+}
+
+bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
+  weighing *w = &c->weighing;
+  uint64_t ns = loom_clock_ns() - b->start;
+  bool ran_out = loom_capture_patience == 0;
+  loom_capture_patience = b->outer;
+  weigh_built_ns += ns;
+  w->spent_ns += ns;
+  w->arrays |= made && made->operations;
+  if (ran_out) w->calls++;
+  w->put_off = w->unfit = ran_out;
+  return !ran_out;
+}
+
+/* ---- plain runs in its place ------------------------------------------------------------------
+ */
+
+void weigh_run_begin(weigh_run *run, callable *c) {
+  run->unfit = c->weighing.unfit;
+  run->put_off = c->weighing.put_off;
+  c->weighing.put_off = c->weighing.unfit = false;
+  if (!run->unfit) return;
+  run->built = weigh_built_ns;
+  run->start = loom_clock_ns();
+}
+
+/* To find out that no version fits takes longer than a short function. After some such calls in a
+ * row most are made without. How many calls this one stands for. */
+static uint32_t weigh_let_be(callable *c, uint64_t ns) {
+  if (c->shared || c->owner || c->fullgraph || !loom_config.leave_slower) return 1;
+  return callable_let_be(c, ns < WEIGH_SHORT_NS, !c->weighing.arrays);
+}
+
+void weigh_run_end(const weigh_run *run, callable *c) {
+  if (!run->unfit) return;
+  uint64_t ns = loom_clock_ns() - run->start, built = weigh_built_ns - run->built;
+  ns = ns > built ? ns - built : 0;
+  /* One run may have waited for other processes: it counts no more than all before it. */
+  uint64_t most = c->weighing.plain_ns > WEIGH_LEAST_NS ? c->weighing.plain_ns : WEIGH_LEAST_NS;
+  if (ns > most) ns = most;
+  uint32_t stands_for = weigh_let_be(c, ns);
+  if (!run->put_off) return;
+  c->weighing.plain_ns += ns * stands_for;
+  c->weighing.calls += stands_for - 1;
+}
+
+/* ---- for people -------------------------------------------------------------------------------
+ */
+
+PyObject *weigh_report(const callable *c) {
+  const weighing *w = &c->weighing;
+  if (!w->calls || w->arrays) return Py_NewRef(Py_None);
+  PyObject *name = callable_title(c);
+  const PyCodeObject *code = (PyCodeObject *)c->code;
+  if (!name) return NULL;
+  return Py_BuildValue("(NOiIddd)", name, code->co_filename, code->co_firstlineno, w->calls,
+                       (double)w->plain_ns * 1e-6, (double)w->spent_ns * 1e-6,
+                       (double)weigh_price(c) * 1e-6);
+}

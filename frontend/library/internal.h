@@ -1,0 +1,51 @@
+/* What the files of library/ share: the functions that rows of builtins.def name. */
+#ifndef LOOM_FRONTEND_LIBRARY_INTERNAL_H
+#define LOOM_FRONTEND_LIBRARY_INTERNAL_H
+
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/values/values.h"
+
+/* ---- builtins_types.c ---- */
+
+/* What a function of the interpreter's own makes of an argument that has to be an int: an int, also
+ * of a bool. NULL after a break: the interpreter tells what is none. */
+value *value_whole(tracer *t, value *v);
+/* The value of a keyword, or NULL. */
+value *builtin_keyword(const builtin_args *a, const char *name);
+/* Raises TypeError unless the counts fit and there are no keywords but those of the NULL-terminated
+ * list. */
+bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
+                   const char *const *keywords);
+
+/* ---- builtins.c ---- */
+
+/* A call of a builtin object; *mine false when the table has no row for it. */
+bool builtin_has_row(PyObject *object);
+value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames, bool *mine);
+
+/* A row's function returns t->not_implemented when the call is not for it: an adapter may know it,
+ * else it breaks. */
+#define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
+  value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
+#define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \
+  value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
+#define LOOM_MODEL(MODULE, NAME)
+#define LOOM_PURE(MODULE, NAME)
+#define LOOM_PURE_MODULE(MODULE)
+#include "frontend/library/builtins.def"
+#undef LOOM_BUILTIN
+#undef LOOM_OPERATOR
+#undef LOOM_MODEL
+#undef LOOM_PURE
+#undef LOOM_PURE_MODULE
+
+/* ---- builtins_iter.c ---- */
+
+value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
+                    Py_ssize_t count, PyObject *kwnames);
+value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);
+
+#endif

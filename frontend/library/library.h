@@ -1,0 +1,24 @@
+/* Functions of Python's own library that capture follows. */
+#ifndef LOOM_FRONTEND_LIBRARY_LIBRARY_H
+#define LOOM_FRONTEND_LIBRARY_LIBRARY_H
+
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+
+/* ---- standin.c ---- */
+
+/* standin.c: a function for each frame being captured, the outermost first: a new tuple; and
+ * callable(*args, **kwargs) from within them. */
+PyObject *trace_standins(tracer *t);
+PyObject *standin_call(PyObject *standins, PyObject *callable, PyObject *args, PyObject *kwargs);
+
+/* ---- builtins.c ---- */
+
+bool builtins_init(void);
+
+/* ---- builtins_types.c ---- */
+
+int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
+
+#endif

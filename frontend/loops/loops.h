@@ -1,0 +1,18 @@
+/* Loops that are captured once, and branches on data. */
+#ifndef LOOM_FRONTEND_LOOPS_LOOPS_H
+#define LOOM_FRONTEND_LOOPS_LOOPS_H
+
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+
+/* ---- roll.c: one loop ---- */
+
+/* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
+bool roll_is_open(tracer *t);
+void roll_bans_free(roll_bans *bans);
+
+/* ---- loops.c ---- */
+
+void loops_init(void);
+
+#endif

@@ -1,0 +1,87 @@
+/* Functions of the library that the plan calls. */
+#ifndef LOOM_FRONTEND_NUMPY_HOST_CALL_H
+#define LOOM_FRONTEND_NUMPY_HOST_CALL_H
+
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "graph/graph.h"
+
+/* ---- late.c: results whose sizes depend on data ---- */
+
+/* array[mask], and array[mask] = vector. NULL or false with nothing pending: it is something else.
+ */
+value *np_mask_get(tracer *t, value *v, value *key);
+value *np_nonzero(tracer *t, const np_call *c); /* late.c */
+
+/* ---- host.c ---- */
+
+/* Does no array of a result share elements with an argument or with another one? Each gets storage
+ * of its own. */
+bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
+/* Does each array of a result (also in tuples and lists) have a stretch of memory for itself? */
+bool np_is_apart(PyObject *result);
+#define NP_HOST_ARRAYS 16
+
+/* A host call being put together: its operands in the order of the holes in its arguments. */
+typedef struct np_host_call {
+  PyObject *inputs; /* list of specs */
+  loom_value operands[NP_HOST_ARRAYS];
+  uint32_t count;
+  int64_t values[LOOM_MAX_SYMBOLS]; /* of the symbols, for samples */
+  int64_t numbers[NP_HOST_ARRAYS];  /* Python ints among the arguments that are symbolic */
+  uint32_t number_count;
+} np_host_call;
+
+/* ---- host_sample.c ---- */
+
+bool np_host_init(np_host_call *h);
+void np_host_fini(np_host_call *h);
+/* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
+PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
+/* The same for any value: what is known stands for itself; tuples and lists may hold arrays. */
+PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
+
+/* ---- host.c ---- */
+
+/* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
+loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                        const loom_type *type);
+/* Results some sizes of which the call tells (size_late). The first of them, LOOM_NO_VALUE after a
+ * failure. */
+loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
+                             PyObject *kwargs, const loom_type *types, uint32_t count);
+/* A pure function of vectors that gives vectors of one size, which depends on the data; but for
+ * result number `whole`, which has the sizes of the first argument. */
+value *np_host_vectors(tracer *t, const np_call *c, int whole);
+/* What fills a hole. */
+typedef enum np_hole { HOLE_ARRAY, HOLE_SCALAR, HOLE_NUMBER /* Python's own */ } np_hole;
+
+/* ---- host_run.c ---- */
+
+PyObject *np_host_mark(np_hole hole); /* borrowed: the hole itself */
+
+/* ---- late.c: results whose sizes depend on data ---- */
+
+bool np_host_is_quiet(PyObject *callable); /* late.c: it neither warns nor reports anything */
+
+/* ---- host.c ---- */
+
+value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
+/* Functions that NumPy wrote in Python: looked into, unless sizes are symbolic; and those that are
+ * called at capture where all is known. */
+value *np_whole(tracer *t, const np_call *c);
+value *np_histogramdd(tracer *t, const np_call *c);
+value *np_whole_or_known(tracer *t, const np_call *c);
+value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
+                 value *const *args, Py_ssize_t count,
+                 PyObject *kwnames); /* any function of the user's */
+
+/* ---- host_run.c ---- */
+
+int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
+                uint32_t count, int64_t *symbols, PyObject **kept);
+
+#endif

@@ -1,0 +1,66 @@
+/* Indexing, and the shapes of views. */
+#ifndef LOOM_FRONTEND_NUMPY_INDEX_H
+#define LOOM_FRONTEND_NUMPY_INDEX_H
+
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/call.h"
+#include "frontend/numpy/size.h"
+#include "graph/graph.h"
+
+/* ---- gaps.c ---- */
+
+/* The axes from the outermost in memory to the innermost, and whether others lie between the
+ * elements. False when elements lie over one another, or in no array of more elements (gaps.c). */
+bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps);
+/* A view with gaps of a new array, with these strides in bytes, `at` elements behind where that
+ * begins. `node`: its elements, the axes in memory order. `*own`: the array, made where it is NULL,
+ * which several views may share. */
+value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
+                    loom_value node, int64_t at, np_array **own);
+
+/* ---- index.c ---- */
+
+value *np_get_item(tracer *t, value *v, value *key);
+bool np_set_item(tracer *t, value *v, value *key, value *item);
+/* The value of an assignment with the target's dtype and sizes. */
+/* Is what is read as it was before, where both are views of one memory? False after a break. */
+bool np_copies_whole(tracer *t, const np_array *to, const np_array *from);
+/* Does what a key names, `element`: one element, take the value, whatever its sizes? False after a
+ * break. */
+bool np_takes_depth(tracer *t, value *item, int rank, bool element);
+loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o);
+/* a[...] = item */
+bool np_assign(tracer *t, np_array *a, value *item);
+
+/* ---- fancy.c ---- */
+
+bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
+value *np_fancy_get(tracer *t, value *v, value *key);
+
+/* ---- fancy_set.c ---- */
+
+bool np_fancy_set(tracer *t, value *v, value *key, value *item);
+/* ufunc.at(v, key, item) of a ufunc that is "add", "sub", "mul", "min" or "max"; *done is false
+ * where it takes a call of the library. */
+bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
+                      bool *done);
+
+bool np_mask_set(tracer *t, value *v, value *key, value *item);
+
+/* ---- shape.c ---- */
+
+bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
+/* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
+ * one. */
+value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
+/* a.reshape(dims): a view where NumPy can make one. The sizes are numbers, one may be -1; they
+ * become sizes of a type. */
+value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order);
+/* order=: 'K', 'A', 'C' or 'F'; 0 after a break. */
+char np_order_arg(tracer *t, value *v, char missing);
+value *np_diagonal(tracer *t, const np_call *c);
+
+#endif

@@ -1,0 +1,40 @@
+/* A captured graph as Python sees it: what a backend written by the user gets. */
+#ifndef LOOM_FRONTEND_PYGRAPH_PYGRAPH_H
+#define LOOM_FRONTEND_PYGRAPH_PYGRAPH_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "graph/graph.h"
+
+/* A copy of a capture's graph, or a region of such a graph. */
+typedef struct graph_object {
+  PyObject_HEAD const loom_graph *graph; /* &own, or a region of the owner's */
+  struct graph_object *owner;            /* of a region (owned); NULL: `captured` is this one's */
+  PyObject *name;                        /* "step", "step from line 12" */
+  /* What running it needs: graph, hosts and late; each input of sizes alone has its number. */
+  capture captured;
+} graph_object;
+
+/* ---- graph_object.c ---- */
+
+extern PyTypeObject loom_graph_object_type, loom_graph_node_type, loom_graph_value_type;
+bool loom_graph_object_init(PyObject *module);
+PyObject *graph_object_new(const capture *c, PyObject *name);
+
+/* ---- graph_node.c ---- */
+
+PyObject *graph_node_new(graph_object *graph, uint32_t number);
+
+/* ---- graph_object.c ---- */
+
+PyObject *graph_node_regions(graph_object *graph, const loom_node *node);
+
+/* ---- graph_node.c ---- */
+
+PyObject *graph_value_new(graph_object *graph, loom_value value);
+
+/* ---- graph_object.c ---- */
+
+PyObject *graph_value_tuple(graph_object *graph, const loom_value *values, uint32_t count);
+
+#endif

@@ -1,0 +1,48 @@
+/* What is told to people: breaks, loops, recompilations, versions. */
+#ifndef LOOM_FRONTEND_REPORT_REPORT_H
+#define LOOM_FRONTEND_REPORT_REPORT_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/run/run.h"
+
+typedef struct report {
+  PyObject *breaks;     /* list of tuples; or NULL */
+  PyObject *loops;      /* the same, of loops in which capture broke */
+  PyObject *recompiles; /* the same, see recompile.c */
+} report;
+
+/* ---- report.c ---- */
+
+void report_clear(report *r);
+int report_traverse(const report *r, visitproc visit, void *arg);
+/* Remembers and logs a break in the function with this name; (code, name, text, hint, detail, file,
+ * function, line, column). False with an exception. */
+bool report_break(report *r, PyObject *name, const break_info *info);
+void report_raise_break(const break_info *info); /* sets GraphBreak */
+/* Loops of a capture that broke, which are left to Python. */
+void report_loops(report *r, const capture *captured);
+
+/* ---- report_entry.c ---- */
+
+PyObject *report_entry(const entry *e); /* a version as a new dict */
+
+/* ---- recompile.c ---- */
+
+/* Which guard of the version fails: (title, what, guard, old, new, advice, file, line), a new
+ * reference. NULL without an exception when there is none. */
+PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots);
+PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
+/* Logs and remembers it with what it has cost; `made`: the new version, or NULL. False with an
+ * exception. */
+bool recompile_keep(report *to, PyObject *row, const entry *made, double ms);
+
+/* ---- entry_log.c ---- */
+
+void entry_log(const entry *e); /* entry_log.c */
+/* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;
+ * the log of what is in such a folder, which goes if it is temporary. */
+char *schedule_log_folder(void);
+void schedule_log(const char *folder, PyObject *name, bool temporary);
+
+#endif

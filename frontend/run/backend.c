@@ -1,0 +1,70 @@
+/* Backends written by the user: a callable gets the graph and this call's inputs, and gives what is
+ * called with the inputs from then on. Results are copied into buffers of ours, so that nothing of
+ * what it gives, or keeps, is ever an alias of anything. */
+#include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/pygraph/pygraph.h"
+#include "frontend/run/internal.h"
+#include "frontend/run/run.h"
+
+static PyObject *backend_inputs(const entry *e, const loom_buffer *inputs, PyObject *const *live) {
+  uint32_t count = e->captured->graph.input_count;
+  PyObject *list = PyList_New(count);
+  for (uint32_t i = 0; list && i < count; i++) {
+    bool array = e->captured->graph.inputs[i].kind != LOOM_INPUT_SCALAR;
+    PyObject *input = loom_adapters()[0]->buffer_wrap(&inputs[i], array ? live[i] : NULL);
+    if (!input) Py_CLEAR(list);
+    if (input) PyList_SET_ITEM(list, i, input);
+  }
+  return list;
+}
+
+/* Asks the backend, once. */
+static bool backend_make(entry *e, PyObject *inputs) {
+  if (e->runner) return true;
+  PyObject *graph = graph_object_new(e->captured, e->name);
+  PyObject *made = graph ? PyObject_CallFunctionObjArgs(e->user, graph, inputs, NULL) : NULL;
+  Py_XDECREF(graph);
+  if (made && !PyCallable_Check(made)) {
+    PyErr_Format(PyExc_TypeError, "the backend gave %.100s, which cannot be called",
+                 Py_TYPE(made)->tp_name);
+    Py_CLEAR(made);
+  }
+  if (!made) return false;
+  if (!e->runner) e->runner = Py_NewRef(made); /* another thread may have been faster */
+  Py_DECREF(made);
+  return true;
+}
+
+static bool backend_store(const entry *e, PyObject *result, const loom_buffer *outputs) {
+  uint32_t count = e->captured->graph.output_count;
+  bool many = PyTuple_Check(result) || PyList_Check(result);
+  if (!many && count == 1) return loom_adapters()[0]->buffer_store(outputs, result, "what the backend gave");
+  if (!many || PySequence_Fast_GET_SIZE(result) != count) {
+    PyErr_Format(PyExc_TypeError, "what the backend made gave no tuple of %u results",
+                 (unsigned)count);
+    return false;
+  }
+  PyObject *held = PySequence_Tuple(result);
+  bool good = held != NULL;
+  for (uint32_t i = 0; good && i < count; i++) {
+    char what[64];
+    snprintf(what, sizeof what, "result %u of what the backend made", i);
+    good = loom_adapters()[0]->buffer_store(&outputs[i], PyTuple_GET_ITEM(held, i), what);
+  }
+  Py_XDECREF(held);
+  return good;
+}
+
+bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
+                 const loom_buffer *outputs) {
+  PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
+  bool good = list && backend_make(e, list);
+  if (good) args = PySequence_Tuple(list);
+  if (args) result = PyObject_Call(e->runner, args, NULL);
+  good = result && backend_store(e, result, outputs);
+  Py_XDECREF(list);
+  Py_XDECREF(args);
+  Py_XDECREF(result);
+  return good;
+}

@@ -1,0 +1,104 @@
+/* What the files share that run a version. */
+#ifndef LOOM_FRONTEND_RUN_INTERNAL_H
+#define LOOM_FRONTEND_RUN_INTERNAL_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/call.h"
+#include "frontend/captured/captured.h"
+#include "frontend/run/run.h"
+#include "graph/build.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+/* ---- witness.c ---- */
+
+/* Would the library show a warning of a run that raised these flags? `call`: the run, with its
+ * inputs as they were; NULL: they no longer are. 1, 0, or -1 on error. */
+int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call);
+void witness_free(struct witness *w);
+/* The plan to run now: the version's own, or one that gives the same and raises fewer flags, all of
+ * which nobody would be told of. Runs with the GIL. */
+loom_plan *witness_plan(const entry *e, const int64_t *symbols);
+void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* it has */
+
+/* ---- lifetime.c ---- */
+
+/* From here on the version has weak references where it can. False: it must not be used. */
+bool entry_let_go(entry *e);
+/* Drops the weak references: what dies from here on is no affair of the version. */
+void entry_unwatch(entry *e);
+
+/* ---- backend.c ---- */
+
+/* Runs the graph on these inputs into these buffers; false with an exception. */
+bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
+                 const loom_buffer *outputs);
+
+/* The bytes of an argument that a loop may write, which are kept until a run is known to be good:
+ * none when begin is end. */
+typedef struct direct_span {
+  size_t begin, end;
+} direct_span;
+
+/* What was in an argument before a run wrote into it. */
+typedef struct direct_kept {
+  struct direct_kept *next;
+  void *data; /* of the argument, behind the span's begin */
+  size_t size;
+  _Alignas(16) char bytes[];
+} direct_kept;
+
+/* ---- direct.c: writes straight into arguments ---- */
+
+/* Fills e->targets, e->spans. */
+void direct_find(entry *e);
+/* May this run write into its targets? Not when a floating-point exception would be reported: the
+ * plain function has to find everything as it was. */
+bool direct_allowed(const entry *e);
+/* Reports the flags of a run that has written into its targets; -1 with an exception set. */
+int direct_report(const entry *e, uint32_t flags);
+/* The target of output `i` and its data go to `run`; false when it has to have a temporary block
+ * (or an exception is set). */
+bool direct_open(const entry *e, loom_run *run, uint32_t i);
+/* The same for an output of a loop: what it may write over is kept first. */
+bool direct_open_loop(const entry *e, loom_run *run, uint32_t i, direct_kept **kept);
+/* Forgets what was kept, after it has been put back if asked to. */
+void direct_close(direct_kept *kept, bool put_back);
+
+/* ---- domain.c ---- */
+
+/* Does domain_raises tell of this operation on integers? */
+bool domain_has_integers(loom_opcode op);
+/* `*where` gets a bool for each element of the result: may this operation on floats (or integers,
+ * if domain_has_integers), of operands of the result's shape, raise `flag` (one of LOOM_FP_DIVIDE,
+ * OVERFLOW, INVALID) there? It is true wherever it does, and LOOM_NO_VALUE when it never does.
+ * False: its operands alone do not tell. */
+bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t flag,
+                   loom_value *where);
+#define WITNESS_ROWS 256
+
+/* Flags by what may raise them: of each of a capture's warnings, and of its fp_untold. */
+typedef struct witness_cover {
+  uint32_t rows[WITNESS_ROWS], untold;
+} witness_cover;
+
+/* ---- witness_graph.c ---- */
+
+/* Makes the graph, with one output: may any operation have raised one of `flags`, of those that are
+ * `shown` for each warning of the capture? *cover gets what it tells of. False: of nothing. `out`
+ * has to be given up either way. */
+bool witness_graph(const capture *c, uint32_t flags, const uint32_t *shown, witness_cover *cover,
+                   loom_graph *out);
+/* For graphs that are made anew out of their own nodes: a node more; the end, at which what no
+ * output needs is dropped and the values get their numbers. */
+bool witness_append(loom_graph *graph, const loom_node *node);
+bool witness_finish(loom_graph *graph);
+
+/* ---- hush.c ---- */
+
+/* Makes the graph, whose outputs are those of the capture, bit by bit: for each warning of the
+ * capture its operations raise none of the flags in `rows`, where they can do without. False: none
+ * can. `out` has to be given up either way. */
+bool hush_capture(const capture *c, const uint32_t *rows, loom_graph *out);
+
+#endif

@@ -1,0 +1,185 @@
+/* One compiled version of a function, and how it runs. */
+#ifndef LOOM_FRONTEND_RUN_RUN_H
+#define LOOM_FRONTEND_RUN_RUN_H
+
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/captured/call.h"
+#include "frontend/captured/captured.h"
+#include "frontend/compile/compile.h"
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+typedef struct callable callable; /* what dispatches calls to versions (dispatch/callable.h) */
+
+typedef enum backend {
+  BACKEND_LOOM,
+  BACKEND_INTERPRET,
+  BACKEND_EAGER,
+  BACKEND_USER /* a callable of the user's: backend.c */
+} backend;
+
+/* ---- entry.c ---- */
+
+bool backend_from_name(const char *name, backend *out);
+#define ENTRY_SIMPLE_INPUTS 16
+/* In place of a slot: the input is no argument, its source is read. */
+#define ENTRY_READ UINT32_MAX
+
+/* What a run took, in ns: on the wall's clock, but no more than on CPUs; and on CPUs, all threads
+ * of this process together. */
+typedef struct trial_cost {
+  uint64_t wall, busy;
+} trial_cost;
+
+#define TRIAL_LOW 4
+
+/* Of the runs of one kind in a comparison: the wall time of the shortest ones, in order, and of the
+ * longest; the least of both. */
+typedef struct trial_sample {
+  uint32_t count;
+  uint64_t low[TRIAL_LOW], most;
+  trial_cost least;
+} trial_sample;
+
+/* See trial.c. */
+typedef struct trial {
+  /* From TRIAL_LEFT on, but for TRIAL_OVER, all runs are plain: in that state and in TRIAL_CALLEES
+   * with compiled callees, in the others without. */
+  enum {
+    TRIAL_OPEN,
+    TRIAL_PLAIN_NEXT,
+    TRIAL_LEFT,
+    TRIAL_ALONE_NEXT,
+    TRIAL_CALLEES,
+    TRIAL_ALONE,
+    TRIAL_OVER
+  } state;
+  bool bulky, told; /* would need much memory; on record */
+  bool brief;       /* runs are so short that to ask for the time on CPUs would disturb */
+  bool raised;      /* how the last compiled run ended */
+  uint32_t likely;  /* what a plain run takes, in compiled ones: at most, as a rule */
+  uint32_t warm, warm_plain, pairs, lost, odd, lone, grown, untimed, depth, again;
+  uint64_t spent, calls, callees_ns, waits_ns, waits_from;
+  uint64_t due;    /* TRIAL_OVER: the number of its runs at which it is compared again */
+  trial_cost last; /* of the last compiled run */
+  trial_sample compiled, plain;
+} trial;
+
+/* Immutable once it is published, but for counters; shared by reference (under the GIL). */
+typedef struct entry {
+  uint32_t refs;
+  backend kind;
+  bool stopped;          /* ends in front of an instruction: see resume.c */
+  bool watched;          /* stopped, or its runs are timed or plain: see trial.c */
+  bool simple;           /* only arrays in, one new array out, no effects: entry_run's short way */
+  bool reads;            /* simple, and some inputs are no arguments */
+  bool reads_again;      /* what is made of a run reads what other threads may replace */
+  bool release_gil;      /* enough work for it to be worth while, with this call's sizes at least */
+  bool symbolic;         /* that has to be found out on each call, */
+  loom_type largest;     /* by the size of this */
+  uint32_t operations;   /* nodes of its graph */
+  PyObject *code;        /* of the function when it was captured (owned) */
+  PyObject *fits;        /* the same, borrowed; NULL: something that it guards has died */
+  struct callable *home; /* in whose list it is (borrowed), or NULL */
+  PyObject **watches;    /* weak references to what it guards (owned) */
+  PyObject *watcher;     /* what tells their callback whose they are (owned), or NULL */
+  PyObject **pins;       /* of these, what a run reads when it has had no GIL (borrowed) */
+  uint32_t watch_count, pin_count;
+  capture *captured;
+  guard_program *guards;
+  const loom_adapter *adapter;
+  loom_plan *plan;
+  uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* simple: the argument of each input */
+  const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
+  size_t *sizes;          /* for each output its bytes */
+  const recipe *
+      *targets; /* for each output the array that it may be written straight into, or NULL */
+  const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  bool again_behind; /* the plain function may run behind a run that has written into its target */
+  struct direct_span *spans; /* for each output; NULL: for none */
+  struct witness *witness;   /* what tells which operations raised flags (witness.c); or NULL */
+  uint32_t idle;             /* stopped: runs in which no part had anything to compute */
+  bool useful;               /* stopped: some run had */
+  trial trial;               /* is it faster than the plain function? */
+  bool part;                 /* of a function, not the whole of it */
+  bool fastmath;             /* compiled with it, */
+  char cpu[16];              /* and for this CPU */
+  PyObject *name;            /* of its graph, for people (owned) */
+  PyObject *user, *runner;   /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
+  double capture_ms;
+  double *guard_ns; /* for each guard what it costs, or NULL: it was not measured */
+  loom_compile_report report;
+  uint64_t hits, again; /* calls; those that ran again to report floating-point exceptions */
+  uint32_t
+      given_up; /* runs in a row whose host calls made the plain function run; and calls since */
+  uint32_t passed_by;
+} entry;
+
+/* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
+ * no exception). */
+entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
+/* The values of the symbols in the call that was captured; room for LOOM_MAX_SYMBOLS. */
+void entry_hints(const loom_graph *graph, int64_t *out);
+/* It will be kept: with its graph in less memory. */
+void entry_settle(entry *e);
+void entry_unref(entry *e);
+int entry_traverse(entry *e, visitproc visit, void *arg);
+/* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
+ * set and none: the plain function has to run (nothing has been changed yet). *changed (false
+ * before): what was raised was so when something had been changed. */
+PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
+                         bool *changed);
+
+static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols,
+                                  bool *fallback) {
+  bool changed = false;
+  return entry_run_part(e, args, symbols, fallback, &changed);
+}
+
+/* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
+struct hook_scope;
+
+typedef struct dispatch_hooks {
+  bool (*pause)(struct hook_scope *scope); /* hook_pause() */
+  void (*go_on)(const struct hook_scope *scope);
+  bool (*give_up)(entry *e);           /* trial_give_up() */
+  void (*died)(struct callable *home); /* something that a version of it guards */
+  PyObject *(*globals)(
+      const struct callable *home); /* of the function that is being called; borrowed */
+} dispatch_hooks;
+
+extern const dispatch_hooks *loom_dispatch;
+
+/* ---- witness.c ---- */
+
+bool witness_is_hushed(const entry *e); /* is it not its own, as a rule? */
+
+/* ---- lifetime.c ---- */
+
+/* Keeps what the version refers to weakly alive until entry_release(): for who looks at its guards
+ * and makes objects meanwhile. False: some of it has died. */
+bool entry_hold(const entry *e);
+void entry_release(const entry *e);
+
+/* A list of entries as calls see it: never changed once published, newest first. */
+typedef struct entry_list {
+  uint32_t refs, count;
+  entry *items[];
+} entry_list;
+
+/* ---- entry.c ---- */
+
+void entries_unref(entry_list *list); /* miss.c */
+
+/* While one is open in a thread, functions that are called there are compiled, with the options of
+ * `owner`; not the one with the code `code`. */
+typedef struct hook_scope {
+  callable *owner; /* NULL: a pause */
+  const PyObject *code;
+  struct hook_scope *outer;
+  call_place call; /* what runs is this CALL of `code` */
+} hook_scope;
+
+#endif

@@ -1,0 +1,720 @@
+/* Sizes that change from call to call, and ints computed from them: numbers of the graph.
+ *
+ * Capture has one call before it. A size that is known to change becomes a symbol whose hint is its
+ * value in this call; everything else stays a constant. Where the code that is captured compares
+ * sizes, the ranges of the symbols decide if they can, else this call's values do, and a guard
+ * makes sure that the answer is the same on the next call. Three rules keep that sound:
+ *
+ * - a symbolic size in a type is at least 2 (size_admit), since NumPy treats sizes of 0 and 1 in
+ *   ways of their own: code that asks whether a size is 0 or 1 may look at the number alone;
+ * - two sizes of types that have to be equal are the same number (size_same): when they are not,
+ *   though equal in this call, capture starts again with one symbol for both;
+ * - what does not know of symbols asks for the value (size_know): capture starts again with a
+ *   constant, so that a function which nobody has looked through is never given a symbol.
+ *
+ * What was learnt stays in the callable's size table. */
+#include "frontend/base/base.h"
+#include "frontend/captured/call.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/guard.h"
+#include "frontend/captured/learnt.h"
+#include "frontend/core/tracer.h"
+#include "frontend/size/internal.h"
+#include "frontend/size/size.h"
+
+#include <inttypes.h>
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool size_guarded(const capture *c, const source *s, const size_guard *payload) {
+  for (uint32_t i = c->guard_count; i-- > 0;) {
+    const guard *g = &c->guards[i];
+    const size_guard *p = g->payload;
+    if (g->kind == GUARD_SIZE && g->source == s && p->test == payload->test &&
+        p->field == payload->field && p->axis == payload->axis && p->left == payload->left &&
+        p->right == payload->right)
+      return true;
+  }
+  return false;
+}
+
+static void size_add_guard(tracer *t, const source *s, size_guard payload) {
+  if (size_is_looped(t, payload.left) || size_is_looped(t, payload.right)) {
+    size_know(t, size_is_looped(t, payload.left) ? payload.left : payload.right);
+    return;
+  }
+  if (size_guarded(t->capture, s, &payload)) return;
+  size_guard *copy = malloc(sizeof *copy);
+  if (!copy) {
+    PyErr_NoMemory();
+    trace_fail(t);
+    return;
+  }
+  *copy = payload;
+  trace_guard(
+      t, (guard){.kind = GUARD_SIZE, .source = s, .payload = copy, .payload_size = sizeof *copy});
+}
+
+void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number) {
+  size_add_guard(t, s, (size_guard){SIZE_READS, field, axis, number, 0});
+}
+
+void size_guard_formula(tracer *t, size_guard payload) { size_add_guard(t, NULL, payload); }
+
+static bool size_overflows(tracer *t) {
+  trace_break(t, BREAK_LIMIT, "a size that cannot be expressed");
+  return false;
+}
+
+/* A fresh symbol, read by `s` on every call. */
+static bool size_bind(tracer *t, const source *s, size_fact *f, int64_t now) {
+  loom_graph *graph = trace_graph(t);
+  int64_t unit = now % f->unit == 0 ? f->unit : 1, symbol;
+  loom_symbol known = {.min = f->min / unit + (f->min % unit > 0),
+                       .max = f->max / unit,
+                       .divisor = 1,
+                       .hint = now / unit};
+  loom_dim dim;
+  if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
+  t->capture->sized = true;
+  symbol = loom_stride_of_dim(dim);
+  if (!size_op(t, LOOM_EXPR_MUL, symbol, unit, &f->symbol)) return false;
+  size_add_guard(t, s, (size_guard){SIZE_BINDS, f->field, f->axis, symbol, unit});
+  return !trace_pending(t);
+}
+
+/* The size of `f` by the symbol of `g`, of the same group; false when it is another one now. */
+static bool size_follow(tracer *t, size_fact *f, const size_fact *g, int64_t now) {
+  int64_t number;
+  if (!size_op(t, LOOM_EXPR_ADD, g->symbol, f->offset - g->offset, &number)) return false;
+  if (size_hint(t, number) != now || trace_pending(t)) return false;
+  if (f->field == SIZE_OF_DIM && size_less(t, number, 2) != 0) return false;
+  f->symbol = number;
+  return true;
+}
+
+/* Takes the symbol of another fact when the two are of one group, or, where all sizes are symbols
+ * from the start, the first time that they are equal. A guess that was wrong is not made again. */
+static void size_join(tracer *t, size_fact *f, int64_t now) {
+  size_table *table = t->sizes;
+  uint32_t self = (uint32_t)(f - table->facts);
+  for (uint32_t i = 0; i < table->count; i++) {
+    const size_fact *g = &table->facts[i];
+    bool alike =
+        g != f && g->symbol && g->field == f->field && g->min == f->min && g->max == f->max;
+    if (!alike) continue;
+    if (g->group != f->group && table->always && f->field == SIZE_OF_DIM && !f->apart &&
+        size_hint(t, g->symbol) == now) {
+      f->group = g->group;
+      f->offset = g->offset;
+    }
+    if (g->group != f->group) continue;
+    if (size_follow(t, f, g, now)) return;
+    f->group = self;
+    f->offset = 0;
+  }
+  f->apart = true;
+}
+
+bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out) {
+  size_table *table = t->sizes;
+  *out = now;
+  if (!table || table->never || !s || (!table->count && !table->always)) return true;
+  if (field == SIZE_OF_DIM && now < 2) return true;
+  size_fact *f = size_table_get(table, s, field, axis);
+  if (!f) return PyErr_NoMemory(), trace_fail(t), false;
+  bool at_once =
+      table->always && (field == SIZE_OF_DIM || (field == SIZE_OF_INT && s->kind == SOURCE_ARG));
+  bool symbol = f->state == SIZE_SYMBOL || (f->state == SIZE_STATIC && at_once);
+  if (!symbol || f->skip || now < f->min || now > f->max) return true;
+  size_join(t, f, now);
+  if (f->symbol) {
+    size_guard_reads(t, s, field, axis, f->symbol);
+  } else {
+    if (trace_graph(t)->symbol_count >= LOOM_MAX_SYMBOLS) return true;
+    if (!size_bind(t, s, f, now)) return false;
+  }
+  *out = f->symbol;
+  return !trace_pending(t);
+}
+
+/* ---- starting again ------------------------------------------------------------------------- */
+
+static void size_restart(tracer *t) {
+  if (t->state != TRACE_ERROR && t->state != TRACE_BROKEN) t->state = TRACE_RESTART;
+}
+
+/* Symbols that a number of the graph is made of, those behind formulas included. */
+uint64_t formula_symbols(const tracer *t, uint64_t symbols) {
+  uint64_t all = symbols;
+  for (uint64_t bits = symbols; bits; bits &= bits - 1)
+    all |= t->formula_symbols[__builtin_ctzll(bits)];
+  return all;
+}
+
+/* Marks what the symbols of a number were read from: not to be symbols again, in this capture or
+ * for ever. */
+static bool size_pin(tracer *t, int64_t number, bool for_ever) {
+  const loom_graph *graph = trace_graph(t);
+  uint64_t symbols = formula_symbols(t, size_symbols(graph, LOOM_STRIDE_EXPR(number)));
+  bool found = false;
+  for (uint32_t i = 0; t->sizes && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    if (!f->symbol || !(size_symbols(graph, LOOM_STRIDE_EXPR(f->symbol)) & symbols)) continue;
+    found = f->skip = true;
+    if (!for_ever || f->state == SIZE_PINNED) continue;
+    f->state = SIZE_PINNED;
+    loom_location at = trace_location(t);
+    loom_log(LOOM_LOG_DYNAMIC, "%s:%d: a size of %s has to be known: compiled for its value",
+             at.file ? at.file : "?", (int)at.line, f->name);
+  }
+  return found;
+}
+
+static void size_know_for(tracer *t, int64_t number, bool for_ever) {
+  if (!LOOM_STRIDE_IS_SYM(number) || (trace_pending(t) && t->state != TRACE_RESTART)) return;
+  if (size_is_looped(t, number)) {
+    size_blame(t, number, "the index of a loop has to be known");
+    return;
+  }
+  if (size_pin(t, number, for_ever))
+    size_restart(t);
+  else
+    trace_break(t, BREAK_DATA_DEPENDENT, "a decision depends on a size that depends on data");
+}
+
+void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
+
+/* ---- floats that are read from objects ---------------------------------------------------------
+ */
+
+static size_fact *size_float(const tracer *t, const source *s) {
+  if (!t->sizes || t->sizes->never || !t->sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
+  PyObject *text = source_name(s);
+  const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+  size_fact *f = name ? size_table_find(t->sizes, name, SIZE_OF_FLOAT, 0) : NULL;
+  Py_XDECREF(text);
+  error_drop();
+  return f && f->state == SIZE_SYMBOL && !f->skip ? f : NULL;
+}
+
+bool size_float_changes(tracer *t, const source *s) { return size_float(t, s) != NULL; }
+
+bool size_number_changes(tracer *t, const source *s) {
+  size_fact *f = size_float(t, s);
+  if (f) f->of_library = true;
+  return f != NULL;
+}
+
+bool size_know_float(tracer *t, const source *s) {
+  size_fact *f = size_float(t, s);
+  if (!f || f->apart) return false;
+  f->skip = true;
+  f->state = SIZE_PINNED;
+  size_restart(t);
+  return true;
+}
+
+/* ---- arithmetic ----------------------------------------------------------------------------- */
+
+bool size_from_int(tracer *t, int64_t number) {
+  if (number > -LOOM_NUMBER_LIMIT && number < LOOM_NUMBER_LIMIT) return true;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "an integer that no size or index can be");
+  return false;
+}
+
+bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out) {
+  if (trace_pending(t)) return false;
+  if (loom_stride_combine(trace_graph(t), kind, a, b, out)) return true;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return size_overflows(t);
+  size_know(t, LOOM_STRIDE_IS_SYM(a) ? a : b);
+  return false;
+}
+
+bool size_minus(tracer *t, int64_t a, int64_t b, int64_t *out) {
+  int64_t negative;
+  return size_op(t, LOOM_EXPR_MUL, b, -1, &negative) && size_op(t, LOOM_EXPR_ADD, a, negative, out);
+}
+
+int64_t size_hint(tracer *t, int64_t number) {
+  const loom_graph *graph = trace_graph(t);
+  int64_t hints[LOOM_MAX_SYMBOLS], out;
+  if (!LOOM_STRIDE_IS_SYM(number)) return number;
+  for (uint32_t i = 0; i < graph->symbol_count && i < LOOM_MAX_SYMBOLS; i++)
+    hints[i] = graph->symbols[i].hint;
+  if (loom_stride_eval(graph, number, hints, &out)) return out;
+  size_know(t, number);
+  return 2;
+}
+
+/* ---- signs: what the ranges of the symbols say of a difference --------------------------------
+ */
+
+static bool size_open_term(const loom_graph *graph, uint32_t index, size_term *out) {
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST)
+    return !__builtin_mul_overflow(out->coefficient, e->value, &out->coefficient);
+  if (e->kind == LOOM_EXPR_MUL)
+    return size_open_term(graph, e->lhs, out) && size_open_term(graph, e->rhs, out);
+  if (out->count == SIZE_MAX_FACTORS) return false;
+  out->factors[out->count++] = index;
+  return true;
+}
+
+bool size_open(const loom_graph *graph, uint32_t index, size_sum *out) {
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_ADD)
+    return size_open(graph, e->lhs, out) && size_open(graph, e->rhs, out);
+  if (out->count == SIZE_MAX_TERMS) return false;
+  size_term *term = &out->terms[out->count++];
+  *term = (size_term){.coefficient = 1};
+  return size_open_term(graph, index, term);
+}
+
+bool size_drop_factor(size_term *term, uint32_t factor) {
+  for (int i = 0; i < term->count; i++) {
+    if (term->factors[i] != factor) continue;
+    term->factors[i] = term->factors[--term->count];
+    return true;
+  }
+  return false;
+}
+
+static void size_factor_range(const loom_graph *graph, uint32_t factor, int64_t *low,
+                              int64_t *high) {
+  loom_stride_range(graph, LOOM_STRIDE_SYM(factor), low, high);
+}
+
+/* Divides all terms by factors that they share and that are positive: the sign stays. */
+static void size_reduce(const loom_graph *graph, size_sum *sum) {
+  for (int i = 0; sum->count && i < sum->terms[0].count; i++) {
+    uint32_t factor = sum->terms[0].factors[i];
+    int64_t low, high;
+    size_factor_range(graph, factor, &low, &high);
+    bool shared = low > 0;
+    for (int k = 0; shared && k < sum->count; k++) {
+      size_term copy = sum->terms[k];
+      shared = size_drop_factor(&copy, factor);
+    }
+    if (!shared) continue;
+    for (int k = 0; k < sum->count; k++)
+      size_drop_factor(&sum->terms[k], factor);
+    i = -1;
+  }
+}
+
+/* Bounds may lie far outside of int64. A lower one beyond -SIZE_FAR stands for minus infinity, and
+ * is not made larger than SIZE_NEAR, so that in a sum of a few terms the infinite one wins; upper
+ * ones the other way round. */
+#define SIZE_FAR ((__int128)1 << 100)
+#define SIZE_NEAR ((__int128)1 << 90)
+
+static __int128 size_times(__int128 a, __int128 b) {
+  double product = (double)a * (double)b;
+  if (product > 0x1p110) return (__int128)1 << 110;
+  return product < -0x1p110 ? -((__int128)1 << 110) : a * b;
+}
+
+static void size_term_range(const loom_graph *graph, const size_term *term, __int128 *low,
+                            __int128 *high) {
+  *low = *high = term->coefficient;
+  for (int i = 0; i < term->count; i++) {
+    int64_t l, h;
+    size_factor_range(graph, term->factors[i], &l, &h);
+    __int128 c[4] = {size_times(*low, l), size_times(*low, h), size_times(*high, l),
+                     size_times(*high, h)};
+    *low = *high = c[0];
+    for (int k = 1; k < 4; k++) {
+      if (c[k] < *low) *low = c[k];
+      if (c[k] > *high) *high = c[k];
+    }
+    *low = *low > SIZE_NEAR ? SIZE_NEAR : *low < -SIZE_FAR ? -SIZE_FAR : *low;
+    *high = *high < -SIZE_NEAR ? -SIZE_NEAR : *high > SIZE_FAR ? SIZE_FAR : *high;
+  }
+}
+
+bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __int128 *high) {
+  size_sum sum = {0};
+  *low = *high = number;
+  if (!LOOM_STRIDE_IS_SYM(number)) return true;
+  if (!size_open(graph, LOOM_STRIDE_EXPR(number), &sum)) return false;
+  size_reduce(graph, &sum);
+  *low = *high = 0;
+  for (int i = 0; i < sum.count; i++) {
+    __int128 l, h;
+    size_term_range(graph, &sum.terms[i], &l, &h);
+    *low += l;
+    *high += h;
+  }
+  return true;
+}
+
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+bool size_is_late(tracer *t, int64_t number) {
+  return LOOM_STRIDE_IS_SYM(number) &&
+         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->late);
+}
+
+bool size_any_late(const tracer *t) { return t->late != 0; }
+
+bool size_wants_node(tracer *t, loom_dim size) {
+  if (!LOOM_DIM_IS_SYM(size)) return false;
+  const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
+  return e->kind == LOOM_EXPR_SYMBOL && t->late >> e->value & 1 &&
+         t->late_nodes[e->value] == LOOM_NO_VALUE;
+}
+
+void size_not_small(tracer *t, int64_t number) {
+  if (size_is_late(t, number) && !trace_pending(t)) size_less(t, number, 2);
+}
+
+/* symbol * coefficient + rest >= 0 narrows the symbol's range, which its own guard checks. */
+static bool size_narrow(loom_graph *graph, int64_t difference) {
+  size_sum sum = {0};
+  if (!size_open(graph, LOOM_STRIDE_EXPR(difference), &sum) || sum.count > 2) return false;
+  const size_term *term = &sum.terms[0];
+  int64_t rest = sum.count == 2 ? sum.terms[1].coefficient : 0;
+  if (term->count != 1 || (sum.count == 2 && sum.terms[1].count != 0)) return false;
+  const loom_expr *e = &graph->exprs[term->factors[0]];
+  if (e->kind != LOOM_EXPR_SYMBOL || rest == INT64_MIN) return false;
+  loom_symbol *symbol = &graph->symbols[e->value];
+  int64_t c = term->coefficient, q;
+  if (c > 0) { /* symbol >= ceil(-rest / c) */
+    q = -rest / c + (-rest % c > 0);
+    if (q > symbol->min) symbol->min = q;
+  } else { /* symbol <= floor(rest / -c) */
+    q = rest / -c - (rest % -c < 0);
+    if (q < symbol->max) symbol->max = q;
+  }
+  return true;
+}
+
+/* number = coefficient * symbol + rest, but for a positive factor: false when it is no such sum. */
+static bool size_linear(const loom_graph *graph, int64_t number, int64_t *symbol,
+                        int64_t *coefficient, int64_t *rest) {
+  size_sum sum = {0};
+  if (!size_open(graph, LOOM_STRIDE_EXPR(number), &sum)) return false;
+  size_reduce(graph, &sum);
+  int first = sum.count == 2 && !sum.terms[0].count;
+  if (sum.count < 1 || sum.count > 2 || sum.terms[first].count != 1) return false;
+  if (sum.count == 2 && sum.terms[1 - first].count) return false;
+  const loom_expr *e = &graph->exprs[sum.terms[first].factors[0]];
+  *symbol = e->value;
+  *coefficient = sum.terms[first].coefficient;
+  *rest = sum.count == 2 ? sum.terms[1 - first].coefficient : 0;
+  return e->kind == LOOM_EXPR_SYMBOL && llabs(*rest) < SIZE_DIM_MAX;
+}
+
+/* What a host call tells is not known here. That it is not one of the smallest numbers is assumed
+ * where it decides something: the call itself checks it, and else the plain function runs. */
+#define SIZE_LATE_SMALL 4
+
+static bool size_assume_least(tracer *t, int64_t symbol, int64_t least) {
+  loom_symbol *s = &trace_graph(t)->symbols[symbol];
+  if (!(t->late >> symbol & 1) || least > SIZE_LATE_SMALL) return false;
+  if (s->min < least) s->min = least;
+  return true;
+}
+
+/* Is the number positive, for all but the smallest sizes? 1, 0, -1. */
+static int size_late_positive(tracer *t, int64_t number) {
+  int64_t symbol, c, rest;
+  if (size_linear(trace_graph(t), number, &symbol, &c, &rest)) {
+    int64_t edge = c > 0 ? -rest : rest, by = llabs(c); /* by * symbol > edge, or >= */
+    int64_t least = edge / by - (edge % by < 0) + (c > 0 || edge % by != 0);
+    if (size_assume_least(t, symbol, least)) return c > 0;
+  }
+  size_know(t, number);
+  return -1;
+}
+
+/* Is it 0? 1, 0, -1. */
+static int size_late_zero(tracer *t, int64_t number) {
+  int64_t symbol, c, rest;
+  if (size_linear(trace_graph(t), number, &symbol, &c, &rest) &&
+      (rest % c || size_assume_least(t, symbol, -rest / c + 1)))
+    return 0;
+  size_know(t, number);
+  return -1;
+}
+
+/* Has `b - a` the sign that this call's sizes say? The guard: a < b, or b <= a. */
+int size_less(tracer *t, int64_t a, int64_t b) {
+  loom_graph *graph = trace_graph(t);
+  int64_t difference, narrowed;
+  __int128 low, high;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return a < b;
+  if (!size_minus(t, b, a, &difference)) return -1;
+  if (size_sign_range(graph, difference, &low, &high)) {
+    if (low > 0) return 1;
+    if (high <= 0) return 0;
+  }
+  if (size_is_looped(t, difference)) return size_loop_positive(t, difference);
+  if (size_is_late(t, difference)) return size_late_positive(t, difference);
+  bool less = size_hint(t, difference) > 0;
+  if (trace_pending(t)) return -1;
+  if (less ? size_op(t, LOOM_EXPR_ADD, difference, -1, &narrowed)
+           : size_op(t, LOOM_EXPR_MUL, difference, -1, &narrowed))
+    if (LOOM_STRIDE_IS_SYM(narrowed) && size_narrow(graph, narrowed)) return less;
+  if (less)
+    size_add_guard(t, NULL, (size_guard){SIZE_LESS, 0, 0, a, b});
+  else
+    size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, b, a});
+  return trace_pending(t) ? -1 : less;
+}
+
+int size_equal(tracer *t, int64_t a, int64_t b) {
+  const loom_graph *graph = trace_graph(t);
+  int64_t difference;
+  __int128 low, high;
+  if (a == b) return 1;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return 0;
+  if (!size_minus(t, a, b, &difference)) return -1;
+  if (!LOOM_STRIDE_IS_SYM(difference)) return difference == 0;
+  if (size_sign_range(graph, difference, &low, &high) && (low > 0 || high < 0)) return 0;
+  if (size_is_looped(t, difference)) return size_loop_zero(t, difference);
+  if (size_is_late(t, difference)) return size_late_zero(t, difference);
+  bool equal = size_hint(t, difference) == 0;
+  size_add_guard(t, NULL, (size_guard){equal ? SIZE_EQUAL : SIZE_DIFFERS, 0, 0, a, b});
+  return trace_pending(t) ? -1 : equal;
+}
+
+/* The fact whose size is `number` but for a constant. */
+static size_fact *size_fact_of(tracer *t, int64_t number, int64_t *offset) {
+  for (uint32_t i = 0; t->sizes && LOOM_STRIDE_IS_SYM(number) && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    if (f->symbol && size_minus(t, number, f->symbol, offset) && !LOOM_STRIDE_IS_SYM(*offset))
+      return f;
+  }
+  return NULL;
+}
+
+/* Both groups become one, so that f + left and g + right are the same number. */
+static void size_merge(size_table *table, const size_fact *f, const size_fact *g, int64_t left,
+                       int64_t right) {
+  uint32_t from = g->group, to = f->group;
+  int64_t more = f->offset + left - right - g->offset;
+  for (uint32_t i = 0; i < table->count; i++) {
+    size_fact *h = &table->facts[i];
+    if (h->group != from) continue;
+    h->group = to;
+    h->offset += more;
+  }
+}
+
+/* Which of the sizes that host calls tell the number is, or -1. */
+static int64_t size_late_find(tracer *t, int64_t number) {
+  for (uint32_t i = 0; i < t->late_count; i++)
+    if (t->late_known[i] == LATE_FREE && t->late_sizes[i] == number) return i;
+  return -1;
+}
+
+/* One of two sizes that have to be equal is told by a host call: capture starts again, and that
+ * call checks it. */
+static int size_same_late(tracer *t, int64_t l, int64_t r) {
+  int64_t a = size_late_find(t, l), b = size_late_find(t, r);
+  if (a >= 0 && b >= 0) {
+    t->late_known[a > b ? a : b] = LATE_SAME(a > b ? b : a);
+  } else if ((a >= 0 && !LOOM_STRIDE_IS_SYM(r)) || (b >= 0 && !LOOM_STRIDE_IS_SYM(l))) {
+    t->late_known[a >= 0 ? a : b] = a >= 0 ? r : l;
+  } else {
+    trace_break(t, BREAK_DATA_DEPENDENT, "arrays whose sizes depend on data have to fit together");
+    return -1;
+  }
+  size_restart(t);
+  return -1;
+}
+
+bool size_late(tracer *t, loom_dim *out) {
+  loom_graph *graph = trace_graph(t);
+  uint32_t at = t->late_count;
+  if (at >= LOOM_MAX_SYMBOLS || graph->symbol_count >= LOOM_MAX_SYMBOLS) {
+    trace_break(t, BREAK_LIMIT, "too many sizes that depend on data");
+    return false;
+  }
+  int64_t known = t->late_known[at], number = known;
+  if (known == LATE_FREE) {
+    loom_symbol symbol = {.max = SIZE_DIM_MAX, .divisor = 1, .hint = 4099 + 2 * (int64_t)at};
+    if (!loom_dim_symbol(graph, &symbol, out)) return trace_fail(t), false;
+    t->late |= (uint64_t)1 << (graph->symbol_count - 1);
+    t->late_nodes[graph->symbol_count - 1] = LOOM_NO_VALUE;
+    t->capture->late = t->late;
+    t->capture->sized = true;
+    number = loom_stride_of_dim(*out);
+  } else if (known < LATE_FREE) {
+    number = t->late_sizes[LATE_SAME(known)];
+  }
+  t->late_sizes[t->late_count++] = number;
+  return loom_dim_of_stride(number, out) || size_overflows(t);
+}
+
+void size_set_late_node(tracer *t, loom_dim size, loom_value node) {
+  const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
+  t->late_nodes[e->value] = node;
+}
+
+int size_same(tracer *t, loom_dim a, loom_dim b) {
+  int64_t l = loom_stride_of_dim(a), r = loom_stride_of_dim(b), left = 0, right = 0;
+  if (a == b) return 1;
+  if (trace_pending(t)) return -1;
+  if (size_is_looped(t, l) || size_is_looped(t, r)) return size_equal(t, l, r);
+  if (size_is_late(t, l) || size_is_late(t, r)) return size_same_late(t, l, r);
+  if (size_hint(t, l) != size_hint(t, r)) return size_equal(t, l, r);
+  if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
+  const size_fact *f = size_fact_of(t, l, &left), *g = size_fact_of(t, r, &right);
+  if (f && g && f->group != g->group && f->field == g->field && !trace_pending(t)) {
+    size_merge(t->sizes, f, g, left, right);
+    size_restart(t);
+    return -1;
+  }
+  if (size_make_exact(t, l) || size_make_exact(t, r)) return -1;
+  /* Equal by way of other arithmetic, or to a constant: in this call only. */
+  size_know(t, l);
+  size_know(t, r);
+  return -1;
+}
+
+bool size_admit(tracer *t, int64_t number, loom_dim *out) {
+  if (LOOM_STRIDE_IS_SYM(number)) {
+    int small = size_less(t, number, size_is_late(t, number) ? 0 : 2);
+    if (small > 0) size_know_for(t, number, false);
+    if (small != 0) return false;
+  }
+  if (loom_dim_of_stride(number, out)) return true;
+  return size_overflows(t);
+}
+
+/* ---- exact division ---------------------------------------------------------------------------
+ */
+
+/* term / by, when it is a product of some of its factors. */
+static bool size_divide_term(const size_term *term, const size_term *by, size_term *out) {
+  *out = *term;
+  if (by->coefficient == 0 || out->coefficient % by->coefficient != 0) return false;
+  out->coefficient /= by->coefficient;
+  for (int i = 0; i < by->count; i++)
+    if (!size_drop_factor(out, by->factors[i])) return false;
+  return true;
+}
+
+bool size_build_term(tracer *t, const size_term *term, int64_t *out) {
+  *out = term->coefficient;
+  for (int i = 0; i < term->count; i++)
+    if (!size_op(t, LOOM_EXPR_MUL, *out, LOOM_STRIDE_SYM(term->factors[i]), out)) return false;
+  return true;
+}
+
+static bool size_open_number(const loom_graph *graph, int64_t number, size_sum *out) {
+  *out = (size_sum){.count = 1, .terms = {{.coefficient = number}}};
+  if (!LOOM_STRIDE_IS_SYM(number)) return true;
+  out->count = 0;
+  return size_open(graph, LOOM_STRIDE_EXPR(number), out);
+}
+
+/* A symbol that is divided by a constant without a rest in this call: the next attempt counts in
+ * that unit. False when there is none. */
+static bool size_find_unit(tracer *t, uint32_t index) {
+  const loom_graph *graph = trace_graph(t);
+  const loom_expr *e = &graph->exprs[index];
+  if (e->kind == LOOM_EXPR_CONST || e->kind == LOOM_EXPR_SYMBOL) return false;
+  const loom_expr *from = &graph->exprs[e->lhs], *by = &graph->exprs[e->rhs];
+  bool divides = (e->kind == LOOM_EXPR_FLOORDIV || e->kind == LOOM_EXPR_MOD) &&
+                 from->kind == LOOM_EXPR_SYMBOL && by->kind == LOOM_EXPR_CONST && by->value > 1 &&
+                 by->value < 1 << 20 && graph->symbols[from->value].hint % by->value == 0;
+  for (uint32_t i = 0; divides && t->sizes && i < t->sizes->count; i++) {
+    size_fact *f = &t->sizes->facts[i];
+    int64_t plain;
+    if (!f->symbol || f->unit > 1 << 20 ||
+        !size_op(t, LOOM_EXPR_MUL, LOOM_STRIDE_SYM(e->lhs), f->unit, &plain) || plain != f->symbol)
+      continue;
+    f->unit *= by->value;
+    size_restart(t);
+  }
+  return t->state == TRACE_RESTART || size_find_unit(t, e->lhs) || size_find_unit(t, e->rhs);
+}
+
+bool size_make_exact(tracer *t, int64_t number) {
+  return LOOM_STRIDE_IS_SYM(number) && !trace_pending(t) &&
+         size_find_unit(t, LOOM_STRIDE_EXPR(number));
+}
+
+bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out) {
+  const loom_graph *graph = trace_graph(t);
+  size_sum sum, by;
+  size_term term;
+  int64_t part;
+  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return *out = a / b, true;
+  bool good = size_open_number(graph, a, &sum) && size_open_number(graph, b, &by) && by.count == 1;
+  *out = 0;
+  for (int i = 0; good && i < sum.count; i++) {
+    good = size_divide_term(&sum.terms[i], &by.terms[0], &term);
+    if (good && (!size_build_term(t, &term, &part) || !size_op(t, LOOM_EXPR_ADD, *out, part, out)))
+      return false;
+  }
+  if (good) return !trace_pending(t);
+  if (!LOOM_STRIDE_IS_SYM(b) && size_op(t, LOOM_EXPR_FLOORDIV, a, b, &part) &&
+      size_make_exact(t, part))
+    return false;
+  if (size_make_exact(t, b)) return false;
+  size_know(t, a);
+  size_know(t, b);
+  return false;
+}
+
+bool size_exists(tracer *t, int64_t number) {
+  const loom_graph *graph = trace_graph(t);
+  size_sum sum;
+  __int128 low = 0, high = 0;
+  bool good = size_open_number(graph, number, &sum);
+  for (int i = 0; good && i < sum.count; i++) {
+    __int128 l, h;
+    size_term_range(graph, &sum.terms[i], &l, &h);
+    low += l < 0 ? l : 0; /* partial sums in any order */
+    high += h > 0 ? h : 0;
+    good = low >= INT64_MIN && high <= INT64_MAX;
+  }
+  if (!good && (size_is_late(t, number) || size_is_looped(t, number))) return size_overflows(t);
+  if (!good) size_add_guard(t, NULL, (size_guard){SIZE_AT_MOST, 0, 0, number, number});
+  return !trace_pending(t);
+}
+
+/* ---- as data and as Python ints ---------------------------------------------------------------
+ */
+
+/* A number with a symbol that a host call introduces: computed in the graph. */
+static loom_value size_late_node(tracer *t, uint32_t index) {
+  static const loom_opcode ops[] = {[LOOM_EXPR_ADD] = LOOM_OP_ADD,
+                                    [LOOM_EXPR_MUL] = LOOM_OP_MUL,
+                                    [LOOM_EXPR_FLOORDIV] = LOOM_OP_FLOOR_DIV,
+                                    [LOOM_EXPR_MOD] = LOOM_OP_REM,
+                                    [LOOM_EXPR_MIN] = LOOM_OP_MIN,
+                                    [LOOM_EXPR_MAX] = LOOM_OP_MAX};
+  const loom_expr e = trace_graph(t)->exprs[index];
+  if (e.kind == LOOM_EXPR_SYMBOL) return t->late_nodes[e.value];
+  loom_value in[2] = {size_node(t, LOOM_STRIDE_SYM(e.lhs)), size_node(t, LOOM_STRIDE_SYM(e.rhs))};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  return trace_node(t, ops[e.kind], in, 2, NULL, 0, NULL);
+}
+
+loom_value size_node(tracer *t, int64_t number) {
+  capture *c = t->capture;
+  if (LOOM_STRIDE_IS_SYM(number) &&
+      trace_graph(t)->exprs[LOOM_STRIDE_EXPR(number)].kind == LOOM_EXPR_CONST)
+    number = trace_graph(t)->exprs[LOOM_STRIDE_EXPR(number)].value;
+  const loom_type type = {.dtype = LOOM_I64};
+  if (!LOOM_STRIDE_IS_SYM(number)) {
+    loom_attr attr = {.kind = LOOM_ATTR_SCALAR, .bits = (uint64_t)number};
+    return trace_node(t, LOOM_OP_CONSTANT, NULL, 0, &attr, 1, &type);
+  }
+  for (uint32_t i = 0; i < c->input_count; i++)
+    if (!c->inputs[i].source && !c->inputs[i].constant && c->inputs[i].size == number)
+      return c->graph.inputs[i].value;
+  if (!size_exists(t, number)) return LOOM_NO_VALUE;
+  if (size_is_late(t, number) || size_is_looped(t, number))
+    return size_late_node(t, LOOM_STRIDE_EXPR(number));
+  loom_value v = trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, NULL, NULL);
+  if (v != LOOM_NO_VALUE) c->inputs[c->input_count - 1].size = number;
+  return v;
+}
+

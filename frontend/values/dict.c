@@ -1,0 +1,657 @@
+/* Dictionaries: pairs in order, keys compared as Python compares them when that runs no user code.
+ */
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/objects.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/live.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
+
+static const value_type value_view_type;
+
+bool type_runs_python(tracer *t, PyTypeObject *type, const char *name) {
+  PyObject *method = class_special(t, type, name);
+  return method && (PyFunction_Check(method) || Py_IS_TYPE(method, &PyStaticMethod_Type) ||
+                    Py_IS_TYPE(method, &PyClassMethod_Type));
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+/* Its type compares it with others by C code of its own that looks at what is in it. */
+static bool key_has_ways(PyObject *o) {
+  richcmpfunc compare = Py_TYPE(o)->tp_richcompare;
+  return compare && compare != PyBaseObject_Type.tp_richcompare && !PyType_Check(o) &&
+         !object_is_plain(o);
+}
+
+/* Two constants, not both of builtin types alone: as a dictionary does, by hash and then by what
+ * the types say, where these are known to run nothing of the user's. */
+static int key_equal_objects(tracer *t, value *l, value *r) {
+  PyObject *both[2] = {l->object, r->object};
+  bool same, ways = false;
+  for (int i = 0; i < 2; i++) {
+    if (!key_has_ways(both[i])) continue;
+    ways = true;
+    if (PyCFunction_CheckExact(both[i]) || object_is_immutable(both[i])) continue;
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys"), -1;
+  }
+  if (!ways) return value_same(t, l, r, &same) ? same : -1;
+  if (!value_identity(t, l) || !value_identity(t, r)) return -1;
+  Py_hash_t hashes[2] = {PyObject_Hash(both[0]), PyObject_Hash(both[1])};
+  int equal = hashes[0] == -1 || hashes[1] == -1 ? -1
+              : hashes[0] != hashes[1] ? 0
+                                       : PyObject_RichCompareBool(both[0], both[1], Py_EQ);
+  return equal < 0 ? (trace_raise_live(t), -1) : equal;
+}
+
+/* Enum's own __hash__, which is that of the member's name. */
+static PyObject *key_enum_hash(PyObject **meta_out) {
+  static PyObject *hash, *meta;
+  if (!hash) {
+    PyObject *module = PyImport_ImportModule("enum");
+    PyObject *base = module ? PyObject_GetAttrString(module, "Enum") : NULL;
+    hash = base ? PyObject_GetAttrString(base, "__hash__") : NULL;
+    meta = base ? Py_NewRef((PyObject *)Py_TYPE(base)) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(base);
+    error_drop();
+  }
+  *meta_out = meta;
+  return hash;
+}
+
+bool key_is_enum_class(tracer *t, PyTypeObject *type) {
+  PyObject *meta, *hash = key_enum_hash(&meta);
+  return hash && meta && PyObject_TypeCheck((PyObject *)type, (PyTypeObject *)meta) &&
+         class_special(t, type, "__hash__") == hash && type_keeps_default(t, type, "__eq__");
+}
+
+bool object_is_enum_member(tracer *t, PyObject *object) {
+  return key_is_enum_class(t, Py_TYPE(object));
+}
+
+Py_hash_t key_hash(tracer *t, PyObject *key) {
+  if (!object_is_enum_member(t, key)) return PyObject_Hash(key);
+  PyObject *text = trace_keep(t, PyUnicode_InternFromString("_name_"));
+  PyObject *name = text ? PyObject_GenericGetAttr(key, text) : NULL;
+  Py_hash_t hash = name && PyUnicode_CheckExact(name) ? PyObject_Hash(name) : -1;
+  Py_XDECREF(name);
+  error_drop();
+  if (hash == -1) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a key of type %s", Py_TYPE(key)->tp_name);
+  return hash;
+}
+
+/* An object is a key by its identity when its class leaves hash and equality as they are. */
+bool key_object_check(tracer *t, value *key) {
+  PyTypeObject *type = (PyTypeObject *)object_class(key);
+  if (class_special(t, type, "__hash__") == Py_None)
+    return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name), false;
+  return key_is_enum_class(t, type) || scalar_key(t, key) ||
+         (type_keeps_default(t, type, "__hash__") && type_keeps_default(t, type, "__eq__"));
+}
+
+bool key_is_refused(tracer *t, value *key) {
+  return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name);
+}
+
+bool key_by_identity(tracer *t, value *key) {
+  return key->object && !type_runs_python(t, Py_TYPE(key->object), "__hash__") &&
+         value_identity(t, key);
+}
+
+bool key_check(tracer *t, value *key) {
+  if (!trace_goes_deeper(t)) return false;
+  if (key->type->key ? key->type->key(t, key) : key_by_identity(t, key)) return true;
+  if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s as a key", key->type->name);
+  return false;
+}
+
+static int key_equal_tuples(tracer *t, value *l, value *r) {
+  if (l->seq.count != r->seq.count) return 0;
+  for (Py_ssize_t i = 0; i < l->seq.count; i++) {
+    int equal = key_equal(t, l->seq.items[i], r->seq.items[i]);
+    if (equal != 1) return equal;
+  }
+  return 1;
+}
+
+/* A symbolic int equals ints alone; a float may equal it, too: its value decides. */
+static int key_equal_sizes(tracer *t, value *l, value *r) {
+  int64_t a, b;
+  value *other = number_is_size(l) ? r : l;
+  if (value_is_const(other) && !PyFloat_CheckExact(other->object) &&
+      !PyComplex_CheckExact(other->object) && !PyLong_CheckExact(other->object) &&
+      !PyBool_Check(other->object))
+    return 0;
+  if (value_size_of(t, l, &a) && value_size_of(t, r, &b)) return size_equal(t, a, b);
+  if (!trace_pending(t)) number_know(t, number_is_size(l) ? l : r);
+  return -1;
+}
+
+int key_equal(tracer *t, value *l, value *r) {
+  if (l == r) return 1;
+  if (!trace_goes_deeper(t)) return -1;
+  value *left = scalar_key(t, l), *right = scalar_key(t, r);
+  if (left) l = left;
+  if (right) r = right;
+  if (number_is_size(l) || number_is_size(r)) return key_equal_sizes(t, l, r);
+  if (value_is_tuple(l) && value_is_tuple(r)) return key_equal_tuples(t, l, r);
+  value *object = value_is_instance(l) ? l : value_is_instance(r) ? r : NULL;
+  if (object && !key_object_check(t, object)) {
+    if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys");
+    return -1;
+  }
+  if (l->type != r->type && !(l->object && r->object)) return 0;
+  if (value_is_const(l) && value_is_const(r)) {
+    if (value_identical(t, l, r)) return 1;
+    if (!object_is_plain(l->object) || !object_is_plain(r->object))
+      return key_equal_objects(t, l, r);
+    int equal = PyObject_RichCompareBool(l->object, r->object, Py_EQ);
+    return equal < 0 ? (trace_raise_live(t), -1) : equal;
+  }
+  if (l->type == r->type && value_is_instance(l)) {
+    bool same;
+    return value_same(t, l, r, &same) ? same : -1;
+  }
+  for (int i = 0; i < 2; i++) { /* numbers of a library, say, have another hash than any text */
+    value *text = i ? r : l, *other = i ? l : r;
+    if (!value_is_const(text) || value_is_const(other)) continue;
+    PyObject *type = value_type_of(t, other);
+    if (!type) return -1;
+    if (PyType_Check(text->object) ||
+        (PyUnicode_CheckExact(text->object) &&
+         !PyType_IsSubtype((PyTypeObject *)type, &PyUnicode_Type)) ||
+        (PyBytes_CheckExact(text->object) &&
+         !PyType_IsSubtype((PyTypeObject *)type, &PyBytes_Type)))
+      return 0;
+  }
+  value *equal = trace_compare(t, Py_EQ, l, r);
+  return equal ? trace_truth(t, equal) : -1;
+}
+
+/* ---- operations ----------------------------------------------------------------------------- */
+
+value *value_dict(tracer *t) { return value_new(t, &value_dict_type); }
+
+/* Of one made inside. */
+static int dict_find(tracer *t, value *dict, value *key, Py_ssize_t *index_out) {
+  if (!key_check(t, key) || !trace_charge(t, dict->seq.count)) return -1;
+  for (Py_ssize_t i = 0; i < dict->seq.count; i += 2) {
+    int equal = key_equal(t, dict->seq.items[i], key);
+    *index_out = i;
+    if (equal) return equal;
+  }
+  return 0;
+}
+
+/* 1: it has the key, 0: it has not, -1: failed. */
+static int dict_has(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  return live ? live_find(t, live, key, NULL) : dict_find(t, dict, key, &i);
+}
+
+value *dict_get(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  value *item = NULL;
+  live_dict *live = dict_live(dict);
+  if (live) return live_find(t, live, key, &item) == 1 ? item : NULL;
+  return dict_find(t, dict, key, &i) == 1 ? dict->seq.items[i + 1] : NULL;
+}
+
+bool dict_put(tracer *t, value *dict, value *key, value *item) {
+  Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  if (loom_loops->lent(t, dict)) return false;
+  dict->seq.changes++;
+  if (live) return live_put(t, live, key, item);
+  int found = dict_find(t, dict, key, &i);
+  if (found < 0) return false;
+  if (found) return dict->seq.items[i + 1] = item, true;
+  return seq_append(t, dict, key) && seq_append(t, dict, item);
+}
+
+static void dict_remove_at(value *dict, Py_ssize_t i) {
+  value **items = dict->seq.items;
+  memmove(items + i, items + i + 2, (size_t)(dict->seq.count - i - 2) * sizeof *items);
+  dict->seq.count -= 2;
+}
+
+bool dict_remove(tracer *t, value *dict, value *key) {
+  Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  if (loom_loops->lent(t, dict)) return false;
+  dict->seq.changes += VALUE_REMOVED;
+  if (live) return live_remove(t, live, key);
+  int found = dict_find(t, dict, key, &i);
+  if (found == 0) trace_raise_key(t, key);
+  if (found == 1) dict_remove_at(dict, i);
+  return found == 1;
+}
+
+value *dict_whole(tracer *t, value *v) {
+  live_dict *live = dict_live(v);
+  return live ? live_whole(t, live) : v;
+}
+
+Py_ssize_t dict_size(tracer *t, value *v) {
+  live_dict *live = dict_live(v);
+  return live ? live_length(t, live) : v->seq.count / 2;
+}
+
+static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool merge) {
+  if (merge) {
+    int found = dict_has(t, dict, key);
+    if (found) {
+      if (found ==
+          1) /* a KeyError while an exception is handled, of callers too; else a TypeError */
+        trace_break(t, BREAK_RAISES, "a keyword argument has several values");
+      return false;
+    }
+  }
+  return dict_put(t, dict, key, item);
+}
+
+/* An iterable of pairs. */
+static bool dict_update_pairs(tracer *t, value *dict, value *other) {
+  value *pairs = trace_each(t, other), *next;
+  while (pairs && (next = trace_next(t, pairs))) {
+    value *pair = trace_fast(t, next);
+    if (!pair) return false;
+    if (pair->seq.count != 2)
+      return trace_raise(t, PyExc_ValueError, "a dictionary is made from pairs"), false;
+    if (!dict_put(t, dict, pair->seq.items[0], pair->seq.items[1])) return false;
+  }
+  return pairs && !trace_pending(t);
+}
+
+/* An object with keys() and items by them. */
+static bool dict_update_mapping(tracer *t, value *dict, value *other, bool merge) {
+  value *all = trace_method(t, other, "keys", NULL, 0), *keys = all ? trace_each(t, all) : NULL,
+        *key;
+  while (keys && (key = trace_next(t, keys))) {
+    value *item = trace_get_item(t, other, key);
+    if (!item || !dict_put_merge(t, dict, key, item, merge)) return false;
+  }
+  return keys && !trace_pending(t);
+}
+
+static bool dict_is_mapping(tracer *t, const value *v) {
+  PyObject *name = PyUnicode_InternFromString("keys");
+  bool found = name && value_is_instance(v) &&
+               class_lookup(t, (PyTypeObject *)object_class((value *)v), name);
+  Py_XDECREF(name);
+  return found;
+}
+
+bool dict_update(tracer *t, value *dict, value *other, bool merge) {
+  if (object_content(other) && container_keeps(t, other, "__iter__") &&
+      value_is_dict(object_content(other)))
+    other = object_content(other); /* as CPython's PyDict_Merge() */
+  if (!value_is_dict(other)) {
+    if (dict_is_mapping(t, other)) return dict_update_mapping(t, dict, other, merge);
+    if (!merge && other->type->kinds & VALUE_IS_PAIRS) return dict_update_pairs(t, dict, other);
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
+    return false;
+  }
+  if (!(other = dict_whole(t, other))) return false;
+  for (Py_ssize_t i = 0; i < other->seq.count; i += 2)
+    if (!dict_put_merge(t, dict, other->seq.items[i], other->seq.items[i + 1], merge)) return false;
+  return true;
+}
+
+bool dict_unpack(tracer *t, value *dict, value *other) {
+  if (value_is_dict(other) || object_content(other) || dict_is_mapping(t, other))
+    return dict_update(t, dict, other, false);
+  if (!trace_pending(t)) trace_break(t, BREAK_RAISES, "what is no mapping is unpacked with **");
+  return false;
+}
+
+/* ---- slots ---------------------------------------------------------------------------------- */
+
+static value *dict_copy_value(tracer *t, value *v) {
+  value *whole = dict_whole(t, v);
+  value *copy = whole ? value_list(t, whole->seq.items, whole->seq.count) : NULL;
+  if (copy) copy->type = &value_dict_type;
+  return copy;
+}
+
+static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  if (op == 7 && inplace && value_is_dict(l)) /* any mapping, or pairs */
+    return dict_update(t, l, r, false) ? l : NULL;
+  if (op != 7 || l->type != r->type) return trace_not_implemented(t);
+  value *v = inplace ? l : dict_copy_value(t, l);
+  return v && dict_update(t, v, r, false) ? v : NULL;
+}
+
+static value *dict_compare(tracer *t, int op, value *l, value *r) {
+  const value *both[2] = {l, r};
+  uint32_t changes[2] = {l->seq.changes, r->seq.changes};
+  if (l->type != r->type || (op != Py_EQ && op != Py_NE)) return trace_not_implemented(t);
+  if (!(l = dict_whole(t, l)) || !(r = dict_whole(t, r))) return NULL;
+  bool equal = l->seq.count == r->seq.count;
+  for (Py_ssize_t i = 0; equal && i < l->seq.count; i += 2) {
+    value *other = dict_get(t, r, l->seq.items[i]);
+    if (trace_pending(t)) return NULL;
+    if (!other) {
+      equal = false;
+      break;
+    }
+    if (value_identical(t, other, l->seq.items[i + 1])) continue;
+    value *same = trace_compare(t, Py_EQ, l->seq.items[i + 1], other);
+    int truth = same ? trace_truth(t, same) : -1;
+    if (truth < 0) return NULL;
+    if (both[0]->seq.changes != changes[0] || both[1]->seq.changes != changes[1])
+      return trace_break(t, BREAK_SIDE_EFFECT, "a comparison that changes the dict");
+    equal = truth;
+  }
+  return value_bool(t, equal == (op == Py_EQ));
+}
+
+static int dict_truth(tracer *t, value *v) {
+  Py_ssize_t size = dict_size(t, v);
+  return size < 0 ? -1 : size != 0;
+}
+
+static value *dict_length(tracer *t, value *v) {
+  Py_ssize_t size = dict_size(t, v);
+  return size < 0 ? NULL : value_int(t, size);
+}
+
+static value *dict_get_item(tracer *t, value *v, value *key) {
+  value *item = dict_get(t, v, key);
+  return item || trace_pending(t) ? item : trace_raise_key(t, key);
+}
+
+static bool dict_set_item(tracer *t, value *v, value *key, value *item) {
+  return item ? dict_put(t, v, key, item) : dict_remove(t, v, key);
+}
+
+static int dict_contains(tracer *t, value *v, value *item) { return dict_has(t, v, item); }
+
+value *dict_list(tracer *t, value *v, int what) {
+  live_dict *live = dict_live(v);
+  if (live && what == 0) return live_keys(t, live);
+  if (!(v = dict_whole(t, v))) return NULL;
+  value *list = value_list(t, NULL, 0);
+  for (Py_ssize_t i = 0; list && i < v->seq.count; i += 2) {
+    value *item = what == 2 ? value_tuple(t, v->seq.items + i, 2) : v->seq.items[i + (what == 1)];
+    if (!item || !seq_append(t, list, item)) return NULL;
+  }
+  return list;
+}
+
+static value *dict_iter(tracer *t, value *v) {
+  value *keys = dict_list(t, v, 0);
+  return keys ? iter_watching(t, keys, v, 0, false) : NULL;
+}
+
+/* ---- views: keys(), values(), items() are live ---------------------------------------------- */
+
+static value *view_items(tracer *t, value *view) {
+  return dict_list(t, view->any.a, (int)view->any.i);
+}
+
+static value *view_iter(tracer *t, value *view) {
+  value *items = view_items(t, view);
+  return items ? iter_watching(t, items, view->any.a, (int)view->any.i, false) : NULL;
+}
+
+static value *dict_reversed_items(tracer *t, value *dict, int what) {
+  value *items = dict_list(t, dict, what);
+  return items ? iter_watching(t, items, dict, what, true) : NULL;
+}
+
+static value *dict_reversed(tracer *t, value *v) { return dict_reversed_items(t, v, 0); }
+
+static value *view_reversed(tracer *t, value *v) {
+  return dict_reversed_items(t, v->any.a, (int)v->any.i);
+}
+
+static value *view_length(tracer *t, value *view) { return dict_length(t, view->any.a); }
+
+static int view_truth(tracer *t, value *view) { return dict_truth(t, view->any.a); }
+
+static int view_contains(tracer *t, value *view, value *item) {
+  if (view->any.i == 0) return dict_contains(t, view->any.a, item);
+  value *items = view_items(t, view);
+  return items ? trace_contains(t, items, item) : -1;
+}
+
+static value *view_as_set(tracer *t, value *v) {
+  if (value_is_set(v)) return v;
+  value *items = trace_to_tuple(t, v), *set = items ? value_set(t, false) : NULL;
+  for (Py_ssize_t i = 0; set && i < items->seq.count; i++)
+    if (!set_add(t, set, items->seq.items[i])) return NULL;
+  return set;
+}
+
+/* Keys and items are like sets; values are not. */
+static bool view_is_like_set(const value *v) {
+  return v->type == &value_view_type && v->any.i != 1;
+}
+
+static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  bool known = op == 1 || op == 7 || op == 10 || op == 12; /* & | - ^ */
+  if (!known || !(view_is_like_set(l) || view_is_like_set(r))) return trace_not_implemented(t);
+  value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
+  a = a && b ? set_from(t, a, false) : NULL; /* of a frozen set, too, it gives a set */
+  return a ? trace_binary(t, op, a, b, false) : NULL;
+}
+
+static value *view_compare(tracer *t, int op, value *l, value *r) {
+  value *content = object_content(r);
+  if (content && value_is_set(content)) r = content;
+  bool set = value_is_any_set(r);
+  if (!view_is_like_set(l) || !(set || view_is_like_set(r))) return trace_not_implemented(t);
+  value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
+  return b ? trace_compare(t, op, a, b) : NULL;
+}
+
+static bool view_is_ordered(const tracer *t, const value *dict) {
+  value *holder = pointer_map_get(&t->contents, dict);
+  if (dict->object) return PyODict_Check(dict->object);
+  return holder && model_real(object_class(holder)) == (PyObject *)&PyODict_Type;
+}
+
+static PyObject *view_python_type(tracer *t, value *view) {
+  static PyTypeObject *const types[2][3] = {
+      {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
+      {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
+  return (PyObject *)types[view_is_ordered(t, view->any.a)][view->any.i];
+}
+
+/* By the method that makes them. One made inside may be what a model or an object holds. */
+static recipe *view_rebuild(tracer *t, value *view) {
+  static const char *const names[3] = {"keys", "values", "items"};
+  value *dict = view->any.a;
+  if (container_holds(t, dict)) return NULL;
+  PyObject *type = (PyObject *)(view_is_ordered(t, dict) ? &PyODict_Type : &PyDict_Type);
+  PyObject *method = PyObject_GetAttrString(type, names[view->any.i]);
+  return method ? trace_rebuild_call(t, method, &dict, 1) : trace_fail(t);
+}
+
+static const value_type value_view_type = {.name = "dictionary view",
+                                           .kinds = VALUE_IS_PAIRS,
+                                           .binary = view_binary,
+                                           .compare = view_compare,
+                                           .truth = view_truth,
+                                           .length = view_length,
+                                           .contains = view_contains,
+                                           .iter = view_iter,
+                                           .python_type = view_python_type,
+                                           .rebuild = view_rebuild,
+                                           .reversed = view_reversed};
+
+static value *dict_view(tracer *t, value *dict, int what) {
+  value *view = value_new(t, &value_view_type);
+  if (!view) return NULL;
+  view->any.a = dict;
+  view->any.i = what;
+  return view;
+}
+
+/* ---- methods -------------------------------------------------------------------------------- */
+
+#define METHOD(NAME)                                                                               \
+  static value *NAME(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames)
+#define ARGS(NAME, LEAST, MOST)                                                                    \
+  if (!args_check(t, NAME, count, LEAST, MOST, kwnames)) return NULL
+
+METHOD(dict_keys) {
+  ARGS("keys", 0, 0);
+  return dict_view(t, v, 0);
+}
+
+METHOD(dict_values) {
+  ARGS("values", 0, 0);
+  return dict_view(t, v, 1);
+}
+
+METHOD(dict_items) {
+  ARGS("items", 0, 0);
+  return dict_view(t, v, 2);
+}
+
+METHOD(dict_get_method) {
+  ARGS("get", 1, 2);
+  value *item = dict_get(t, v, args[0]);
+  if (item || trace_pending(t)) return item;
+  return count > 1 ? args[1] : t->none;
+}
+
+METHOD(dict_setdefault) {
+  ARGS("setdefault", 1, 2);
+  value *item = dict_get(t, v, args[0]);
+  if (item || trace_pending(t)) return item;
+  item = count > 1 ? args[1] : t->none;
+  return dict_put(t, v, args[0], item) ? item : NULL;
+}
+
+/* Nothing is asked of a key that is taken out of an empty dict. 1, 0, or -1 after a break. */
+static int dict_pops_nothing(tracer *t, value *v, const value *key) {
+  if (value_is_const(key) && object_is_scalar(key->object)) return 0; /* nor would it tell */
+  value *length = dict_length(t, v);
+  int truth = length ? trace_truth(t, length) : -1;
+  return truth < 0 ? -1 : !truth;
+}
+
+METHOD(dict_pop) {
+  ARGS("pop", 1, 2);
+  int nothing = dict_pops_nothing(t, v, args[0]);
+  value *item = nothing == 0 ? dict_get(t, v, args[0]) : NULL;
+  if (trace_pending(t)) return NULL;
+  if (!item) return count > 1 ? args[1] : trace_raise_key(t, args[0]);
+  return dict_remove(t, v, args[0]) ? item : NULL;
+}
+
+METHOD(dict_popitem) {
+  ARGS("popitem", 0, 0);
+  value *keys = dict_list(t, v, 0);
+  if (!keys) return NULL;
+  if (!keys->seq.count) return trace_raise(t, PyExc_KeyError, "popitem(): dictionary is empty");
+  value *pair[2] = {keys->seq.items[keys->seq.count - 1], NULL};
+  if (!(pair[1] = dict_get(t, v, pair[0])) || !dict_remove(t, v, pair[0])) return NULL;
+  return value_tuple(t, pair, 2);
+}
+
+METHOD(dict_update_method) {
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (count > 1) return trace_raise(t, PyExc_TypeError, "update() takes at most one argument");
+  if (count == 1 && !dict_update(t, v, args[0], false)) return NULL;
+  for (Py_ssize_t i = 0; i < named; i++) {
+    value *key = value_const(t, PyTuple_GET_ITEM(kwnames, i));
+    if (!key || !dict_put(t, v, key, args[count + i])) return NULL;
+  }
+  return t->none;
+}
+
+METHOD(dict_copy) {
+  ARGS("copy", 0, 0);
+  return dict_copy_value(t, v);
+}
+
+METHOD(dict_clear) {
+  ARGS("clear", 0, 0);
+  live_dict *live = dict_live(v);
+  v->seq.changes += VALUE_REMOVED;
+  v->seq.count = 0;
+  return !live || live_clear(t, live) ? t->none : NULL;
+}
+
+static const builtin_method dict_methods[] = {{"keys", dict_keys},
+                                              {"values", dict_values},
+                                              {"items", dict_items},
+                                              {"get", dict_get_method},
+                                              {"setdefault", dict_setdefault},
+                                              {"pop", dict_pop},
+                                              {"popitem", dict_popitem},
+                                              {"update", dict_update_method},
+                                              {"copy", dict_copy},
+                                              {"clear", dict_clear},
+                                              {NULL, NULL}};
+
+static value *dict_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, dict_methods, v, name);
+}
+
+static PyObject *dict_python_type(tracer *t, value *v) { return (PyObject *)&PyDict_Type; }
+
+static recipe *dict_rebuild(tracer *t, value *v) {
+  recipe *attributes = v->source ? NULL : object_rebuild_dict(t, v);
+  if (attributes || trace_pending(t)) return attributes;
+  recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_DICT);
+  if (!r || v->source) return r ? (r->source = v->source, r) : NULL;
+  return trace_rebuild_items(t, r, v);
+}
+
+static PyObject *dict_known(tracer *t, value *v, bool plain) {
+  if (!(v = dict_whole(t, v))) return NULL;
+  PyObject *list = list_known(t, v, plain); /* of keys and items by turns */
+  if (!list) return NULL;
+  PyObject *result = PyDict_New();
+  for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(list); i += 2)
+    if (PyDict_SetItem(result, PyList_GET_ITEM(list, i), PyList_GET_ITEM(list, i + 1)))
+      Py_CLEAR(result);
+  Py_DECREF(list);
+  error_drop();
+  return result;
+}
+
+/* Keys stay what they are. What a live dictionary holds lies elsewhere (livedict.c). */
+static void dict_walk(roll_walk *w, value *v) {
+  roll_pointer(w, v->object);
+  roll_token(w, (uint64_t)v->seq.count);
+  for (Py_ssize_t i = 0; i + 1 < v->seq.count; i += 2) {
+    roll_exactly(w, &v->seq.items[i]);
+    roll_value(w, &v->seq.items[i + 1]);
+  }
+}
+
+const value_type value_dict_type = {.name = "dict",
+                                    .kinds = VALUE_IS_CONTAINER,
+                                    .binary = dict_binary,
+                                    .compare = dict_compare,
+                                    .truth = dict_truth,
+                                    .length = dict_length,
+                                    .get_item = dict_get_item,
+                                    .set_item = dict_set_item,
+                                    .contains = dict_contains,
+                                    .get_attr = dict_get_attr,
+                                    .iter = dict_iter,
+                                    .python_type = dict_python_type,
+                                    .rebuild = dict_rebuild,
+                                    .walk = dict_walk,
+                                    .known = dict_known,
+                                    .key = key_is_refused,
+                                    .copy = copy_dict,
+                                    .reversed = dict_reversed,
+                                    .builtin = &PyDict_Type,
+                                    .set_attr = attributes_refused};

@@ -1,0 +1,876 @@
+/* Iterators of our own: over sequences, and enumerate, zip, map, filter on top of others;
+ * generators' frames. */
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/objects.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/size/size.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/live.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
+
+typedef enum iter_kind {
+  ITER_SEQUENCE, /* a tuple or list value, read as it is when the item is asked for */
+  ITER_REVERSED,
+  ITER_ENUMERATE,
+  ITER_ZIP,
+  ITER_MAP,
+  ITER_FILTER,
+  ITER_CALL,
+  ITER_CHAIN,
+  ITER_INDEX /* any value with __getitem__ and a known length */
+} iter_kind;
+
+#define ITER_LOOKS 4 /* the first items may be others than all that follow */
+
+typedef struct iter_data {
+  iter_kind kind;
+  value *base, *function, *counter;
+  value **inner;
+  Py_ssize_t count, at;
+  uint16_t place; /* of the loop that it may lend items to, or 0 */
+  bool early;     /* also before the iteration that stands for all */
+  gathered *rows; /* of such, or NULL */
+  int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
+  const char *why;
+  value *keys;   /* over a dictionary or set: what was in it when it was last looked at */
+  uint32_t seen; /* its changes by then */
+  int what;      /* as for dict_list() */
+  bool strict, done, back;
+  bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself
+               */
+} iter_data;
+
+static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner,
+                       Py_ssize_t count) {
+  value *v = value_new(t, &value_iterator_type);
+  iter_data *data = v ? trace_alloc(t, sizeof *data) : NULL;
+  if (!data) return NULL;
+  value *copy = value_tuple(t, inner, count);
+  if (!copy) return NULL;
+  *data = (iter_data){.kind = kind, .base = base, .inner = copy->seq.items, .count = count};
+  v->any.a = data;
+  return v;
+}
+
+value *iter_over(tracer *t, value *sequence) {
+  return iter_new(t, ITER_SEQUENCE, sequence, NULL, 0);
+}
+
+value *iter_exactly(value *iterator) {
+  if (iterator) ((iter_data *)iterator->any.a)->exact = true;
+  return iterator;
+}
+
+value *iter_known(tracer *t, value *const *items, Py_ssize_t count) {
+  value *tuple = value_tuple(t, items, count);
+  return tuple ? iter_over(t, tuple) : NULL;
+}
+
+/* Of a dictionary or set, now. */
+static Py_ssize_t iter_size(tracer *t, value *owner) {
+  return value_is_dict(owner) ? dict_size(t, owner) : owner->seq.count;
+}
+
+/* A set's in the order in which they were added. */
+static value *iter_keys(tracer *t, value *owner) {
+  bool dict = value_is_dict(owner);
+  return dict ? dict_list(t, owner, 0) : value_list(t, owner->seq.items, owner->seq.count);
+}
+
+static value *iter_turned(tracer *t, value *items, bool back) {
+  value *turned = items ? value_tuple(t, items->seq.items, items->seq.count) : NULL;
+  for (Py_ssize_t i = 0; turned && back && i < items->seq.count; i++)
+    turned->seq.items[i] = items->seq.items[items->seq.count - 1 - i];
+  return turned;
+}
+
+value *iter_watching(tracer *t, value *items, value *owner, int what, bool back) {
+  value *base = iter_turned(t, items, back), *v = base ? iter_over(t, base) : NULL;
+  iter_data *d = v ? v->any.a : NULL;
+  if (!d || !(d->keys = iter_keys(t, owner))) return NULL;
+  d->function = owner;
+  d->count = iter_size(t, owner);
+  d->seen = owner->seq.changes;
+  d->what = what;
+  d->back = back;
+  return v;
+}
+
+/* A dictionary may be given other values while it is gone through, which are what comes then; as
+ * many keys as before that are not the same ones depend on how they are stored. */
+static bool iter_look_again(tracer *t, iter_data *d) {
+  value *owner = d->function, *keys;
+  if (iter_size(t, owner) != d->count)
+    return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
+                       owner->type->name);
+  /* Attributes change without their dictionary. */
+  if (d->seen == owner->seq.changes && !dict_owner(owner)) return true;
+  if (!(keys = iter_keys(t, owner))) return false;
+  bool same = (owner->seq.changes ^ d->seen) < VALUE_REMOVED;
+  for (Py_ssize_t i = 0; same && i < d->count; i++)
+    same = value_identical(t, keys->seq.items[i], d->keys->seq.items[i]);
+  if (!same)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s whose keys change while it is iterated",
+                       owner->type->name);
+  value *items = d->what ? iter_turned(t, dict_list(t, owner, d->what), d->back) : d->base;
+  if (!items) return false;
+  d->base = items;
+  d->seen = owner->seq.changes;
+  return true;
+}
+
+value *iter_reversed(tracer *t, value *sequence) {
+  value *v = iter_new(t, ITER_REVERSED, sequence, NULL, 0);
+  Py_ssize_t prefix;
+  int64_t count = sequence->seq.count;
+  bool rows = long_direct(t, sequence, &prefix) && long_count(t, sequence, &count);
+  if (rows && LOOM_STRIDE_IS_SYM(count)) return size_know(t, count), NULL;
+  if (v) ((iter_data *)v->any.a)->at = count;
+  return v;
+}
+
+/* NULL: it is another iterator. */
+static iter_data *iter_of(const value *v) {
+  return v->type == &value_iterator_type ? v->any.a : NULL;
+}
+
+value *iter_standing(value *iterator, Py_ssize_t at) {
+  iter_data *d = iter_of(iterator);
+  bool text = d && d->kind == ITER_INDEX && value_is_const(d->base) &&
+              PyUnicode_CheckExact(d->base->object);
+  bool known = d && (d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && !d->function &&
+               value_is_sequence(d->base);
+  if (!known && !text) return NULL;
+  d->at = at;
+  d->exact = false; /* not from the beginning: its items are no rows */
+  return iterator;
+}
+
+value *iter_indexed(tracer *t, value *v, Py_ssize_t count) {
+  value *iterator = iter_new(t, ITER_INDEX, v, NULL, 0);
+  if (iterator) ((iter_data *)iterator->any.a)->count = count;
+  return iterator;
+}
+
+value *iter_array(tracer *t, value *array, int64_t count) {
+  return iter_exactly(iter_indexed(t, array, count));
+}
+
+value *iter_enumerate(tracer *t, value *iterator, value *start) {
+  value *v = iter_new(t, ITER_ENUMERATE, iterator, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->counter = start;
+  return v;
+}
+
+value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict) {
+  value *v = iter_new(t, ITER_ZIP, NULL, iterators, count);
+  if (v) ((iter_data *)v->any.a)->strict = strict;
+  return v;
+}
+
+value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count) {
+  value *v = iter_new(t, ITER_MAP, NULL, iterators, count);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_filter(tracer *t, value *function, value *iterator) {
+  value *v = iter_new(t, ITER_FILTER, iterator, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_call(tracer *t, value *function, value *sentinel) {
+  value *v = iter_new(t, ITER_CALL, sentinel, NULL, 0);
+  if (v) ((iter_data *)v->any.a)->function = function;
+  return v;
+}
+
+value *iter_chain(tracer *t, value *iterables) {
+  return iter_new(t, ITER_CHAIN, iterables, NULL, 0);
+}
+
+/* ---- the next item of each ------------------------------------------------------------------ */
+
+/* Ints that grow by as much from one to the next, or one object again and again. */
+static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
+  bool back = d->kind == ITER_REVERSED;
+  Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
+  int64_t before = 0, now;
+  *step = 0;
+  for (Py_ssize_t i = 0; i < count; i++, before = now) {
+    value *item = d->base->seq.items[back ? at - i : at + i];
+    if (!value_is_const(item) || !PyLong_CheckExact(item->object) ||
+        !value_size_of(t, item, &now) || llabs(now) >= 1ll << 52)
+      return false;
+    if (i == 0) *first = now;
+    if (i == 1) *step = now - before;
+    if (i > 1 && now - before != *step) return false;
+  }
+  return count > 0;
+}
+
+static Py_ssize_t sequence_first(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? 0 : d->at;
+}
+
+static Py_ssize_t sequence_end(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
+}
+
+/* Are they ints of which there is one object each? */
+static bool sequence_is_small(tracer *t, iter_data *d) {
+  int64_t first, step;
+  if (!sequence_step(t, d, &first, &step)) return false;
+  int64_t last = first + step * (sequence_end(d) - sequence_first(d) - 1);
+  return first >= -5 && first <= 256 && last >= -5 && last <= 256;
+}
+
+/* Item `at`, of numbers in equal steps, which is `number`. */
+static value *sequence_number(tracer *t, iter_data *d, int64_t at, int64_t number) {
+  value *v = value_size(t, number);
+  if (!v || !d->place || sequence_is_small(t, d)) return v;
+  v->lent = d->place;
+  v->from = lent_new(t, NULL, d->base, at);
+  if (value_is_list(d->base) && !d->base->lender) d->base->lender = d->place;
+  return v->from ? v : NULL;
+}
+
+/* The values of a dictionary are others when that is changed. */
+static bool sequence_gather(tracer *t, iter_data *d) {
+  d->rows = gather_make(t, d->place, d->base, sequence_first(d), sequence_end(d));
+  if (d->rows && d->what && !d->function->lender) d->function->lender = d->place;
+  return d->rows != NULL;
+}
+
+/* An item that is known, lent all the same. */
+static value *next_early(tracer *t, iter_data *d, int64_t at) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d);
+  int64_t number, step;
+  if (!d->place || at < first || at >= end || !list_settle(t, d->base)) return NULL;
+  if (sequence_step(t, d, &number, &step)) return sequence_number(t, d, at, number);
+  d->early = gather_holds(d->rows, d->base, first, end) || sequence_gather(t, d);
+  return d->rows ? gather_item(t, d->rows, at) : NULL;
+}
+
+/* Item `at` of a long list is lent, where it may be; else NULL, and it is an ordinary list. */
+static value *next_lent(tracer *t, iter_data *d, int64_t at) {
+  Py_ssize_t prefix;
+  int64_t count;
+  if (d->early) return next_early(t, d, at);
+  if (!d->place || !long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count))
+    return NULL;
+  if (LOOM_STRIDE_IS_SYM(count) || at < 0 || at >= count) return NULL;
+  return long_item(t, d->place, d->base, at);
+}
+
+static value *next_sequence(tracer *t, iter_data *d) {
+  if (d->function && !d->done && !iter_look_again(t, d)) return NULL;
+  value *lent = d->done ? NULL : next_lent(t, d, d->at);
+  if (lent) d->at++;
+  if (lent || d->done || trace_pending(t) || !list_settle(t, d->base)) return lent;
+  if (d->at >= d->base->seq.count) return d->done = true, NULL;
+  return d->base->seq.items[d->at++];
+}
+
+static value *next_reversed(tracer *t, iter_data *d) {
+  value *lent = d->done ? NULL : next_lent(t, d, d->at - 1);
+  if (lent) d->at--;
+  if (lent || d->done || trace_pending(t) || !list_settle(t, d->base)) return lent;
+  if (d->at <= 0 || d->at > d->base->seq.count) return d->done = true, NULL;
+  return d->base->seq.items[--d->at];
+}
+
+static value *next_enumerate(tracer *t, iter_data *d) {
+  if (d->done) return NULL;
+  value *item = trace_next(t, d->base), *one = item ? value_int(t, 1) : NULL;
+  if (!one) return NULL;
+  value *pair[2] = {d->counter, item};
+  d->counter = trace_binary(t, 0, d->counter, one, false);
+  return d->counter ? value_tuple(t, pair, 2) : NULL;
+}
+
+static value *next_zip(tracer *t, iter_data *d) {
+  value *items = value_tuple(t, d->inner, d->count);
+  if (!items || d->count == 0 || d->done) return NULL;
+  for (Py_ssize_t i = 0; i < d->count; i++) {
+    if ((items->seq.items[i] = trace_next(t, d->inner[i]))) continue;
+    if (trace_pending(t) || !d->strict) return NULL;
+    if (i > 0) return trace_raise(t, PyExc_ValueError, "zip() argument %zd is shorter", i + 1);
+    for (Py_ssize_t j = 1; j < d->count; j++) {
+      if (trace_next(t, d->inner[j]))
+        return trace_raise(t, PyExc_ValueError, "zip() argument %zd is longer", j + 1);
+      if (trace_pending(t)) return NULL;
+    }
+    return NULL;
+  }
+  return items;
+}
+
+static value *next_map(tracer *t, iter_data *d) {
+  value *args = value_tuple(t, d->inner, d->count);
+  if (!args) return NULL;
+  for (Py_ssize_t i = 0; i < d->count; i++)
+    if (!(args->seq.items[i] = trace_next(t, d->inner[i]))) return NULL;
+  return trace_call(t, d->function, args->seq.items, d->count, NULL);
+}
+
+static value *next_filter(tracer *t, iter_data *d) {
+  for (;;) {
+    value *item = trace_next(t, d->base);
+    if (!item) return NULL;
+    value *kept = value_is_none(d->function) ? item : trace_call1(t, d->function, item);
+    int truth = kept ? trace_truth(t, kept) : -1;
+    if (truth < 0) return NULL;
+    if (truth) return item;
+  }
+}
+
+static value *next_call(tracer *t, iter_data *d) {
+  if (d->done) return NULL;
+  value *item = trace_call(t, d->function, NULL, 0, NULL);
+  value *equal = item ? trace_compare(t, Py_EQ, item, d->base) : NULL;
+  int truth = equal ? trace_truth(t, equal) : -1;
+  if (truth > 0) d->done = true;
+  return truth == 0 ? item : NULL;
+}
+
+static value *next_chain(tracer *t, iter_data *d) {
+  for (;;) {
+    if (!d->function) {
+      value *iterable = trace_next(t, d->base);
+      if (!iterable || !(d->function = trace_iter(t, iterable))) return NULL;
+    }
+    value *item = trace_next(t, d->function);
+    if (item || trace_pending(t)) return item;
+    d->function = NULL;
+  }
+}
+
+static value *next_index(tracer *t, iter_data *d) {
+  if (LOOM_STRIDE_IS_SYM(d->count) && !d->done) return size_know(t, d->count), NULL;
+  if (d->done || (d->count >= 0 && d->at >= d->count)) return NULL;
+  value *key = value_int(t, d->at++), *item = key ? trace_get_item(t, d->base, key) : NULL;
+  if (item || d->count >= 0 || t->state != TRACE_RAISING) return item;
+  /* The old protocol: an IndexError ends it. */
+  if (!exception_matches(t, t->raised, PyExc_IndexError)) return NULL;
+  t->state = TRACE_GOING;
+  t->raised = NULL;
+  d->done = true;
+  return NULL;
+}
+
+static value *iterator_next(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_SEQUENCE: return next_sequence(t, d);
+  case ITER_REVERSED: return next_reversed(t, d);
+  case ITER_ENUMERATE: return next_enumerate(t, d);
+  case ITER_ZIP: return next_zip(t, d);
+  case ITER_MAP: return next_map(t, d);
+  case ITER_FILTER: return next_filter(t, d);
+  case ITER_CALL: return next_call(t, d);
+  case ITER_CHAIN: return next_chain(t, d);
+  case ITER_INDEX: return next_index(t, d);
+  }
+  return NULL;
+}
+
+value *iter_self(tracer *t, value *v) { return v; }
+
+static value *iterator_reversed(tracer *t, value *v) {
+  return trace_raise(t, PyExc_TypeError, "'%s' object is not reversible", v->type->name);
+}
+
+static PyObject *iterator_python_type(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_ENUMERATE: return (PyObject *)&PyEnum_Type;
+  case ITER_ZIP: return (PyObject *)&PyZip_Type;
+  case ITER_MAP: return (PyObject *)&PyMap_Type;
+  case ITER_FILTER: return (PyObject *)&PyFilter_Type;
+  case ITER_SEQUENCE:
+    if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
+    return (PyObject *)(value_is_any_list(d->base) ? &PyListIter_Type : &PyTupleIter_Type);
+  case ITER_INDEX:
+    if (d->exact) return (PyObject *)&PySeqIter_Type;
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
+  default: return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
+  }
+}
+
+static value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                   PyObject *kwnames) {
+  if (!args_check(t, "__next__", count, 0, 0, kwnames)) return NULL;
+  value *item = trace_next(t, v);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+static const builtin_method iterator_methods[] = {{"__next__", iterator_next_method}, {NULL, NULL}};
+
+value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, iterator_methods, v, name);
+}
+
+/* ---- made again behind a break -------------------------------------------------------------- */
+
+/* enumerate() and zip() ask what they are given for an iterator again. */
+static bool iter_asks_nobody(tracer *t, value *const *inner, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (value_is_instance(inner[i]))
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator over one of a class"), false;
+  return true;
+}
+
+static recipe *iterator_rebuild(tracer *t, value *v) {
+  iter_data *d = v->any.a;
+  value *args[2] = {d->base, d->counter};
+  bool many = d->kind == ITER_ZIP;
+  if ((many || d->kind == ITER_ENUMERATE) &&
+      !iter_asks_nobody(t, many ? d->inner : args, many ? d->count : 1))
+    return NULL;
+  if ((d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED) && d->exact && !d->function) {
+    bool reverse = d->kind == ITER_REVERSED;
+    return iter_recipe(t, d->base, d->done ? -1 : d->at - reverse, reverse);
+  }
+  if (d->kind == ITER_INDEX && d->exact)
+    return iter_recipe(t, d->base, d->done ? -1 : d->at, false);
+  if (d->kind == ITER_ENUMERATE)
+    return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyEnum_Type), args, 2);
+  if (d->kind == ITER_ZIP && !d->strict)
+    return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyZip_Type), d->inner, d->count);
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator is returned");
+}
+
+static void iterator_walk(roll_walk *w, value *v) {
+  iter_data *d = v->any.a;
+  roll_token(w, (uint64_t)d->kind << 8 | (uint64_t)d->exact << 2 | (uint64_t)d->strict << 1 |
+                    (uint64_t)d->done);
+  roll_token(w, (uint64_t)d->at);
+  roll_token(w, (uint64_t)d->count);
+  roll_value(w, &d->base);
+  roll_value(w, &d->function);
+  roll_value(w, &d->counter);
+  bool inner = d->kind == ITER_ZIP || d->kind == ITER_MAP; /* else `count` means something else */
+  for (Py_ssize_t i = 0; inner && i < d->count; i++)
+    roll_value(w, &d->inner[i]);
+}
+
+static const loop_slots iterator_loop;
+
+const value_type value_iterator_type = {.name = "iterator",
+                                        .kinds = VALUE_IS_PAIRS,
+                                        .walk = iterator_walk,
+                                        .rebuild = iterator_rebuild,
+                                        .iter = iter_self,
+                                        .next = iterator_next,
+                                        .get_attr = iterator_get_attr,
+                                        .python_type = iterator_python_type,
+                                        .loop = &iterator_loop,
+                                        .reversed = iterator_reversed};
+
+/* ---- loops that are captured once (roll.c) -------------------------------------------------- */
+
+/* The shortest; where the lengths are not known, all have to be one number. */
+static int64_t zip_left(tracer *t, iter_data *d) {
+  int64_t least = -1;
+  for (Py_ssize_t i = 0; i < d->count; i++) {
+    int64_t left = iter_left(t, d->inner[i]);
+    bool symbolic = LOOM_STRIDE_IS_SYM(left) || LOOM_STRIDE_IS_SYM(least);
+    if (left == -1 || (i && left != least && (d->strict || symbolic))) return -1;
+    if (!i || left < least) least = left;
+  }
+  return least;
+}
+
+/* Why its items are not rows, or NULL. */
+static const char *sequence_refuses(tracer *t, iter_data *d) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d);
+  if (d->looks == ITER_LOOKS || (d->looks && !d->why)) return d->why;
+  d->looks++;
+  return d->why = gather_refuses(t, d->base, first, end);
+}
+
+/* How many are left of a long list that has its items in rows; -1: no list like that. */
+static int64_t long_left(tracer *t, const iter_data *d) {
+  Py_ssize_t prefix;
+  int64_t count;
+  if (!long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count)) return -1;
+  if (d->kind == ITER_REVERSED) return d->at;
+  return size_op(t, LOOM_EXPR_ADD, count, -(int64_t)d->at, &count) ? count : -1;
+}
+
+/* Is what is in a dictionary or set what it was? */
+static bool iter_is_settled(tracer *t, const iter_data *d) {
+  value *owner = d->function;
+  if (iter_size(t, owner) != d->count) return false;
+  return !d->what || (d->seen == owner->seq.changes && !dict_owner(owner));
+}
+
+static int64_t sequence_left(tracer *t, iter_data *d) {
+  int64_t first, step, left;
+  if (d->done || (d->function && !iter_is_settled(t, d))) return -1;
+  left = long_left(t, d);
+  if (left != -1 || trace_pending(t)) return left;
+  if (!list_settle(t, d->base)) return -1;
+  if (sequence_first(d) >= sequence_end(d)) return -1;
+  if (!sequence_step(t, d, &first, &step) && sequence_refuses(t, d)) return -1;
+  return sequence_end(d) - sequence_first(d);
+}
+
+static int64_t iterator_left(tracer *t, value *v) {
+  int64_t left, unused;
+  iter_data *d = v->any.a;
+  switch (d->kind) {
+  case ITER_SEQUENCE:
+  case ITER_REVERSED: return sequence_left(t, d);
+  case ITER_ENUMERATE: return value_size_of(t, d->counter, &unused) ? iter_left(t, d->base) : -1;
+  case ITER_ZIP: return zip_left(t, d);
+  case ITER_INDEX:
+    if (d->done || d->count == -1) return -1;
+    return size_op(t, LOOM_EXPR_ADD, d->count, -(int64_t)d->at, &left) ? left : -1;
+  default: return -1;
+  }
+}
+
+int64_t iter_left(tracer *t, value *v) {
+  return !trace_pending(t) && v->type->loop ? v->type->loop->left(t, v) : -1;
+}
+
+int64_t iter_items(const value *v) {
+  const iter_data *d = iter_of(v);
+  if (!d) return -1;
+  if (d->kind == ITER_ENUMERATE) return iter_items(d->base);
+  if (d->kind == ITER_ZIP) {
+    int64_t least = d->count ? INT64_MAX : 0;
+    for (Py_ssize_t i = 0; i < d->count; i++) {
+      int64_t left = iter_items(d->inner[i]);
+      if (left < least) least = left;
+    }
+    return least;
+  }
+  bool items = d->base && value_is_sequence(d->base);
+  if (d->kind == ITER_REVERSED && items) return d->at;
+  return d->kind == ITER_SEQUENCE && items ? d->base->seq.count - d->at : -1;
+}
+
+static value *zip_ahead(tracer *t, iter_data *d, int64_t ahead) {
+  value *items = value_tuple(t, d->inner, d->count);
+  for (Py_ssize_t i = 0; items && i < d->count; i++)
+    if (!(items->seq.items[i] = iter_ahead(t, d->inner[i], ahead))) return NULL;
+  return items;
+}
+
+static value *enumerate_ahead(tracer *t, iter_data *d, int64_t ahead) {
+  int64_t number;
+  value *pair[2] = {NULL, iter_ahead(t, d->base, ahead)};
+  if (!pair[1] || !value_size_of(t, d->counter, &number) ||
+      !size_op(t, LOOM_EXPR_ADD, number, ahead, &number))
+    return NULL;
+  pair[0] = value_size(t, number);
+  return pair[0] ? value_tuple(t, pair, 2) : NULL;
+}
+
+/* The item `ahead` from here of a list or tuple. */
+static value *sequence_ahead(tracer *t, iter_data *d, int64_t ahead) {
+  int64_t number, step;
+  bool back = d->kind == ITER_REVERSED;
+  Py_ssize_t prefix;
+  if (long_direct(t, d->base, &prefix) || d->rows) {
+    if (back && !size_op(t, LOOM_EXPR_MUL, ahead, -1, &ahead)) return NULL;
+    if (!size_op(t, LOOM_EXPR_ADD, d->at - back, ahead, &number)) return NULL;
+    return d->rows ? gather_item(t, d->rows, number) : long_item(t, d->place, d->base, number);
+  }
+  if (!sequence_step(t, d, &number, &step) || !size_at_iteration(t, number, step, ahead, &number) ||
+      (back && !size_op(t, LOOM_EXPR_MUL, ahead, -1, &ahead)) ||
+      !size_op(t, LOOM_EXPR_ADD, d->at - back, ahead, &ahead))
+    return NULL;
+  return sequence_number(t, d, ahead, number);
+}
+
+/* Calls `of` for all iterators over sequences in one. */
+static bool iter_each(tracer *t, value *v, bool (*of)(tracer *t, iter_data *d, uint16_t place),
+                      uint16_t place) {
+  iter_data *d = iter_of(v);
+  bool any = false;
+  if (!d) return false;
+  if (d->kind == ITER_ENUMERATE) return iter_each(t, d->base, of, place);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    any |= iter_each(t, d->inner[i], of, place);
+  return d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED ? of(t, d, place) : any;
+}
+
+static bool each_gathers(tracer *t, iter_data *d, uint16_t place) {
+  int64_t first, step;
+  return list_is_long(d->base) || !sequence_step(t, d, &first, &step);
+}
+
+static bool each_lends(tracer *t, iter_data *d, uint16_t place) {
+  return each_gathers(t, d, place) || !sequence_is_small(t, d);
+}
+
+static bool each_is_known(tracer *t, iter_data *d, uint16_t place) {
+  return !list_is_long(d->base) && each_lends(t, d, place);
+}
+
+static bool each_early(tracer *t, iter_data *d, uint16_t place) {
+  d->early = !list_is_long(d->base);
+  return true;
+}
+
+static bool each_lend(tracer *t, iter_data *d, uint16_t place) {
+  d->place = place;
+  return true;
+}
+
+/* True: it cannot be done. */
+static bool each_fails(tracer *t, iter_data *d, uint16_t place) {
+  Py_ssize_t first = sequence_first(d), end = sequence_end(d), prefix;
+  if (long_direct(t, d->base, &prefix)) /* the ordinary items in front go first */
+    return d->kind == ITER_REVERSED ? prefix > 0 : d->at < prefix;
+  if (!each_gathers(t, d, 0) || gather_holds(d->rows, d->base, first, end)) return false;
+  return !sequence_gather(t, d);
+}
+
+static bool each_over(tracer *t, iter_data *d, uint16_t place) {
+  if (d->rows) gather_over(d->rows);
+  if (d->base->lender == d->place) d->base->lender = 0;
+  if (d->what && d->function->lender == d->place) d->function->lender = 0;
+  return true;
+}
+
+bool iter_lends(tracer *t, value *v) { return iter_each(t, v, each_lends, 0); }
+bool iter_is_known(tracer *t, value *v) { return iter_each(t, v, each_is_known, 0); }
+void iter_lend_early(tracer *t, value *v) { iter_each(t, v, each_early, 0); }
+void iter_lend(tracer *t, value *v, uint16_t place) { iter_each(t, v, each_lend, place); }
+bool iter_prepare(tracer *t, value *v) { return !iter_each(t, v, each_fails, 0); }
+void iter_lent_over(tracer *t, value *v) { iter_each(t, v, each_over, 0); }
+
+const char *iter_refuses(const value *v) {
+  const iter_data *d = iter_of(v);
+  if (!d) return NULL;
+  const char *why = d->kind == ITER_ENUMERATE ? iter_refuses(d->base) : d->why;
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count && !why; i++)
+    why = iter_refuses(d->inner[i]);
+  return why;
+}
+
+value *iter_ahead(tracer *t, value *v, int64_t ahead) { return v->type->loop->ahead(t, v, ahead); }
+
+bool iter_step(tracer *t, value *v, int64_t by) { return v->type->loop->step(t, v, by); }
+
+void iter_finish(value *v) { v->type->loop->finish(v); }
+
+void iter_walk_bases(roll_walk *w, value *v) { v->type->loop->walk_bases(w, v); }
+
+bool iter_jumps(const value *v) { return v->type->loop->far; }
+
+static value *iterator_ahead(tracer *t, value *v, int64_t ahead) {
+  int64_t number;
+  iter_data *d = v->any.a;
+  if (d->kind == ITER_ZIP) return zip_ahead(t, d, ahead);
+  if (d->kind == ITER_ENUMERATE) return enumerate_ahead(t, d, ahead);
+  if (d->kind != ITER_INDEX) return sequence_ahead(t, d, ahead);
+  if (!size_op(t, LOOM_EXPR_ADD, ahead, d->at, &number)) return NULL;
+  value *key = value_size(t, number);
+  return key ? trace_get_item(t, d->base, key) : NULL;
+}
+
+static bool iterator_step(tracer *t, value *v, int64_t by) {
+  iter_data *d = v->any.a;
+  bool good = true;
+  if (LOOM_STRIDE_IS_SYM(by)) return size_know(t, by), false;
+  if (d->kind == ITER_ENUMERATE) {
+    value *more = value_int(t, by);
+    d->counter = more ? trace_binary(t, 0, d->counter, more, false) : NULL;
+    return d->counter && iter_step(t, d->base, by);
+  }
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count && good; i++)
+    good = iter_step(t, d->inner[i], by);
+  if (d->kind != ITER_ZIP) d->at += d->kind == ITER_REVERSED ? -by : by;
+  return good;
+}
+
+static void iterator_finish(value *v) {
+  iter_data *d = v->any.a;
+  d->done = true;
+  if (d->kind == ITER_ENUMERATE) iter_finish(d->base);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    iter_finish(d->inner[i]);
+}
+
+static void iterator_walk_bases(roll_walk *w, value *v) {
+  iter_data *d = v->any.a;
+  if (d->kind != ITER_ZIP && d->kind != ITER_ENUMERATE) {
+    roll_value(w, &d->base);
+    roll_value(w, &d->function);
+  }
+  if (d->kind == ITER_ENUMERATE) iter_walk_bases(w, d->base);
+  for (Py_ssize_t i = 0; d->kind == ITER_ZIP && i < d->count; i++)
+    iter_walk_bases(w, d->inner[i]);
+}
+
+static const loop_slots iterator_loop = {.left = iterator_left,
+                                         .ahead = iterator_ahead,
+                                         .step = iterator_step,
+                                         .finish = iterator_finish,
+                                         .walk_bases = iterator_walk_bases};
+
+/* ---- generators ----------------------------------------------------------------------------- */
+
+value *value_generator(tracer *t, frame *f) {
+  value *v = value_new(t, &value_generator_type);
+  if (!v) return NULL;
+  v->any.a = f;
+  f->next_generator = t->generators;
+  t->generators = f;
+  return v;
+}
+
+/* Suspended inside a try or with: when it is dropped, CPython raises GeneratorExit there. */
+bool generator_unwinds(const frame *f) {
+  for (int32_t i = 0; !f->finished && i < f->code->handler_count; i++)
+    if (f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end) return true;
+  return false;
+}
+
+/* What escapes a generator as StopIteration becomes a RuntimeError. */
+static value *generator_failed(tracer *t, frame *f) {
+  f->finished = true;
+  if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    t->state = TRACE_GOING;
+    return trace_raise(t, PyExc_RuntimeError, "generator raised StopIteration");
+  }
+  return NULL;
+}
+
+/* Has it run to its first yield? The frame starts behind RETURN_GENERATOR, with nothing run. */
+static bool generator_started(const frame *f) {
+  return f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_YIELD;
+}
+
+/* Suspended in a `yield from`: what it delegates to gets the exception first. */
+static bool generator_delegates(const frame *f) {
+  const loom_code *code = f->code;
+  if (f->pc < 0 || f->pc >= code->count || code->instrs[f->pc].op != BC_JUMP) return false;
+  int32_t target = code->instrs[f->pc].target;
+  return target >= 0 && target < code->count && code->instrs[target].op == BC_SEND;
+}
+
+/* Goes on with an exception raised at the yield; NULL with nothing pending when it then returns. */
+static value *generator_throw(tracer *t, value *v, value *exception) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->none;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
+  if (f->finished || !generator_started(f)) {
+    f->finished = true;
+    return trace_raise_value(t, exception);
+  }
+  frame_push(f, t->none); /* the place of the value that a yield would give */
+  f->thrown = exception;
+  value *result = loom_eval->run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
+value *generator_send(tracer *t, value *v, value *sent) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->none;
+  if (f->finished) return NULL;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
+  value *result = loom_eval->run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
+static value *generator_next(tracer *t, value *v) { return generator_send(t, v, t->none); }
+
+static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                    PyObject *kwnames) {
+  const frame *f = v->any.a;
+  if (!args_check(t, "send", count, 1, 1, kwnames)) return NULL;
+  if (!f->finished && !f->running && !generator_started(f) && !value_is_none(args[0]))
+    return trace_raise(t, PyExc_TypeError, "can't send non-None value to a just-started generator");
+  value *item = generator_send(t, v, args[0]);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* generator.throw(exception) or .throw(class). */
+static value *generator_throw_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                     PyObject *kwnames) {
+  if (!args_check(t, "throw", count, 1, 1, kwnames)) return NULL;
+  value *exception = args[0];
+  if (value_is_const(exception) && PyExceptionClass_Check(exception->object))
+    exception = trace_call(t, exception, NULL, 0, NULL);
+  if (!exception) return NULL;
+  if (!value_is_made_exception(exception))
+    return trace_break(t, BREAK_GENERATOR, "throw() of a %s", exception->type->name);
+  value *item = generator_throw(t, v, exception);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* Raises GeneratorExit where the generator stands, which has to end with it. */
+static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                              PyObject *kwnames) {
+  frame *f = v->any.a;
+  if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
+  if (!generator_unwinds(f)) {
+    f->finished = true;
+    return t->none;
+  }
+  value *none = value_tuple(t, NULL, 0),
+        *leave = none ? value_exception(t, PyExc_GeneratorExit, none) : NULL;
+  value *item = leave ? generator_throw(t, v, leave) : NULL;
+  if (item) return trace_raise(t, PyExc_RuntimeError, "generator ignored GeneratorExit");
+  f->finished = true;
+  if (t->state == TRACE_RAISING && (exception_matches(t, t->raised, PyExc_GeneratorExit) ||
+                                    exception_matches(t, t->raised, PyExc_StopIteration))) {
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+  }
+  return trace_pending(t) ? NULL : t->none;
+}
+
+static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},
+                                                   {"send", generator_send_method},
+                                                   {"close", generator_close},
+                                                   {"throw", generator_throw_method},
+                                                   {NULL, NULL}};
+
+static value *generator_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, generator_methods, v, name);
+}
+
+/* One of a model stands for an iterator of another type. */
+static PyObject *generator_python_type(tracer *t, value *v) {
+  const frame *f = v->any.a;
+  if (model_owns(f->function->globals))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator of itertools");
+  return (PyObject *)&PyGen_Type;
+}
+
+const value_type value_generator_type = {.name = "generator",
+                                         .kinds = VALUE_IS_RETURNING | VALUE_IS_PAIRS,
+                                         .iter = iter_self,
+                                         .next = generator_next,
+                                         .rebuild = generator_rebuild,
+                                         .get_attr = generator_get_attr,
+                                         .python_type = generator_python_type,
+                                         .reversed = iterator_reversed};

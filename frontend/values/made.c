@@ -1,0 +1,181 @@
+/* Functions, bound methods, partials and generators made inside, as results: real ones are made of
+ * their parts, none of whose code runs. */
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/objects.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/live.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+enum {
+  PART_CODE,
+  PART_GLOBALS,
+  PART_CLOSURE,
+  PART_DEFAULTS,
+  PART_KWDEFAULTS,
+  PART_ANNOTATIONS,
+  PART_DICT,
+  PART_OWN,
+  PART_COUNT
+};
+
+static bool make_annotations(PyObject *function, PyObject *from) {
+  if (PyDict_CheckExact(from)) return PyFunction_SetAnnotations(function, from) == 0;
+  PyObject *dict = PyDict_New();
+  bool good = dict && PyTuple_CheckExact(from);
+  for (Py_ssize_t i = 0; good && i + 1 < PyTuple_GET_SIZE(from); i += 2)
+    good = PyDict_SetItem(dict, PyTuple_GET_ITEM(from, i), PyTuple_GET_ITEM(from, i + 1)) == 0;
+  good = good && PyFunction_SetAnnotations(function, dict) == 0;
+  Py_XDECREF(dict);
+  return good;
+}
+
+static bool make_closure(PyObject *function, PyObject *cells) {
+  PyObject *tuple = PySequence_Tuple(cells);
+  bool good = tuple && PyFunction_SetClosure(function, tuple) == 0;
+  Py_XDECREF(tuple);
+  return good;
+}
+
+static bool make_own(PyObject *function, PyObject *own) {
+  PyObject *key, *item;
+  for (Py_ssize_t pos = 0; PyDict_Next(own, &pos, &key, &item);)
+    if (PyObject_GenericSetAttr(function, key, item)) return false;
+  return true;
+}
+
+/* make_function(parts...): each may be None. */
+static PyObject *make_function(PyObject *module, PyObject *const *parts, Py_ssize_t count) {
+  if (count != PART_COUNT) return PyErr_BadArgument(), NULL;
+  PyObject *made = PyFunction_New(parts[PART_CODE], parts[PART_GLOBALS]);
+  bool good = made != NULL;
+#define PART(PART, SET)                                                                            \
+  if (good && parts[PART] != Py_None) good = SET
+  PART(PART_CLOSURE, make_closure(made, parts[PART_CLOSURE]));
+  PART(PART_DEFAULTS, PyFunction_SetDefaults(made, parts[PART_DEFAULTS]) == 0);
+  PART(PART_KWDEFAULTS, PyFunction_SetKwDefaults(made, parts[PART_KWDEFAULTS]) == 0);
+  PART(PART_ANNOTATIONS, make_annotations(made, parts[PART_ANNOTATIONS]));
+  PART(PART_DICT, PyObject_GenericSetDict(made, parts[PART_DICT], NULL) == 0);
+  PART(PART_OWN, make_own(made, parts[PART_OWN]));
+#undef PART
+  if (!good) Py_CLEAR(made);
+  return made;
+}
+
+recipe *function_rebuild_made(tracer *t, value *v) {
+  static PyMethodDef method = {"make_function", (PyCFunction)(void (*)(void))make_function,
+                               METH_FASTCALL, NULL};
+  const function_data *d = v->any.a;
+  if (model_owns(d->globals))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a function of a model is returned");
+  value *parts[PART_COUNT] = {value_const(t, (PyObject *)d->code),
+                              value_const(t, d->globals),
+                              d->closure,
+                              d->defaults,
+                              d->kwdefaults,
+                              d->annotations,
+                              d->attrs,
+                              d->own};
+  for (int i = 0; i < PART_COUNT; i++)
+    if (!parts[i]) parts[i] = t->none;
+  if (trace_pending(t)) return NULL;
+  return trace_rebuild_call(t, PyCFunction_New(&method, NULL), parts, PART_COUNT);
+}
+
+recipe *cell_rebuild_made(tracer *t, value *v) {
+  if (v->cell.content && !shadow_fill(t, v)) return NULL;
+  return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyCell_Type), NULL, 0);
+}
+
+recipe *method_rebuild_made(tracer *t, value *v) {
+  value *function = v->method.function;
+  bool compiled =
+      value_is_const(function) && loom_callable_unwrap && loom_callable_unwrap(function->object);
+  if ((!value_is_function(function) && !compiled) ||
+      (function->object && model_owns(function->object)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a method of a builtin type is returned");
+  value *parts[2] = {function, v->method.self};
+  return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyMethod_Type), parts, 2);
+}
+
+/* ---- partial(function, *args, **keywords) ------------------------------------------------------
+ */
+
+/* call(function, args, keywords) */
+static PyObject *make_call(PyObject *module, PyObject *const *parts, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_CheckExact(parts[1]) || !PyDict_CheckExact(parts[2]))
+    return PyErr_BadArgument(), NULL;
+  return PyObject_Call(parts[0], parts[1], parts[2]);
+}
+
+static recipe *rebuild_by_call(tracer *t, value *callee, value *args, value *keywords) {
+  static PyMethodDef method = {"make_call", (PyCFunction)(void (*)(void))make_call, METH_FASTCALL,
+                               NULL};
+  value *parts[3] = {callee, args, keywords};
+  if (!callee || !args || !keywords) return NULL;
+  return trace_rebuild_call(t, PyCFunction_New(&method, NULL), parts, 3);
+}
+
+recipe *partial_rebuild(tracer *t, value *v) {
+  const partial_data *d = v->any.a;
+  value *all[1] = {d->function}, *first = value_tuple(t, all, 1);
+  value *args = first ? seq_concat(t, &value_tuple_type, first, d->args) : NULL;
+  return rebuild_by_call(t, value_const(t, d->type), args, d->keywords);
+}
+
+/* ---- generators that have not begun ------------------------------------------------------------
+ */
+
+static bool generator_is_new(const frame *f) {
+  return !f->finished && f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_RETURN_GENERATOR;
+}
+
+/* The argument in a slot of a frame that has only been set up. */
+static value *generator_argument(const frame *f, int i) {
+  value *v = f->locals[i];
+  return v && value_is_cell(v) && !v->object ? v->cell.content : v;
+}
+
+/* A generator has the names of its function, which may not be those of the code. */
+static bool generator_is_renamed(const function_data *d) {
+  const PyFunctionObject *f = (const PyFunctionObject *)d->live;
+  if (!f) return d->own != NULL;
+  return PyUnicode_Compare(f->func_name, d->code->co_name) ||
+         PyUnicode_Compare(f->func_qualname, d->code->co_qualname);
+}
+
+/* By a call of its function, which runs nothing yet. */
+recipe *generator_rebuild(tracer *t, value *v) {
+  const frame *f = v->any.a;
+  const PyCodeObject *code = f->code->object;
+  int named = code->co_argcount + code->co_kwonlyargcount, at = named;
+  if (!generator_is_new(f) || model_owns(f->function->globals) ||
+      code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator that has begun is returned");
+  if (generator_is_renamed(f->function))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a generator of a function with another name");
+  t->capture->generators = true;
+  value *args = value_tuple(t, NULL, 0), *keywords = value_dict(t), *item;
+  for (int i = 0; args && keywords && i < named; i++) {
+    if (!(item = generator_argument(f, i))) return NULL;
+    value *name = value_const(t, PyTuple_GET_ITEM(code->co_localsplusnames, i));
+    if (!name ||
+        !(i < code->co_argcount ? seq_append(t, args, item) : dict_put(t, keywords, name, item)))
+      return NULL;
+  }
+  if (args && code->co_flags & CO_VARARGS) {
+    item = generator_argument(f, at++);
+    args = item && value_is_tuple(item) ? seq_concat(t, &value_tuple_type, args, item) : NULL;
+  }
+  if (keywords && code->co_flags & CO_VARKEYWORDS) {
+    item = generator_argument(f, at);
+    if (!item || !dict_update(t, keywords, item, false)) return NULL;
+  }
+  return rebuild_by_call(t, function_new(t, f->function, NULL), args, keywords);
+}

@@ -1,0 +1,87 @@
+/* Named tuples, struct sequences and other subclasses of tuple: tuple values whose any.n holds the
+ * class. */
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+
+#include <structmember.h>
+
+PyObject *tuple_class(const value *v) { return (PyObject *)(intptr_t)v->any.n; }
+
+void tuple_set_class(value *v, PyObject *type) {
+  v->any.n = type == (PyObject *)&PyTuple_Type ? 0 : (Py_ssize_t)(intptr_t)type;
+}
+
+/* Whatever operators and protocols do is tuple's own; only __new__, attributes and methods may be
+ * the class's. */
+bool tuple_class_known(tracer *t, PyTypeObject *type) {
+  static const char *const names[] = {
+      "__eq__",   "__ne__",   "__lt__",   "__le__",       "__gt__",      "__ge__",
+      "__hash__", "__iter__", "__len__",  "__contains__", "__getitem__", "__add__",
+      "__radd__", "__mul__",  "__rmul__", "__bool__",     "__getattr__", "__getattribute__"};
+  if (!PyType_IsSubtype(type, &PyTuple_Type) || !Py_IS_TYPE(type, &PyType_Type)) return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (type_runs_python(t, type, names[i])) return false;
+  return true;
+}
+
+value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count) {
+  if (type != (PyObject *)&PyTuple_Type && !tuple_class_known(t, (PyTypeObject *)type))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of type %.100s",
+                       ((PyTypeObject *)type)->tp_name);
+  value *v = value_tuple(t, items, count);
+  if (v) tuple_set_class(v, type);
+  return v;
+}
+
+/* The item that a field of a named tuple or a member of a struct sequence stands for, or -1. */
+static Py_ssize_t tuple_field_index(PyTypeObject *type, PyObject *name, PyObject *descr) {
+  if (Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
+    Py_ssize_t offset = ((PyMemberDescrObject *)descr)->d_member->offset;
+    return (offset - (Py_ssize_t)offsetof(PyTupleObject, ob_item)) / (Py_ssize_t)sizeof(PyObject *);
+  }
+  const char *kind = strrchr(Py_TYPE(descr)->tp_name, '.'); /* of _collections or collections */
+  if (!kind || strcmp(kind, "._tuplegetter")) return -1;
+  PyObject *key = PyUnicode_InternFromString("_fields"),
+           *fields = key ? _PyType_Lookup(type, key) : NULL;
+  Py_XDECREF(key);
+  for (Py_ssize_t i = 0; fields && PyTuple_CheckExact(fields) && i < PyTuple_GET_SIZE(fields); i++)
+    if (PyUnicode_Check(PyTuple_GET_ITEM(fields, i)) &&
+        !PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name))
+      return i;
+  return -1;
+}
+
+value *tuple_field(tracer *t, value *v, PyObject *name) {
+  PyTypeObject *type = (PyTypeObject *)tuple_class(v);
+  PyObject *descr = _PyType_Lookup(type, name);
+  if (!descr) {
+    if (type->tp_dictoffset)
+      return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
+    return NULL;
+  }
+  Py_ssize_t i = tuple_field_index(type, name, descr);
+  if (i >= 0 && i < v->seq.count) return v->seq.items[i];
+  if (PyType_IsSubtype(&PyTuple_Type, type) || Py_IS_TYPE(descr, &PyMethodDescr_Type)) return NULL;
+  return type_attr(t, (PyObject *)type, name, v, NULL);
+}
+
+/* tuple.__new__(cls, items): runs nothing of the class's. */
+recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items) {
+  recipe *r = items ? trace_recipe(t, RECIPE_CALL) : NULL;
+  recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
+         *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (!cls) return NULL;
+  make->object = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__new__");
+  cls->object = Py_NewRef(tuple_class(v));
+  r->items = calloc(3, sizeof *r->items);
+  if (!r->items || !make->object) return trace_fail(t);
+  r->items[0] = make;
+  r->items[1] = cls;
+  r->items[2] = items;
+  r->count = 3;
+  return r;
+}

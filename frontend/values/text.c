@@ -1,0 +1,58 @@
+/* str() and repr() of values, and what special methods of objects give. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+/* What a special method of an object gives, which has to be of exactly this type: of subclasses
+ * CPython warns, all else it refuses. */
+value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type) {
+  if (!value_is_instance(v)) return t->not_implemented;
+  value *result = trace_method(t, v, name, NULL, 0);
+  if (!result) return trace_pending(t) ? NULL : t->not_implemented;
+  PyObject *given = value_type_of(t, result);
+  if (given == (PyObject *)type) return result;
+  return given ? trace_break(t, BREAK_UNSUPPORTED_TYPE, "%s() gives a %s", name,
+                             ((PyTypeObject *)given)->tp_name)
+               : NULL;
+}
+
+/* Names the class, whose names are guarded where they may change. */
+static value *text_of_class(tracer *t, value *v) {
+  static const char *const names[] = {"__module__", "__qualname__"};
+  for (int i = 0; i < 2; i++) {
+    PyObject *name = trace_keep(t, PyUnicode_InternFromString(names[i]));
+    if (!name || !trace_get_attr(t, v, name)) return NULL;
+  }
+  return value_made(t, PyObject_Repr(v->object));
+}
+
+static value *text_of(tracer *t, value *v, bool repr) {
+  const char *name = repr ? "__repr__" : "__str__";
+  PyObject *plain = value_plain(t, v);
+  if (plain) {
+    PyObject *text = repr ? PyObject_Repr(plain) : PyObject_Str(plain);
+    Py_DECREF(plain);
+    return value_made(t, text);
+  }
+  if (trace_pending(t)) return NULL;
+  if (value_is_made_exception(v) && !repr) return exception_str(t, v);
+  if (value_is_instance(v)) {
+    PyTypeObject *type = (PyTypeObject *)object_class(v);
+    bool scalar = scalar_content(v) != NULL;
+    if (type_keeps_default(t, type, "__str__")) name = "__repr__";
+    if (scalar || type_runs_python(t, type, name))
+      return special_or_pass(t, v, name, &PyUnicode_Type);
+  }
+  if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
+    return text_of_class(t, v);
+  if (value_is_const(v) && object_is_immutable(v->object))
+    return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
+}
+
+value *trace_repr(tracer *t, value *v) { return text_of(t, v, true); }
+value *trace_str(tracer *t, value *v) { return value_str_object(v) ? v : text_of(t, v, false); }
