@@ -12,16 +12,16 @@ enum {
   VALUE_IS_SEQUENCE = 1 << 0, /* a tuple, or a list all of whose items are in `seq` */
   VALUE_IS_LIST = 1 << 1,     /* a list, whatever is known of its items */
   VALUE_IS_ROLLED = 1 << 2,   /* a list that a loop captured once appends to (values/rows.c) */
-  VALUE_IS_CONTAINER =
-      1 << 3, /* a tuple, list, dict or set that is in `seq` as a whole, or read when asked for */
-  VALUE_IS_FIXED =
-      1 << 4, /* its items are there, and stay what they are, whenever they are taken */
-  VALUE_IS_PAIRS =
-      1 << 5, /* dict() takes its items for pairs: it is neither a mapping nor another object */
+  /* A tuple, list, dict or set that is in `seq` as a whole, or read when asked for. */
+  VALUE_IS_CONTAINER = 1 << 3,
+  /* Its items are there, and stay what they are, whenever they are taken. */
+  VALUE_IS_FIXED = 1 << 4,
+  /* dict() takes its items for pairs: it is neither a mapping nor another object. */
+  VALUE_IS_PAIRS = 1 << 5,
   VALUE_IS_FRESH = 1 << 6,     /* made anew whenever it is asked for: no other object is the same */
   VALUE_IS_RETURNING = 1 << 7, /* an iterator whose end has a value, in t->returned */
-  VALUE_IS_FOREIGN =
-      1 << 8, /* its owner alone knows what the interpreter's functions of numbers do with it */
+  /* Its owner alone knows what the interpreter's functions of numbers do with it. */
+  VALUE_IS_FOREIGN = 1 << 8,
 };
 
 /* What a loop over an iterator needs to be captured once (roll.c): see iter_left() and those behind
@@ -35,17 +35,17 @@ typedef struct loop_slots {
   bool far; /* it can be taken on by a number that only the run knows */
 } loop_slots;
 
+struct copy_memo; /* values/copy.c */
+
 /* Type-driven slots that mirror CPython's, so that generic protocols are written once. A slot that
  * is NULL means "this type has no such slot" (a TypeError, as Python would raise); "not supported
  * yet" is trace_break(). Slots return NULL after trace_raise() or trace_break(). */
-struct copy_memo;
-
 typedef struct value_type {
   const char *name;
   uint32_t kinds; /* VALUE_IS_... */
   value *(*unary)(tracer *t, int op, value *v);
-  value *(*binary)(tracer *t, int op, value *l, value *r,
-                   bool inplace); /* trace_not_implemented(t) to try the other */
+  /* trace_not_implemented(t) to try the other operand. */
+  value *(*binary)(tracer *t, int op, value *l, value *r, bool inplace);
   value *(*compare)(tracer *t, int op, value *l, value *r);
   int (*truth)(tracer *t, value *v); /* -1: raise or break */
   value *(*length)(tracer *t, value *v);
@@ -56,13 +56,15 @@ typedef struct value_type {
   bool (*set_attr)(tracer *t, value *v, PyObject *name, value *item);
   value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
   value *(*iter)(tracer *t, value *v);
-  value *(*next)(tracer *t, value *v);     /* NULL with nothing pending: exhausted */
-  value *(*reversed)(tracer *t, value *v); /* not_implemented: not followed; NULL: over its items,
-                                              where its class lets that */
-  const loop_slots *loop;                  /* of an iterator; NULL: loops over it are unrolled */
+  value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
+  /* not_implemented: not followed. NULL: goes over its items, where its class lets that. */
+  value *(*reversed)(tracer *t, value *v);
+  const loop_slots *loop; /* of an iterator; NULL: loops over it are unrolled */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
-  PyTypeObject *
-      builtin; /* methods of this type, called through it, are those that get_attr finds; or NULL */
+  /* str() or repr() of one that is not known; NULL with nothing pending: not followed. */
+  value *(*text)(tracer *t, value *v, bool repr);
+  /* Methods of this type, called through it, are those that get_attr finds; or NULL. */
+  PyTypeObject *builtin;
   recipe *(*rebuild)(tracer *t, value *v); /* how to make it again as a result */
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as
    * value_plain(). */
@@ -77,8 +79,8 @@ typedef struct value_type {
   /* Are two values of this type that are not one value the same object all the same? NULL: never.
    * *same is left as it is where they are none such; false after a break. */
   bool (*same)(tracer *t, value *l, value *r, bool *same);
-  void (*walk)(roll_walk *w, value *v); /* looks at what it holds (values/walk.c); NULL: loops over
-                                           such a value are unrolled */
+  /* Looks at what it holds (values/walk.c). NULL: loops over such a value are unrolled. */
+  void (*walk)(roll_walk *w, value *v);
   /* In place of `walk`, where the value is no object that is the same in the next iteration: of
    * what stands in *holder. */
   void (*walk_place)(roll_walk *w, value **holder);
@@ -135,35 +137,34 @@ extern const value_type value_const_type, value_tuple_type, value_list_type, val
 
 /* For code that has to do with values of this very type, as what it makes of an argument. What a
  * value does in an operation is the business of a slot. */
-static inline bool value_is_const(const value *v) {
-  return v->type == &value_const_type;
-} /* it has a Python object */
+/* A Python object that is what it is. */
+static inline bool value_is_const(const value *v) { return v->type == &value_const_type; }
 
-static inline bool value_is_number(const value *v) {
-  return v->type == &value_number_type;
-} /* one that is not known */
+/* A number that is not known. */
+static inline bool value_is_number(const value *v) { return v->type == &value_number_type; }
 static inline bool value_is_tuple(const value *v) { return v->type == &value_tuple_type; }
-static inline bool value_is_list(const value *v) {
-  return v->type == &value_list_type;
-} /* not a rolled one */
+/* Not a rolled one. */
+static inline bool value_is_list(const value *v) { return v->type == &value_list_type; }
 static inline bool value_is_dict(const value *v) { return v->type == &value_dict_type; }
-static inline bool value_is_set(const value *v) {
-  return v->type == &value_set_type;
-} /* or a frozen one */
+/* Or a frozen one. */
+static inline bool value_is_set(const value *v) { return v->type == &value_set_type; }
 static inline bool value_is_slice(const value *v) { return v->type == &value_slice_type; }
 static inline bool value_is_function(const value *v) { return v->type == &value_function_type; }
 static inline bool value_is_cell(const value *v) { return v->type == &value_cell_type; }
+/* Made inside, not a live one. */
 static inline bool value_is_made_exception(const value *v) {
   return v->type == &value_exception_type;
-} /* here */
+}
 static inline bool value_is_sequence(const value *v) { return v->type->kinds & VALUE_IS_SEQUENCE; }
 static inline bool value_is_any_list(const value *v) { return v->type->kinds & VALUE_IS_LIST; }
 static inline bool value_is_container(const value *v) {
   return v->type->kinds & VALUE_IS_CONTAINER;
 }
+
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
     value_generator_type, value_range_type, value_range_to_type, value_super_type,
     value_partial_type;
+
 static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
 /* Of a Python class, or of a model's. */
 static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }

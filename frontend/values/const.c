@@ -588,7 +588,8 @@ const value_type value_const_type = {.name = "constant",
                                      .known = const_known,
                                      .known_int = const_known_int,
                                      .key = const_key,
-                                     .copy = copy_const};
+                                     .copy = copy_const,
+                                     .text = const_text};
 
 static void null_walk(roll_walk *w, value **holder) { roll_pointer(w, (*holder)->type); }
 

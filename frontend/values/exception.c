@@ -225,7 +225,8 @@ static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item)
 }
 
 /* str(): only of classes that keep BaseException's (or KeyError's) own. */
-value *exception_str(tracer *t, value *v) {
+static value *exception_text(tracer *t, value *v, bool repr) {
+  if (repr) return NULL;
   exception_data *data = exception_of(v);
   PyTypeObject *type = (PyTypeObject *)data->type;
   if (type_runs_python(t, type, "__str__")) return trace_method(t, v, "__str__", NULL, 0);
@@ -245,7 +246,8 @@ const value_type value_exception_type = {.name = "exception",
                                          .truth = exception_truth,
                                          .get_attr = exception_get_attr,
                                          .set_attr = exception_set_attr,
-                                         .python_type = exception_python_type};
+                                         .python_type = exception_python_type,
+                                         .text = exception_text};
 
 /* Reads what the thread is handling: see source.c. */
 const source *handled_source(tracer *t, const char *name) {

@@ -952,4 +952,5 @@ const value_type value_object_type = {.name = "object",
                                       .known_int = object_known_int,
                                       .key = key_object_check,
                                       .copy = copy_object,
-                                      .reversed = object_reversed};
+                                      .reversed = object_reversed,
+                                      .text = object_text};

@@ -64,7 +64,6 @@ value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t c
                       PyObject *kwnames);
 bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
-value *exception_str(tracer *t, value *v);
 /* What is known of a traceback is that there is one. */
 bool value_is_traceback(const value *v);
 value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */

@@ -30,27 +30,29 @@ static value *text_of_class(tracer *t, value *v) {
   return value_made(t, PyObject_Repr(v->object));
 }
 
+value *const_text(tracer *t, value *v, bool repr) {
+  if (PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type) return text_of_class(t, v);
+  if (!object_is_immutable(v->object)) return NULL;
+  return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
+}
+
+value *object_text(tracer *t, value *v, bool repr) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  bool scalar = scalar_content(v) != NULL;
+  const char *name = type_keeps_default(t, type, "__str__") || repr ? "__repr__" : "__str__";
+  bool known = scalar || type_runs_python(t, type, name);
+  return known ? special_or_pass(t, v, name, &PyUnicode_Type) : NULL;
+}
+
 static value *text_of(tracer *t, value *v, bool repr) {
-  const char *name = repr ? "__repr__" : "__str__";
   PyObject *plain = value_plain(t, v);
   if (plain) {
     PyObject *text = repr ? PyObject_Repr(plain) : PyObject_Str(plain);
     Py_DECREF(plain);
     return value_made(t, text);
   }
-  if (trace_pending(t)) return NULL;
-  if (value_is_made_exception(v) && !repr) return exception_str(t, v);
-  if (value_is_instance(v)) {
-    PyTypeObject *type = (PyTypeObject *)object_class(v);
-    bool scalar = scalar_content(v) != NULL;
-    if (type_keeps_default(t, type, "__str__")) name = "__repr__";
-    if (scalar || type_runs_python(t, type, name))
-      return special_or_pass(t, v, name, &PyUnicode_Type);
-  }
-  if (value_is_const(v) && PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type)
-    return text_of_class(t, v);
-  if (value_is_const(v) && object_is_immutable(v->object))
-    return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
+  value *text = !trace_pending(t) && v->type->text ? v->type->text(t, v, repr) : NULL;
+  if (text || trace_pending(t)) return text;
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
 }
 

@@ -184,6 +184,8 @@ value *model_part(tracer *t, value *v, const char *name);
 
 value *trace_repr(tracer *t, value *v);
 value *trace_str(tracer *t, value *v);
+value *const_text(tracer *t, value *v, bool repr); /* slots */
+value *object_text(tracer *t, value *v, bool repr);
 /* What a special method of an object gives, which has to be of exactly this type: of subclasses
  * CPython warns, all else it refuses. not_implemented: `v` is no such object, or has no such
  * method. */
