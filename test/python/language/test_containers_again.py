@@ -198,6 +198,7 @@ def f(x, c, reading):
 """))]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:NotImplemented should not be used")
 @pytest.mark.parametrize("seed", range(4))
 def test_instances_given_to_one_another(seed):
     rows = list(instances())
