@@ -4,13 +4,14 @@
 //
 // Every op also says, for the C table (loom_op_info in graph/graph.h):
 //   shape      the rule in graph/infer.c; "none": an op of the compiler's own, which no captured graph holds
-//   lower      what computes one element of it (loom_lowering): "unary", "binary", "view", ...
+//   lower      the form of the code for one element (loom_lowering): "unary", "binary", "view", ...; "none": code of its own
 //   fusion     how it takes part in fusion (loom_class): "pointwise", "view", "reduce", ...
 //   fp         which floating-point exceptions NumPy may report for it
 //   fpInteger  those of integers and bools
 //   dtypes     classes of element types it computes on: b bool, i signed, u unsigned, f float, c complex
 //   parts      what loom-complex makes of it for complex numbers (loom_parts): "each": the same op on each part;
-//              "formula": a formula over the parts; "none": such numbers have no kernel
+//              "formula": a formula over the parts; "none": such numbers have no kernel. Of ops with a `kind`, `combine`
+//              or `direction` this holds for some words only (loom_parts_take in graph/table.c)
 //   cost       rough instructions for one element
 //   exact      a float result needs no rounding: it is an operand or its negative, or a whole number
 //   rounded    a float result is the exact one, rounded once: the same bits on every machine (of minima and maxima
@@ -213,7 +214,9 @@ def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute valu
 def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc">;
 def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity", "biufc">;
 def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity", "biufc">;
-def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf">;
+def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf"> {
+  let parts = "none";
+}
 
 def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]> {
   let rounded = 1;
@@ -374,7 +377,6 @@ def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "`(` $value `)` attr-dict `:` type($result)";
   let shape = "declared";
-  let lower = "constant";
   let fusion = "constant";
   let parts = "formula";
   let hasFolder = 1;
@@ -387,7 +389,6 @@ def IotaOp : Loom_PureOp<"iota"> {
   let assemblyFormat = "attr-dict `:` type($result)";
   let dtypes = "iufc";
   let shape = "iota";
-  let lower = "iota";
   let fusion = "constant";
 }
 
@@ -403,7 +404,6 @@ def RandomOp : Loom_PureOp<"random"> {
   let assemblyFormat = "$kind $key `,` $counter attr-dict `:` functional-type(operands, results)";
   let dtypes = "uf";
   let shape = "random";
-  let lower = "random";
   let fusion = "move";
   let cost = CostRandom;
 }
@@ -488,7 +488,6 @@ def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
     $operand `,` $update `starts` `=` $starts `steps` `=` $steps attr-dict `:` functional-type(operands, results)
   }];
   let shape = "update_slice";
-  let lower = "update_slice";
   let fusion = "move";
   let parts = "each";
 }
@@ -498,7 +497,6 @@ def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$operands `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
   let shape = "concatenate";
-  let lower = "concatenate";
   let fusion = "move";
   let parts = "each";
 }
@@ -510,7 +508,6 @@ def PadOp : Loom_PureInferredOp<"pad"> {
     $operand `,` $value `low` `=` $low `high` `=` $high attr-dict `:` functional-type(operands, results)
   }];
   let shape = "pad";
-  let lower = "pad";
   let fusion = "move";
   let parts = "each";
 }
@@ -526,7 +523,6 @@ def GatherOp : Loom_InferredOp<"gather"> {
     $mode $operand `,` $indices `axis` `=` $axis attr-dict `:` functional-type(operands, results)
   }];
   let shape = "gather";
-  let lower = "gather";
   let fusion = "move";
   let parts = "each";
   let cost = CostRead;
@@ -546,9 +542,8 @@ def ScatterOp : Loom_InferredOp<"scatter"> {
     $combine $operand `,` $indices `,` $updates `axis` `=` $axis attr-dict `:` functional-type(operands, results)
   }];
   let shape = "scatter";
-  let lower = "scatter";
   let fusion = "alone";
-  let parts = "each";  // where it combines by "set" or "add"
+  let parts = "each";
   let fp = FpOverflowInvalid;
 }
 def SortOp : Loom_PureInferredOp<"sort"> {
@@ -558,7 +553,6 @@ def SortOp : Loom_PureInferredOp<"sort"> {
   let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
   let dtypes = "biuf";
   let shape = "sort";
-  let lower = "sort";
   let fusion = "alone";
 }
 
@@ -575,9 +569,8 @@ def ReduceOp : Loom_PureInferredOp<"reduce"> {
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$kind $operand `axes` `=` $axes attr-dict `:` functional-type(operands, results)";
   let shape = "reduce";
-  let lower = "reduce";
   let fusion = "reduce";
-  let parts = "each";  // of kind "sum"
+  let parts = "each";
   let fp = FpOverflowInvalid;
 }
 def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
@@ -586,9 +579,8 @@ def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
   let results = (outs Loom_Tensor:$result);
   let assemblyFormat = "$kind $operand `axis` `=` $axis attr-dict `:` type($result)";
   let shape = "scan";
-  let lower = "scan";
   let fusion = "scan";
-  let parts = "each";  // of kind "sum"
+  let parts = "each";
   let fp = FpOverflowInvalid;
 }
 
@@ -604,7 +596,6 @@ def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
     `:` functional-type(operands, results)
   }];
   let shape = "dot_general";
-  let lower = "dot";
   let fusion = "dot";
   let parts = "formula";
   let fp = FpOverflowInvalid;
@@ -624,7 +615,6 @@ def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   }];
   let dtypes = "iufc";
   let shape = "convolution";
-  let lower = "convolution";
   let fusion = "dot";
   let fp = FpOverflowInvalid;
 }
@@ -644,7 +634,6 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   }];
   let dtypes = "iuf";
   let shape = "convolution_gradient";
-  let lower = "convolution_gradient";
   let fusion = "alone";
   let fp = FpOverflowInvalid;
 }
@@ -668,7 +657,6 @@ def AttentionOp : Loom_PureOp<"attention"> {
   }];
   let dtypes = "f";
   let shape = "attention";
-  let lower = "attention";
   let fusion = "alone";
   let strided = 1;
   let fp = FpDivideOverflowInvalid;
@@ -685,7 +673,6 @@ def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
   let assemblyFormat = "$operands `causal` `=` $causal attr-dict `:` functional-type(operands, results)";
   let dtypes = "f";
   let shape = "attention_gradient";
-  let lower = "attention_gradient";
   let fusion = "alone";
   let strided = 1;
   let fp = FpOverflowInvalid;
@@ -708,7 +695,6 @@ def SizeOp : Loom_PureInferredOp<"size"> {
   let assemblyFormat = "$operand `axis` `=` $axis attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
   let shape = "size";
-  let lower = "size";
 }
 def HostCallOp : Loom_Op<"host_call"> {
   let summary = "A call of a library function by its stable name, run by the plan through the frontend";
@@ -722,7 +708,6 @@ def HostCallOp : Loom_Op<"host_call"> {
   let results = (outs Variadic<Loom_Tensor>:$results);
   let assemblyFormat = "$name `(` $operands `)` `effects` `=` $effects `slot` `=` $slot attr-dict `:` functional-type(operands, results)";
   let shape = "declared";
-  let lower = "host_call";
   let fusion = "host";
 }
 
@@ -739,7 +724,6 @@ def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveM
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$count `init` `(` $inits `)` (`symbol` `=` $symbol^)? $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
-  let lower = "region";
 }
 def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects]> {
   let summary = "Carried arrays while the condition region yields a true 0-d bool";
@@ -751,7 +735,6 @@ def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects]> {
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
   let assemblyFormat = "`init` `(` $inits `)` (`symbol` `=` $symbol^)? $condition `do` $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
-  let lower = "region";
 }
 def IfOp : Loom_Op<"if", [RecursiveMemoryEffects]> {
   let summary = "One of two regions by a 0-d bool";
@@ -760,7 +743,6 @@ def IfOp : Loom_Op<"if", [RecursiveMemoryEffects]> {
   let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$else);
   let assemblyFormat = "$condition `(` $inputs `)` $then `else` $else attr-dict `:` functional-type(operands, results)";
   let shape = "region";
-  let lower = "region";
 }
 
 def ControlOp : Loom_Op<"control"> {

@@ -291,54 +291,26 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
 /* ---- complex numbers ---- */
 
 bool loom_complex_has_code(loom_opcode op, const loom_attr *attrs) {
-  switch (op) {
-  case LOOM_OP_CONSTANT:
-  case LOOM_OP_CONVERT:
-  case LOOM_OP_COMPLEX:
-  case LOOM_OP_REAL:
-  case LOOM_OP_IMAG:
-  case LOOM_OP_ADD:
-  case LOOM_OP_SUB:
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV:
-  case LOOM_OP_NEG:
-  case LOOM_OP_EXP:
-  case LOOM_OP_COPY:
-  case LOOM_OP_SELECT:
-  case LOOM_OP_IS_NAN:
-  case LOOM_OP_IS_INF:
-  case LOOM_OP_IS_FINITE:
-  case LOOM_OP_BROADCAST:
-  case LOOM_OP_RESHAPE:
-  case LOOM_OP_TRANSPOSE:
-  case LOOM_OP_SLICE:
-  case LOOM_OP_UPDATE_SLICE:
-  case LOOM_OP_CONCATENATE:
-  case LOOM_OP_PAD:
-  case LOOM_OP_GATHER:
-  case LOOM_OP_DOT_GENERAL: return true;
-  case LOOM_OP_COMPARE: return strcmp(attrs[0].str, "eq") == 0 || strcmp(attrs[0].str, "ne") == 0;
-  case LOOM_OP_SCATTER: return strcmp(attrs[1].str, "set") == 0 || strcmp(attrs[1].str, "add") == 0;
-  case LOOM_OP_REDUCE:
-  case LOOM_OP_SCAN: return strcmp(attrs[0].str, "sum") == 0;
-  default: return false;
-  }
+  const loom_op_info *info = &loom_op_table[op];
+  if (info->parts == LOOM_PARTS_NONE) return false;
+  for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++)
+    if (info->attrs[i].kind == LOOM_ATTR_STR &&
+        !loom_parts_take(info->attrs[i].name, attrs[i].str, strlen(attrs[i].str)))
+      return false;
+  return true;
 }
 
 /* ---- pruning ---- */
 
 bool loom_node_has_effect(const loom_node *node) {
-  switch (node->op) {
-  case LOOM_OP_HOST_CALL: return !strstr(node->attrs[1].str, "pure");
-  case LOOM_OP_GATHER: return strcmp(node->attrs[1].str, "raise") == 0;
-  case LOOM_OP_SCATTER:
-  case LOOM_OP_ASSUME_SHAPE: return true;
-  default: break;
-  }
-  for (int r = 0; r < loom_op_table[node->op].regions; r++)
+  const loom_op_info *info = &loom_op_table[node->op];
+  if (info->pure) return false;
+  if (node->op == LOOM_OP_HOST_CALL) return !strstr(node->attrs[1].str, "pure");
+  if (node->op == LOOM_OP_GATHER) return strcmp(node->attrs[1].str, "raise") == 0;
+  for (int r = 0; r < info->regions; r++)
     for (uint32_t n = 0; n < node->regions[r]->node_count; n++)
       if (loom_node_has_effect(&node->regions[r]->nodes[n])) return true;
-  return false;
+  return !info->regions;
 }
 
 static void graph_mark(const loom_graph *graph, uint8_t *live) {

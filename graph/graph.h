@@ -24,7 +24,8 @@ extern "C" {
 /* A message filled by whoever fails; the caller decides how to report it. */
 typedef struct loom_error {
   char message[512];
-  bool uncountable; /* a tensor of more elements than can be counted: no mistake of the graph's */
+  bool uncountable; /* a tensor has more elements than an int64 counts: the graph is well-formed,
+                       but cannot be compiled */
 } loom_error;
 
 /* Formats into `err` (may be NULL) and returns false, so that a failing function can `return
@@ -117,7 +118,7 @@ typedef struct loom_expr {
   loom_expr_kind kind;
   int64_t value; /* CONST, SYMBOL */
   uint32_t lhs, rhs;
-  uint32_t weight; /* how many expressions it is made of, each as often as it is read */
+  uint32_t weight; /* its size as a tree: a shared part counts each time that it is read */
 } loom_expr;
 
 /* What is known of a symbol: min <= value <= max, and divisor (0 is read as 1) divides it. A hint
@@ -125,7 +126,7 @@ typedef struct loom_expr {
 typedef struct loom_symbol {
   int64_t min, max, divisor, hint;
 } loom_symbol;
-/* Hints only matter by their size: compilation (and so the cache's key) sees this much of one. */
+/* A hint as compilation, and so the cache's key, sees it: only its order of magnitude matters. */
 int64_t loom_hint_round(int64_t hint);
 
 struct loom_graph;
@@ -235,9 +236,9 @@ typedef enum loom_fp_flag { /* floating-point (and integer) exceptions as NumPy'
                             LOOM_FP_INVALID = 8
 } loom_fp_flag;
 
-/* What computes one element of an op's result. */
+/* The form of the code for one element of an op's result. */
 typedef enum loom_lowering {
-  LOOM_LOWER_NONE,
+  LOOM_LOWER_NONE,  /* code of its own */
   LOOM_LOWER_UNARY, /* arithmetic on one, two or three elements of the result's type */
   LOOM_LOWER_BINARY,
   LOOM_LOWER_TERNARY,
@@ -246,27 +247,8 @@ typedef enum loom_lowering {
   LOOM_LOWER_SELECT,
   LOOM_LOWER_CONVERT,
   LOOM_LOWER_BITCAST,
-  LOOM_LOWER_PART, /* complex numbers from their parts, or a part of one */
-  LOOM_LOWER_CONSTANT,
-  LOOM_LOWER_IOTA,
-  LOOM_LOWER_RANDOM,
-  LOOM_LOWER_VIEW, /* an element of the operand, at another index */
-  LOOM_LOWER_UPDATE_SLICE,
-  LOOM_LOWER_CONCATENATE,
-  LOOM_LOWER_PAD,
-  LOOM_LOWER_GATHER,
-  LOOM_LOWER_SCATTER,
-  LOOM_LOWER_SORT,
-  LOOM_LOWER_REDUCE,
-  LOOM_LOWER_SCAN,
-  LOOM_LOWER_DOT,
-  LOOM_LOWER_CONVOLUTION,
-  LOOM_LOWER_CONVOLUTION_GRADIENT,
-  LOOM_LOWER_ATTENTION,
-  LOOM_LOWER_ATTENTION_GRADIENT,
-  LOOM_LOWER_SIZE,
-  LOOM_LOWER_HOST_CALL,
-  LOOM_LOWER_REGION
+  LOOM_LOWER_PART, /* a complex number from its parts, or a part of one */
+  LOOM_LOWER_VIEW  /* an element of the operand, at another index */
 } loom_lowering;
 
 /* How an op takes part in fusion. */
@@ -316,8 +298,10 @@ typedef struct loom_op_info {
 extern const loom_op_info loom_op_table[LOOM_OP_COUNT];
 /* The opcode of a name of `length` bytes without "loom."; LOOM_OP_COUNT where there is none. */
 loom_opcode loom_op_find(const char *name, size_t length);
-/* The same for an op of a graph; false for any other name. */
-bool loom_op_from_name(const char *name, loom_opcode *out);
+
+/* Has an op that loom-complex takes apart (`parts`) its code where attribute `name` is this word? A
+ * sum is that of the parts and a product is not; numbers without an order are only equal or not. */
+bool loom_parts_take(const char *name, const char *word, size_t length);
 
 /* The user's place in the source, or all zero. */
 typedef struct loom_location {
@@ -427,14 +411,16 @@ void *loom_graph_grow(loom_graph *graph, void *array, uint32_t count, uint32_t m
  * its dtypes. */
 uint32_t loom_node_fp(const loom_graph *graph, const loom_node *node);
 
-/* Has the compiler code for the op on complex numbers (passes/complex.c takes it apart)? */
+/* Has the compiler code for the op on complex numbers, with these attributes? (The column `parts`,
+ * which passes/complex.c follows.) */
 bool loom_complex_has_code(loom_opcode op, const loom_attr *attrs);
 
-/* Has the node an effect besides its results: may it raise, or must it run in order? */
+/* Has the node an effect besides its results: does it check something, or must it run in order? */
 bool loom_node_has_effect(const loom_node *node);
 
-/* Makes outputs of values that nothing needs but whose computation may raise a floating-point
- * exception: the library would report it, so it has to happen. False when out of memory. */
+/* Makes outputs of values that no output depends on but whose computation may raise a
+ * floating-point exception, so that it is not dropped: the library would report the exception.
+ * False when out of memory. */
 bool loom_graph_keep_raising(loom_graph *graph);
 
 /* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and

@@ -8,6 +8,23 @@ const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
 #include "loom_ops.inc"
 };
 
+bool loom_parts_take(const char *name, const char *word, size_t length) {
+  static const struct {
+    const char *name, *word;
+  } taken[] = {{"kind", "sum"},
+               {"combine", "set"},
+               {"combine", "add"},
+               {"direction", "eq"},
+               {"direction", "ne"}};
+  bool asked = false;
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+    if (strcmp(taken[i].name, name) != 0) continue;
+    asked = true;
+    if (strlen(taken[i].word) == length && !memcmp(taken[i].word, word, length)) return true;
+  }
+  return !asked;
+}
+
 /* ---- names: a hash table that gen_ops.py fills ---- */
 
 #define TABLE_SLOTS 256 /* SLOTS of gen_ops.py */
@@ -38,9 +55,4 @@ loom_opcode loom_op_find(const char *name, size_t length) {
       return found;
   }
   return LOOM_OP_COUNT;
-}
-
-bool loom_op_from_name(const char *name, loom_opcode *out) {
-  *out = loom_op_find(name, strlen(name));
-  return *out < LOOM_OP_COUNT;
 }

@@ -250,13 +250,15 @@ static MlirValue complex_again(complex_job *job, loom_builder *b, MlirOperation 
   return loom_result(loom_build_op(b, loom_op_of(op), count, operands, 1, &type, named, attrs), 0);
 }
 
-/* Does the op act on each part alone? Where it combines elements, only their sum is that of the
- * parts. */
+/* Does the op act on each part alone? */
 static bool complex_by_parts(MlirOperation op, loom_opcode code) {
-  if (loom_op_table[code].parts != LOOM_PARTS_EACH) return false;
-  MlirStringRef kind = loom_get_str(op, "kind"), combine = loom_get_str(op, "combine");
-  return (!kind.length || loom_str_is(kind, "sum")) &&
-         (!combine.length || loom_str_is(combine, "set") || loom_str_is(combine, "add"));
+  const loom_op_info *info = &loom_op_table[code];
+  for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
+    if (info->attrs[i].kind != LOOM_ATTR_STR) continue;
+    MlirStringRef word = loom_get_str(op, info->attrs[i].name);
+    if (!loom_parts_take(info->attrs[i].name, word.data, word.length)) return false;
+  }
+  return info->parts == LOOM_PARTS_EACH;
 }
 
 static bool complex_from_constant(loom_builder *b, MlirOperation op, MlirValue *out) {

@@ -190,17 +190,15 @@ void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is) {
   l->bound = n;
 }
 
-void lower_unbind_all(lower *l) { l->bound = NULL; }
-
 void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is) {
   lower_value values[64];
-  lower_unbind_all(l);
+  l->bound = NULL;
   lower_bind(l, value, at, is);
   for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
     values[i] = lower_emit(l, l->kernel->results[i].value, at);
   for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
     lower_store(l, i, at, values[i]);
-  lower_unbind_all(l);
+  l->bound = NULL;
 }
 
 /* ---- lanes ---- */
@@ -653,10 +651,10 @@ static lower_value emit_op(lower *l, MlirOperation op, const lower_at *at) {
     lower_fail(l, op, "complex numbers are loom-complex's");
     return none;
   }
-  switch (loom_op_table[code].lower) {
-  case LOOM_LOWER_REDUCE: return lower_emit_reduce(l, op, at);
-  case LOOM_LOWER_SCAN: return lower_emit_scan(l, op, at);
-  case LOOM_LOWER_RANDOM: return lower_emit_random(l, op, at);
+  switch (code) {
+  case LOOM_OP_REDUCE: return lower_emit_reduce(l, op, at);
+  case LOOM_OP_SCAN: return lower_emit_scan(l, op, at);
+  case LOOM_OP_RANDOM: return lower_emit_random(l, op, at);
   default: return lower_emit_move(l, op, code, at);
   }
 }
