@@ -1,5 +1,5 @@
-/* The loom dialect as C sees it. Sections by file: verify.c, fold.c, import.c, ir.c are declared in
- * ir.h. */
+/* The loom dialect as C sees it: registration, import and export of graphs, verifiers, folding.
+ * Sections by file. (Building and reading ops of any dialect: ir.h.) */
 #ifndef LOOM_DIALECT_H
 #define LOOM_DIALECT_H
 

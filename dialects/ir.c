@@ -52,9 +52,6 @@ MlirOperation loom_build(loom_builder *b, const char *name, intptr_t operand_cou
                             0, NULL);
 }
 
-MlirValue loom_build0(loom_builder *b, const char *name, MlirType type) {
-  return loom_result(loom_build(b, name, 0, NULL, 1, &type, 0, NULL), 0);
-}
 MlirValue loom_build1(loom_builder *b, const char *name, MlirValue a, MlirType type) {
   return loom_result(loom_build(b, name, 1, &a, 1, &type, 0, NULL), 0);
 }

@@ -1,5 +1,5 @@
 /* A thin layer over MLIR's C API: building an op, reading an attribute, walking, reporting. It
- * wraps no handle type and renames no call. (ir.c)
+ * wraps no handle type and renames no call. (ir.c, but where another file is named)
  */
 #ifndef LOOM_IR_H
 #define LOOM_IR_H
@@ -48,7 +48,6 @@ MlirOperation loom_build_regions(loom_builder *b, const char *name, intptr_t ope
                                  const loom_named *attrs, intptr_t region_count,
                                  MlirRegion *regions);
 /* One result, no attributes: the common cases. */
-MlirValue loom_build0(loom_builder *b, const char *name, MlirType type);
 MlirValue loom_build1(loom_builder *b, const char *name, MlirValue a, MlirType type);
 MlirValue loom_build2(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirType type);
 MlirValue loom_build3(loom_builder *b, const char *name, MlirValue a, MlirValue c, MlirValue d,
@@ -129,12 +128,13 @@ MlirType loom_type_to_mlir_in(MlirContext ctx, const loom_graph *graph, const lo
  * Numbers in attributes (strides, starts, chunks) may be LOOM_STRIDE_SYM codes of it in all passes:
  * the module keeps the table as `loom.symbols` and `loom.exprs`. */
 loom_graph *loom_sizes(void);
-/* Around what is no pass but needs them; `enter` is false after a diagnostic. Both are called. */
+/* For code outside of a pass: loads the table of the module around `root`, and stores it back.
+ * False after a diagnostic; `leave` is called in that case, too. */
 bool loom_sizes_enter(MlirOperation root);
 void loom_sizes_leave(MlirOperation root);
 
-/* Numbers (strides, extents, offsets) that may be symbolic. One that cannot be expressed makes the
- * pass fail when it ends. (number.c) */
+/* Arithmetic on numbers (strides, extents, offsets) that may be symbolic. A result that cannot be
+ * expressed is no number (loom_num_known), and makes the pass fail when it ends. (number.c) */
 int64_t loom_num_add(int64_t a, int64_t b);
 int64_t loom_num_sub(int64_t a, int64_t b);
 int64_t loom_num_mul(int64_t a, int64_t b);
@@ -151,7 +151,7 @@ bool loom_num_multiple(int64_t a, int64_t of);            /* of a constant, for 
 bool loom_num_divide(int64_t a, int64_t b, int64_t *out); /* exactly, for all values */
 bool loom_num_known(int64_t a);                           /* a value, or a code of the table */
 int64_t loom_num_elements(const loom_type *type);
-bool loom_num_take_failure(void); /* has one failed since the last call? */
+bool loom_num_take_failure(void); /* could a result not be expressed since the last call? */
 bool loom_type_is_static(const loom_type *type);
 bool loom_type_is_sized(const loom_type *type); /* all sizes known or expressed, the product too */
 /* Strides of C order, of symbolic sizes too. */

@@ -1,4 +1,5 @@
-/* Building nodes of a captured graph: for whoever makes one without an evaluator around it.
+/* Building nodes of a captured graph, for code that makes one without evaluating Python: the torch
+ * backend, and graphs that are rewritten.
  *
  * Every function takes LOOM_NO_VALUE (something failed before) among its operands and hands it on,
  * so that calls compose and one look at `failed` at the end is enough. Identities are folded here,

@@ -1,4 +1,4 @@
-/* What a checked kernel and the runtime tell each other (passes/check.c, runtime/check.c).
+/* What a checked kernel and the runtime tell each other (passes/check.c, runtime/bounds.c).
  *
  * The word before the first entry of a launch's array of buffers is the address of its frame.
  * Checked code compares every access with the bounds in there; one that lies outside is written
@@ -9,17 +9,17 @@
 
 #include <stdint.h>
 
-/* Bytes that belong to a pointer: from `low` bytes behind it (before it, if negative) on. */
+/* The bytes that an access by a pointer p may touch: [p + low, p + low + size). */
 typedef struct loom_check_bounds {
   int64_t low;
   uint64_t size;
 } loom_check_bounds;
 
 typedef struct loom_check_frame {
-  uint64_t taken; /* 0 until an access lies outside */
+  uint64_t taken; /* 0 until an access lies outside of its bounds */
   /* Of the first access that lies outside: its number among the sites, and its address. */
   uint64_t site, address;
-  uint64_t ignored[2]; /* where later ones write the same */
+  uint64_t ignored[2]; /* where later such accesses write theirs, which nobody reads */
   void *spare;         /* LOOM_CHECK_SPARE bytes that no buffer has */
   loom_check_bounds params, scratch;
   loom_check_bounds buffers[]; /* LOOM_CHECK_BUFFERS of them, in the order of the launch */
@@ -28,10 +28,11 @@ typedef struct loom_check_frame {
 /* Bytes of a frame with all of its buffers. */
 #define LOOM_CHECK_FRAME (sizeof(loom_check_frame) + LOOM_CHECK_BUFFERS * sizeof(loom_check_bounds))
 
-/* The array of buffers and the frame are filled up to so many with NULL and with nothing. */
+/* Entries of the array of buffers and of the frame: those that a launch does not use are NULL, with
+ * bounds of no byte. */
 #define LOOM_CHECK_BUFFERS 80
 
-/* More than any one access has. */
+/* Bytes of the spare memory: more than one access touches. */
 #define LOOM_CHECK_SPARE 65536u
 
 /* What a site accesses: a buffer by number, or one of these. */

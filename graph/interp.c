@@ -22,7 +22,7 @@ bool interp_empty(const loom_type *type) {
   return false;
 }
 
-char *interp_at(const loom_buffer *buffer, const int64_t *index) {
+static char *interp_at(const loom_buffer *buffer, const int64_t *index) {
   int64_t offset = 0;
   for (int i = 0; i < buffer->type.rank; i++)
     offset += index[i] * buffer->strides[i];

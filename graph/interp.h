@@ -17,7 +17,6 @@ typedef struct interp_call {
  */
 bool interp_next(const loom_type *type, int64_t *index);
 bool interp_empty(const loom_type *type);
-char *interp_at(const loom_buffer *buffer, const int64_t *index);
 loom_cell interp_load(const loom_buffer *buffer, const int64_t *index);
 void interp_store(const loom_buffer *buffer, const int64_t *index, loom_cell cell);
 

@@ -82,7 +82,7 @@ bool attention_plan_make(const lower_kernel *kernel, MlirOperation op, attention
 /* ---- attention_pack.c ------------------------------------------------------------------------ */
 
 MlirValue attention_area(lower *l, const attention_plan *p, int area);
-/* The iteration of the innermost loop. */
+/* The induction variable of the innermost loop. */
 MlirValue attention_iteration(const lower *l);
 void attention_loop(lower *l, MlirValue low, MlirValue high, int64_t step, lower_body body,
                     void *user);
@@ -90,7 +90,8 @@ void attention_loop(lower *l, MlirValue low, MlirValue high, int64_t step, lower
 MlirValue attention_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest);
 /* x rounded up to a multiple of `of`. */
 MlirValue attention_whole(lower *l, MlirValue x, int64_t of);
-/* Element [i0, i1, 0, 0] of an operand, where dimensions of size 1 have but one place. */
+/* The address of element [i0, i1, 0, 0] of an operand; an index of a dimension of size 1 is
+ * ignored. */
 MlirValue attention_head(lower *l, const attention_operand *o, MlirValue i0, MlirValue i1);
 MlirValue attention_result_head(lower *l, const lower_buffer *b, MlirValue i0, MlirValue i1);
 MlirValue attention_vector(lower *l, const attention_plan *p, double x);

@@ -3,11 +3,11 @@
  * A matrix product whose rows are output channels, whose columns are pixels (batch x spatial, in C
  * order of the result) and whose depth is input channels x window. A panel is `step` pixels; what
  * their windows read is packed into scratch, depth by depth, just before it is used, so that it is
- * read from the cache: no image of all windows is ever made (but for few panels, which chunks
- * share). A tile is `mr` output channels of a
+ * read from the cache: no image of all windows is made. (Where there are so few panels that several
+ * chunks read one, a stage of its own packs all of them.) A tile is `mr` output channels of a
  * panel, summed in registers over a block of the depth, each weight being one broadcast. The sums
- * of blocks are added in scratch (one long chain of additions would round more than the library's),
- * from where the epilogue is lowered like any elementwise kernel. A block of the panel serves all
+ * of blocks are added in scratch: one long chain of additions would round more than the library's.
+ * From there the epilogue is lowered like any elementwise kernel. A block of the panel serves all
  * tiles before the next one.
  *
  * Pixels of a panel that lie in one row of the result (along its last dimension) are a segment, at

@@ -51,7 +51,7 @@ typedef struct gradient_plan {
   int64_t batch, groups, rows, channels;        /* of one group: output and input channels */
   int64_t strides[GRADIENT_SPATIAL], low[GRADIENT_SPATIAL], dilation[GRADIENT_SPATIAL];
   int64_t window[GRADIENT_SPATIAL], size[GRADIENT_SPATIAL], count[GRADIENT_SPATIAL]; /* of pixels */
-  int64_t padded[GRADIENT_SPATIAL]; /* what the windows reach */
+  int64_t padded[GRADIENT_SPATIAL]; /* sizes of the padded input */
   int64_t places, planes;           /* of a window; batch x first spatial dimension */
   bool paired; /* depthwise: groups are lanes, as if there were one group of so many rows */
   bool direct; /* the input is read where it lies */

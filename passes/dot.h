@@ -83,12 +83,13 @@ typedef struct dot_plan {
 
 /* The kernel's dot_general when it has one; a null op otherwise. */
 MlirOperation dot_find(const lower_kernel *kernel);
-/* Is `op` one that this lowering takes: ranks, an element type with arithmetic. */
+/* False when this lowering does not take the op, by its ranks or its element type. */
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *out);
-/* Takes a product whose packed operands would need too much memory in rounds (dot_rounds.c). */
+/* Divides a product into rounds where its packed operands would need too much memory at once
+ * (dot_rounds.c). */
 void dot_divide(dot_plan *plan);
 bool dot_is_divided(const dot_plan *plan);
-/* Is it packed in every run? */
+/* Is the operand packed in each call: neither read where it lies nor packed once? */
 static inline bool dot_is_packed(const dot_operand *o) { return !o->direct && !o->fixed; }
 /* Chunks of a packing stage for one round. */
 int64_t dot_round_packs(const dot_plan *plan);

@@ -19,7 +19,7 @@ typedef enum fuse_kind {
   FUSE_DOT,
   FUSE_ALONE,
   FUSE_UPDATES, /* in place, one after the other (fuse_inplace.c) */
-  FUSE_STAYS    /* host calls and unknown ops: not fused, kept in order */
+  FUSE_STAYS    /* host calls and control flow: not fused, kept in order */
 } fuse_kind;
 
 typedef enum fuse_via { /* how a value reaches its user */
@@ -127,8 +127,6 @@ void fuse_find_reads(fuse_state *s, int n);
 bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 /* Does an op of group `to` read a value of group `from`? */
 bool fuse_direct_path(fuse_state *s, int from, int to);
-/* Does a value of this node leave groups `a` and `b`? */
-bool fuse_leaves(const fuse_state *s, int n, int a, int b);
 /* Does a kernel of both store the node's value? For what is outside, or only because it raises. */
 bool fuse_is_stored(const fuse_state *s, int n, int a, int b);
 /* Does a kernel of both groups take no more buffers than it may? */

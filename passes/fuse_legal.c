@@ -149,7 +149,8 @@ static bool legal_edges_fit(const fuse_state *s, int a, int b, const fuse_group 
   return true;
 }
 
-bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
+/* Does a value of this node leave groups `a` and `b`? */
+static bool legal_leaves(const fuse_state *s, int n, int a, int b) {
   if (s->nodes[n].returned) return true;
   for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
     int user = s->nodes[s->edges[e].user].group;
@@ -160,7 +161,7 @@ bool fuse_leaves(const fuse_state *s, int n, int a, int b) {
 
 bool fuse_is_stored(const fuse_state *s, int n, int a, int b) {
   bool read = s->nodes[n].first_use >= 0;
-  return fuse_leaves(s, n, a, b) || (!read && loom_checks_indices(s->nodes[n].op));
+  return legal_leaves(s, n, a, b) || (!read && loom_checks_indices(s->nodes[n].op));
 }
 
 /* A full-size value may leave a reduce group only when it goes by rows. */
@@ -169,7 +170,7 @@ static bool legal_yields_fit(const fuse_state *s, int a, int b, const fuse_group
   int both[] = {a, b};
   for (int k = 0; k < 2; k++)
     for (int n = s->groups[both[k]].head; n >= 0; n = s->nodes[n].next)
-      if (legal_node_is_full(g, &s->nodes[n]) && fuse_leaves(s, n, a, b)) return false;
+      if (legal_node_is_full(g, &s->nodes[n]) && legal_leaves(s, n, a, b)) return false;
   return true;
 }
 
@@ -189,7 +190,7 @@ static bool legal_costs_fit(const fuse_state *s, int a, int b, const fuse_group 
 static bool legal_should_wait(const fuse_state *s, int a, int b, const fuse_group *g) {
   if (g->kind == FUSE_POINTWISE || !fuse_can_dissolve(s, a)) return false;
   for (int n = s->groups[a].head; n >= 0; n = s->nodes[n].next)
-    if (fuse_leaves(s, n, a, b)) return true;
+    if (legal_leaves(s, n, a, b)) return true;
   return false;
 }
 
@@ -199,7 +200,7 @@ static bool legal_is_stored_anyway(const fuse_state *s, int a, int b) {
   for (int n = s->groups[b].head; n >= 0; n = s->nodes[n].next)
     for (int e = 0; e < s->nodes[n].edge_count; e++) {
       int p = s->edges[s->nodes[n].first_edge + e].producer;
-      if (s->nodes[p].group == a && !fuse_leaves(s, p, a, b)) return false;
+      if (s->nodes[p].group == a && !legal_leaves(s, p, a, b)) return false;
     }
   return true;
 }

@@ -1,7 +1,7 @@
 /* Lane primitives: what a group's lowering is written against. A lane is an element of a vector on
  * a CPU and a thread on a GPU, where every lane value is a scalar (width 1).
  *
- * Sections by file: lanes.c (types, constants, memory, reductions), math.c (polynomials, math.h).
+ * All of it is in lanes.c.
  */
 #ifndef LOOM_LANES_H
 #define LOOM_LANES_H
@@ -10,8 +10,7 @@
 
 typedef enum lanes_target { LANES_CPU, LANES_GPU } lanes_target;
 
-/* ---- types and constants
- * ---------------------------------------------------------------------------------------- */
+/* ---- types and constants --------------------------------------------------------------------- */
 
 /* The register type of one element (signless integers, i1 for bool) or, for width > 1, of a vector
  * of them. float16 and bfloat16 are f32 in registers, always a value that they have: what computes
@@ -42,9 +41,7 @@ MlirValue lane_id(loom_builder *b, MlirType type);
 MlirValue lane_splat(loom_builder *b, MlirValue scalar, int width);
 MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane);
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* ptr + offset elements of this dtype. */
 MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype);
@@ -70,9 +67,7 @@ MlirValue lane_shuffle2(loom_builder *b, MlirValue x, MlirValue y, int count,
                         const int64_t *elements);
 MlirValue lane_reverse(loom_builder *b, MlirValue vector);
 
-/* ---- arithmetic
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 MlirValue lane_cmpi(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
 MlirValue lane_cmpf(loom_builder *b, const char *predicate, MlirValue x, MlirValue y);
@@ -85,7 +80,7 @@ MlirValue lane_fma(loom_builder *b, MlirValue x, MlirValue y, MlirValue z);
 
 /* Elements of even and of odd index. */
 void lane_pairs(loom_builder *b, MlirValue vector, MlirValue *even, MlirValue *odd);
-/* lane_reduce is a tree of these: the lower and the upper half of a vector. */
+/* The lower and the upper half of a vector: reducing lanes is a tree of these. */
 void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *high);
 /* Is the i1 true in any lane: a scalar i1. */
 MlirValue lane_any(loom_builder *b, MlirValue condition);

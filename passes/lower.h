@@ -23,9 +23,10 @@
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
 #define LOWER_CARRIED 32 /* values that a loop carries */
-/* Lanes up to so many elements apart are fetched by loads and shuffles, others by gathers. */
+/* Lanes whose elements are at most so many elements apart are fetched by loads and shuffles, others
+ * by gathers. */
 #define LOWER_APART 8
-/* Rows that a column reduction takes at once, for one trip of its sums to the cache. */
+/* Rows that a column reduction adds up before its sums are written back to the cache. */
 #define LOWER_COLUMN_ROWS 8
 
 /* ---- lower_kernel.c: a loom.kernel as plain C ------------------------------------------------ */
@@ -49,7 +50,7 @@ typedef struct lower_kernel {
   int operand_count, result_count, buffer_count, scalar_count;
   lower_buffer *operands, *results;
   lanes_target target;
-  bool checked;  /* accesses will be told apart by op: their locations have its name */
+  bool checked;  /* for loom-check: each access has the name of its op in its location */
   bool fastmath; /* the user's sums and products may be contracted and regrouped */
   int vector_bytes;
   uint16_t ops[LOOM_OP_COUNT]; /* how many it has of each */
@@ -164,8 +165,8 @@ typedef struct lower_saved {
   MlirValue value;
   int64_t offset; /* bytes */
   loom_dtype dtype;
-  int phase; /* that stores it; 0: none yet */
-  bool closed;
+  int phase;   /* the pass over a row (lower_save.c) that stores it; 0: none has yet */
+  bool closed; /* that pass has ended: it may be read */
 } lower_saved;
 
 /* How a kernel loops. Its domain's variables are kept or reduced; units run over the kept ones but
@@ -254,12 +255,13 @@ typedef struct lower {
   } split;
 } lower;
 
-/* An index that is being made: fill `dims`, then intern it. */
+/* A new index: the caller fills `dims`, then interns it. */
 lower_at *lower_at_new(lower *l, int64_t rank);
+/* The one index that is equal to it. */
 const lower_at *lower_at_intern(lower *l, lower_at *at);
 /* Where element `at` of the region of a slice or update_slice lies in the whole. */
 const lower_at *lower_at_slice(lower *l, MlirOperation op, const lower_at *at);
-/* dims[d] is variable first + d. */
+/* The index whose dimension d is variable first + d. */
 const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
 /* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise
  * op. */
@@ -286,16 +288,18 @@ void lower_index_divmod(lower *l, const lower_index *index, int64_t divisor, low
 /* ---- lower_emit.c ---------------------------------------------------------------------------- */
 
 void lower_init(lower *l, const lower_kernel *kernel, loom_arena *arena, bool dry);
+/* Reports that `op` cannot be lowered and marks `l` as failed; false. */
 bool lower_fail(lower *l, MlirOperation op, const char *text);
-/* In a checked kernel (loom-check) what is made next says that it is for this op (or null). */
+/* In a checked kernel (loom-check) the code made from here on has this op (or none, null) in its
+ * location. */
 void lower_locate(lower *l, MlirOperation op);
+/* A builder that appends to the scope of this level. */
 loom_builder lower_at_level(const lower *l, int level);
 /* The value of a tensor at an index. Null after a failure. */
 lower_value lower_emit(lower *l, MlirValue value, const lower_at *at);
 /* Fixes the value of a tensor at an index (null: at any index), for what a reduction or an earlier
  * loop has made. */
 void lower_bind(lower *l, MlirValue value, const lower_at *at, lower_value is);
-void lower_unbind_all(lower *l);
 /* Stores every result of the kernel at `at`, where `value`, what it computes in a way of its own
  * (a product, a convolution), is known. */
 void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is);
@@ -303,10 +307,11 @@ void lower_finish(lower *l, MlirValue value, const lower_at *at, lower_value is)
 void lower_remember(lower *l, MlirValue value, const lower_at *at, lower_value is);
 /* Every lane of a value as the current width wants it. */
 MlirValue lower_wide(lower *l, lower_value value);
-/* What `op` is given: a float made of constants alone is hidden from LLVM where the op's flags
- * count, since it would compute the op and raise none (targets/x86/fence.c ends the hiding). */
+/* The operand `v` of `op` as LLVM is to see it. If the op may raise a floating-point exception and
+ * `v` is made of constants alone, LLVM would fold the op and the exception would be lost: such an
+ * operand is frozen (targets/x86/fence.c removes the freeze). */
 MlirValue lower_opaque(loom_builder *b, MlirOperation op, MlirValue v);
-/* Lanes that are off repeat lane 0, so that nothing computed from them raises a flag of its own. */
+/* Masked-off lanes get the value of lane 0, so that they raise no exception that it does not. */
 MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
 /* Stores to result number `result` at an index. */
 void lower_store(lower *l, int result, const lower_at *at, lower_value value);
@@ -327,7 +332,7 @@ MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value
 
 /* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 
-/* The value where the index is inside of its tensor, zero elsewhere. */
+/* The value of a tensor at an index, and zero where the index lies outside of the tensor. */
 lower_value lower_emit_or_zero(lower *l, MlirValue value, const lower_at *at);
 lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
 
@@ -346,6 +351,7 @@ MlirValue lower_convert(lower *l, loom_builder *b, MlirValue value, loom_dtype f
 /* sum, prod, min, max, and, or of two registers. */
 MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, MlirValue x,
                         MlirValue y);
+/* Rough instructions a lane of an op on this dtype: the column `cost` of the op table. */
 int lower_cost(loom_opcode code, loom_dtype dtype);
 
 /* ---- lower_nest.c: building loops ------------------------------------------------------------ */
@@ -409,6 +415,7 @@ void lower_scan_loop(lower *l);
 
 /* ---- lower_save.c ---------------------------------------------------------------------------- */
 
+/* Chooses the values that are kept in scratch between two passes over a row. */
 void lower_save_find(lower *l);
 /* Brackets the code of one pass over a row; returns the phase around it. */
 int lower_phase_open(lower *l);
@@ -420,7 +427,8 @@ void lower_save_store(lower *l, lower_saved *saved, lower_value value);
 
 /* ---- lower_mix.c ----------------------------------------------------------------------------- */
 
-/* Takes a short innermost loop out of the nest, where results can be interleaved along it. */
+/* Takes a short innermost loop out of the nest, where results can be interleaved along it: lanes
+ * run along the loop around it, and vectors of results are shuffled into each other. */
 void lower_mix_find(lower *l);
 void lower_mix_body(lower *l);
 
@@ -453,8 +461,8 @@ bool lower_panel_load(lower *l, int operand, const lower_at *at, lower_value *ou
 bool lower_plan_make(lower *l, lower_plan *out);
 /* Does any result have the reduced variables too? */
 bool lower_plan_any_full(const lower *l);
-/* Units of a kernel: rows of the loops over kept variables (all of them, or all but the lane
- * variable). */
+/* The loops over kept variables whose rows are the units of a kernel (all of them, or all but the
+ * lane loop), and how many rows these are. */
 int lower_plan_row_loops(const lower_plan *plan);
 int64_t lower_plan_rows(const lower_plan *plan);
 

@@ -14,7 +14,7 @@ typedef struct math {
   loom_builder *b;
   MlirType type, ints; /* of the lanes, and integers of the same width */
   bool f64;
-  bool narrow;       /* the result will be rounded to f32 */
+  bool narrow;       /* computed in f64 for f32: the result will be rounded to f32 */
   MlirValue *raised; /* the flags of a function out of line, an i32; null: the launch's status */
 } math;
 

@@ -12,9 +12,7 @@
 
 #include "graph/graph.h"
 
-/* ---- pipeline.c
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- pipeline.c ------------------------------------------------------------------------------ */
 
 /* Registers every pass of passes.def and the pipelines with MLIR's registry. Called once by each
  * tool. */
@@ -29,17 +27,13 @@ void loom_add_lower_passes(MlirOpPassManager manager);  /* kernels to scf, arith
 void loom_add_check_passes(MlirOpPassManager manager);  /* between these two, where asked for */
 void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM dialect */
 
-/* The pipelines, each from the graph up to and with that stage. */
-void loom_add_front_pipeline(MlirOpPassManager manager);
-void loom_add_kernel_pipeline(MlirOpPassManager manager);
-void loom_add_plan_pipeline(MlirOpPassManager manager);
+/* All of these from the graph to lowered kernels. */
 void loom_add_lower_pipeline(MlirOpPassManager manager);
-void loom_add_cpu_pipeline(MlirOpPassManager manager);
 
-/* ---- util.c: what several passes ask of the IR
- * ------------------------------------------------------------------ */
+/* ---- util.c: what several passes ask of the IR ----------------------------------------------- */
 
-/* Results that are kept from call to call may be so large, or as large as what they are made of. */
+/* A result that is kept from one call to the next (loom-keep) has at most so many bytes, or at most
+ * as many as the operands that it is made of. */
 #define LOOM_KEEP_BYTES (1 << 20)
 
 /* The function named @main of a module, else the first function; null when there is none. */
@@ -59,12 +53,14 @@ loom_class loom_class_of(MlirOperation op);
 MlirOperation loom_overwriting(MlirBlock body);
 /* Erases the block's ops that nobody reads, backwards, so that chains die at once. */
 void loom_sweep(MlirBlock block);
-/* Does the op report an index that is out of bounds? It is computed although nobody reads it. */
+/* Does the op report indices that are out of bounds? Such an op is computed even if nothing reads
+ * its result. */
 bool loom_checks_indices(MlirOperation op);
 /* Is `here` the last op of its block that reads `value` or a view of it? */
 bool loom_is_read_last(MlirValue value, MlirOperation here);
-/* The result of a loop (loom.control) for which it had better take the buffer of `value`, which it
- * begins with and nobody reads later; or -1 (loop_inplace.c). */
+/* `value` is an initial value of a loop (loom.control). The number of the loop-carried result that
+ * is best computed in the buffer of `value`, which nothing but the loop reads from then on; -1:
+ * there is none (loop_inplace.c). */
 intptr_t loom_loop_takes(MlirOperation control, MlirValue value);
 
 /* An attribute of the op or of the nearest op around it that has one; or null. */
@@ -77,17 +73,18 @@ void loom_argument_strides(MlirOperation function, intptr_t index, const loom_ty
                            int64_t *out);
 void loom_result_strides(MlirOperation function, intptr_t index, const loom_type *type,
                          int64_t *out);
-/* Do they give each element the place that it has in C order? Those of dimensions with one element
- * do not matter. */
+/* Do the strides give each element the place that it has in C order? Strides of dimensions with one
+ * element do not matter. */
 bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides);
-/* Where a value lies outside of kernels: an argument as its attribute says; a value that is
- * returned as its first use by the return asks, so that its kernel writes it in place, unless it is
- * also seen reshaped; all else in C order. */
+/* The strides of a value between kernels. An argument has those of its attribute. A returned value
+ * has those that the function's result asks for (of several the first one), so that its kernel
+ * writes the output itself; if it is read through a reshape as well, it is in C order, as every
+ * other value is. */
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
                         int64_t *out);
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);
-/* The argument whose buffer the caller would like to pass for result `index` as well
- * (`loom.overwrites`), or -1. */
+/* The argument whose buffer the caller may pass as the output buffer of result `index`, too
+ * (`loom.overwrites`); or -1. */
 int64_t loom_result_overwrites(MlirOperation function, intptr_t index);
 /* Whether argument (result) `index` of a function has the unit or boolean attribute `name`. */
 bool loom_argument_has(MlirOperation function, intptr_t index, const char *name);
@@ -115,11 +112,11 @@ MlirValue loom_view_root(MlirValue value);
 bool loom_layout_follow(MlirValue value, MlirValue root, const loom_layout *of_root,
                         loom_layout *out);
 
-/* ---- late.c: sizes that host calls tell ---- */
+/* ---- late.c: sizes that are known only when a host call has run ---- */
 
 typedef struct loom_late {
   uint32_t symbols;
-  int32_t *told;        /* for each symbol: the number of the call that tells it, or 0 */
+  int32_t *told;        /* for each symbol: the number of the call that it becomes known by, or 0 */
   MlirOperation *calls; /* call 1, 2, ... of the block, in its order */
   int32_t count;
 } loom_late;
@@ -131,7 +128,7 @@ void loom_late_fini(loom_late *late);
  * call. */
 int32_t loom_late_number(const loom_late *late, int64_t number);
 int32_t loom_late_value(const loom_late *late, MlirValue value);
-/* The symbols that a call tells, to `out`: how many. */
+/* Writes the symbols that become known by a call to `out`, at most `room`; returns how many. */
 intptr_t loom_late_told(const loom_late *late, int32_t call, int64_t *out, intptr_t room);
 
 /* A map from a pointer (operation, value) to an integer. */

@@ -52,24 +52,24 @@ void loom_add_llvm_passes(MlirOpPassManager manager) {
 
 /* ---- the pipelines: each from the graph on ---- */
 
-void loom_add_front_pipeline(MlirOpPassManager manager) { loom_add_front_passes(manager); }
+static void pipeline_front(MlirOpPassManager manager) { loom_add_front_passes(manager); }
 
-void loom_add_kernel_pipeline(MlirOpPassManager manager) {
-  loom_add_front_pipeline(manager);
+static void pipeline_kernel(MlirOpPassManager manager) {
+  pipeline_front(manager);
   loom_add_kernel_passes(manager);
 }
 
-void loom_add_plan_pipeline(MlirOpPassManager manager) {
-  loom_add_kernel_pipeline(manager);
+static void pipeline_plan(MlirOpPassManager manager) {
+  pipeline_kernel(manager);
   loom_add_plan_passes(manager);
 }
 
 void loom_add_lower_pipeline(MlirOpPassManager manager) {
-  loom_add_plan_pipeline(manager);
+  pipeline_plan(manager);
   loom_add_lower_passes(manager);
 }
 
-void loom_add_cpu_pipeline(MlirOpPassManager manager) {
+static void pipeline_cpu(MlirOpPassManager manager) {
   loom_add_lower_pipeline(manager);
   loom_add_llvm_passes(manager);
 }
@@ -80,11 +80,11 @@ void loom_register_passes(void) {
 #define LOOM_PASS(STEM, FLAG, SUMMARY) loom_register_pass(loom_make_##STEM##_pass);
 #include "passes/passes.def"
 #undef LOOM_PASS
-  loom_register_pipeline("loom-front", "Graph to loom.fusion groups", loom_add_front_pipeline);
-  loom_register_pipeline("loom-kernels", "Graph to scheduled kernels", loom_add_kernel_pipeline);
-  loom_register_pipeline("loom-plans", "Graph to a plan and its kernels", loom_add_plan_pipeline);
+  loom_register_pipeline("loom-front", "Graph to loom.fusion groups", pipeline_front);
+  loom_register_pipeline("loom-kernels", "Graph to scheduled kernels", pipeline_kernel);
+  loom_register_pipeline("loom-plans", "Graph to a plan and its kernels", pipeline_plan);
   loom_register_pipeline("loom-lowered", "Graph to a plan and lowered kernels",
                          loom_add_lower_pipeline);
   loom_register_pipeline("loom-cpu", "Graph to a plan and kernels in the LLVM dialect",
-                         loom_add_cpu_pipeline);
+                         pipeline_cpu);
 }

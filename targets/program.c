@@ -31,7 +31,7 @@ int64_t program_aligned(int64_t bytes) {
   return loom_num_mul(loom_num_ceil(bytes, PROGRAM_ALIGN), PROGRAM_ALIGN);
 }
 
-int64_t program_arena(MlirOperation plan) {
+static int64_t program_arena(MlirOperation plan) {
   return program_aligned(loom_get_i64(plan, "arena", 0));
 }
 

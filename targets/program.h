@@ -1,4 +1,5 @@
-/* What loom-compile adds to kernels: one C function that runs the plan, and a C header. (program.c) */
+/* What loom-compile adds to kernels: one C function that runs the plan, and a C header. (program.c)
+ */
 #ifndef LOOM_PROGRAM_H
 #define LOOM_PROGRAM_H
 
@@ -7,10 +8,15 @@
 
 #include "graph/graph.h"
 
-/* Appends `int <name>(const void *const *inputs, void *const *outputs, void *workspace)` to a module of the LLVM
- * dialect: it runs the launches of `plan` one after another. With symbolic sizes (loom_sizes() of the module) it takes
- * `const int64_t *sizes` first, and `int64_t <name>_workspace(const int64_t *sizes)` comes with it; with kernels that
- * are checked `const char *<name>_violation(const void *workspace, const void **address)`. False after a diagnostic. */
+/* Appends a function to a module of the LLVM dialect that runs the launches of `plan` one after
+ * another:
+ *
+ *     int <name>(const void *const *inputs, void *const *outputs, void *workspace)
+ *
+ * With symbolic sizes (loom_sizes() of the module) it takes `const int64_t *sizes` first, and a
+ * second function comes with it: `int64_t <name>_workspace(const int64_t *sizes)`. With checked
+ * kernels there is `const char *<name>_violation(const void *workspace, const void **address)`,
+ * too. False after a diagnostic. */
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
 /* The C header of that function and of the kernels' stages. malloc'ed text. */
 bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);

@@ -22,10 +22,8 @@ typedef struct program_writer {
 MlirBlock program_block(MlirOperation plan);
 /* The next plan of the module: the main one is the first, those of regions follow. */
 MlirOperation program_next(MlirOperation plan);
-/* The first run, or the next one, of a plan: loops and branches. */
+/* Is it a loop or a branch (loom.run)? */
 bool program_is_run(MlirOperation op);
-/* Bytes that come before what launches and runs of a plan use while they run. */
-int64_t program_arena(MlirOperation plan);
 /* A number of bytes as one that the alignment divides. */
 int64_t program_aligned(int64_t bytes);
 /* Bytes of the memory that a plan's function needs. */

@@ -11,8 +11,7 @@
 
 #include "graph/graph.h"
 
-/* ---- target.c: one row of targets.def each
- * ------------------------------------------------------------------------ */
+/* ---- target.c: one row of targets.def each --------------------------------------------------- */
 
 typedef struct loom_target_options {
   const char
@@ -42,23 +41,19 @@ typedef struct loom_target {
 
 /* NULL for a name that is in no row. */
 const loom_target *loom_target_find(const char *name);
-/* What `options` resolves to on the x86 target: never fails for "native". */
+/* The CPU that `options` name for this target. Never fails for "native" on x86. */
 bool loom_target_resolve(const loom_target *target, const loom_target_options *options,
                          loom_target_cpu *out, loom_error *err);
 
 extern const loom_target loom_target_x86, loom_target_nvptx, loom_target_amdgpu;
 
-/* ---- legal.c
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- legal.c --------------------------------------------------------------------------------- */
 
 /* Only ops, types and intrinsics of legal.def may reach LLVM, which aborts the process on some that
  * it cannot select. Emits a diagnostic at each op that is not allowed; `err` gets the first. */
 bool loom_legal_check(const loom_target *target, MlirModule module, loom_error *err);
 
-/* ---- emit.c
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- emit.c ---------------------------------------------------------------------------------- */
 
 typedef enum loom_emit_kind { LOOM_EMIT_OBJECT, LOOM_EMIT_ASSEMBLY, LOOM_EMIT_LLVM } loom_emit_kind;
 
@@ -78,9 +73,7 @@ bool loom_emission_begin(const loom_target *target, MlirModule module, const loo
 bool loom_emission_end(loom_emission *emission, loom_bytes *out, loom_error *err);
 void loom_emission_drop(loom_emission *emission);
 
-/* ---- gpu.c
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- gpu.c ----------------------------------------------------------------------------------- */
 
 #define LOOM_GPU_GROUP 256 /* threads of a group */
 
@@ -93,8 +86,7 @@ typedef struct loom_gpu_names {
 /* Puts a GPU entry point around every stage of a module. */
 void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names);
 
-/* ---- x86/image.c: from an object to position-independent code
- * ---------------------------------------------------------- */
+/* ---- x86/image.c: from an object to position-independent code -------------------------------- */
 
 typedef struct loom_entry {
   char *name;
