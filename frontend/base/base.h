@@ -7,23 +7,6 @@
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 
-/* ---- error.c ---- */
-
-/* Can only a signal handler (or another thread) have raised the pending exception, wherever it came
- * through code that runs none of the user's? Such one is not an answer. */
-bool error_is_foreign(void);
-/* Drops the pending exception; a foreign one is raised again, as if the signal had come later. */
-void error_drop_pending(void);
-/* How many have been put off: what was found out meanwhile may rest on an answer that was none. */
-extern uint32_t loom_errors_put_off;
-/* Drops what code of the user's has raised: all but what is no Exception. */
-void error_drop_users(void);
-
-/* In place of PyErr_Clear(), which would lose an interrupt. */
-static inline void error_drop(void) {
-  if (PyErr_Occurred()) error_drop_pending();
-}
-
 #define LOOM_MAX_SYMBOLS 48 /* of one capture */
 
 #define LOOM_BREAK(CODE, NAME, TEXT, HINT) BREAK_##NAME = CODE,
@@ -32,29 +15,6 @@ enum break_reason {
 #include "frontend/base/breaks.def"
 };
 #undef LOOM_BREAK
-
-/* ---- checked.c ---- */
-
-bool checked_wanted(void); /* by the setting */
-/* Sets frameloom.BoundsError. */
-void checked_raise(const char *text);
-
-typedef struct loom_settings {
-  const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
-  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower,
-      put_off, suppress_errors, capture_data_dependent;
-} loom_settings;
-
-/* ---- log.c ---- */
-
-extern loom_settings loom_config;
-extern void (*loom_config_changed)(
-    void);                   /* called when a number among them has been set; or NULL */
-bool loom_config_init(void); /* reads the environment */
-/* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one.
- */
-bool loom_warn_notices(void);
-PyObject *loom_py_notices(PyObject *module, PyObject *unused);
 
 enum {
   LOOM_LOG_BREAKS = 1,
@@ -72,6 +32,47 @@ enum {
   LOOM_LOG_SCHEDULE = 4096
 };
 
+/* ---- error.c: dropping exceptions without losing an interrupt ---- */
+
+/* Can only a signal handler (or another thread) have raised the pending exception, wherever it came
+ * through code that runs none of the user's? Such one is not an answer. */
+bool error_is_foreign(void);
+/* Drops the pending exception; a foreign one is raised again, as if the signal had come later. */
+void error_drop_pending(void);
+/* How many have been put off: what was found out meanwhile may rest on an answer that was none. */
+extern uint32_t loom_errors_put_off;
+/* Drops what code of the user's has raised: all but what is no Exception. */
+void error_drop_users(void);
+/* A plan's poll, called without the GIL. */
+int loom_poll_signals(void *context);
+
+/* In place of PyErr_Clear(), which would lose an interrupt. */
+static inline void error_drop(void) {
+  if (PyErr_Occurred()) error_drop_pending();
+}
+
+/* ---- checked.c: errors of kernels that check bounds ---- */
+
+bool checked_wanted(void); /* by the setting */
+/* Sets frameloom.BoundsError. */
+void checked_raise(const char *text);
+
+/* ---- log.c: settings and logs ---- */
+
+typedef struct loom_settings {
+  const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
+  int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, unroll_limit, leave_slower,
+      put_off, suppress_errors, capture_data_dependent;
+} loom_settings;
+
+extern loom_settings loom_config;
+extern void (*loom_config_changed)(
+    void);                   /* called when a number among them has been set; or NULL */
+bool loom_config_init(void); /* reads the environment */
+/* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one.
+ */
+bool loom_warn_notices(void);
+PyObject *loom_py_notices(PyObject *module, PyObject *unused);
 extern uint32_t loom_log_mask;
 /* Writes "[frameloom breaks] ..." to sys.stderr when the category is on; PyUnicode_FromFormat's
  * formats. */
@@ -82,32 +83,27 @@ PyObject *loom_py_settings(PyObject *module, PyObject *unused);
 PyObject *loom_py_get_setting(PyObject *module, PyObject *name);
 PyObject *loom_py_set_setting(PyObject *module, PyObject *args);
 
-/* ---- error.c ---- */
-
-/* A plan's poll, called without the GIL. */
-int loom_poll_signals(void *context);
-
-/* ---- breaks.c ---- */
+/* ---- breaks.c: the reasons why capture ends, rows of breaks.def ---- */
 
 /* Rows of breaks.def: (code, name, text, hint). */
 PyObject *loom_py_reasons(PyObject *module, PyObject *unused);
 /* Code, text, hint of a reason in breaks.def. */
 const char *loom_break_text(int reason, const char **name_out, const char **hint_out);
 
-/* ---- clock.c ---- */
+/* ---- clock.c: clocks that only go forward ---- */
 
 /* times.c: a clock that only goes forward. */
 uint64_t loom_clock_ns(void);
 uint64_t loom_busy_ns(void); /* of this thread, on a CPU: what others do there is not in it */
 double loom_clock_ms(void);
 
+/* ---- pointer_map.c: hash maps from address to address ---- */
+
 typedef struct pointer_map { /* open addressing, in the tracer's arena; never shrinks */
   const void **keys;
   void **values;
   size_t count, capacity;
 } pointer_map;
-
-/* ---- pointer_map.c ---- */
 
 void *pointer_map_get(const pointer_map *map, const void *key);
 /* False: out of memory. */

@@ -33,25 +33,6 @@ static inline void slot_drop(slot_set *s, Py_ssize_t i) {
   s->bits[i / 64] &= ~((uint64_t)1 << i % 64);
 }
 
-/* What a frame's locals and stack hold in front of an instruction. Slots are its locals and cells
- * (free variables have none), then the items of its stack. */
-typedef struct frame_shape {
-  int32_t unit; /* of the instruction, in code units of co_code */
-  int32_t depth;
-  int32_t handled;  /* how many handlers of exceptions it is inside of: if any, a slot for the
-                       exception comes last */
-  slot_set present; /* bound locals, items that are not NULL */
-} frame_shape;
-
-/* ---- recode.c ---- */
-
-/* The same for bytecode: see recode.c. METH_O. */
-PyObject *loom_debug_recode(PyObject *self, PyObject *code);
-
-/* ---- rewrite.c ---- */
-
-/* Code that can be run in place of another's: see rewrite.c. METH_VARARGS. */
-PyObject *loom_debug_rewrite(PyObject *self, PyObject *args);
 /* Operators, as the BINARY_OP of CPython 3.11 numbers them (NB_ADD ...). Unary: */
 enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };
 
@@ -86,47 +67,15 @@ typedef struct loom_code {
   int32_t stack;
 } loom_code;
 
-/* ---- decode.c ---- */
-
-/* Allocated in the arena; NULL with `err` set when the code makes no sense. */
-loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
-bool loom_local_is_cell(PyCodeObject *code,
-                        int32_t local); /* made into one when the function starts */
-
 /* Slots of a frame that hold what a CALL takes: two of the function and of what comes first or of
  * NULL, then the other arguments. None: it is no CALL. */
 typedef struct call_place {
   int32_t begin, end;
 } call_place;
 
-typedef struct loom_flow loom_flow;
-
 /* Of this code; NULL: out of memory. The sets of code longer than FLOW_LONGEST instructions would
  * take megabytes. */
 #define FLOW_LONGEST 4096
-
-/* ---- flow.c ---- */
-
-const loom_flow *flow_new(loom_arena *arena, const loom_code *code);
-/* The first instruction that is come to both from `a` and from `b`, whatever happens in between but
- * exceptions; the number of instructions: they only meet where the function returns. -1: nowhere.
- */
-int32_t flow_join(const loom_flow *flow, int32_t a, int32_t b);
-/* The head of the innermost loop around an instruction, or -1. */
-int32_t flow_loop(const loom_flow *flow, int32_t at);
-/* Is it in the loop with this head? */
-bool flow_within(const loom_flow *flow, int32_t head, int32_t at);
-/* Where execution goes on that comes to this instruction: behind jumps. */
-int32_t flow_settle(const loom_code *code, int32_t at);
-/* For each instruction of a code: which locals may be read from there on before they are assigned.
- */
-typedef struct live_locals live_locals;
-
-/* ---- live.c ---- */
-
-live_locals *live_locals_new(loom_arena *arena, const loom_code *code); /* NULL: out of memory */
-/* Whether each local is, from instruction `at` on. */
-void live_from(const live_locals *l, int32_t at, bool *out);
 struct _PyInterpreterFrame;
 typedef PyObject *frame_evaluator(PyThreadState *, struct _PyInterpreterFrame *, int);
 
@@ -142,6 +91,69 @@ typedef enum handover_role {
   HANDOVER_ROLES
 } handover_role;
 
+/* What the code asks of the driver, by constants whose truth it asks for, or which it inverts. */
+typedef enum generator_role {
+  GENERATOR_CHOOSE, /* true: the exit is in the upper half of those that are left */
+  GENERATOR_FILL,   /* fills the stack; may raise */
+  GENERATOR_RESULT, /* ~ of it is what the generator returns */
+  GENERATOR_PLACE   /* and those behind it: true when a part has run, and an exit is to be taken */
+} generator_role;
+
+/* ---- recode.c: for tests: decoding and encoding a code object ---- */
+
+/* The same for bytecode: see recode.c. METH_O. */
+PyObject *loom_debug_recode(PyObject *self, PyObject *code);
+
+/* ---- rewrite.c: for tests: running code that was encoded again ---- */
+
+/* Code that can be run in place of another's: see rewrite.c. METH_VARARGS. */
+PyObject *loom_debug_rewrite(PyObject *self, PyObject *args);
+
+/* ---- decode.c: from a code object to our own instructions ---- */
+
+/* Allocated in the arena; NULL with `err` set when the code makes no sense. */
+loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
+bool loom_local_is_cell(PyCodeObject *code,
+                        int32_t local); /* made into one when the function starts */
+
+/* ---- flow.c: joins of branches, natural loops ---- */
+
+typedef struct loom_flow loom_flow;
+
+const loom_flow *flow_new(loom_arena *arena, const loom_code *code);
+/* The first instruction that is come to both from `a` and from `b`, whatever happens in between but
+ * exceptions; the number of instructions: they only meet where the function returns. -1: nowhere.
+ */
+int32_t flow_join(const loom_flow *flow, int32_t a, int32_t b);
+/* The head of the innermost loop around an instruction, or -1. */
+int32_t flow_loop(const loom_flow *flow, int32_t at);
+/* Is it in the loop with this head? */
+bool flow_within(const loom_flow *flow, int32_t head, int32_t at);
+/* Where execution goes on that comes to this instruction: behind jumps. */
+int32_t flow_settle(const loom_code *code, int32_t at);
+
+/* ---- live.c: liveness of locals ---- */
+
+/* For each instruction of a code: which locals may be read from there on before they are assigned.
+ */
+typedef struct live_locals live_locals;
+
+live_locals *live_locals_new(loom_arena *arena, const loom_code *code); /* NULL: out of memory */
+/* Whether each local is, from instruction `at` on. */
+void live_from(const live_locals *l, int32_t at, bool *out);
+
+/* ---- encode.c: code objects that start in the middle of a function ---- */
+
+/* What a frame's locals and stack hold in front of an instruction. Slots are its locals and cells
+ * (free variables have none), then the items of its stack. */
+typedef struct frame_shape {
+  int32_t unit; /* of the instruction, in code units of co_code */
+  int32_t depth;
+  int32_t handled;  /* how many handlers of exceptions it is inside of: if any, a slot for the
+                       exception comes last */
+  slot_set present; /* bound locals, items that are not NULL */
+} frame_shape;
+
 typedef struct step_code {
   PyObject *code;     /* owned */
   int32_t next[3];    /* where the function goes on behind each exit; -1: there is no such exit */
@@ -151,8 +163,6 @@ typedef struct step_code {
   call_place call;    /* when it is a CALL */
 } step_code;
 
-/* ---- encode.c ---- */
-
 /* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
  * call is preceded by; of what an unconditional jump leads to. -1: there is none. */
 int32_t encode_begin(PyCodeObject *code, int32_t unit);
@@ -160,11 +170,10 @@ int32_t encode_begin(PyCodeObject *code, int32_t unit);
  * function goes on to its end; else one instruction is run, and the frame is left by an exit. False
  * without an exception when this cannot be done there. */
 bool encode_step(PyCodeObject *code, const frame_shape *at, bool whole, step_code *out);
-
-/* ---- frame.c: the interpreter's frames (the version of CPython matters here) ---- */
-
 /* Code that returns HANDOVER_RESULT's, for a frame of `code`. NULL with an exception. */
 PyObject *encode_leave(PyCodeObject *code);
+
+/* ---- frame.c: the interpreter's own frames ---- */
 
 /* What a function given to the interpreter's hook returns for a frame that it has not evaluated:
  * `result`, or NULL with an exception. `leave` is the frame's code's (see encode_leave). */
@@ -188,13 +197,13 @@ PyObject *frame_left_by(PyObject *exception, const PyObject *code);
 /* What is bound in a frame that was left, from now on. False: nobody else has it any more. */
 bool frame_bind(PyObject *object, PyObject *const *locals, Py_ssize_t count);
 
+/* ---- handover.c: moving a frame's state into the interpreter and back ---- */
+
 /* What a frame's locals and stack hold, by slot: owned, NULL where nothing is. */
 typedef struct frame_state {
   PyObject *items[LOOM_MAX_SLOTS];
   Py_ssize_t count;
 } frame_state;
-
-/* ---- handover.c ---- */
 
 void frame_state_clear(frame_state *s);
 /* Calls a function made of a step's code: the frame takes over the state, and raises a pending
@@ -203,6 +212,11 @@ PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *arg
                         PyObject *kwnames);
 /* Which exit a result was left by, or -1: it is the function's own. */
 int handover_exit(PyObject *result);
+/* What HANDOVER_RESULT gives: evaluates a frame that asks for it. Takes `result`; NULL: the
+ * exception that is set. */
+PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
+
+/* ---- encode_generator.c: code of a generator that asks for compiled parts ---- */
 
 /* Where a part may begin, and is asked for. */
 typedef struct generator_place {
@@ -220,14 +234,6 @@ typedef struct generator_exit {
   int32_t arg;       /* of a call */
 } generator_exit;
 
-/* What the code asks of the driver, by constants whose truth it asks for, or which it inverts. */
-typedef enum generator_role {
-  GENERATOR_CHOOSE, /* true: the exit is in the upper half of those that are left */
-  GENERATOR_FILL,   /* fills the stack; may raise */
-  GENERATOR_RESULT, /* ~ of it is what the generator returns */
-  GENERATOR_PLACE   /* and those behind it: true when a part has run, and an exit is to be taken */
-} generator_role;
-
 typedef struct generator_layout {
   PyObject *code; /* owned */
   generator_place *places;
@@ -235,11 +241,10 @@ typedef struct generator_layout {
   int32_t place_count, exit_count;
 } generator_layout;
 
-/* ---- encode_generator.c ---- */
-
-void generator_layout_fini(generator_layout *l);
 /* Makes the constant for a role (for places: GENERATOR_PLACE + its number): a new reference. */
 typedef PyObject *generator_mark_new(void *context, int32_t role);
+
+void generator_layout_fini(generator_layout *l);
 /* How far under the top of the stack a call finds its callable, as from 1; 0: it is no call. Before
  * 3.13 a method comes one further below, in place of a NULL. */
 int32_t generator_call_below(int opcode, int32_t arg);
@@ -247,9 +252,5 @@ int32_t generator_call_below(int opcode, int32_t arg);
  * exception when it cannot be made. */
 bool encode_generator(PyCodeObject *code, generator_mark_new *mark, void *context,
                       generator_layout *out);
-
-/* What HANDOVER_RESULT gives: evaluates a frame that asks for it. Takes `result`; NULL: the
- * exception that is set. */
-PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
 
 #endif

@@ -5,14 +5,6 @@
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 
-/* ---- places.c ---- */
-
-void places_read(loom_code *code); /* fills in lines and columns (places.c) */
-
-/* ---- decode.c ---- */
-
-const char *loom_bytecode_name(loom_bytecode op);
-
 typedef struct encoder {
   PyCodeObject *object;
   const uint8_t *bytes; /* of co_code */
@@ -23,6 +15,19 @@ typedef struct encoder {
   int32_t front;           /* units of ours, in front of the function's own */
   bool failed;
 } encoder;
+
+enum { LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
+static inline int encode_op_at(const encoder *e, int32_t unit) { return e->bytes[2 * unit]; }
+
+/* ---- places.c: source lines and columns of instructions ---- */
+
+void places_read(loom_code *code); /* fills in lines and columns (places.c) */
+
+/* ---- decode.c: from a code object to our own instructions ---- */
+
+const char *loom_bytecode_name(loom_bytecode op);
+
+/* ---- encode.c: code objects that start in the middle of a function ---- */
 
 /* One instruction as CPython has it, prefixes and caches included. */
 typedef struct region {
@@ -46,11 +51,6 @@ typedef struct writer {
   bool failed;
 } writer;
 
-enum { LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
-static inline int encode_op_at(const encoder *e, int32_t unit) { return e->bytes[2 * unit]; }
-
-/* ---- encode.c ---- */
-
 /* *bytes: owned by the caller */
 bool encode_open(encoder *e, PyCodeObject *code, PyObject **bytes);
 bool encode_read_one(const encoder *e, int32_t at, region *out); /* with its prefixes and caches */
@@ -73,19 +73,15 @@ void encode_byte(writer *w, uint32_t byte);
 void encode_number(writer *w, uint32_t number);
 void encode_signed(writer *w, int32_t number);
 
-/* ---- handover.c ---- */
+/* ---- handover.c: moving a frame's state into the interpreter and back ---- */
 
 PyObject *handover_constant(handover_role role); /* borrowed */
 
-/* ---- encode.c ---- */
-
-/* ---- frame.c: the interpreter's frames (the version of CPython matters here) ---- */
+/* ---- frame.c: the interpreter's own frames ---- */
 
 /* Does somebody hold the frame object of the frame that runs now? */
 bool frame_is_seen(void);
 /* The same, but for the traceback of an exception. */
 bool frame_is_seen_beside(PyObject *exception);
-
-/* ---- handover.c ---- */
 
 #endif

@@ -7,7 +7,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/captured/learnt.h"
 
-/* ---- capture.c ---- */
+/* ---- capture.c: one capture, from a function and its arguments ---- */
 
 /* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots
  * are those of SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
@@ -26,7 +26,7 @@ capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyOb
 capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
                        Py_ssize_t count, const number_mode *modes, size_table *sizes, int64_t step);
 
-/* ---- capture_debug.c ---- */
+/* ---- capture_debug.c: for tests: a capture as Python objects ---- */
 
 /* For tests: (function, args) -> {'graph': str, 'guards': [str], 'known': bool, 'result': object or
  * str, 'break': None or (code, name, detail, file, line, column)}. METH_VARARGS. */

@@ -7,9 +7,6 @@
 #include "frontend/captured/guard.h"
 #include "graph/graph.h"
 
-/* What a SOURCE_FUNCTION without an object reads: the function that is called, where functions
- * share what is compiled. */
-extern _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
 typedef struct recipe recipe; /* how one Python object is rebuilt after a run (recipe.c) */
 
 typedef enum recipe_kind {
@@ -148,6 +145,20 @@ typedef struct capture {
   uint32_t weak_count;
 } capture;
 
+/* What a capture owns besides its graph, guards and inputs: capture->tables. */
+typedef struct capture_tables {
+  struct source_table *sources;
+  PyObject *names; /* list: of files and functions, which locations point at */
+  recipe **recipes;
+  uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
+      change_capacity, shared_capacity;
+} capture_tables;
+
+/* ---- captured.c: memory and references of a capture ---- */
+
+/* What a SOURCE_FUNCTION without an object reads: the function that is called, where functions
+ * share what is compiled. */
+extern _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
 /* Instructions that captures in this thread may still evaluate as long as they find no array
  * operation, 0 when they have ended for want of more; -1: any number. */
 extern _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec")));
@@ -178,14 +189,5 @@ extern PyObject *(*loom_callable_unwrap)(PyObject *object);
 /* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such;
  * set by callable.c. */
 extern PyObject *(*loom_callable_why_plain)(PyObject *object);
-
-/* What a capture owns besides its graph, guards and inputs: capture->tables. */
-typedef struct capture_tables {
-  struct source_table *sources;
-  PyObject *names; /* list: of files and functions, which locations point at */
-  recipe **recipes;
-  uint32_t recipe_count, recipe_capacity, guard_capacity, input_capacity, effect_capacity,
-      change_capacity, shared_capacity;
-} capture_tables;
 
 #endif

@@ -7,7 +7,7 @@
 
 typedef enum source_kind {
   SOURCE_ARG,    /* index: argument slot (positional, then keyword-only, then *args tuple, then
-                    **kwargs dict) */
+                  **kwargs dict) */
   SOURCE_GLOBAL, /* key (a str) in the globals (then builtins) of `object` (a function's globals
                     dict) */
   SOURCE_CELL,   /* index: closure cell of the function `base` */
@@ -33,17 +33,6 @@ typedef struct source {
   PyObject *object, *key;    /* owned by the source table of the capture */
   Py_ssize_t index;
 } source;
-
-/* ---- source.c ---- */
-
-/* "a.b[0]" as a user would write it; a new string. */
-PyObject *source_name(const source *s);
-/* Reads the source again on this call's arguments: a new reference, NULL without an exception when
- * it is gone. Runs no Python code. */
-PyObject *source_read(const source *s, PyObject *const *args);
-PyObject *source_attribute(PyObject *base, PyObject *name); /* as a SOURCE_ATTR is read */
-PyObject *
-source_thread(void); /* an object whose derived sources read the state of the thread; borrowed */
 
 typedef enum guard_kind {
   GUARD_TYPE,      /* exact type is `object` */
@@ -98,21 +87,6 @@ typedef struct guard_apart {
   const source *sources[];
 } guard_apart;
 
-/* Payload of GUARD_IN_PARTS: the object has this exact type, and consists of these (borrowed). */
-#define GUARD_PARTS 16
-
-typedef struct guard_parts {
-  PyTypeObject *type;
-  int count;
-  PyObject *parts[GUARD_PARTS];
-} guard_parts;
-
-/* ---- parts.c ---- */
-
-bool guard_parts_hold(const guard_parts *p, PyObject *object);
-/* What a guard can look at in place of the object: how many pointers to `out`, with room for
- * GUARD_PARTS; or -1. */
-int object_parts(PyObject *object, PyObject **out);
 typedef struct loom_adapter loom_adapter;
 
 typedef struct guard {
@@ -127,8 +101,16 @@ typedef struct guard {
   int64_t step; /* the instruction of the outermost frame that did, as in break_info; -1: none */
 } guard;
 
-/* ---- source.c ---- */
+/* ---- source.c: sources: where a live object comes from ---- */
 
+/* "a.b[0]" as a user would write it; a new string. */
+PyObject *source_name(const source *s);
+/* Reads the source again on this call's arguments: a new reference, NULL without an exception when
+ * it is gone. Runs no Python code. */
+PyObject *source_read(const source *s, PyObject *const *args);
+PyObject *source_attribute(PyObject *base, PyObject *name); /* as a SOURCE_ATTR is read */
+PyObject *
+source_thread(void); /* an object whose derived sources read the state of the thread; borrowed */
 struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
@@ -136,5 +118,21 @@ const source *source_table_get(struct source_table *table, const source *like);
 /* Puts None in the place of objects that sources begin at and that are not needed any more. */
 void source_table_forget(struct source_table *table,
                          bool (*unneeded)(void *context, PyObject *root), void *context);
+
+/* ---- parts.c: parts that stand for an object which is not kept alive ---- */
+
+/* Payload of GUARD_IN_PARTS: the object has this exact type, and consists of these (borrowed). */
+#define GUARD_PARTS 16
+
+typedef struct guard_parts {
+  PyTypeObject *type;
+  int count;
+  PyObject *parts[GUARD_PARTS];
+} guard_parts;
+
+bool guard_parts_hold(const guard_parts *p, PyObject *object);
+/* What a guard can look at in place of the object: how many pointers to `out`, with room for
+ * GUARD_PARTS; or -1. */
+int object_parts(PyObject *object, PyObject **out);
 
 #endif

@@ -5,6 +5,20 @@
 
 #include "frontend/base/python.h"
 
+typedef enum live_kind {
+  LIVE_NONE,
+  LIVE_SEQUENCE,
+  LIVE_REVERSED,
+  LIVE_RANGE,
+  LIVE_ENUMERATE,
+  LIVE_ZIP,
+  LIVE_MAP,
+  LIVE_FILTER,
+  LIVE_COUNT
+} live_kind;
+
+/* ---- objects.c: kinds and parts of live objects ---- */
+
 bool object_is_scalar(PyObject *object);     /* exact int, float, complex, bool, str, bytes, None,
                                                 Ellipsis, NotImplemented */
 bool object_is_plain(PyObject *object);      /* made of exact builtin types only */
@@ -23,19 +37,6 @@ PyObject *scalar_exact(PyObject *object);
  * NULL. `hash`: of the key when it is known, else 0. */
 bool object_is_cached(PyObject *object);
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
-
-typedef enum live_kind {
-  LIVE_NONE,
-  LIVE_SEQUENCE,
-  LIVE_REVERSED,
-  LIVE_RANGE,
-  LIVE_ENUMERATE,
-  LIVE_ZIP,
-  LIVE_MAP,
-  LIVE_FILTER,
-  LIVE_COUNT
-} live_kind;
-
 live_kind live_kind_of(PyObject *object);
 PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
 /* The dictionary of the module of models (model.c), or NULL; a class, a function or the globals of

@@ -14,7 +14,7 @@ typedef struct loom_compile_report {
   loom_compile_info info;   /* zero when cached */
 } loom_compile_report;
 
-/* ---- compile.c ---- */
+/* ---- compile.c: from a captured graph to a loaded plan ---- */
 
 /* A loaded plan for the graph, from the disk cache or the compiler library. Called without the GIL;
  * signal handlers run meanwhile, and when one raises it fails at once, with an exception set.
@@ -30,7 +30,7 @@ void loom_compile_watch(void);
 /* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);
 
-/* ---- times.c ---- */
+/* ---- times.c: compile times by function and phase ---- */
 
 /* times.c: phases of all compilations of the process. */
 void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);

@@ -8,14 +8,14 @@
 #include "runtime/runtime.h"
 #include "targets/compiler.h"
 
-/* ---- compile.c ---- */
+/* ---- compile.c: from a captured graph to a loaded plan ---- */
 
 /* The compiler library's part of it, on this thread; an empty key: nothing is cached. */
 bool loom_compile_here(const loom_graph *graph, const loom_compile_options *options,
                        const loom_bytes *key, loom_plan **out, loom_compile_report *report,
                        loom_error *err);
 
-/* ---- compile_apart.c ---- */
+/* ---- compile_apart.c: compiling on a thread of its own ---- */
 
 /* The same on a thread of its own, see compile_apart.c. */
 bool loom_compile_apart(const loom_graph *graph, const loom_compile_options *options,

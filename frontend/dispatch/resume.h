@@ -9,6 +9,8 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/run/run.h"
 
+/* ---- interrupt.c: delivering an interrupt to the function's own handlers ---- */
+
 /* While one is open, the first call of the function raises the exception that was pending, in its
  * protected lines. */
 typedef struct interrupt_watch {
@@ -20,8 +22,6 @@ typedef struct interrupt_watch {
   struct interrupt_watch *outer;
 } interrupt_watch;
 
-/* ---- interrupt.c ---- */
-
 /* Takes the pending exception over, from a call with these arguments. False, with the exception
  * still pending: it has to leave the call as it is. */
 bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
@@ -30,7 +30,7 @@ PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the cal
 /* The plain function with a pending exception. */
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
 
-/* ---- hook.c ---- */
+/* ---- hook.c: compiling functions that running code calls ---- */
 
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
 void hook_close(const hook_scope *scope);
@@ -47,7 +47,7 @@ void hook_forget(const callable *c); /* it is about to go */
 void hook_bar(PyCodeObject *twin, PyCodeObject *code);
 void hook_reset(const callable *c); /* what was learnt of it is void */
 
-/* ---- resume.c ---- */
+/* ---- resume.c: going on behind a break ---- */
 
 /* Runs a version that ends in front of an instruction, and what comes after it. Like entry_run().
  */
@@ -65,7 +65,7 @@ callable *resume_part(callable *owner, PyObject *code, const frame_shape *at);
 /* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
 void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot_set *present);
 
-/* ---- generator.c ---- */
+/* ---- generator.c: generators whose work between yields is compiled ---- */
 
 /* Is this the code of a generator function, whose parts can be compiled? */
 bool generator_is_code(const PyObject *code);

@@ -6,10 +6,13 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/run/run.h"
 
-/* ---- weigh.c ---- */
+/* Around a run of the plain function that may be one in place of a version. */
+typedef struct weigh_run {
+  uint64_t start, built;
+  bool unfit, put_off;
+} weigh_run;
 
-/* May a version be made for this call? Else its plain run is timed. */
-bool weigh_allows(callable *c, PyObject *const *slots);
+/* ---- weigh.c: deciding whether a compilation is likely to pay ---- */
 
 /* Around a compilation that is allowed. weigh_build_end(): false where it took longer than it may:
  * it says nothing about the function, and is put off. */
@@ -18,22 +21,27 @@ typedef struct weigh_build {
   int64_t outer;
 } weigh_build;
 
+/* May a version be made for this call? Else its plain run is timed. */
+bool weigh_allows(callable *c, PyObject *const *slots);
 void weigh_build_begin(weigh_build *b, const callable *c);
 bool weigh_build_end(weigh_build *b, callable *c, const entry *made);
-
-/* Around a run of the plain function that may be one in place of a version. */
-typedef struct weigh_run {
-  uint64_t start, built;
-  bool unfit, put_off;
-} weigh_run;
-
 void weigh_run_begin(weigh_run *run, callable *c);
 void weigh_run_end(const weigh_run *run, callable *c);
 /* (name, file, line, calls put off, ms: their runs, captures so far, runs that are wanted), or
  * None. */
 PyObject *weigh_report(const callable *c);
 
-/* ---- trial.c ---- */
+/* ---- trial.c: timing compiled runs against plain runs ---- */
+
+/* Around a run of the plain function that may be one of a trial. `raised`: it has not returned. */
+typedef struct trial_run {
+  entry *tried;
+  trial_cost start;
+  uint64_t builds, callees;
+  bool timed, alone; /* alone: nothing below is to be compiled */
+  bool in_vain;      /* it has begun with a compiled run */
+  weigh_run weigh;
+} trial_run;
 
 /* For a new version, with its symbols' values in the call that was captured. */
 void trial_init(entry *e, const int64_t *hints);
@@ -59,17 +67,6 @@ void trial_idle(entry *e);
  * and the log tell of it. */
 void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
                 uint64_t plain_ns);
-
-/* Around a run of the plain function that may be one of a trial. `raised`: it has not returned. */
-typedef struct trial_run {
-  entry *tried;
-  trial_cost start;
-  uint64_t builds, callees;
-  bool timed, alone; /* alone: nothing below is to be compiled */
-  bool in_vain;      /* it has begun with a compiled run */
-  weigh_run weigh;
-} trial_run;
-
 void trial_run_begin(trial_run *run, callable *c);
 void trial_run_end(trial_run *run, callable *c, bool raised);
 /* pretend_times(compiled wall, CPU, plain wall, CPU): what runs take from now on, in ns, for tests;

@@ -6,18 +6,18 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
-/* ---- standin.c ---- */
+/* ---- standin.c: stand-ins for the captured frames during a host call ---- */
 
 /* standin.c: a function for each frame being captured, the outermost first: a new tuple; and
  * callable(*args, **kwargs) from within them. */
 PyObject *trace_standins(tracer *t);
 PyObject *standin_call(PyObject *standins, PyObject *callable, PyObject *args, PyObject *kwargs);
 
-/* ---- builtins.c ---- */
+/* ---- builtins.c: the table of builtins and its calls ---- */
 
 bool builtins_init(void);
 
-/* ---- builtins_types.c ---- */
+/* ---- builtins_types.c: constructors, attributes, classes ---- */
 
 int trace_isinstance(tracer *t, value *v, value *types); /* -1: failed */
 

@@ -8,11 +8,6 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* ---- roll_end.c ---- */
-
-bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
-bool roll_end_counts(tracer *t, int64_t number);
-
 /* Where a frame goes on. */
 typedef struct branch_way {
   int32_t pc, sp;
@@ -36,7 +31,26 @@ typedef struct branch_jumps {
   roll *ended; /* or NULL: the first way starts from where this loop was ended */
 } branch_jumps;
 
-/* ---- branch.c ---- */
+/* ---- roll_end.c: loops that data may end ---- */
+
+/* roll_end.c: is this jump one that ends a loop? ROLL_END_TAKEN: the frame goes on where it has to.
+ */
+typedef enum roll_end { ROLL_END_NONE, ROLL_END_TAKEN, ROLL_END_REFUSED } roll_end;
+
+bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
+bool roll_end_counts(tracer *t, int64_t number);
+roll_end roll_end_jump(tracer *t, frame *f, branch_jumps *jumps, step *out);
+/* The frame stands, from here on, where the loop was ended in the middle. */
+bool roll_end_enter(tracer *t, roll *r);
+/* At the head of a `for` that data may end: the next iteration is to stand for all; it has. */
+bool roll_end_begin(tracer *t, roll *r, int64_t left);
+void roll_end_check(tracer *t, roll *r);
+/* Locals that matter at the head of such a loop. */
+bool *roll_end_live(tracer *t, const frame *f, int32_t head);
+/* Is the frame in the hidden iteration of such a loop, and at a test of its own? */
+bool roll_end_has(tracer *t, const frame *f);
+
+/* ---- branch.c: branches on data ---- */
 
 /* Evaluates both ways up to where they meet, and goes on from there with what the condition
  * chooses. False: something is pending, or they have no such place. */
@@ -48,22 +62,5 @@ bool branch_realise(tracer *t, frame *f);
 bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when,
                  step *out); /* see loop_hooks */
 value **branch_copy(tracer *t, value **from, int32_t count);
-
-/* roll_end.c: is this jump one that ends a loop? ROLL_END_TAKEN: the frame goes on where it has to.
- */
-typedef enum roll_end { ROLL_END_NONE, ROLL_END_TAKEN, ROLL_END_REFUSED } roll_end;
-
-/* ---- roll_end.c ---- */
-
-roll_end roll_end_jump(tracer *t, frame *f, branch_jumps *jumps, step *out);
-/* The frame stands, from here on, where the loop was ended in the middle. */
-bool roll_end_enter(tracer *t, roll *r);
-/* At the head of a `for` that data may end: the next iteration is to stand for all; it has. */
-bool roll_end_begin(tracer *t, roll *r, int64_t left);
-void roll_end_check(tracer *t, roll *r);
-/* Locals that matter at the head of such a loop. */
-bool *roll_end_live(tracer *t, const frame *f, int32_t head);
-/* Is the frame in the hidden iteration of such a loop, and at a test of its own? */
-bool roll_end_has(tracer *t, const frame *f);
 
 #endif

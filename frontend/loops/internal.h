@@ -10,60 +10,6 @@
 #include "frontend/values/rolled.h"
 #include "graph/graph.h"
 
-/* ---- roll_note.c ---- */
-
-/* Notes, and logs, what became of the loop whose head is now being evaluated: the last word on a
- * place holds. */
-void trace_note_loop(tracer *t, loop_fate fate, int64_t count, const char *format, ...);
-/* A loop of so few iterations that it is unrolled. */
-void roll_note_short(tracer *t, const frame *f, int64_t left);
-/* One over a list, a dictionary, a generator, ... */
-void roll_note_items(tracer *t, const frame *f, const value *iterator);
-
-/* ---- loop_flow.c ---- */
-
-/* NULL when the code is too long, or something is pending. */
-const loom_flow *flow_of(tracer *t, const loom_code *code);
-/* The caller's own copy, or NULL when something is pending. */
-bool *live_of(tracer *t, const loom_code *code, int32_t at);
-
-/* ---- roll_state.c ---- */
-
-/* Looks at everything that the code from here on can see. */
-void roll_walk_state(roll_walk *w);
-
-/* roll_graph.c: the nodes from `first` on as the body of a loop of `count` iterations that carries
- * `inits`: in the body each is `before`, and `after` at its end; `index` counts. The results take
- * the place of `after`; the nodes are left without a meaning. False: they cannot be (nothing has
- * changed), or after a failure. */
-typedef struct roll_body {
-  uint32_t first; /* node */
-  loom_value first_value, index;
-  int64_t symbol; /* which is the index too */
-  bool
-      tested; /* a `while`: no count and no index; the last carried value says whether it goes on */
-  int64_t count; /* a number of the graph */
-  uint32_t carried;
-  const loom_value *inits, *before;
-  loom_value *after;
-} roll_body;
-
-/* ---- roll_graph.c ---- */
-
-bool roll_make_loop(tracer *t, const roll_body *body);
-
-/* Nodes as the two regions of an `if` of the graph. */
-typedef struct roll_ways {
-  loom_value condition;
-  uint32_t bounds[3]; /* the first nodes of one way and of the other, and of what comes behind */
-  int true_way;       /* which of them a true condition chooses */
-  uint32_t count;
-  const loom_value *values[2]; /* of each way */
-  loom_value *results;
-} roll_ways;
-
-bool roll_make_branch(tracer *t, const roll_ways *ways);
-
 typedef struct roll_list {
   value *v;
   const value_type *type;  /* while it is hidden, what it is otherwise; else NULL */
@@ -90,39 +36,6 @@ typedef struct roll_lists {
   const char *why; /* they cannot be hidden */
 } roll_lists;
 
-/* ---- roll_list.c ---- */
-
-roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row);
-/* Walks what may be read of a list: all of it, unless the loop appends to it. */
-void roll_walk_list(roll_walk *w, value *v);
-/* The items that may not be read: who else knows them. */
-void roll_walk_tails(roll_walk *w);
-/* How many items are appended from one state to the other. */
-void roll_lists_grow(roll *r, const roll_walk *from, const roll_walk *to);
-/* Hides what has grown; `count` iterations of the graph's follow. False: they cannot be hidden. */
-bool roll_lists_hide(tracer *t, roll *r);
-bool roll_lists_note(tracer *t, roll *r); /* everything else is hidden now */
-/* Behind the hidden iteration: did each append what it did before, and leave the rest alone? */
-bool roll_lists_hold(tracer *t, roll *r, const roll_walk *now);
-void roll_lists_show(roll *r);
-uint32_t roll_lists_stacks(const roll *r);
-bool roll_lists_close(tracer *t, roll *r, loom_value *inits, loom_value *before, loom_value *after);
-/* The list behind the loop, with what the stacks are then. */
-bool roll_lists_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results);
-
-/* ---- roll_object.c ---- */
-
-/* Tells of a number's value which object it is; NULL: that is nothing to ask. */
-const void *roll_object(const value *v);
-/* Are the numbers that are one object, behind the hidden iteration, one behind all, and no others?
- */
-bool roll_objects_hold(tracer *t, const roll *r, roll_walk *now);
-/* All numbers are what they are behind the loop: carried ones, slot by slot, `results`; *used: how
- * many of these. */
-bool roll_objects_leave(tracer *t, const roll *r, roll_walk *now, const loom_value *results,
-                        uint32_t *used);
-/* The slot that holds this number, from 1 on; 0: none does. */
-uint32_t roll_object_slot(roll_walk *w, const value *v);
 #define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
 #define ROLL_PAST (2 * ROLL_PERIOD)
 /* What attempts at a loop that data may end have shown of it. */
@@ -189,7 +102,97 @@ struct roll {
   loom_value outcome;  /* it has not, as a bool */
 };
 
-/* ---- roll.c: one loop ---- */
+/* ---- roll_note.c: records and logs of what became of each loop ---- */
+
+/* Notes, and logs, what became of the loop whose head is now being evaluated: the last word on a
+ * place holds. */
+void trace_note_loop(tracer *t, loop_fate fate, int64_t count, const char *format, ...);
+/* A loop of so few iterations that it is unrolled. */
+void roll_note_short(tracer *t, const frame *f, int64_t left);
+/* One over a list, a dictionary, a generator, ... */
+void roll_note_items(tracer *t, const frame *f, const value *iterator);
+void roll_note_break(tracer *t, int reason);
+
+/* ---- loop_flow.c: control flow and liveness, found once for each code ---- */
+
+/* NULL when the code is too long, or something is pending. */
+const loom_flow *flow_of(tracer *t, const loom_code *code);
+/* The caller's own copy, or NULL when something is pending. */
+bool *live_of(tracer *t, const loom_code *code, int32_t at);
+
+/* ---- roll_state.c: the evaluator's state at the head of a loop ---- */
+
+/* Looks at everything that the code from here on can see. */
+void roll_walk_state(roll_walk *w);
+
+/* ---- roll_graph.c: nodes as the body of a loop or the regions of a branch ---- */
+
+/* roll_graph.c: the nodes from `first` on as the body of a loop of `count` iterations that carries
+ * `inits`: in the body each is `before`, and `after` at its end; `index` counts. The results take
+ * the place of `after`; the nodes are left without a meaning. False: they cannot be (nothing has
+ * changed), or after a failure. */
+typedef struct roll_body {
+  uint32_t first; /* node */
+  loom_value first_value, index;
+  int64_t symbol; /* which is the index too */
+  bool
+      tested; /* a `while`: no count and no index; the last carried value says whether it goes on */
+  int64_t count; /* a number of the graph */
+  uint32_t carried;
+  const loom_value *inits, *before;
+  loom_value *after;
+} roll_body;
+
+/* Nodes as the two regions of an `if` of the graph. */
+typedef struct roll_ways {
+  loom_value condition;
+  uint32_t bounds[3]; /* the first nodes of one way and of the other, and of what comes behind */
+  int true_way;       /* which of them a true condition chooses */
+  uint32_t count;
+  const loom_value *values[2]; /* of each way */
+  loom_value *results;
+} roll_ways;
+
+bool roll_make_loop(tracer *t, const roll_body *body);
+bool roll_make_branch(tracer *t, const roll_ways *ways);
+
+/* ---- roll_list.c: lists that a loop body appends to ---- */
+
+roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row);
+/* Walks what may be read of a list: all of it, unless the loop appends to it. */
+void roll_walk_list(roll_walk *w, value *v);
+/* The items that may not be read: who else knows them. */
+void roll_walk_tails(roll_walk *w);
+/* How many items are appended from one state to the other. */
+void roll_lists_grow(roll *r, const roll_walk *from, const roll_walk *to);
+/* Hides what has grown; `count` iterations of the graph's follow. False: they cannot be hidden. */
+bool roll_lists_hide(tracer *t, roll *r);
+bool roll_lists_note(tracer *t, roll *r); /* everything else is hidden now */
+/* Behind the hidden iteration: did each append what it did before, and leave the rest alone? */
+bool roll_lists_hold(tracer *t, roll *r, const roll_walk *now);
+void roll_lists_show(roll *r);
+uint32_t roll_lists_stacks(const roll *r);
+bool roll_lists_close(tracer *t, roll *r, loom_value *inits, loom_value *before, loom_value *after);
+/* The list behind the loop, with what the stacks are then. */
+bool roll_lists_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results);
+void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
+Py_ssize_t roll_list_visible(tracer *t, const value *list);
+
+/* ---- roll_object.c: object identity of carried numbers ---- */
+
+/* Tells of a number's value which object it is; NULL: that is nothing to ask. */
+const void *roll_object(const value *v);
+/* Are the numbers that are one object, behind the hidden iteration, one behind all, and no others?
+ */
+bool roll_objects_hold(tracer *t, const roll *r, roll_walk *now);
+/* All numbers are what they are behind the loop: carried ones, slot by slot, `results`; *used: how
+ * many of these. */
+bool roll_objects_leave(tracer *t, const roll *r, roll_walk *now, const loom_value *results,
+                        uint32_t *used);
+/* The slot that holds this number, from 1 on; 0: none does. */
+uint32_t roll_object_slot(roll_walk *w, const value *v);
+
+/* ---- roll.c: capturing one loop once ---- */
 
 uint64_t roll_symbol(tracer *t, const roll *r);
 roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc);
@@ -212,33 +215,11 @@ void roll_check(tracer *t, roll *r);
 void roll_give_up(tracer *t, roll *r, const char *why);
 value *roll_next(tracer *t, frame *f, value *iterator);
 void roll_leave_frame(tracer *t, const frame *f);
-
-/* ---- roll_while.c ---- */
-
-value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
-
-/* ---- roll.c: one loop ---- */
-
 bool roll_blames(tracer *t);
-
-/* ---- roll_note.c ---- */
-
-void roll_note_break(tracer *t, int reason);
-
-/* ---- roll.c: one loop ---- */
-
 bool roll_lent(tracer *t, const value *v);
 uint16_t roll_lends_here(tracer *t);
 uint16_t roll_lends(tracer *t);
 bool roll_lends_early(tracer *t, bool ask);
-
-/* ---- roll_list.c ---- */
-
-void roll_reads_list(tracer *t, value *list, Py_ssize_t from_end);
-Py_ssize_t roll_list_visible(tracer *t, const value *list);
-
-/* ---- roll.c: one loop ---- */
-
 loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value roll_copy(tracer *t, loom_value v);
 roll_walk *roll_look(tracer *t, const roll *r);
@@ -249,5 +230,9 @@ bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number);
 bool roll_hide_slots(tracer *t, roll *r);
 bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now);
 bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now);
+
+/* ---- roll_while.c: `while` loops ---- */
+
+value *roll_test(tracer *t, frame *f, int op, value *left, value *right);
 
 #endif

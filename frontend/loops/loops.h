@@ -5,13 +5,13 @@
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 
-/* ---- roll.c: one loop ---- */
+/* ---- roll.c: capturing one loop once ---- */
 
 /* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
 bool roll_is_open(tracer *t);
 void roll_bans_free(roll_bans *bans);
 
-/* ---- loops.c ---- */
+/* ---- loops.c: the loop hooks of core/hooks.h ---- */
 
 void loops_init(void);
 

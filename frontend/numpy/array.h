@@ -12,48 +12,8 @@
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 
-/* ---- wrap.c ---- */
-
-extern const loom_adapter loom_numpy_adapter;
-
-/* ---- emit.c: nodes. Each takes LOOM_NO_VALUE among its operands and hands it on, so that calls
- * compose. ---- */
-
-loom_attr attr_int(int64_t i);
-loom_attr attr_ints(const int64_t *ints, int32_t count);
-loom_attr attr_str(const char *text);
-/* A type with static sizes. */
-loom_type type_make(loom_dtype dtype, int rank, const int64_t *dims);
-const loom_type *emit_type(tracer *t, loom_value v);
-loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits);
-/* The bits of one element. */
-uint64_t emit_bits(loom_dtype dtype, loom_cell cell);
-loom_value emit_complex(tracer *t, loom_dtype dtype, double re, double im); /* 0-d */
-loom_value emit_float(tracer *t, const loom_type *type, double x); /* of a float or integer type */
-bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits);
-loom_value emit1(tracer *t, loom_opcode op, loom_value a);
-loom_value emit2(tracer *t, loom_opcode op, loom_value a, loom_value b);
-loom_value emit_predicate(tracer *t, loom_opcode op, loom_value a);
-loom_value emit_compare(tracer *t, const char *direction, loom_value a, loom_value b);
-loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value b);
-loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype);
-loom_value emit_bitcast(tracer *t, loom_value v, loom_dtype dtype); /* the same bits */
-loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims);
-loom_value emit_broadcast_to(tracer *t, loom_value v, int rank,
-                             const int64_t *dims); /* NumPy's rule */
-loom_value emit_reshape(tracer *t, loom_value v, int rank, const int64_t *dims);
-loom_value emit_transpose(tracer *t, loom_value v, const int64_t *perm);
-loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int64_t *sizes,
-                      const int64_t *steps);
-loom_value emit_update(tracer *t, loom_value v, loom_value update, const int64_t *starts,
-                       const int64_t *steps);
-loom_value emit_reduce(tracer *t, const char *kind, loom_value v, const int64_t *axes, int count);
-loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis);
-loom_value emit_concatenate(tracer *t, const loom_value *v, int count, int64_t axis);
-loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
 typedef struct np_array np_array;
 #define NP_WRITTEN 8
-
 /* One block of memory as capture sees it. Writing replaces `current`: nothing is ever updated in
  * place. */
 typedef struct np_placed np_placed;
@@ -112,7 +72,49 @@ struct np_array {
   PyObject *known;        /* the live object when the content is known (borrowed), or NULL */
 };
 
-/* ---- arrayvalue.c ---- */
+#define NP_ROW_SMALL 65536 /* bytes of an array that may be copied so that it is a row */
+#define NP_ERROR_KINDS 4
+
+/* ---- wrap.c: live NumPy objects as values ---- */
+
+extern const loom_adapter loom_numpy_adapter;
+
+/* ---- emit.c: nodes of the graph ---- */
+
+loom_attr attr_int(int64_t i);
+loom_attr attr_ints(const int64_t *ints, int32_t count);
+loom_attr attr_str(const char *text);
+/* A type with static sizes. */
+loom_type type_make(loom_dtype dtype, int rank, const int64_t *dims);
+const loom_type *emit_type(tracer *t, loom_value v);
+loom_value emit_constant(tracer *t, const loom_type *type, uint64_t bits);
+/* The bits of one element. */
+uint64_t emit_bits(loom_dtype dtype, loom_cell cell);
+loom_value emit_complex(tracer *t, loom_dtype dtype, double re, double im); /* 0-d */
+loom_value emit_float(tracer *t, const loom_type *type, double x); /* of a float or integer type */
+bool emit_is_constant(tracer *t, loom_value v, uint64_t *bits);
+loom_value emit1(tracer *t, loom_opcode op, loom_value a);
+loom_value emit2(tracer *t, loom_opcode op, loom_value a, loom_value b);
+loom_value emit_predicate(tracer *t, loom_opcode op, loom_value a);
+loom_value emit_compare(tracer *t, const char *direction, loom_value a, loom_value b);
+loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value b);
+loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype);
+loom_value emit_bitcast(tracer *t, loom_value v, loom_dtype dtype); /* the same bits */
+loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims);
+loom_value emit_broadcast_to(tracer *t, loom_value v, int rank,
+                             const int64_t *dims); /* NumPy's rule */
+loom_value emit_reshape(tracer *t, loom_value v, int rank, const int64_t *dims);
+loom_value emit_transpose(tracer *t, loom_value v, const int64_t *perm);
+loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int64_t *sizes,
+                      const int64_t *steps);
+loom_value emit_update(tracer *t, loom_value v, loom_value update, const int64_t *starts,
+                       const int64_t *steps);
+loom_value emit_reduce(tracer *t, const char *kind, loom_value v, const int64_t *axes, int count);
+loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis);
+loom_value emit_concatenate(tracer *t, const loom_value *v, int count, int64_t axis);
+loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
+
+/* ---- arrayvalue.c: the value type of arrays and NumPy scalars ---- */
 
 extern const value_type np_array_value_type;
 /* The elements of a.flat as a new array; NULL with nothing pending when `v` is none. */
@@ -124,6 +126,18 @@ loom_value np_condition(tracer *t, value *v);
 value *np_choose(tracer *t, loom_value condition, value *yes, value *no);
 
 /* ---- view.c: storage and views ---- */
+
+/* How many elements of a mask are true. */
+typedef struct np_mask {
+  struct np_mask *next;
+  loom_value mask;
+  loom_dim size;
+} np_mask;
+
+typedef struct np_errors {
+  int64_t state; /* two bits for each kind: kept, ignored, reported */
+  int depth;     /* states that were set and not yet reset */
+} np_errors;
 
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is none */
@@ -155,46 +169,40 @@ value *np_view_same(tracer *t, np_array *a);
 bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
 recipe *np_row_payload(tracer *t, const np_array *a, int64_t output); /* a RECIPE_ROW */
+void np_add_storage(tracer *t, np_storage *s);
+np_storage *np_storages(tracer *t);     /* all, the last one made first */
+np_mask **np_masks(tracer *t);          /* view.c: of this capture */
+np_errors *np_error_tracked(tracer *t); /* view.c: of this capture */
+/* Whether one has overflowed so far (a bool in the graph), LOOM_NO_VALUE: none can. */
+loom_value *np_overflow(tracer *t);
 
-/* ---- rows.c ---- */
+/* ---- rows.c: arrays as rows of a list that a loop appends to ---- */
 
 /* rows.c: the adapter's row_*; and a long list as one array, NULL when it is none. */
 loom_value *np_row_at(value *v, const void *parts[2]);
 bool np_row_like(const value *one, const value *other);
 value *np_row_new(tracer *t, const value *like, loom_value node);
 bool np_row_fits(tracer *t, const value *like, loom_type *stack, int64_t rows);
-#define NP_ROW_SMALL 65536 /* bytes of an array that may be copied so that it is a row */
 value *np_lender(value *v);
 bool np_row_is_small(tracer *t, const value *v);
 loom_value np_row_elements(tracer *t, value *v);
 loom_value np_row_numbers(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count);
+recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
+value *np_stacked(tracer *t, value *list);
 
-/* ---- stacked.c ---- */
+/* ---- stacked.c: a caller's list as one array ---- */
 
 /* stacked.c: the adapter's stack_live, and its derived. */
 PyObject *numpy_stack(PyObject *list, PyObject *name);
 value *np_stack_live(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
                      uint32_t room, int64_t *count);
 
-/* ---- rows.c ---- */
-
-recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
-value *np_stacked(tracer *t, value *list);
-
-/* ---- view.c: storage and views ---- */
-
-void np_add_storage(tracer *t, np_storage *s);
-
-/* ---- aliases.c ---- */
+/* ---- aliases.c: arrays that are written must not alias others ---- */
 
 /* Do the live arrays that are written overlap none? Breaks, or guards it. */
 bool np_written_stand_apart(tracer *t);
 
-/* ---- view.c: storage and views ---- */
-
-np_storage *np_storages(tracer *t); /* all, the last one made first */
-
-/* ---- walk.c: slots of values in the states of a loop ---- */
+/* ---- walk.c: arrays in the state of a loop ---- */
 
 /* For values/walk.c: an array value; and what the capture knows besides values. */
 void np_walk(roll_walk *w, value *v);
@@ -202,8 +210,9 @@ void np_walk_state(tracer *t, roll_walk *w);
 uint64_t np_written(tracer *t, uint32_t *count);
 bool np_write_back(tracer *t, uint64_t which);
 value *np_walk_scalar(tracer *t, PyObject *object);
+void np_walk_storage(roll_walk *w, np_storage *s); /* walk.c */
 
-/* ---- placed.c ---- */
+/* ---- placed.c: views whose offset depends on data ---- */
 
 /* placed.c: views whose place depends on array data are copies that are lent. NULL with nothing
  * pending: not here. */
@@ -215,37 +224,9 @@ bool np_placed_writable(tracer *t, const np_storage *s);
 bool np_placed_write(tracer *t, np_storage *s);
 /* base[key] = the view base[key]: nothing changes. */
 bool np_placed_same(const value *base, const value *key, const value *item);
-
-/* ---- walk.c: slots of values in the states of a loop ---- */
-
-void np_walk_storage(roll_walk *w, np_storage *s); /* walk.c */
-
-/* ---- placed.c ---- */
-
 void np_placed_walk(roll_walk *w, np_storage *s);
 
-/* ---- view.c: storage and views ---- */
-
-/* How many elements of a mask are true. */
-typedef struct np_mask {
-  struct np_mask *next;
-  loom_value mask;
-  loom_dim size;
-} np_mask;
-
-#define NP_ERROR_KINDS 4
-
-typedef struct np_errors {
-  int64_t state; /* two bits for each kind: kept, ignored, reported */
-  int depth;     /* states that were set and not yet reset */
-} np_errors;
-
-np_mask **np_masks(tracer *t);          /* view.c: of this capture */
-np_errors *np_error_tracked(tracer *t); /* view.c: of this capture */
-/* Whether one has overflowed so far (a bool in the graph), LOOM_NO_VALUE: none can. */
-loom_value *np_overflow(tracer *t);
-
-/* ---- exchange.c ---- */
+/* ---- exchange.c: buffers as arrays, for backends written in Python ---- */
 
 PyObject *numpy_graph_run(const capture *c, PyObject *const *args, Py_ssize_t count);
 PyObject *numpy_buffer_wrap(const loom_buffer *buffer, PyObject *owner);

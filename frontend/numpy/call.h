@@ -9,38 +9,6 @@
 #include "frontend/numpy/size.h"
 #include "graph/graph.h"
 
-/* ---- call.c: functions and methods by row of names.def ---- */
-
-value *np_scalar_again(tracer *t, value *v); /* another scalar of the same number */
-
-/* ---- ufunc.c ---- */
-
-bool np_ufunc_init(void);
-value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
-                     PyObject *kwnames);
-/* A ufunc by name on given operands, `out` may be NULL. */
-value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
-/* The same for an operator of the code's: warnings are of this ufunc. */
-value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
-
-/* ---- write.c ---- */
-
-/* An operation of the library, which reports floating-point exceptions when it has written all that
- * it writes, has been given `out` and has written `node` into it, as its loop gave it. */
-void np_note_given(np_array *out, loom_value node);
-/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
- * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
- */
-bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
-
-/* ---- ufunc.c ---- */
-
-/* One ufunc loop on loaded operands of one shape. */
-loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
-PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
-bool np_ufunc_is_own(
-    const PyObject *ufunc); /* NumPy's own, not made by np.frompyfunc or a library */
-
 typedef struct np_call {
   const char *name;
   value *const *args; /* a method's self first */
@@ -52,10 +20,9 @@ typedef struct np_call {
   PyObject *sampler; /* opaque: what is called at capture in its place, or NULL */
 } np_call;
 
-typedef value *(*np_handler)(tracer *t, const np_call *c);
+/* ---- call.c: NumPy's functions and methods, rows of names.def ---- */
 
-/* ---- call.c: functions and methods by row of names.def ---- */
-
+value *np_scalar_again(tracer *t, value *v); /* another scalar of the same number */
 bool np_call_init(void);
 bool np_has_row(PyObject *callee);
 /* The number or text that a member of an IntEnum, say, is to NumPy; NULL: it is none such. */
@@ -79,66 +46,76 @@ bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 /* Normalised axes as a mask and in order; None: all. AxisError or ValueError. */
 bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
-
-/* ---- ufunc.c ---- */
-
-/* out=: *out is NULL for none. False after a break: NumPy refuses it. */
-bool np_out_arg(tracer *t, value *v, value **out);
-bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
-
-/* ---- call.c: functions and methods by row of names.def ---- */
-
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
 PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
-
-/* ---- inplace.c ---- */
-
-value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
-
-/* ---- call.c: functions and methods by row of names.def ---- */
-
 /* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
  * would warn). */
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
                bool *done);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
 PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
+value *np_made(tracer *t, PyObject *object); /* takes over the reference */
+/* An int as a constant value. */
+value *np_int(tracer *t, int64_t i);
+const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
 
-/* ---- apart.c ---- */
+/* ---- ufunc.c: ufuncs ---- */
+
+bool np_ufunc_init(void);
+value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
+                     PyObject *kwnames);
+/* A ufunc by name on given operands, `out` may be NULL. */
+value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
+/* The same for an operator of the code's: warnings are of this ufunc. */
+value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
+/* One ufunc loop on loaded operands of one shape. */
+loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
+PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
+bool np_ufunc_is_own(
+    const PyObject *ufunc); /* NumPy's own, not made by np.frompyfunc or a library */
+/* out=: *out is NULL for none. False after a break: NumPy refuses it. */
+bool np_out_arg(tracer *t, value *v, value **out);
+bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
+
+/* ---- write.c: results written into existing arrays ---- */
+
+/* An operation of the library, which reports floating-point exceptions when it has written all that
+ * it writes, has been given `out` and has written `node` into it, as its loop gave it. */
+void np_note_given(np_array *out, loom_value node);
+/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
+ * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
+ */
+bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
+
+/* ---- inplace.c: functions that write into their first argument ---- */
+
+value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
+
+/* ---- apart.c: calls of the library that restore its state ---- */
 
 /* how(function, args, kwargs), where `how` may change the error state and the warnings' filters
  * (apart.c). */
 PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 
-/* ---- call.c: functions and methods by row of names.def ---- */
-
-value *np_made(tracer *t, PyObject *object); /* takes over the reference */
-/* An int as a constant value. */
-value *np_int(tracer *t, int64_t i);
-
-/* ---- create.c ---- */
+/* ---- create.c: making, converting and choosing ---- */
 
 /* A Python bool, int or float that is known only when run. */
 value *np_python_number(tracer *t, loom_value node);
-
-/* ---- call.c: functions and methods by row of names.def ---- */
-
-const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
-
-/* ---- slots.c ---- */
-
-/* slots.c: a.__add__(b) and the like, self first. */
-value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
-
-/* ---- create.c ---- */
-
 /* np.array and its like: the value itself, or a copy. */
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
 /* casting=; false after a break or raise. */
 bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out);
 bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
                    NPY_CASTING casting); /* or a TypeError */
-/* ---- errstate.c ---- */
+value *np_item(tracer *t, const np_call *c);
+value *np_take(tracer *t, const np_call *c);
+
+/* ---- slots.c: special methods called by name ---- */
+
+/* slots.c: a.__add__(b) and the like, self first. */
+value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
+
+/* ---- errstate.c: np.errstate inside a captured function ---- */
 
 value *np_error_context(tracer *t, const char *name, value *const *args, bool *mine);
 bool np_error_finish(tracer *t);
@@ -147,7 +124,7 @@ PyObject *np_error_state(tracer *t); /* new reference: for a row of a host call 
 PyObject *np_error_enter(PyObject *state);
 bool np_error_leave(PyObject *token); /* takes the token */
 
-/* ---- scalar.c ---- */
+/* ---- scalar.c: overflow of integer scalars ---- */
 
 /* After an operator of NumPy's scalars: notes whether it overflowed. False after a break. */
 bool np_scalar_check(tracer *t, const char *name, value *const *args, int count, value *result);
@@ -155,6 +132,8 @@ bool np_scalar_finish(tracer *t);
 /* NumPy stores its own numbers, and those in lists, in arrays of signed integers as Python's int()
  * of them, which raises when they do not fit: then the plain function has to run. */
 bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype);
+
+/* ---- reduce.c: reductions and scans ---- */
 
 /* One reduction as NumPy's ufunc.reduce does it. */
 typedef struct np_reduction {
@@ -167,22 +146,20 @@ typedef struct np_reduction {
   value *initial, *where, *out; /* or NULL */
 } np_reduction;
 
-/* ---- reduce.c ---- */
-
 value *np_reduce(tracer *t, np_reduction *r);
 value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
                        PyObject *kwnames);
 
-/* ---- linalg.c ---- */
+/* ---- linalg.c: matrix products ---- */
 
 value *np_matmul(tracer *t, value *l, value *r);
+
+/* ---- sizes.c: symbolic sizes of arrays ---- */
+
+typedef value *(*np_handler)(tracer *t, const np_call *c);
 
 /* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again
  * without them: false. */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
-
-value *np_item(tracer *t, const np_call *c);
-
-value *np_take(tracer *t, const np_call *c);
 
 #endif

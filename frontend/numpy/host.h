@@ -18,6 +18,8 @@ typedef enum host_content {
 
 #define HOST_SETS 3 /* of sizes with which the library is asked */
 
+/* ---- host_sample.c: samples for host calls ---- */
+
 typedef struct host_arguments_list {
   PyObject *args, *kwargs, *sample_args, *sample_kwargs;
 } host_arguments_list;
@@ -28,6 +30,9 @@ PyObject *np_host_spec(const loom_type *type); /* (type number, sizes) */
  * the sets of sizes, where these are symbolic; 0 are this call's, when they are small. */
 PyObject *np_host_try(tracer *t, const np_call *c, np_host_call *h, host_arguments_list *l,
                       PyObject *callable, int set, int first);
+
+/* ---- host_sizes.c: symbolic sizes of a host call's results ---- */
+
 /* The size that was seen[s] when asked[s] was called. */
 bool np_host_size(tracer *t, const np_host_call *asked, const int64_t *seen, loom_dim *out);
 

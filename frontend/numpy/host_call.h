@@ -9,20 +9,6 @@
 #include "frontend/numpy/call.h"
 #include "graph/graph.h"
 
-/* ---- late.c: results whose sizes depend on data ---- */
-
-/* array[mask], and array[mask] = vector. NULL or false with nothing pending: it is something else.
- */
-value *np_mask_get(tracer *t, value *v, value *key);
-value *np_nonzero(tracer *t, const np_call *c); /* late.c */
-
-/* ---- host.c ---- */
-
-/* Does no array of a result share elements with an argument or with another one? Each gets storage
- * of its own. */
-bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
-/* Does each array of a result (also in tuples and lists) have a stretch of memory for itself? */
-bool np_is_apart(PyObject *result);
 #define NP_HOST_ARRAYS 16
 
 /* A host call being put together: its operands in the order of the holes in its arguments. */
@@ -35,17 +21,21 @@ typedef struct np_host_call {
   uint32_t number_count;
 } np_host_call;
 
-/* ---- host_sample.c ---- */
+/* ---- late.c: results whose sizes depend on data ---- */
 
-bool np_host_init(np_host_call *h);
-void np_host_fini(np_host_call *h);
-/* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
-PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
-/* The same for any value: what is known stands for itself; tuples and lists may hold arrays. */
-PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
+/* array[mask], and array[mask] = vector. NULL or false with nothing pending: it is something else.
+ */
+value *np_mask_get(tracer *t, value *v, value *key);
+value *np_nonzero(tracer *t, const np_call *c); /* late.c */
+bool np_host_is_quiet(PyObject *callable);      /* late.c: it neither warns nor reports anything */
 
-/* ---- host.c ---- */
+/* ---- host.c: host calls: library functions inside the plan ---- */
 
+/* Does no array of a result share elements with an argument or with another one? Each gets storage
+ * of its own. */
+bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
+/* Does each array of a result (also in tuples and lists) have a stretch of memory for itself? */
+bool np_is_apart(PyObject *result);
 /* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
 loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                         const loom_type *type);
@@ -56,19 +46,6 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
 /* A pure function of vectors that gives vectors of one size, which depends on the data; but for
  * result number `whole`, which has the sizes of the first argument. */
 value *np_host_vectors(tracer *t, const np_call *c, int whole);
-/* What fills a hole. */
-typedef enum np_hole { HOLE_ARRAY, HOLE_SCALAR, HOLE_NUMBER /* Python's own */ } np_hole;
-
-/* ---- host_run.c ---- */
-
-PyObject *np_host_mark(np_hole hole); /* borrowed: the hole itself */
-
-/* ---- late.c: results whose sizes depend on data ---- */
-
-bool np_host_is_quiet(PyObject *callable); /* late.c: it neither warns nor reports anything */
-
-/* ---- host.c ---- */
-
 value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
 /* Functions that NumPy wrote in Python: looked into, unless sizes are symbolic; and those that are
  * called at capture where all is known. */
@@ -79,8 +56,21 @@ value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name
                  value *const *args, Py_ssize_t count,
                  PyObject *kwnames); /* any function of the user's */
 
-/* ---- host_run.c ---- */
+/* ---- host_sample.c: samples for host calls ---- */
 
+bool np_host_init(np_host_call *h);
+void np_host_fini(np_host_call *h);
+/* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
+PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
+/* The same for any value: what is known stands for itself; tuples and lists may hold arrays. */
+PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
+
+/* ---- host_run.c: a host call when the plan runs ---- */
+
+/* What fills a hole. */
+typedef enum np_hole { HOLE_ARRAY, HOLE_SCALAR, HOLE_NUMBER /* Python's own */ } np_hole;
+
+PyObject *np_host_mark(np_hole hole); /* borrowed: the hole itself */
 int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                 uint32_t count, int64_t *symbols, PyObject **kept);
 

@@ -10,7 +10,7 @@
 #include "frontend/numpy/size.h"
 #include "graph/graph.h"
 
-/* ---- gaps.c ---- */
+/* ---- gaps.c: arrays with gaps between their elements ---- */
 
 /* The axes from the outermost in memory to the innermost, and whether others lie between the
  * elements. False when elements lie over one another, or in no array of more elements (gaps.c). */
@@ -21,7 +21,7 @@ bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps);
 value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
                     loom_value node, int64_t at, np_array **own);
 
-/* ---- index.c ---- */
+/* ---- index.c: basic indexing ---- */
 
 value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
@@ -35,22 +35,21 @@ loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand 
 /* a[...] = item */
 bool np_assign(tracer *t, np_array *a, value *item);
 
-/* ---- fancy.c ---- */
+/* ---- fancy.c: reading with arrays as indices ---- */
 
 bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
 value *np_fancy_get(tracer *t, value *v, value *key);
 
-/* ---- fancy_set.c ---- */
+/* ---- fancy_set.c: assignment with arrays as indices ---- */
 
 bool np_fancy_set(tracer *t, value *v, value *key, value *item);
 /* ufunc.at(v, key, item) of a ufunc that is "add", "sub", "mul", "min" or "max"; *done is false
  * where it takes a call of the library. */
 bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
                       bool *done);
-
 bool np_mask_set(tracer *t, value *v, value *key, value *item);
 
-/* ---- shape.c ---- */
+/* ---- shape.c: moving elements without computing ---- */
 
 bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is

@@ -10,8 +10,7 @@
 #include "frontend/numpy/numpy.h"
 #include "graph/graph.h"
 
-/* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and
- * something is pending. ---- */
+/* ---- sizes.c: symbolic sizes of arrays ---- */
 
 int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
 int64_t np_plus(tracer *t, int64_t a, int64_t b);
@@ -44,8 +43,16 @@ bool np_addressable(tracer *t, const loom_type *type);
 bool np_has_room(tracer *t, const loom_type *type);
 /* Makes all sizes of the array constants: capture starts again when some are not. */
 void np_know_sizes(tracer *t, const np_array *a);
+bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
+bool np_gate_key(tracer *t, value *key); /* only sizes of arrays that a host call tells are */
+bool np_gate_late(tracer *t, value *v);  /* all but those of such an array */
+/* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
+bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
+void np_not_small(tracer *t, const np_array *a);
+/* Is anything in these values symbolic? */
+bool np_are_symbolic(tracer *t, value *const *values, Py_ssize_t count);
 
-/* ---- layout.c ---- */
+/* ---- layout.c: strides of results ---- */
 
 /* The array with this call's sizes and strides, whose order is guarded. */
 np_array np_layout_now(tracer *t, const np_array *a);
@@ -76,6 +83,8 @@ void np_layout_concatenate(tracer *t, np_array *const *arrays, int count, const 
 bool np_reshape_strides(tracer *t, const np_array *a, int rank, const int64_t *dims, char order,
                         int64_t *out);
 
+/* ---- promote.c: operands and dtypes ---- */
+
 typedef struct np_operand {
   np_array *array;  /* or NULL: a Python number */
   PyObject *number; /* a known Python int or float (weak in promotion) */
@@ -84,8 +93,6 @@ typedef struct np_operand {
   loom_dtype dtype; /* of an array */
   value *from;
 } np_operand;
-
-/* ---- promote.c: operands and dtypes ---- */
 
 /* Any value as an operand: arrays, numbers, nested lists. False after a raise or break. */
 bool np_operand_from(tracer *t, value *v, np_operand *out);
@@ -114,17 +121,5 @@ bool np_result_type(tracer *t, const np_operand *o, int count, loom_dtype *out);
 bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits);
 bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting);
 const char *np_shape_text(const loom_type *type, char *buffer, size_t size);
-
-/* ---- sizes.c: symbolic sizes (see size.c). After a failure the results mean nothing, and
- * something is pending. ---- */
-
-bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
-bool np_gate_key(tracer *t, value *key); /* only sizes of arrays that a host call tells are */
-bool np_gate_late(tracer *t, value *v);  /* all but those of such an array */
-/* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
-bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
-void np_not_small(tracer *t, const np_array *a);
-/* Is anything in these values symbolic? */
-bool np_are_symbolic(tracer *t, value *const *values, Py_ssize_t count);
 
 #endif

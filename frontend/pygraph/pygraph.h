@@ -15,26 +15,17 @@ typedef struct graph_object {
   capture captured;
 } graph_object;
 
-/* ---- graph_object.c ---- */
+/* ---- graph_node.c: operations and values of a graph ---- */
 
 extern PyTypeObject loom_graph_object_type, loom_graph_node_type, loom_graph_value_type;
-bool loom_graph_object_init(PyObject *module);
-PyObject *graph_object_new(const capture *c, PyObject *name);
-
-/* ---- graph_node.c ---- */
-
 PyObject *graph_node_new(graph_object *graph, uint32_t number);
-
-/* ---- graph_object.c ---- */
-
-PyObject *graph_node_regions(graph_object *graph, const loom_node *node);
-
-/* ---- graph_node.c ---- */
-
 PyObject *graph_value_new(graph_object *graph, loom_value value);
 
-/* ---- graph_object.c ---- */
+/* ---- graph_object.c: the type frameloom.Graph ---- */
 
+bool loom_graph_object_init(PyObject *module);
+PyObject *graph_object_new(const capture *c, PyObject *name);
+PyObject *graph_node_regions(graph_object *graph, const loom_node *node);
 PyObject *graph_value_tuple(graph_object *graph, const loom_value *values, uint32_t count);
 
 #endif

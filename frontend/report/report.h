@@ -12,7 +12,7 @@ typedef struct report {
   PyObject *recompiles; /* the same, see recompile.c */
 } report;
 
-/* ---- report.c ---- */
+/* ---- report.c: what a callable remembers of its breaks ---- */
 
 void report_clear(report *r);
 int report_traverse(const report *r, visitproc visit, void *arg);
@@ -23,11 +23,11 @@ void report_raise_break(const break_info *info); /* sets GraphBreak */
 /* Loops of a capture that broke, which are left to Python. */
 void report_loops(report *r, const capture *captured);
 
-/* ---- report_entry.c ---- */
+/* ---- report_entry.c: one version as a dict ---- */
 
 PyObject *report_entry(const entry *e); /* a version as a new dict */
 
-/* ---- recompile.c ---- */
+/* ---- recompile.c: why a call fits no version ---- */
 
 /* Which guard of the version fails: (title, what, guard, old, new, advice, file, line), a new
  * reference. NULL without an exception when there is none. */
@@ -37,7 +37,7 @@ PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64
  * exception. */
 bool recompile_keep(report *to, PyObject *row, const entry *made, double ms);
 
-/* ---- entry_log.c ---- */
+/* ---- entry_log.c: logs of a new version ---- */
 
 void entry_log(const entry *e); /* entry_log.c */
 /* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;

@@ -10,7 +10,13 @@
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 
-/* ---- witness.c ---- */
+/* The bytes of an argument that a loop may write, which are kept until a run is known to be good:
+ * none when begin is end. */
+typedef struct direct_span {
+  size_t begin, end;
+} direct_span;
+
+/* ---- witness.c: which operations raised a flag ---- */
 
 /* Would the library show a warning of a run that raised these flags? `call`: the run, with its
  * inputs as they were; NULL: they no longer are. 1, 0, or -1 on error. */
@@ -21,24 +27,20 @@ void witness_free(struct witness *w);
 loom_plan *witness_plan(const entry *e, const int64_t *symbols);
 void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* it has */
 
-/* ---- lifetime.c ---- */
+/* ---- lifetime.c: weak references of a version ---- */
 
 /* From here on the version has weak references where it can. False: it must not be used. */
 bool entry_let_go(entry *e);
 /* Drops the weak references: what dies from here on is no affair of the version. */
 void entry_unwatch(entry *e);
 
-/* ---- backend.c ---- */
+/* ---- backend.c: backends written by the user ---- */
 
 /* Runs the graph on these inputs into these buffers; false with an exception. */
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
                  const loom_buffer *outputs);
 
-/* The bytes of an argument that a loop may write, which are kept until a run is known to be good:
- * none when begin is end. */
-typedef struct direct_span {
-  size_t begin, end;
-} direct_span;
+/* ---- direct.c: runs that write straight into arguments ---- */
 
 /* What was in an argument before a run wrote into it. */
 typedef struct direct_kept {
@@ -47,8 +49,6 @@ typedef struct direct_kept {
   size_t size;
   _Alignas(16) char bytes[];
 } direct_kept;
-
-/* ---- direct.c: writes straight into arguments ---- */
 
 /* Fills e->targets, e->spans. */
 void direct_find(entry *e);
@@ -65,7 +65,7 @@ bool direct_open_loop(const entry *e, loom_run *run, uint32_t i, direct_kept **k
 /* Forgets what was kept, after it has been put back if asked to. */
 void direct_close(direct_kept *kept, bool put_back);
 
-/* ---- domain.c ---- */
+/* ---- domain.c: operands with which an operation raises a flag ---- */
 
 /* Does domain_raises tell of this operation on integers? */
 bool domain_has_integers(loom_opcode op);
@@ -75,14 +75,15 @@ bool domain_has_integers(loom_opcode op);
  * False: its operands alone do not tell. */
 bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t flag,
                    loom_value *where);
+
+/* ---- witness_graph.c: the graph that tells which operations raised a flag ---- */
+
 #define WITNESS_ROWS 256
 
 /* Flags by what may raise them: of each of a capture's warnings, and of its fp_untold. */
 typedef struct witness_cover {
   uint32_t rows[WITNESS_ROWS], untold;
 } witness_cover;
-
-/* ---- witness_graph.c ---- */
 
 /* Makes the graph, with one output: may any operation have raised one of `flags`, of those that are
  * `shown` for each warning of the capture? *cover gets what it tells of. False: of nothing. `out`
@@ -94,7 +95,7 @@ bool witness_graph(const capture *c, uint32_t flags, const uint32_t *shown, witn
 bool witness_append(loom_graph *graph, const loom_node *node);
 bool witness_finish(loom_graph *graph);
 
-/* ---- hush.c ---- */
+/* ---- hush.c: a graph that raises fewer flags ---- */
 
 /* Makes the graph, whose outputs are those of the capture, bit by bit: for each warning of the
  * capture its operations raise none of the flags in `rows`, where they can do without. False: none

@@ -7,8 +7,7 @@
 #include "frontend/core/tracer.h"
 #include "graph/graph.h"
 
-/* ---- size.c: numbers of the graph, constant or symbolic. After false, -1 or NULL something is
- * pending. ---- */
+/* ---- size.c: numbers of the graph, constant or symbolic ---- */
 
 /* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a
  * symbol with its guard. */
@@ -19,16 +18,6 @@ bool size_number_changes(tracer *t, const source *s);
 /* Capture has to know it: starts again. False when it is none, or has been known and changed all
  * the same. */
 bool size_know_float(tracer *t, const source *s);
-
-/* ---- mark.c ---- */
-
-/* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
-bool size_apply_marks(tracer *t, PyObject *array, const source *s);
-PyObject *loom_py_mark(PyObject *module, PyObject *args);
-
-/* ---- size.c: numbers of the graph, constant or symbolic. After false, -1 or NULL something is
- * pending. ---- */
-
 /* Guards that the field which `s` reads equals `number`. */
 void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number);
 /* Every int of a program that becomes a size, a stride, an offset, a step, an axis or an index
@@ -65,21 +54,6 @@ bool size_late(tracer *t, loom_dim *out);
 void size_set_late_node(tracer *t, loom_dim size, loom_value node);
 bool size_is_late(tracer *t, int64_t number);
 bool size_any_late(const tracer *t); /* is there any? */
-
-/* ---- size_loop.c ---- */
-
-/* The index of a loop that is captured once, 0 to count - 1: a symbol of its body, which is `index`
- * as data. False with nothing pending: there are too many. No size may depend on it. */
-bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out);
-bool size_is_looped(tracer *t, int64_t number); /* does it depend on one? */
-/* What a number is in the first iteration of the innermost loop whose index it depends on. */
-bool size_at_first(tracer *t, int64_t number, int64_t *out);
-/* number + step * iteration */
-bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out);
-
-/* ---- size.c: numbers of the graph, constant or symbolic. After false, -1 or NULL something is
- * pending. ---- */
-
 /* Is it such a size whose call has not been made yet? */
 bool size_wants_node(tracer *t, loom_dim size);
 /* Takes such a size to be at least 2, as code wants that has not been looked through for smaller
@@ -89,8 +63,22 @@ uint64_t formula_symbols(const tracer *t, uint64_t symbols);
 /* A guard of a formula: SIZE_COMPUTES, SIZE_ANSWERS. */
 void size_guard_formula(tracer *t, size_guard payload);
 
-/* ---- size_loop.c ---- */
+/* ---- mark.c: mark_dynamic and mark_static ---- */
 
+/* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
+bool size_apply_marks(tracer *t, PyObject *array, const source *s);
+PyObject *loom_py_mark(PyObject *module, PyObject *args);
+
+/* ---- size_loop.c: numbers that depend on the index of a loop ---- */
+
+/* The index of a loop that is captured once, 0 to count - 1: a symbol of its body, which is `index`
+ * as data. False with nothing pending: there are too many. No size may depend on it. */
+bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out);
+bool size_is_looped(tracer *t, int64_t number); /* does it depend on one? */
+/* What a number is in the first iteration of the innermost loop whose index it depends on. */
+bool size_at_first(tracer *t, int64_t number, int64_t *out);
+/* number + step * iteration */
+bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out);
 /* It has to be known: the loop whose index is in it is not captured once. */
 void size_blame(tracer *t, int64_t number, const char *why);
 

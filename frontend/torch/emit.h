@@ -7,10 +7,6 @@
 #include "graph/build.h"
 #include "graph/graph.h"
 
-/* ---- foreach.c ---- */
-
-/* False with an exception; `*is_one`: the op was one of foreach.def, its results are in `out`. */
-bool fx_foreach(fx_call *c, PyObject *args, PyObject *kwargs, fx_value *out, bool *is_one);
 #define FX_MAX_ARGS 20
 #define FX_MAX_RESULTS 128
 
@@ -31,7 +27,12 @@ struct fx_call {
   char why[160];                   /* the reason, once it was declined */
 };
 
-/* ---- fx_args.c ---- */
+/* ---- foreach.c: ops over lists of tensors ---- */
+
+/* False with an exception; `*is_one`: the op was one of foreach.def, its results are in `out`. */
+bool fx_foreach(fx_call *c, PyObject *args, PyObject *kwargs, fx_value *out, bool *is_one);
+
+/* ---- fx_args.c: arguments of an ATen call ---- */
 
 /* Declines: the op runs through torch, for this reason. Always false. */
 bool fx_decline(fx_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -61,15 +62,6 @@ int fx_numbers(fx_call *c, int i, int64_t *out, int capacity);
 /* A number, maybe symbolic, as a 0-d int64; as a tensor of this type. */
 loom_value fx_number_data(fx_call *c, int64_t number);
 loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number);
-
-/* ---- fx_real.c ---- */
-
-/* fx_real.c: is this the type of a symbolic float? The value of a call that gives one, or none. */
-bool fx_is_real(PyObject *meta);
-loom_value fx_real(fx_call *c, PyObject *args);
-
-/* ---- fx_args.c ---- */
-
 /* The product of the sizes over the axes of a mask, maybe symbolic. */
 bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out);
 const char *fx_text(fx_call *c, int i); /* "" when None */
@@ -89,6 +81,15 @@ bool fx_is_empty(const loom_type *type);
 bool fx_sizes_known(const loom_type *type, int first);
 /* The dtype in which torch computes on this one: float32 for the halves. */
 loom_dtype fx_compute_dtype(loom_dtype dtype);
+
+/* ---- fx_real.c: symbolic floats ---- */
+
+/* fx_real.c: is this the type of a symbolic float? The value of a call that gives one, or none. */
+bool fx_is_real(PyObject *meta);
+loom_value fx_real(fx_call *c, PyObject *args);
+
+/* ---- aten.c: the table of ATen ops ---- */
+
 /* Emits a call: its results in `out`. False: declined, or the builder has failed. */
 typedef bool (*aten_emit)(fx_call *c, loom_value *out);
 
@@ -99,8 +100,6 @@ typedef struct aten_row {
   const char *text;
 } aten_row;
 
-/* ---- aten.c ---- */
-
 const aten_row *aten_find(const char *name);
 /* Does the emitter take symbolic sizes (aten_sized.def)? */
 bool aten_takes_sizes(const aten_row *row);
@@ -108,7 +107,7 @@ bool aten_takes_sizes(const aten_row *row);
 #include "frontend/torch/aten.def"
 #undef ATEN
 
-/* ---- aten_complex.c ---- */
+/* ---- aten_complex.c: complex numbers ---- */
 
 /* aten_complex.c: has kernel formulas for all nodes from this one on that have to do with complex
  * numbers? Else it declines. */
@@ -118,7 +117,7 @@ bool fx_complex_abs(fx_call *c, loom_value *out); /* of operand 0 */
 bool fx_complex_angle(fx_call *c, loom_value *out);
 bool fx_complex_to_real(fx_call *c, loom_value *out);
 
-/* ---- aten_strided.c ---- */
+/* ---- aten_strided.c: views of a storage by strides ---- */
 
 /* aten_strided.c: ops that look into their operand's storage; may this one, since its operand is
  * the whole of it? False with an exception. */

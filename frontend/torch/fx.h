@@ -7,8 +7,6 @@
 #include "graph/build.h"
 #include "graph/graph.h"
 
-typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
-
 typedef struct fx_value {
   enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_REAL, FX_OBJECT } kind;
   loom_value value;       /* TENSOR; REAL: a symbolic float, float64 of rank 0 */
@@ -100,7 +98,9 @@ typedef struct fx_import {
   bool checks;            /* some op checks a value: when it is wrong, eager torch raises */
 } fx_import;
 
-/* ---- fx.c ---- */
+/* ---- fx.c: importing an FX graph ---- */
+
+typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
 
 /* The whole graph module: inputs in the order of its placeholders, results in that of its output.
  * False with an exception. `results` and `im->inputs` are the caller's to free. */
@@ -120,8 +120,13 @@ bool fx_is_fake_tensor(PyObject *meta);
 loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type);
 /* The tensor that is so bound to a value, borrowed; NULL for other values. */
 PyObject *fx_bound(const fx_import *im, loom_value value);
+/* The arguments of a call by its schema; false when declined or with an exception. */
+bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs);
+void fx_release(fx_call *c); /* what fx_bind has made */
+/* One call: through its emitter or through torch. False with an exception. */
+bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values);
 
-/* ---- fx_size.c ---- */
+/* ---- fx_size.c: symbolic sizes of torch ---- */
 
 /* The symbols of a module, by what its placeholders tell (`metas`, one for each). */
 bool fx_find_symbols(const fx_input *inputs, uint32_t count, PyObject *const *metas,
@@ -133,6 +138,22 @@ bool fx_symbols_fit(const fx_symbols *s, const int64_t *values);
 bool fx_bind_symbols(fx_import *im);
 /* An int or SymInt as a number; as a size of a type. False with an exception. */
 bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
+bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
+/* The value of a number in the call that was captured. */
+int64_t fx_hint(const fx_import *im, int64_t number);
+/* Is a size 0 or 1? No symbolic one counts as that. */
+bool fx_one(int64_t size);
+/* A spec for these values of the graph's symbols; false when a size overflows. */
+bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *symbols,
+                torch_spec *out);
+/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
+ * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
+ * cannot be expressed. */
+bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out);
+/* The axes by their strides in the captured call, the largest first, equal ones as they come. */
+void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
+
+/* ---- fx_result.c: results of an FX graph ---- */
 
 /* Where a tensor lies in its storage, in elements: numbers of the graph. */
 typedef struct fx_place {
@@ -142,48 +163,12 @@ typedef struct fx_place {
   bool empty;
 } fx_place;
 
-/* ---- fx_result.c ---- */
-
 bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);
-
-/* ---- fx_size.c ---- */
-
-bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
-/* The value of a number in the call that was captured. */
-int64_t fx_hint(const fx_import *im, int64_t number);
-/* Is a size 0 or 1? No symbolic one counts as that. */
-bool fx_one(int64_t size);
-/* A spec for these values of the graph's symbols; false when a size overflows. */
-bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *symbols,
-                torch_spec *out);
-
-/* ---- fx_result.c ---- */
-
 /* In a graph without symbols: does a value lie in the memory of `input`, a placeholder? As which
  * tensor, and how many elements behind its beginning. */
 bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
                 int64_t *offset);
-
-/* ---- fx_size.c ---- */
-
-/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
- * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
- * cannot be expressed. */
-bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out);
-/* The axes by their strides in the captured call, the largest first, equal ones as they come. */
-void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
-
-/* ---- fx_result.c ---- */
-
 /* The results of an output node, malloc'ed. */
 bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count);
-
-/* ---- fx.c ---- */
-
-/* The arguments of a call by its schema; false when declined or with an exception. */
-bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs);
-void fx_release(fx_call *c); /* what fx_bind has made */
-/* One call: through its emitter or through torch. False with an exception. */
-bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values);
 
 #endif

@@ -7,14 +7,6 @@
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 
-typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
-
-/* ---- tensor.c: tensors from C ---- */
-
-/* Finds torch's C interface; false with an exception when torch is not imported or too different.
- */
-bool torch_init(void);
-
 /* What a compiled graph expects of a tensor, or makes. Strides are in elements. In an import and in
  * what it gives sizes and strides may be symbolic numbers of the graph (fx_spec_at). */
 typedef struct torch_spec {
@@ -22,6 +14,22 @@ typedef struct torch_spec {
   int32_t rank;
   int64_t sizes[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
 } torch_spec;
+
+/* A strided array of the plan's. */
+typedef struct torch_array {
+  torch_spec spec;
+  void *data;
+} torch_array;
+
+#define TORCH_HOST_OTHER                                                                           \
+  2 /* the call has to be made by eager torch: results of other sizes than                         \
+       declared, wrong data */
+#define TORCH_NATIVE_NUMBERS 4
+/* 0, TORCH_HOST_OTHER or, with an exception, 1. */
+typedef int (*torch_native_fn)(const torch_array *operands, torch_array *results,
+                               const int64_t *numbers);
+
+/* ---- tensor.c: tensors from C ---- */
 
 /* A strided tensor on the CPU, dense in its bits (no conjugate or negative view): its data, sizes
  * and strides. The arrays live as long as the tensor's metadata. */
@@ -32,6 +40,9 @@ typedef struct torch_view {
   int32_t dtype; /* torch's ScalarType */
 } torch_view;
 
+/* Finds torch's C interface; false with an exception when torch is not imported or too different.
+ */
+bool torch_init(void);
 /* Is it a conjugate or negative view, or zeros that take no memory: does its memory not hold its
  * elements? */
 bool torch_is_lazy(PyObject *tensor);
@@ -47,39 +58,22 @@ PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset);
 /* A tensor over memory of somebody else, who keeps it while it is used. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
-
-/* A strided array of the plan's. */
-typedef struct torch_array {
-  torch_spec spec;
-  void *data;
-} torch_array;
-
 /* out = l @ r by torch's own product of matrices, if there is one; false with an exception. */
 bool torch_has_product(void);
 bool torch_product(const torch_array *l, const torch_array *r, const torch_array *out);
-#undef ATEN
 
-/* ---- host.c ---- */
+/* ---- host.c: ops that torch runs inside the plan ---- */
+
+typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
 
 /* Appends a host call for the node; its results. False with an exception. */
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
-
-#define TORCH_HOST_OTHER                                                                           \
-  2 /* the call has to be made by eager torch: results of other sizes than                         \
-       declared, wrong data */
-
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
-#define TORCH_NATIVE_NUMBERS 4
-
-/* 0, TORCH_HOST_OTHER or, with an exception, 1. */
-typedef int (*torch_native_fn)(const torch_array *operands, torch_array *results,
-                               const int64_t *numbers);
-
 /* Appends the call of `run` for these arguments of the op, which have to be tensors. */
 bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, int count,
                        const int64_t *numbers, int number_count, loom_value *out);
 
-/* ---- native.c ---- */
+/* ---- native.c: ops that the extension computes itself ---- */
 
 /* What stands for the op in a slot: a function and its numbers, an object of its own type. */
 PyObject *torch_native_op(torch_native_fn run, const int64_t *numbers, int count);
@@ -87,22 +81,21 @@ bool torch_is_native(PyObject *op);
 int torch_native_run(PyObject *op, PyObject *specs, PyObject *results, const loom_graph *graph,
                      const loom_host_call *call);
 
-/* ---- native_topk.c ---- */
+/* ---- native_topk.c: topk ---- */
 
 int torch_topk(const torch_array *operands, torch_array *results, const int64_t *numbers);
 
-/* ---- native_grouped.c ---- */
+/* ---- native_grouped.c: grouped matrix products ---- */
 
 int torch_grouped_rows(const torch_array *in, torch_array *out, const int64_t *numbers);
 int torch_grouped_sums(const torch_array *in, torch_array *out, const int64_t *numbers);
+int torch_grouped_gradients(const torch_array *in, torch_array *out, const int64_t *numbers);
 
-/* ---- native_triangular.c ---- */
+/* ---- native_triangular.c: triangular systems of equations ---- */
 
 int torch_triangular(const torch_array *in, torch_array *out, const int64_t *numbers);
 
-/* ---- native_grouped.c ---- */
-
-int torch_grouped_gradients(const torch_array *in, torch_array *out, const int64_t *numbers);
+/* ---- describe.c: reports and logs of a compiled graph ---- */
 
 typedef struct torch_description {
   const loom_graph *graph;
@@ -113,13 +106,11 @@ typedef struct torch_description {
   PyObject *name; /* a str; borrowed */
 } torch_description;
 
-/* ---- describe.c ---- */
-
 PyObject *torch_describe(const torch_description *d); /* a new dict */
 void torch_log(const torch_description *d);
 PyObject *torch_graph_text(const loom_graph *graph); /* as MLIR */
 
-/* ---- compiled.c ---- */
+/* ---- compiled.c: the callable for one FX graph ---- */
 
 /* (graph module, options dict) -> callable with one list of inputs. METH_VARARGS. */
 PyObject *torch_py_init(PyObject *module, PyObject *unused);

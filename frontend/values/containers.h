@@ -8,41 +8,10 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
-/* ---- seq.c ---- */
+/* ---- seq.c: tuples and lists ---- */
 
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
 value *value_list(tracer *t, value *const *items, Py_ssize_t count);
-
-/* ---- namedtuple.c ---- */
-
-/* An instance of `type`, a subclass of tuple that keeps tuple's own behaviour; else a break. */
-value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count);
-
-/* ---- dict.c ---- */
-
-value *dict_whole(tracer *t,
-                  value *v); /* the pairs of a dict value as they are now, to be read at once */
-
-/* ---- iter.c ---- */
-
-/* An iterator over a sequence, made again where it stands (-1: at its end). */
-value *iter_array(tracer *t, value *array, int64_t count); /* as NumPy's iter(array) gives it */
-
-/* ---- range.c ---- */
-
-value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
-
-/* ---- dict.c ---- */
-
-bool type_runs_python(tracer *t, PyTypeObject *type,
-                      const char *name); /* the method is written in Python */
-
-/* ---- iter.c ---- */
-
-bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
-
-/* ---- seq.c ---- */
-
 /* Sequences (values/seq.c). */
 bool seq_append(tracer *t, value *list, value *item);
 bool value_mutable(tracer *t, value *v); /* before it is changed; false after a break */
@@ -50,21 +19,30 @@ PyObject *list_known(tracer *t, value *v, bool plain); /* a slot */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
 bool list_empty(tracer *t, value *list); /* of all items; false after a break */
+bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
+                PyObject *kwnames);
 
-/* ---- namedtuple.c ---- */
+/* ---- namedtuple.c: named tuples and other subclasses of tuple ---- */
 
+/* An instance of `type`, a subclass of tuple that keeps tuple's own behaviour; else a break. */
+value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count);
 /* Instances of named tuples and their like (values/namedtuple.c): tuple values that know their
  * class. */
 PyObject *tuple_class(const value *v); /* NULL: a plain tuple */
 bool tuple_class_known(
     tracer *t, PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
-static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && !tuple_class(v); }
 void tuple_set_class(value *v, PyObject *type);
 value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 
-/* ---- dict.c ---- */
+static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && !tuple_class(v); }
 
+/* ---- dict.c: dictionaries ---- */
+
+value *dict_whole(tracer *t,
+                  value *v); /* the pairs of a dict value as they are now, to be read at once */
+bool type_runs_python(tracer *t, PyTypeObject *type,
+                      const char *name); /* the method is written in Python */
 /* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0
  * not, -1 failed. */
 int key_equal(tracer *t, value *l, value *r);
@@ -84,19 +62,13 @@ bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
+bool dict_unpack(tracer *t, value *dict, value *other); /* {**other} (dict.c) */
 
-/* ---- set.c ---- */
+/* ---- iter.c: iterators ---- */
 
-value *value_set(tracer *t, bool frozen);
-bool set_add(tracer *t, value *set, value *item);
-bool set_is_frozen(const value *v);
-bool value_is_any_set(const value *v);   /* or a constant one */
-void set_disorder(value *v);             /* the order of its items is not known from here on */
-PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
-value *set_from(tracer *t, value *iterable, bool frozen);
-
-/* ---- iter.c ---- */
-
+/* An iterator over a sequence, made again where it stands (-1: at its end). */
+value *iter_array(tracer *t, value *array, int64_t count); /* as NumPy's iter(array) gives it */
+bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
 /* Iterators (values/iter.c). */
 value *iter_over(tracer *t, value *sequence); /* tuple or list value, live */
 value *iter_exactly(value *iterator);         /* iter() or reversed() of the sequence itself */
@@ -140,12 +112,21 @@ value *value_generator(tracer *t, frame *f);
 value *generator_send(tracer *t, value *v,
                       value *sent); /* NULL with nothing pending: t->returned is its value */
 
-/* ---- seq.c ---- */
+/* ---- range.c: ranges ---- */
 
-bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
-                PyObject *kwnames);
+value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
-/* ---- container.c ---- */
+/* ---- set.c: sets ---- */
+
+value *value_set(tracer *t, bool frozen);
+bool set_add(tracer *t, value *set, value *item);
+bool set_is_frozen(const value *v);
+bool value_is_any_set(const value *v);   /* or a constant one */
+void set_disorder(value *v);             /* the order of its items is not known from here on */
+PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
+value *set_from(tracer *t, value *iterable, bool frozen);
+
+/* ---- container.c: instances of Python classes over dict and list ---- */
 
 PyTypeObject *
 container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
@@ -160,7 +141,7 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
                       PyObject *kwnames); /* self first */
 recipe *container_rebuild(tracer *t, value *v);
 
-/* ---- derived.c ---- */
+/* ---- derived.c: instances of Python classes over set, deque and the like ---- */
 
 /* What an instance holds: of a live one; nothing yet. */
 value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
@@ -173,9 +154,5 @@ value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr); /* as
 int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content);
 value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                            PyObject *kwnames);
-
-/* ---- dict.c ---- */
-
-bool dict_unpack(tracer *t, value *dict, value *other); /* {**other} (dict.c) */
 
 #endif

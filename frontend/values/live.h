@@ -9,12 +9,17 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
-/* ---- liveiter.c ---- */
+/* ---- liveiter.c: iterators that existed before the call ---- */
 
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
-typedef struct live_dict live_dict;
+value *live_iter_wrap(tracer *t, PyObject *object,
+                      const source *s); /* NULL, nothing pending: none */
+bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
+void live_iter_finish(tracer *t);
 
-/* ---- livedict.c ---- */
+/* ---- livedict.c: dictionaries that existed before the call ---- */
+
+typedef struct live_dict live_dict;
 
 live_dict *dict_live(const value *v); /* NULL: made inside */
 value *dict_owner(const value *v);    /* the object whose attributes it holds, or NULL */
@@ -38,14 +43,7 @@ void live_walk(roll_walk *w, const tracer *t);
 value *live_changed(live_dict **from); /* the next one that was changed, or NULL */
 void live_finish(tracer *t, const live_dict *d);
 
-/* ---- liveiter.c ---- */
-
-value *live_iter_wrap(tracer *t, PyObject *object,
-                      const source *s); /* NULL, nothing pending: none */
-bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
-void live_iter_finish(tracer *t);
-
-/* ---- shadow.c: changes of what existed before the call ---- */
+/* ---- shadow.c: changes to what existed before the call ---- */
 
 /* To be asked before the content of a list or cell is changed; false after a break. */
 bool shadow_open(tracer *t, value *v);
@@ -76,6 +74,9 @@ void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool a
 bool shadow_is_pending(const tracer *t, const value *list);
 void shadow_walk(roll_walk *w, const tracer *t);
 void shadow_finish(tracer *t);
+
+/* ---- overlay.c: attributes and variables that were assigned or deleted ---- */
+
 /* Attributes, or items of a dictionary, that were assigned or deleted. */
 typedef struct overlay overlay;
 
@@ -85,8 +86,6 @@ typedef struct overlay_slot {
   bool moved;  /* was deleted before: comes last */
   bool hidden; /* behind a descriptor of the class: an item of __dict__ */
 } overlay_slot;
-
-/* ---- overlay.c ---- */
 
 /* Of attributes, or of the items of a dictionary of variables. NULL: nothing has been. */
 overlay *overlay_of(const tracer *t, PyObject *object, bool attributes);
@@ -101,7 +100,7 @@ void overlay_walk(roll_walk *w, const tracer *t);
 bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs);
 void overlay_finish(tracer *t);
 
-/* ---- apart.c ---- */
+/* ---- apart.c: guards that two objects stay two ---- */
 
 /* Guards that nothing else that capture has read, nor what is in `unread`, is the object, which is
  * changed; false after a break. */

@@ -8,22 +8,56 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
-/* ---- function.c ---- */
+/* Methods of builtin values, found by name. */
+typedef struct builtin_method {
+  const char *name;
+  value *(*call)(tracer *t, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames);
+} builtin_method;
+
+typedef struct partial_data {
+  value *function, *args, *keywords;
+  PyObject *type;
+} partial_data;
+
+/* ---- function.c: functions, bound methods, cells, super() ---- */
 
 value *value_method(tracer *t, value *function, value *self);
+value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
+/* Functions and objects. */
+value *function_new(tracer *t, function_data *data, value *name);
+function_data *function_get(tracer *t, value *v); /* of a value_function_type, with its guards */
+value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
+value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 
-/* ---- exception.c: what the caller handles ---- */
+/* ---- exception.c: exceptions ---- */
 
 /* The three ways in which a step can end besides well: */
 void *trace_raise(tracer *t, PyObject *exception_type, const char *format,
                   ...);            /* as the user's code would raise */
 void *trace_raise_live(tracer *t); /* turns the pending Python exception into a traced one */
+value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                      PyObject *kwnames);
+bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
+void exception_set_cause(value *v, value *cause);
+/* What is known of a traceback is that there is one. */
+bool value_is_traceback(const value *v);
+value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
+bool exception_raised(tracer *t, value *v);      /* it now has another one */
+bool exception_give(value *v,
+                    value *traceback); /* false: this is no traceback that is known, nor None */
+value *value_exception(tracer *t, PyObject *type, value *args);
+/* Of one made inside, or a live one: */
+PyObject *exception_class(value *v);
+bool value_is_exception(const value *v);
+value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
+void *trace_raise_key(tracer *t, value *key);        /* KeyError(key) */
+const char *exception_message(value *v);
+bool exception_matches(tracer *t, value *exception, PyObject *type);
+const source *handled_source(tracer *t, const char *name); /* what reads it: see read_handled() */
+/* Guards that it is nothing; false: something is pending. */
+bool handled_is_nothing(tracer *t);
 
-/* ---- function.c ---- */
-
-value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
-
-/* ---- object.c ---- */
+/* ---- object.c: instances of Python classes ---- */
 
 /* What an object's own __index__() gives, where it has one and does not have the method `unless`
  * (or NULL); else `v` itself. */
@@ -34,15 +68,6 @@ PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
 PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
 void guard_mro(tracer *t, PyTypeObject *type); /* its bases are what they are */
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
-
-/* ---- function.c ---- */
-
-/* Functions and objects. */
-value *function_new(tracer *t, function_data *data, value *name);
-function_data *function_get(tracer *t, value *v); /* of a value_function_type, with its guards */
-
-/* ---- object.c ---- */
-
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 bool object_is_virtual(value *v);
@@ -56,23 +81,7 @@ int object_give(PyObject *made, PyObject *name, PyObject *item);
 recipe *object_rebuild_attributes(tracer *t, value *v);
 /* The __dict__ of an object made here, as part of that; NULL with nothing pending: it is none. */
 recipe *object_rebuild_dict(tracer *t, value *dict);
-PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
-
-/* ---- exception.c: what the caller handles ---- */
-
-value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
-                      PyObject *kwnames);
-bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
-void exception_set_cause(value *v, value *cause);
-/* What is known of a traceback is that there is one. */
-bool value_is_traceback(const value *v);
-value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
-bool exception_raised(tracer *t, value *v);      /* it now has another one */
-bool exception_give(value *v,
-                    value *traceback); /* false: this is no traceback that is known, nor None */
-
-/* ---- object.c ---- */
-
+PyObject *name_interned(tracer *t, const char *name);    /* borrowed; NULL after a failure */
 value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 /* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);
@@ -83,30 +92,9 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
 value *trace_special(tracer *t, value *v,
                      const char *name); /* bound, from the type; NULL without pending: none */
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
+const char *object_operator_name(int op); /* "add", ... (object.c) */
 
-/* ---- exception.c: what the caller handles ---- */
-
-value *value_exception(tracer *t, PyObject *type, value *args);
-/* Of one made inside, or a live one: */
-PyObject *exception_class(value *v);
-bool value_is_exception(const value *v);
-value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
-void *trace_raise_key(tracer *t, value *key);        /* KeyError(key) */
-const char *exception_message(value *v);
-bool exception_matches(tracer *t, value *exception, PyObject *type);
-
-/* Methods of builtin values, found by name. */
-typedef struct builtin_method {
-  const char *name;
-  value *(*call)(tracer *t, value *self, value *const *args, Py_ssize_t count, PyObject *kwnames);
-} builtin_method;
-
-/* ---- function.c ---- */
-
-value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
-value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
-
-/* ---- special.c ---- */
+/* ---- special.c: special methods asked for by name ---- */
 
 /* special.c: the row of a special method that is asked for by name, or NULL; and a method of the
  * type that a model stands for, called through the type (or not_implemented). */
@@ -114,16 +102,12 @@ const builtin_method *special_find(const value *self, const char *name);
 value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 
-/* ---- cached.c ---- */
+/* ---- cached.c: functools.lru_cache ---- */
 
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
-/* ---- object.c ---- */
-
-const char *object_operator_name(int op); /* "add", ... (object.c) */
-
-/* ---- made.c ---- */
+/* ---- made.c: functions, methods and generators as results ---- */
 
 recipe *function_rebuild_made(tracer *t, value *v);
 recipe *method_rebuild_made(tracer *t, value *v);
@@ -131,21 +115,10 @@ recipe *cell_rebuild_made(tracer *t, value *v);
 recipe *partial_rebuild(tracer *t, value *v);
 recipe *generator_rebuild(tracer *t, value *v);
 
-typedef struct partial_data {
-  value *function, *args, *keywords;
-  PyObject *type;
-} partial_data;
-
-/* ---- classbody.c ---- */
+/* ---- classbody.c: class statements ---- */
 
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
-
-/* ---- exception.c: what the caller handles ---- */
-
-const source *handled_source(tracer *t, const char *name); /* what reads it: see read_handled() */
-/* Guards that it is nothing; false: something is pending. */
-bool handled_is_nothing(tracer *t);
 
 #endif

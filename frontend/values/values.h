@@ -11,7 +11,9 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* ---- value.c ---- */
+#define TRACE_MAX_ITEMS 1000000 /* of one sequence */
+
+/* ---- value.c: making values, identity ---- */
 
 value *value_new(tracer *t, const value_type *type);
 value *value_const(tracer *t, PyObject *object); /* no source: made here or immortal */
@@ -32,89 +34,10 @@ bool value_known_int(tracer *t, value *v,
                      int64_t *out);           /* by __index__ of exact types; false: not known */
 PyObject *value_type_of(tracer *t, value *v); /* borrowed */
 bool value_has_data(const value *v); /* a number that is data, or a tuple or list with one */
-
-/* ---- trace_proto.c ---- */
-
-/* Generic protocols with Python's own dispatch order. */
-value *trace_unary(tracer *t, int op, value *v);
-value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace);
-value *trace_compare(tracer *t, int op, value *l, value *r);
-int trace_truth(tracer *t, value *v);
-value *trace_get_item(tracer *t, value *v, value *key);
-value *trace_get_attr(tracer *t, value *v, PyObject *name);
-value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
-                  PyObject *kwnames);
-value *trace_iter(tracer *t, value *v);
-value *trace_next(tracer *t, value *v);
-#define TRACE_MAX_ITEMS 1000000 /* of one sequence */
-/* Unpacks any iterable of known length into a tuple value. */
-value *trace_to_tuple(tracer *t, value *v);
-/* The same as list() and tuple() do it, which ask an object how many there are when they have its
- * iterator. */
-value *trace_listed(tracer *t, value *v);
-bool trace_ask_count(tracer *t, value *v); /* the question alone */
-/* The same for what makes a list of other iterables first (PySequence_Fast): those are asked for an
- * iterator, and that one for its own. */
-value *trace_fast(tracer *t, value *v);
-/* Are the items made one by one while they are taken, maybe by code that shows it? Those of other
- * values are there already. */
-bool value_items_come(const value *v);
-/* For builtins that do something with each item before they take the next: an iterator, over the
- * items that are there or over those that come. */
-value *trace_each(tracer *t, value *v);
-value *trace_not_implemented(tracer *t); /* a marker value for binary and compare slots */
-
-/* ---- assume.c ---- */
-
-/* From here on `condition`, a bool, is taken to be `truth`: when it is not, the plain function runs
- * (assume.c). */
-bool trace_assume(tracer *t, loom_value condition, bool truth);
-
-/* ---- value.c ---- */
-
 /* Is the number that `s` reads to be captured as an input of the graph, not by its value? */
 bool trace_symbolic(const tracer *t, const source *s);
-
-/* ---- rebuild.c ---- */
-
-recipe *trace_rebuild(tracer *t, value *v); /* RECIPE_SHARED when the value was asked for before */
-/* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
-recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
-/* A call of `function`, whose reference it takes, with these values. */
-recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
-
-/* ---- rules.c ---- */
-
-/* rules.c: functions that the user has marked: custom operators, those allowed and not allowed in
- * the graph. */
-PyObject *loom_py_set_rule(PyObject *module, PyObject *args);
-/* The call of a marked object: NULL with nothing pending when it is not marked. */
-value *rules_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
-                  PyObject *kwnames);
-extern Py_ssize_t loom_rule_count;
-
-/* ---- finalizers.c ---- */
-
-/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
- * may see it die. */
-bool trace_lets_go(tracer *t, const frame *f, const value *v);
-/* A live cell, attribute or variable comes to hold `item` (NULL: nothing) in place of `before`. */
-bool trace_gives_up(tracer *t, PyObject *before, const value *item);
-/* So does an item of a live dictionary; `count` items of a list are given up, which is a live one,
- * the items of a live deque, or neither. */
-bool trace_gives_up_item(tracer *t, PyObject *before, const value *item);
-bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count);
-
-/* ---- value.c ---- */
-
 /* The items of a live tuple or list (or of an instance of a class over them), guarded. */
 value *seq_of_live(tracer *t, PyObject *object, const source *s);
-
-/* Looks at it now, where nothing has: the value, or NULL. */
-static inline value *value_looked_at(tracer *t, value *v) {
-  return value_is_lazy(v) ? value_wrap(t, v->object, v->source) : v;
-}
-
 bool value_is_none(const value *v);
 bool object_is_nan(PyObject *object);       /* an exact float or complex that is none */
 bool object_is_immutable(PyObject *object); /* says an adapter */
@@ -132,9 +55,62 @@ bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after
  */
 bool value_identical(tracer *t, value *l, value *r);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
+/* A live set's items (value.c); an object of the model of `base` that stands for a live one, and
+ * what such an object has by the name (model.c). */
+value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 
-/* ---- assume.c ---- */
+/* Looks at it now, where nothing has: the value, or NULL. */
+static inline value *value_looked_at(tracer *t, value *v) {
+  return value_is_lazy(v) ? value_wrap(t, v->object, v->source) : v;
+}
 
+/* ---- trace_proto.c: Python's generic protocols ---- */
+
+/* Generic protocols with Python's own dispatch order. */
+value *trace_unary(tracer *t, int op, value *v);
+value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace);
+value *trace_compare(tracer *t, int op, value *l, value *r);
+int trace_truth(tracer *t, value *v);
+value *trace_get_item(tracer *t, value *v, value *key);
+value *trace_get_attr(tracer *t, value *v, PyObject *name);
+value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames);
+value *trace_iter(tracer *t, value *v);
+value *trace_next(tracer *t, value *v);
+/* Unpacks any iterable of known length into a tuple value. */
+value *trace_to_tuple(tracer *t, value *v);
+/* The same as list() and tuple() do it, which ask an object how many there are when they have its
+ * iterator. */
+value *trace_listed(tracer *t, value *v);
+bool trace_ask_count(tracer *t, value *v); /* the question alone */
+/* The same for what makes a list of other iterables first (PySequence_Fast): those are asked for an
+ * iterator, and that one for its own. */
+value *trace_fast(tracer *t, value *v);
+/* Are the items made one by one while they are taken, maybe by code that shows it? Those of other
+ * values are there already. */
+bool value_items_come(const value *v);
+/* For builtins that do something with each item before they take the next: an iterator, over the
+ * items that are there or over those that come. */
+value *trace_each(tracer *t, value *v);
+value *trace_not_implemented(tracer *t); /* a marker value for binary and compare slots */
+value *trace_call1(tracer *t, value *callee, value *arg);
+value *trace_call_list(tracer *t, value *callee, value *args,
+                       value *kwargs); /* f(*args, **kwargs) */
+int trace_contains(tracer *t, value *v, value *item);
+/* The same by its iterator, which goes no further than to the item. */
+int trace_search(tracer *t, value *v, value *item);
+value *trace_length(tracer *t, value *v);
+bool trace_set_item(tracer *t, value *v, value *key, value *item);
+bool trace_is_no_index(tracer *t, value *key);
+bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
+/* The slot set_attr of what has no attributes of its own: raises. */
+bool attributes_refused(tracer *t, value *v, PyObject *name, value *item);
+
+/* ---- assume.c: decisions on data that are checked by the run ---- */
+
+/* From here on `condition`, a bool, is taken to be `truth`: when it is not, the plain function runs
+ * (assume.c). */
+bool trace_assume(tracer *t, loom_value condition, bool truth);
 /* assume.c: what is decided when the plan runs. */
 loom_value trace_condition(tracer *t,
                            value *v); /* the truth of v as a bool of the graph; LOOM_NO_VALUE:
@@ -147,7 +123,37 @@ value *trace_choose(tracer *t, loom_value condition, value *yes, value *no);
  * go on with, -1 that there is none. */
 int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, value *v);
 
-/* ---- instance.c ---- */
+/* ---- rebuild.c: recipes of values ---- */
+
+recipe *trace_rebuild(tracer *t, value *v); /* RECIPE_SHARED when the value was asked for before */
+/* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
+recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
+/* A call of `function`, whose reference it takes, with these values. */
+recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
+
+/* ---- rules.c: functions that the user has marked ---- */
+
+/* rules.c: functions that the user has marked: custom operators, those allowed and not allowed in
+ * the graph. */
+PyObject *loom_py_set_rule(PyObject *module, PyObject *args);
+/* The call of a marked object: NULL with nothing pending when it is not marked. */
+value *rules_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames);
+extern Py_ssize_t loom_rule_count;
+
+/* ---- finalizers.c: code that runs when an object is let go ---- */
+
+/* finalizers.c: an object that the frame's name or stack gives up. False after a break: somebody
+ * may see it die. */
+bool trace_lets_go(tracer *t, const frame *f, const value *v);
+/* A live cell, attribute or variable comes to hold `item` (NULL: nothing) in place of `before`. */
+bool trace_gives_up(tracer *t, PyObject *before, const value *item);
+/* So does an item of a live dictionary; `count` items of a list are given up, which is a live one,
+ * the items of a live deque, or neither. */
+bool trace_gives_up_item(tracer *t, PyObject *before, const value *item);
+bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count);
+
+/* ---- instance.c: making instances of Python classes ---- */
 
 /* values/instance.c: */
 value *object_allocate(tracer *t, PyObject *cls);
@@ -155,7 +161,7 @@ bool loom_class_is_python(PyTypeObject *type); /* defined by a class statement o
 value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
-/* ---- copy.c ---- */
+/* ---- copy.c: copy.copy() and copy.deepcopy() ---- */
 
 value *copy_shallow(tracer *t, value *v);
 /* `memo`: what a __deepcopy__ was given, to hand on; or NULL. */
@@ -169,36 +175,19 @@ value *copy_dict(tracer *t, value *v, struct copy_memo *memo);
 value *copy_set(tracer *t, value *v, struct copy_memo *memo);
 value *copy_object(tracer *t, value *v, struct copy_memo *memo);
 
-/* ---- value.c ---- */
+/* ---- model.c: C types that capture follows in Python ---- */
 
-/* A live set's items (value.c); an object of the model of `base` that stands for a live one, and
- * what such an object has by the name (model.c). */
-value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
-
-/* ---- model.c ---- */
+typedef struct builtin_args {
+  PyObject *callee;
+  value *const *args;
+  Py_ssize_t count;
+  PyObject *kwnames; /* their values follow the `count` arguments */
+  const char *name;
+  int op; /* of an operator */
+} builtin_args;
 
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
 value *model_part(tracer *t, value *v, const char *name);
-
-/* ---- text.c ---- */
-
-value *trace_repr(tracer *t, value *v);
-value *trace_str(tracer *t, value *v);
-value *const_text(tracer *t, value *v, bool repr); /* slots */
-value *object_text(tracer *t, value *v, bool repr);
-/* What a special method of an object gives, which has to be of exactly this type: of subclasses
- * CPython warns, all else it refuses. not_implemented: `v` is no such object, or has no such
- * method. */
-value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type);
-
-/* ---- trace_proto.c ---- */
-
-value *trace_call1(tracer *t, value *callee, value *arg);
-value *trace_call_list(tracer *t, value *callee, value *args,
-                       value *kwargs); /* f(*args, **kwargs) */
-
-/* ---- model.c ---- */
-
 PyObject *model_real(PyObject *cls); /* the type that a model class stands for, or `cls` itself */
 /* An attribute of the model itself, which an object of the original does not have. */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
@@ -214,34 +203,23 @@ bool model_is_of(PyTypeObject *type);      /* it has one */
 value *model_wrap(tracer *t, PyObject *object, const source *s);
 /* What a deque (maxlen) or defaultdict (default_factory) keeps beside its items. */
 const char *model_setting(const PyObject *object);
-value *model_items(tracer *t, value *v); /* the list value of one for a live deque */
-
-typedef struct builtin_args {
-  PyObject *callee;
-  value *const *args;
-  Py_ssize_t count;
-  PyObject *kwnames; /* their values follow the `count` arguments */
-  const char *name;
-  int op; /* of an operator */
-} builtin_args;
-
+value *model_items(tracer *t, value *v);                /* the list value of one for a live deque */
 value *builtin_model(tracer *t, const builtin_args *a); /* model.c */
 
-/* ---- real.c ---- */
+/* ---- text.c: str() and repr() ---- */
+
+value *trace_repr(tracer *t, value *v);
+value *trace_str(tracer *t, value *v);
+value *const_text(tracer *t, value *v, bool repr); /* slots */
+value *object_text(tracer *t, value *v, bool repr);
+/* What a special method of an object gives, which has to be of exactly this type: of subclasses
+ * CPython warns, all else it refuses. not_implemented: `v` is no such object, or has no such
+ * method. */
+value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type);
+
+/* ---- real.c: calling a pure C function at capture ---- */
 
 value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                  PyObject *kwnames);
-
-/* ---- trace_proto.c ---- */
-
-int trace_contains(tracer *t, value *v, value *item);
-/* The same by its iterator, which goes no further than to the item. */
-int trace_search(tracer *t, value *v, value *item);
-value *trace_length(tracer *t, value *v);
-bool trace_set_item(tracer *t, value *v, value *key, value *item);
-bool trace_is_no_index(tracer *t, value *key);
-bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
-/* The slot set_attr of what has no attributes of its own: raises. */
-bool attributes_refused(tracer *t, value *v, PyObject *name, value *item);
 
 #endif
