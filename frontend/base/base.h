@@ -109,4 +109,14 @@ void *pointer_map_get(const pointer_map *map, const void *key);
 /* False: out of memory. */
 bool pointer_map_set(pointer_map *map, loom_arena *arena, const void *key, void *item);
 
+/* ---- names.c: names that several floors need ---- */
+
+extern const char *const
+    loom_backend_names[]; /* in the order of `backend`, ended by NULL; a user's has no name */
+/* Of Python's rich comparisons, in the order Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE: the special
+ * method, the sign, and the comparison that says the same of swapped operands. */
+extern const char *const compare_methods[6];
+extern const char *const compare_signs[6];
+extern const int compare_swapped[6];
+
 #endif

@@ -100,7 +100,6 @@ static bool setting_check_word(const char *text, const char *const *words) {
 
 /* Checks strings of which only some are good; sets a ValueError. */
 static bool setting_valid(const struct setting *s, const char *text) {
-  static const char *const backends[] = {"loom", "interpret", "eager", NULL};
   static const char *const cpus[] = {"native", "x86-64-v3", "x86-64-v4", NULL};
   const char *bad = text;
   static const char *const checks[] = {"", "bounds", NULL};
@@ -113,7 +112,7 @@ static bool setting_valid(const struct setting *s, const char *text) {
         bad);
     return false;
   }
-  if (s->place == &loom_config.backend && !setting_check_word(text, backends)) {
+  if (s->place == &loom_config.backend && !setting_check_word(text, loom_backend_names)) {
     PyErr_Format(PyExc_ValueError, "unknown backend '%.40s': use 'loom', 'interpret' or 'eager'",
                  text);
     return false;

@@ -116,8 +116,7 @@ static PyObject *formula_operand_words(const capture *c, PyObject *operand) {
 static const char *formula_sign(long op) {
   static const char *const signs[] = {"+", "&",  "//", "<<", "@", "*", "%",
                                       "|", "**", ">>", "-",  "/", "^"};
-  static const char *const compares[] = {"<", "<=", "==", "!=", ">", ">="};
-  if (op >= FORMULA_COMPARE) return compares[op - FORMULA_COMPARE];
+  if (op >= FORMULA_COMPARE) return compare_signs[op - FORMULA_COMPARE];
   return op < (long)(sizeof signs / sizeof *signs) ? signs[op] : NULL;
 }
 

@@ -571,12 +571,11 @@ static PyObject *callable_reset(PyObject *self, PyObject *unused) {
 
 /* The arguments that make another one like this. */
 static PyObject *callable_get_options(PyObject *self, PyObject *unused) {
-  static const char *const kinds[] = {"loom", "interpret", "eager"};
   const callable *c = (callable *)self;
   PyObject *numbers = c->dynamic == DYNAMIC_AUTO     ? Py_None
                       : c->dynamic == DYNAMIC_ALWAYS ? Py_True
                                                      : Py_False;
-  PyObject *user = c->user ? Py_NewRef(c->user) : PyUnicode_FromString(kinds[c->kind]);
+  PyObject *user = c->user ? Py_NewRef(c->user) : PyUnicode_FromString(loom_backend_names[c->kind]);
   return Py_BuildValue("{sNsOsOsOss}", "backend", user, "fullgraph",
                        c->fullgraph ? Py_True : Py_False, "dynamic", numbers, "fastmath",
                        c->fastmath ? Py_True : Py_False, "cpu", c->cpu);

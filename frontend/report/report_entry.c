@@ -91,7 +91,6 @@ PyObject *report_loop_rows(const capture *captured, bool left) {
 }
 
 PyObject *report_entry(const entry *e) {
-  static const char *const kinds[] = {"loom", "interpret", "eager", "user"};
   static const char *const trials[] = {[TRIAL_OPEN] = "open",
                                        [TRIAL_PLAIN_NEXT] = "open",
                                        [TRIAL_LEFT] = "left, callees on trial",
@@ -108,7 +107,8 @@ PyObject *report_entry(const entry *e) {
   loom_graph_fini(&room);
   if (graph && ops && guards && loops)
     made = Py_BuildValue(
-        "{sssssOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend", kinds[e->kind], "trial",
+        "{sssssOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend",
+        e->kind == BACKEND_USER ? "user" : loom_backend_names[e->kind], "trial",
         trials[e->trial.state], "name", e->name, "loops", loops, "graph", graph, "ops", ops,
         "guards", guards, "hits", (unsigned long long)e->hits, "again",
         (unsigned long long)e->again, "hushed", witness_is_hushed(e) ? Py_True : Py_False, "part",

@@ -17,9 +17,8 @@
 const dispatch_hooks *loom_dispatch;
 
 bool backend_from_name(const char *name, backend *out) {
-  static const char *const names[] = {"loom", "interpret", "eager"};
-  for (int i = 0; i < 3; i++)
-    if (!strcmp(name, names[i])) return *out = (backend)i, true;
+  for (int i = 0; loom_backend_names[i]; i++)
+    if (!strcmp(name, loom_backend_names[i])) return *out = (backend)i, true;
   return false;
 }
 

@@ -140,13 +140,12 @@ static bool container_iterates(tracer *t, value *content, value *v, value *other
 }
 
 static value *container_compare(tracer *t, const char *name, value *v, value *other) {
-  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   value *content = object_content(v), *mine = object_content(other) ? object_content(other) : other;
   if (value_is_set(content) && value_is_const(mine) && PyFrozenSet_CheckExact(mine->object) &&
       !(mine = set_from(t, mine, true)))
     return NULL;
   for (int op = 0; op < 6; op++) {
-    if (strcmp(names[op], name) != 0) continue;
+    if (strcmp(compare_methods[op], name) != 0) continue;
     if (container_iterates(t, content, v, other))
       return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a deque by an __iter__ of its own", name);
     bool ordered = op == Py_EQ || op == Py_NE || !value_is_dict(content);

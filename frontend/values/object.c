@@ -729,12 +729,11 @@ static value *object_compare(tracer *t, int op, value *l, value *r) {
   if (l->type == r->type && is_namespace((PyTypeObject *)object_class(l)) &&
       is_namespace((PyTypeObject *)object_class(r)))
     return namespace_compare(t, op, l, r);
-  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   if (!value_is_instance(l) && object_content(r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
   if (!value_is_instance(l)) return trace_not_implemented(t);
   bool plain_ne = op == Py_NE && type_keeps_default(t, (PyTypeObject *)object_class(l), "__ne__");
-  const char *name = names[plain_ne ? Py_EQ : op];
+  const char *name = compare_methods[plain_ne ? Py_EQ : op];
   if (type_keeps_default(t, (PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
   value *result = trace_method(t, l, name, &r, 1);
   if (!result) return NULL;

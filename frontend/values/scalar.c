@@ -113,8 +113,6 @@ void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace) {
 }
 
 void scalar_compared(tracer *t, int op, value **l, value **r) {
-  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-  static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   value *both[2] = {*l, *r};
   if (!scalar_content(*l) && !scalar_content(*r)) return;
   if (!scalar_meets(*l) || !scalar_meets(*r)) return;
@@ -122,7 +120,7 @@ void scalar_compared(tracer *t, int op, value **l, value **r) {
     if (!scalar_content(both[i])) continue;
     bool ordered = op == Py_EQ || op == Py_NE || scalar_rank(t, *l) < 3; /* complex have no order */
     if ((!i || !ordered || !scalar_is_below(t, *l, *r)) &&
-        (!scalar_keeps(t, both[i], names[i ? swapped[op] : op]) ||
+        (!scalar_keeps(t, both[i], compare_methods[i ? compare_swapped[op] : op]) ||
          !scalar_keeps(t, both[i], "__eq__") || !scalar_keeps(t, both[i], "__ne__")))
       return;
     both[i] = scalar_content(both[i]);

@@ -26,10 +26,9 @@ static bool special_is_plain(const value *v) {
 }
 
 static value *special_compare(tracer *t, const char *name, value *v, value *other) {
-  static const char *const names[6] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   if (object_content(other)) other = object_content(other); /* whatever its class says */
   for (int op = 0; op < 6; op++) {
-    if (strcmp(names[op], name) != 0 || value_is_instance(other)) continue;
+    if (strcmp(compare_methods[op], name) != 0 || value_is_instance(other)) continue;
     bool ordered = op == Py_EQ || op == Py_NE || !value_is_dict(v);
     if (other->type != v->type || !ordered) return value_const(t, Py_NotImplemented);
     return trace_compare(t, op, v, other);

@@ -151,7 +151,6 @@ static bool item_is_unknown(tracer *t, value *v) {
 }
 
 value *trace_compare(tracer *t, int op, value *l, value *r) {
-  static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   value *result = t->not_implemented;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   value *left = l, *other = r; /* as they are for `is` */
@@ -159,11 +158,11 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
   bool right = value_is_instance(r) && l->type == r->type && object_class(l) != object_class(r) &&
                PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
-  if (right) result = r->type->compare(t, swapped[op], r, l);
+  if (right) result = r->type->compare(t, compare_swapped[op], r, l);
   if (result != t->not_implemented) return result;
   if (l->type->compare) result = l->type->compare(t, op, l, r);
   if (result != t->not_implemented) return result;
-  if (r->type->compare && !right) result = r->type->compare(t, swapped[op], r, l);
+  if (r->type->compare && !right) result = r->type->compare(t, compare_swapped[op], r, l);
   if (result != t->not_implemented) return result;
   if (compare_is_open(l, r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", value_type_name(t, l));
