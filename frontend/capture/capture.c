@@ -49,14 +49,14 @@ static bool capture_init(tracer *t) {
 
 static value *capture_slot(tracer *t, Py_ssize_t i, PyObject *name) {
   const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
-  return value_lazy(t, t->args[i], s);
+  return value_lazy(t, t->call.args[i], s);
 }
 
 static bool capture_arguments(tracer *t, frame *f) {
-  if (t->arg_count > f->code->locals)
+  if (t->call.count > f->code->locals)
     return trace_break(t, BREAK_OPCODE, "more arguments than locals") != NULL;
-  for (Py_ssize_t i = 0; i < t->arg_count; i++)
-    if (t->args[i] && !(f->locals[i] = capture_slot(
+  for (Py_ssize_t i = 0; i < t->call.count; i++)
+    if (t->call.args[i] && !(f->locals[i] = capture_slot(
                             t, i, PyTuple_GET_ITEM(f->code->object->co_localsplusnames, i))))
       return false;
   return true;
@@ -64,14 +64,14 @@ static bool capture_arguments(tracer *t, frame *f) {
 
 /* A cell that the function has made: nothing but its content may be looked at. */
 static value *capture_cell(tracer *t, Py_ssize_t i, PyObject *name) {
-  PyObject *cell = t->args[i], *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
+  PyObject *cell = t->call.args[i], *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
   const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
   const source *content = s && key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
   value *v = content ? value_new(t, &value_cell_type) : NULL;
   if (!v) return NULL;
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(cell));
-  if (!trace_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (!trace_map_set(t, &t->known.wrapped, cell, v)) return NULL;
   if (!PyCell_GET(cell)) return guard_simple(t, GUARD_MISSING, content, NULL, 0), v;
   v->cell.content = value_lazy(t, PyCell_GET(cell), content);
   return v->cell.content ? v : NULL;
@@ -82,18 +82,18 @@ static bool capture_frame_state(tracer *t, frame *f) {
   PyCodeObject *code = f->code->object;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
   value *closure = f->function->closure;
-  for (Py_ssize_t i = 0; i < t->arg_count; i++) {
-    bool local = i < locals, handled = i >= locals + t->start->depth;
+  for (Py_ssize_t i = 0; i < t->call.count; i++) {
+    bool local = i < locals, handled = i >= locals + t->outer.start->depth;
     PyObject *name = local     ? Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, i))
                      : handled ? PyUnicode_FromString("<handled>")
                                : PyUnicode_FromFormat("stack[%zd]", i - locals);
     if (!trace_keep(t, name)) return trace_fail(t) != NULL;
     bool cell =
-        local && t->args[i] && PyCell_Check(t->args[i]) && loom_local_is_cell(code, (int32_t)i);
-    value *v = !t->args[i] ? (local ? NULL : t->null)
+        local && t->call.args[i] && PyCell_Check(t->call.args[i]) && loom_local_is_cell(code, (int32_t)i);
+    value *v = !t->call.args[i] ? (local ? NULL : t->null)
                : cell      ? capture_cell(t, i, name)
                            : capture_slot(t, i, name);
-    if (!v && t->args[i]) return false;
+    if (!v && t->call.args[i]) return false;
     if (local)
       f->locals[i] = v;
     else if (handled)
@@ -101,10 +101,10 @@ static bool capture_frame_state(tracer *t, frame *f) {
     else
       frame_push(f, v);
   }
-  t->handlers = t->start->handled;
+  t->outer.handlers = t->outer.start->handled;
   for (int i = 0; closure && i < code->co_nfreevars; i++)
     f->locals[locals + i] = closure->seq.items[i];
-  while (f->pc < f->code->count && f->code->instrs[f->pc].unit < t->start->unit)
+  while (f->pc < f->code->count && f->code->instrs[f->pc].unit < t->outer.start->unit)
     f->pc++;
   return true;
 }
@@ -116,7 +116,7 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   function_data *data = v ? function_get(t, v) : NULL;
   frame *f = data ? frame_new(t, data) : NULL;
   if (!f) return NULL;
-  return (t->start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
+  return (t->outer.start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
 /* What nothing needs goes, but for what the library would have warned of. */
@@ -141,14 +141,14 @@ static recipe *capture_frame(tracer *t, const frame *f) {
   const PyCodeObject *code = f->code->object;
   int32_t locals = code->co_nlocalsplus - code->co_nfreevars;
   frame_shape *at = &t->capture->at;
-  int32_t slots = locals + f->sp + !!t->leaving;
-  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->handlers};
-  if (!t->handlers != !t->leaving || slots > LOOM_MAX_SLOTS)
+  int32_t slots = locals + f->sp + !!t->outer.leaving;
+  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->outer.handlers};
+  if (!t->outer.handlers != !t->outer.leaving || slots > LOOM_MAX_SLOTS)
     return trace_break(t, BREAK_OPCODE, "the frame cannot be left here");
   recipe *all = trace_recipe(t, RECIPE_TUPLE);
   if (!all || !(all->items = calloc((size_t)slots + 1, sizeof *all->items))) return trace_fail(t);
   for (int32_t i = 0; i < slots; i++) {
-    value *v = i < locals ? f->locals[i] : i < locals + f->sp ? f->stack[i - locals] : t->leaving;
+    value *v = i < locals ? f->locals[i] : i < locals + f->sp ? f->stack[i - locals] : t->outer.leaving;
     if (!v || v == t->null) continue;
     if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
     all->count++;
@@ -175,9 +175,9 @@ static void capture_finish(tracer *t, const frame *root, value *result) {
   if (!trace_pending(t))
     t->capture->result = result ? trace_rebuild(t, result) : capture_frame(t, root);
   if (!trace_pending(t)) shadow_finish(t);
-  if (!trace_pending(t) && !capture_tidy(t->capture, t->fp_seen)) PyErr_NoMemory();
+  if (!trace_pending(t) && !capture_tidy(t->capture, t->flags.seen)) PyErr_NoMemory();
   if (!trace_pending(t)) capture_mark_overwrites(t->capture);
-  if (!trace_pending(t) && t->made.count)
+  if (!trace_pending(t) && t->known.made.count)
     source_table_forget(t->tables->sources, capture_is_spent, t);
 }
 
@@ -192,8 +192,8 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   int flags = ((PyCodeObject *)function->func_code)->co_flags;
   bool yielded = false;
   frame *f = capture_root(t, function);
-  t->root = f;
-  if (f && !t->start && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+  t->outer.frame = f;
+  if (f && !t->outer.start && flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     f->pc = 1;
     t->frame = f;
     trace_break(t, BREAK_GENERATOR, "%s", PyUnicode_AsUTF8(function->func_name));
@@ -202,7 +202,7 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   value *result = f ? frame_run(t, f, &yielded) : NULL;
   t->frame = f;
   if (roll_is_open(t)) return;
-  if (result || t->stopped) capture_finish(t, f, result);
+  if (result || t->outer.stopped) capture_finish(t, f, result);
   if (t->state == TRACE_RAISING) capture_raises(t);
   if (!t->capture->result && t->state == TRACE_GOING)
     trace_break(t, BREAK_OPCODE, "capture failed silently");
@@ -234,17 +234,12 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
     sizes->facts[i].skip = false;
   Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
   for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
-    tracer t = {.args = args,
-                .arg_count = count,
-                .numbers = numbers,
-                .sizes = sizes,
-                .start = start,
-                .stop = stop,
-                .late_known = late,
-                .never_choose = &never_choose,
-                .blamed = -1,
-                .bans = &bans,
-                .stack = __builtin_frame_address(0)};
+    tracer t = {
+        .call = {.args = args, .count = count, .numbers = numbers, .sizes = sizes},
+        .outer = {.start = start, .stop = stop},
+        .late = {.known = late},
+        .loops = {.never_choose = &never_choose, .blamed = -1, .bans = &bans},
+        .stack = __builtin_frame_address(0)};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);

@@ -75,7 +75,7 @@ static void trace_set_break(tracer *t, int reason, const char *format, va_list l
   info->reason = reason;
   vsnprintf(info->detail, sizeof info->detail, format, list);
   info->location = trace_location(t);
-  info->step = t->root_step - 1;
+  info->step = t->outer.step - 1;
   break_inside(t->frame, info);
   if (reason != BREAK_LOOP) loom_loops->note_break(t, reason);
   t->state = TRACE_BROKEN;
@@ -108,7 +108,7 @@ void *trace_raise_value(tracer *t, value *exception) {
 
 void trace_restart(tracer *t, Py_ssize_t arg) {
   if (t->state == TRACE_ERROR || t->state == TRACE_BROKEN) return;
-  t->numbers[arg] = NUMBER_KNOWN;
+  t->call.numbers[arg] = NUMBER_KNOWN;
   t->state = TRACE_RESTART;
 }
 
@@ -196,25 +196,25 @@ loom_location trace_location(tracer *t) {
 
 loom_graph *trace_graph(tracer *t) { return &t->capture->graph; }
 
-void trace_operation(tracer *t, const char *name) { t->operation = name; }
+void trace_operation(tracer *t, const char *name) { t->flags.operation = name; }
 
 /* Notes what the library would warn of, were these flags raised. */
 static void trace_note_warning(tracer *t, loom_node *node, uint32_t flags) {
   capture *c = t->capture;
   const frame *f = t->frame;
   struct capture_warning *w = c->warnings, *end = w + c->warning_count;
-  bool told = t->operation && f && !f->library && f->function &&
-              f->function->globals == t->root->function->globals;
+  bool told = t->flags.operation && f && !f->library && f->function &&
+              f->function->globals == t->outer.frame->function->globals;
   if (!flags) return;
   int32_t line = told ? frame_line(f) : 0;
-  while (told && w < end && (w->line != line || w->operation != t->operation))
+  while (told && w < end && (w->line != line || w->operation != t->flags.operation))
     w++;
   if (told && w == end) {
     struct capture_warning *grown = realloc(c->warnings, (c->warning_count + 1u) * sizeof *grown);
     if ((told = grown != NULL)) {
       c->warnings = grown;
       w = grown + c->warning_count++;
-      *w = (struct capture_warning){.operation = t->operation, .line = line};
+      *w = (struct capture_warning){.operation = t->flags.operation, .line = line};
     }
   }
   if (!told) {
@@ -250,15 +250,15 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
                 err.message);
   if (v != LOOM_NO_VALUE) {
     loom_node *node = &graph->nodes[graph->values[v].node];
-    uint32_t flags = loom_node_fp(graph, node) & ~t->fp_ignored;
-    t->fp_seen |= flags;
+    uint32_t flags = loom_node_fp(graph, node) & ~t->flags.ignored;
+    t->flags.seen |= flags;
     trace_note_warning(t, node, flags);
   }
   return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
 }
 
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported) {
-  t->fp_ignored = ignored;
+  t->flags.ignored = ignored;
   t->capture->fp_reported |= reported;
 }
 
@@ -287,7 +287,7 @@ static bool guard_is_needless(const tracer *t, const source *s) {
 }
 
 bool class_is_made(const tracer *t, PyObject *object) {
-  return object && pointer_map_get(&t->made, object) != NULL;
+  return object && pointer_map_get(&t->known.made, object) != NULL;
 }
 
 /* What such a class has by a name it may have from a live class among its bases, which can change:
@@ -317,16 +317,16 @@ void trace_guard(tracer *t, guard g) {
   if (guard_is_needless(t, g.source)) return guard_drop(&g);
   const void *key = guard_key(&g);
   capture *c = t->capture;
-  size_t known = (size_t)pointer_map_get(&t->guarded, key);
+  size_t known = (size_t)pointer_map_get(&t->known.guarded, key);
   /* What is looked at while an exception is on its way counts like anything else. */
   bool ended = trace_pending(t) && t->state != TRACE_RAISING;
   if ((known && guard_equal(&c->guards[known - 1], &g)) || ended) return guard_drop(&g);
   if (!trace_grow(t, &c->guards, c->guard_count, &t->tables->guard_capacity, sizeof g))
     return guard_drop(&g);
   g.location = trace_location(t);
-  g.step = t->root_step - 1;
+  g.step = t->outer.step - 1;
   c->guards[c->guard_count++] = g;
-  if (!g.payload) trace_map_set(t, &t->guarded, key, (void *)(size_t)c->guard_count);
+  if (!g.payload) trace_map_set(t, &t->known.guarded, key, (void *)(size_t)c->guard_count);
 }
 
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number) {
@@ -338,7 +338,7 @@ void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object,
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index) {
   source like = {.kind = kind, .base = base, .object = object, .key = key, .index = index};
-  bool made = kind == SOURCE_ATTR && base && base->kind == SOURCE_CONST && t->made.count &&
+  bool made = kind == SOURCE_ATTR && base && base->kind == SOURCE_CONST && t->known.made.count &&
               PyType_Check(base->object) && class_is_made(t, base->object);
   const source *live = made ? class_made_source(t, base->object, key) : NULL;
   if (live) return live;

@@ -145,78 +145,118 @@ typedef struct roll_bans {
 typedef struct roll roll;
 typedef struct branch branch;
 
+/* The call that is captured. */
+typedef struct trace_call_state {
+  PyObject *const *args;
+  Py_ssize_t count;
+  number_mode *numbers; /* of each argument */
+  size_table *sizes;    /* what is known of sizes; or NULL */
+} trace_call_state;
+
+/* The outermost frame: where it starts, and where capture ends in it. */
+typedef struct trace_outer {
+  frame *frame;
+  int64_t step;             /* instructions of it that were begun */
+  int64_t stop;             /* capture ends in front of this one; -1: at the function's end */
+  bool stopped;             /* it has: */
+  value *leaving;           /* what was being handled there */
+  int32_t handlers;         /* of exceptions that the frame is inside of */
+  const frame_shape *start; /* where the frame starts; NULL: at the beginning */
+} trace_outer;
+
+/* What capture has met so far, by address. */
+typedef struct trace_known {
+  pointer_map wrapped;   /* live object -> its value */
+  pointer_map by_source; /* source -> value */
+  pointer_map codes;     /* code object -> decoded */
+  pointer_map rebuilt;   /* value -> its recipe */
+  pointer_map guarded;   /* a guard's hash -> 1 + its number */
+  pointer_map
+      contents; /* content of an instance made here of a class over dict or list -> the instance */
+  pointer_map made;      /* object made for the capture alone (classbody.c) -> value */
+  pointer_map stand_ins; /* value -> such an object */
+} trace_known;
+
+/* Floating-point flags: those ignored now, those of the nodes made while they were not. */
+typedef struct trace_flags {
+  uint32_t ignored, seen;
+  const char *operation; /* the library's, that the code itself asks for and nodes are made of now;
+                            or NULL */
+} trace_flags;
+
+/* Sizes that host calls tell (size_late). */
+typedef struct trace_late {
+  uint64_t symbols;                   /* bit for each symbol that a host call introduces */
+  loom_value nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
+  int64_t *known; /* for each such size, in the order of capture: what it has turned out to equal;
+                     kept over restarts */
+  int64_t sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
+  uint32_t count;
+} trace_late;
+
+/* Objects that existed before the call, and what is done to them: each file of values/ has its
+ * list. */
+typedef struct trace_live {
+  Py_ssize_t items; /* of lists and tuples that were looked at */
+  struct shadows *shadows;
+  struct live_dict *dicts;
+  struct overlay *overlays;
+  struct live_iter *iters;
+  struct copy_memo *copies;
+  struct number_series *series;
+  struct gathered_list *gathered;
+} trace_live;
+
+/* Loops that are captured once, and branches on data. */
+typedef struct trace_loops {
+  uint64_t looped;                  /* bit for each symbol that is the index of a loop */
+  int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
+  int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
+  int blamed_period; /* it would not be, were so many iterations one; or 0 */
+  int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
+  const char *blamed_why;
+  bool *never_choose;       /* see trace_choose: kept over restarts */
+  roll_bans *bans;          /* kept over restarts */
+  roll *rolls;              /* loops that are watched, the last one begun first */
+  branch *branches;         /* that are being evaluated both ways, the innermost first */
+  pointer_map flows, lives; /* code -> its control flow, its live locals (loop_flow.c) */
+  pointer_map noted;        /* place -> record of a loop (roll_note.c) */
+  struct lent_place {
+    PyCodeObject *code;
+    int32_t pc;
+  } lent[ROLL_LENT]; /* loops that are lent items (gather.c) */
+  int lent_count;
+} trace_loops;
+
 struct tracer {
   capture *capture;
   capture_tables *tables;
   PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument
                      is kept alive */
   loom_arena arena;
-  Py_ssize_t live_items; /* of lists and tuples that were there before the call */
   trace_status state;
   value *raised, *handled; /* `handled` NULL: what the caller handles, if anything */
   value
-      *returned; /* of the frame that has just finished (also a generator's StopIteration value) */
+      *returned; /* by the frame that has just finished (also a generator's StopIteration value) */
   frame *frame, *generators;
-  frame *root;              /* the outermost frame */
-  int64_t root_step;        /* instructions of it that were begun */
-  int64_t stop;             /* capture ends in front of this one; -1: at the function's end */
-  bool stopped;             /* it has: */
-  value *leaving;           /* what was being handled there */
-  int32_t handlers;         /* of exceptions that the outermost frame is inside of */
-  const frame_shape *start; /* where the outermost frame starts; NULL: at the beginning */
-  int depth;
+  int depth;         /* of inlined calls */
   const char *stack; /* of C, where capture began */
   uint64_t steps;
-  bool computes;                /* it has found an array operation */
-  uint32_t fp_ignored, fp_seen; /* flags ignored now; those of the nodes made while not ignored */
-  const char *operation; /* of the library's, that the code itself asks for and nodes are made of
-                            now; or NULL */
-  pointer_map wrapped, by_source, codes, rebuilt, guarded;
-  pointer_map contents; /* of instances made here of classes over dict and list -> the instance */
-  pointer_map made,
-      stand_ins; /* classbody.c: objects made for the capture alone; value -> its object */
-  PyObject *const *args;
-  Py_ssize_t arg_count;
-  number_mode *numbers;                    /* of each argument */
-  size_table *sizes;                       /* or NULL */
-  uint64_t late;                           /* bit for each symbol that a host call introduces */
-  loom_value late_nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
-  int64_t *late_known; /* for each size that a host call tells, in the order of capture: what it has
-                          turned out to equal (see size_late) */
-  int64_t late_sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
-  uint32_t late_count;
-  struct shadows *shadows;                    /* shadow.c; or NULL */
-  struct live_dict *live_dicts;               /* livedict.c */
-  struct overlay *overlays;                   /* overlay.c */
-  struct copy_memo *copies;                   /* copy.c */
-  struct live_iter *live_iters;               /* liveiter.c */
-  struct number_series *series;               /* series.c */
-  struct gathered_list *gathered;             /* gather.c */
+  bool computes; /* it has found an array operation */
+  trace_call_state call;
+  trace_outer outer;
+  trace_known known;
+  trace_flags flags;
+  trace_late late;
+  trace_live live;
+  trace_loops loops;
   uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
-  uint64_t looped;                            /* bit for each symbol that is the index of a loop */
-  int64_t loop_counts[LOOM_MAX_SYMBOLS];      /* iterations of those, as numbers */
-  int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
-  int blamed_period; /* it would not be, were so many iterations one; or 0 */
-  int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
-  const char *blamed_why;
-  bool *never_choose; /* see trace_choose: kept over restarts */
-  roll_bans *bans;
-  roll *rolls;       /* loops over ranges, the last one begun first */
-  branch *branches;  /* that are being evaluated both ways, the innermost first */
-  pointer_map flows; /* flow.c */
-  pointer_map lives; /* live.c */
-  pointer_map noted; /* roll_note.c */
-  struct lent_place {
-    PyCodeObject *code;
-    int32_t pc;
-  } lent[ROLL_LENT]; /* loops that are lent items (gather.c) */
-  int lent_count;
   const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];
   value *none, *true_value, *false_value, *null, *not_implemented;
 };
 
-/* tracer.late_known: nothing is known, or it is another of these sizes, else the number itself. */
+/* trace_late.known: nothing is known, or it is another of these sizes, else the number itself. */
 #define LATE_FREE (-1)
 #define LATE_SAME(size) (-2 - (int64_t)(size))
 /* The same in the tracer's arena; false with an error pending. */

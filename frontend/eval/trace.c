@@ -122,7 +122,7 @@ static int32_t step_reach(const loom_instr *in) {
 /* The call of a method that only adds to a container, behind a break among its arguments: the stack
  * holds the type's own method and the container. */
 static bool frame_realise_method(tracer *t, frame *f, const loom_instr *in) {
-  if (in->op != BC_CALL || f != t->root || f->sp < in->arg + 2) return true;
+  if (in->op != BC_CALL || f != t->outer.frame || f->sp < in->arg + 2) return true;
   value **at = &f->stack[f->sp - in->arg - 2], *self = at[1];
   PyMethodDescrObject *method = (PyMethodDescrObject *)at[0]->object;
   if (!value_is_lazy(at[0]) || !value_is_lazy(self) || !Py_IS_TYPE(method, &PyMethodDescr_Type) ||
@@ -162,12 +162,12 @@ static bool frame_begins(const frame *f, const loom_instr *in) {
 /* False when capture ends in front of the instruction. */
 static bool frame_goes_on(tracer *t, const frame *f, const loom_instr *in) {
   if (!frame_begins(f, in)) return true;
-  t->stopped = t->root_step == t->stop;
-  if (t->stopped)
-    t->leaving = t->handled;
+  t->outer.stopped = t->outer.step == t->outer.stop;
+  if (t->outer.stopped)
+    t->outer.leaving = t->handled;
   else
-    t->root_step++;
-  return !t->stopped;
+    t->outer.step++;
+  return !t->outer.stopped;
 }
 
 static step frame_step(tracer *t, frame *f) {
@@ -176,7 +176,7 @@ static step frame_step(tracer *t, frame *f) {
     return STEP_FAIL;
   }
   const loom_instr *in = &f->code->instrs[f->pc];
-  if (f == t->root && !frame_goes_on(t, f, in)) return STEP_FAIL;
+  if (f == t->outer.frame && !frame_goes_on(t, f, in)) return STEP_FAIL;
   f->pc++;
   if (!frame_realise(t, f, in)) return STEP_FAIL;
   if (!trace_charge(t, 0)) return STEP_FAIL;
@@ -195,7 +195,7 @@ static value *frame_loop(tracer *t, frame *f, int32_t end, bool *yielded) {
     if (f->pc == end) return *yielded = true, NULL;
     if (thrown) trace_raise_value(t, thrown);
     step s = thrown ? STEP_FAIL : frame_step(t, f);
-    if (t->stopped) return NULL;
+    if (t->outer.stopped) return NULL;
     /* A step that reports success has nothing pending; this catches one that forgot a failure below
      * it. */
     if (s == STEP_NEXT && t->state == TRACE_GOING) continue;
@@ -238,7 +238,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   if (f->generator) f->handled = *yielded && t->handled != handled ? t->handled : NULL;
   t->handled = handled;
   f->running = false;
-  if (!*yielded && t->rolls && !trace_pending(t)) loom_loops->leave_frame(t, f);
+  if (!*yielded && t->loops.rolls && !trace_pending(t)) loom_loops->leave_frame(t, f);
   /* A break keeps the frame for its location, which has been taken already. */
   t->frame = back;
   t->depth--;
@@ -303,7 +303,7 @@ step step_LOAD_CONST(tracer *t, frame *f, const loom_instr *in) {
 
 static value *local_realise(tracer *t, const frame *f, value **slot) {
   bool lazy = *slot && value_is_lazy(*slot);
-  if (lazy && f != t->root && !object_grows((*slot)->object))
+  if (lazy && f != t->outer.frame && !object_grows((*slot)->object))
     *slot = value_wrap(t, (*slot)->object, (*slot)->source);
   return *slot;
 }
@@ -456,7 +456,7 @@ static const source *global_source(tracer *t, const frame *f, PyObject *name, bo
 /* What has been assigned to a builtin of that name, where the globals do not stand before it: they
  * are to have the name, or not, as they do now. */
 static const overlay_slot *builtin_assigned(tracer *t, const frame *f, PyObject *name, bool own) {
-  PyObject *globals = f->function->globals, *builtins = t->overlays ? frame_builtins(f) : NULL;
+  PyObject *globals = f->function->globals, *builtins = t->live.overlays ? frame_builtins(f) : NULL;
   const overlay_slot *changed =
       builtins ? overlay_find(overlay_of(t, builtins, false), name) : NULL;
   if (!changed) return NULL;

@@ -19,7 +19,7 @@ void eval_init(void) {
 }
 
 frame *frame_new(tracer *t, function_data *function) {
-  loom_code *code = pointer_map_get(&t->codes, function->code);
+  loom_code *code = pointer_map_get(&t->known.codes, function->code);
   if (!code) {
     loom_error err = {0};
     code = loom_decode(function->code, &t->arena, &err);
@@ -27,7 +27,7 @@ frame *frame_new(tracer *t, function_data *function) {
     if (PyList_Append(t->tables->names, function->code->co_filename) ||
         PyList_Append(t->tables->names, function->code->co_qualname))
       return trace_fail(t);
-    if (!trace_map_set(t, &t->codes, function->code, code)) return NULL;
+    if (!trace_map_set(t, &t->known.codes, function->code, code)) return NULL;
   }
   frame *f = trace_alloc(t, sizeof *f);
   if (!f) return NULL;

@@ -31,7 +31,7 @@ static value *raise_instance(tracer *t, value *v) {
 /* Raising what is handled, or was caught, leaves its traceback as it is: but each frame that it
  * leaves adds itself. */
 static step raise_again(tracer *t, const frame *f, value *v) {
-  if (!value_is_made_exception(v) && (f != t->root || !value_is_exception(v)))
+  if (!value_is_made_exception(v) && (f != t->outer.frame || !value_is_exception(v)))
     trace_break(t, BREAK_RAISES, "an exception that existed before the call");
   trace_raise_value(t, v);
   return STEP_FAIL;
@@ -83,7 +83,7 @@ step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *exception = frame_pop(f), *before = t->handled;
   /* Should the frame be left in the handler, its stack has to hold what the caller handles; a
    * generator handles nothing of its caller's. */
-  if (!before && f == t->root && !(f->code->object->co_flags & CO_GENERATOR))
+  if (!before && f == t->outer.frame && !(f->code->object->co_flags & CO_GENERATOR))
     before = value_lazy(t, Py_None, handled_source(t, "handled_or_none"));
   else if (!before)
     before = t->none;
@@ -91,14 +91,14 @@ step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   frame_push(f, before);
   frame_push(f, exception);
   t->handled = exception;
-  t->handlers += f == t->root;
+  t->outer.handlers += f == t->outer.frame;
   return STEP_NEXT;
 }
 
 step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
   value *before = frame_pop(f);
-  if (f == t->root)
-    t->handled = --t->handlers > 0 ? before : NULL;
+  if (f == t->outer.frame)
+    t->handled = --t->outer.handlers > 0 ? before : NULL;
   else
     t->handled = value_is_none(before) ? NULL : before;
   return STEP_NEXT;

@@ -45,7 +45,7 @@ value *builtin_skip_frame(tracer *t, const builtin_args *a) {
   static const char *const keywords[] = {"msg", NULL};
   if (!builtin_check(t, a, 0, 1, keywords)) return NULL;
   trace_break(t, BREAK_SKIPPED, "%s", builtin_message(a, "in the compiled function"));
-  if (t->frame == t->root) t->capture->broke.step = -1;
+  if (t->frame == t->outer.frame) t->capture->broke.step = -1;
   return NULL;
 }
 
@@ -301,7 +301,7 @@ value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count
   } else if (PyType_Check(o)) {
     result = call_class(t, o, &a);
   } else if (is_partial(o)) {
-    value *v = pointer_map_get(&t->wrapped, o);
+    value *v = pointer_map_get(&t->known.wrapped, o);
     const source *s = v && v->source ? v->source : trace_source(t, SOURCE_CONST, NULL, o, NULL, 0);
     result = s ? call_partial(t, o, args, count, kwnames, s) : NULL;
   } else if (PyCFunction_CheckExact(o)) {

@@ -132,7 +132,7 @@ static roll_walk *branch_take(branch_job *j, branch_way way) {
   f->pc = way.pc;
   f->sp = way.sp;
   value *result = frame_until(j->t, f, j->join, &met);
-  if (j->t->stopped || trace_pending(j->t)) return NULL;
+  if (j->t->outer.stopped || trace_pending(j->t)) return NULL;
   if (met == (j->join == f->code->count)) return NULL;
   if (!met) {
     f->pc = j->join;
@@ -250,10 +250,10 @@ static bool branch_run(branch_job *j, const branch_jumps *jumps) {
 
 bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   const loom_flow *flow = flow_of(t, f->code);
-  const roll_ban_row *row = roll_row(t->bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, ROLL_BRANCH + jumps->pc);
   if (row && row->delay != ROLL_NEVER && !branch_write_back(t, row->writes)) return false;
   branch_job j = {.t = t, .f = f};
-  if (!flow || (row && row->delay == ROLL_NEVER) || t->bans->all) return false;
+  if (!flow || (row && row->delay == ROLL_NEVER) || t->loops.bans->all) return false;
   j.join = flow_join(flow, jumps->ways[0].pc, jumps->ways[1].pc);
   int32_t loop = flow_loop(flow, jumps->pc);
   bool inside = loop >= 0 && flow_within(flow, loop, jumps->ways[0].pc) &&
@@ -265,18 +265,18 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   branch *open = trace_alloc(t, sizeof *open);
   if (!j.live || !open) return false;
   f->sp = jumps->ways[jumps->ways[0].sp < jumps->ways[1].sp].sp; /* the higher one */
-  *open = (branch){t->branches, f->code->object, jumps->pc, t->rolls};
-  t->branches = open;
+  *open = (branch){t->loops.branches, f->code->object, jumps->pc, t->loops.rolls};
+  t->loops.branches = open;
   j.written = branch_written(t, &j.blocks);
   bool good = branch_run(&j, jumps);
-  if (t->stopped) return false; /* roll_is_open() sees it */
+  if (t->outer.stopped) return false; /* roll_is_open() sees it */
   if (!good && !trace_pending(t) && !branch_writes_more(t, &j, jumps))
     branch_ban(t, f->code->object, jumps->pc);
   if (t->state == TRACE_RAISING) { /* what is raised on one way only */
     t->state = TRACE_GOING;
     branch_ban(t, f->code->object, jumps->pc);
   }
-  t->branches = open->outer;
+  t->loops.branches = open->outer;
   *out = j.join == f->code->count ? STEP_RETURN : STEP_NEXT;
   return good && !trace_pending(t);
 }
@@ -285,9 +285,9 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
  * argument, or an array that the loop has made. When that cannot be a branch of the graph, the
  * graph takes it that there is one, and checks it: else the plain function runs. */
 static bool branch_suppose(tracer *t, frame *f, const branch_jumps *jumps) {
-  const roll_ban_row *row = roll_row(t->bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, ROLL_BRANCH + jumps->pc);
   if (jumps->stays < 0 || !row || row->delay != ROLL_NEVER) return false;
-  for (const branch *b = t->branches; b; b = b->outer)
+  for (const branch *b = t->loops.branches; b; b = b->outer)
     if (b->code == f->code->object && b->pc == jumps->pc) return false;
   if (!trace_assume(t, jumps->condition, jumps->stays == 0)) return false;
   f->pc = jumps->ways[jumps->stays].pc;
@@ -296,7 +296,7 @@ static bool branch_suppose(tracer *t, frame *f, const branch_jumps *jumps) {
 }
 
 bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out) {
-  if (!t->bans || t->bans->all || f->sp < 1 || f->generator) return false;
+  if (!t->loops.bans || t->loops.bans->all || f->sp < 1 || f->generator) return false;
   loom_value condition = trace_condition(t, f->stack[f->sp - 1]);
   if (condition == LOOM_NO_VALUE) return false;
   int32_t sp = f->sp - 1, taken = flow_settle(f->code, in->target),

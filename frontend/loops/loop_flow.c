@@ -5,18 +5,18 @@
 #include "frontend/loops/internal.h"
 
 const loom_flow *flow_of(tracer *t, const loom_code *code) {
-  const loom_flow *flow = pointer_map_get(&t->flows, code);
+  const loom_flow *flow = pointer_map_get(&t->loops.flows, code);
   if (flow || code->count > FLOW_LONGEST) return flow;
   flow = flow_new(&t->arena, code);
   if (!flow) return trace_fail(t);
-  return trace_map_set(t, &t->flows, code, (void *)flow) ? flow : NULL;
+  return trace_map_set(t, &t->loops.flows, code, (void *)flow) ? flow : NULL;
 }
 
 bool *live_of(tracer *t, const loom_code *code, int32_t at) {
-  live_locals *l = pointer_map_get(&t->lives, code);
+  live_locals *l = pointer_map_get(&t->loops.lives, code);
   if (!l && !(l = live_locals_new(&t->arena, code))) return trace_fail(t);
   bool *out = trace_alloc(t, (size_t)code->locals + 1);
-  if (!out || !trace_map_set(t, &t->lives, code, l)) return NULL;
+  if (!out || !trace_map_set(t, &t->loops.lives, code, l)) return NULL;
   live_from(l, at, out);
   return out;
 }

@@ -60,7 +60,7 @@ roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
 /* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
  * `period` of them, for all. */
 roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc) {
-  roll_bans *bans = t->bans;
+  roll_bans *bans = t->loops.bans;
   roll_ban_row *row = roll_row(bans, code, pc);
   t->state = TRACE_RESTART;
   if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
@@ -95,9 +95,9 @@ static int roll_common(int a, int b) {
 
 /* Would the loop be one without some iterations at one of its ends? Then capture starts again. */
 static bool roll_cut(tracer *t, const roll *r) {
-  int delay = t->blamed_peel ? r->tries - 1 + t->blamed_peel : r->delay;
-  int tail = r->tail + t->blamed_tail;
-  if ((!t->blamed_peel && !t->blamed_tail) || r->tested || r->ended || r->period > 1 ||
+  int delay = t->loops.blamed_peel ? r->tries - 1 + t->loops.blamed_peel : r->delay;
+  int tail = r->tail + t->loops.blamed_tail;
+  if ((!t->loops.blamed_peel && !t->loops.blamed_tail) || r->tested || r->ended || r->period > 1 ||
       delay > ROLL_ENDS_MOST || tail > ROLL_ENDS_MOST)
     return false;
   roll_ban_row *row = roll_learn(t, r->frame->code->object, r->pc);
@@ -109,21 +109,21 @@ static bool roll_cut(tracer *t, const roll *r) {
 }
 
 bool roll_blames(tracer *t) {
-  const branch *inner = t->branches;
-  for (roll *r = t->rolls; r; r = r->next) { /* the innermost came last */
-    if (inner && r == inner->rolls && t->blamed < 0) break;
-    bool meant = t->blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->blamed);
-    roll_ban_row *lends = roll_row(t->bans, r->frame ? r->frame->code->object : NULL, r->pc);
+  const branch *inner = t->loops.branches;
+  for (roll *r = t->loops.rolls; r; r = r->next) { /* the innermost came last */
+    if (inner && r == inner->rolls && t->loops.blamed < 0) break;
+    bool meant = t->loops.blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->loops.blamed);
+    roll_ban_row *lends = roll_row(t->loops.bans, r->frame ? r->frame->code->object : NULL, r->pc);
     bool early = r->stage == ROLL_WATCHING && lends && lends->lends;
     if ((r->stage != ROLL_HIDDEN && !early) || (!meant && !early)) continue;
     if (!early && roll_cut(t, r)) return true;
-    int period = t->blamed_period > 1 ? roll_common(r->given, t->blamed_period) : 0;
+    int period = t->loops.blamed_period > 1 ? roll_common(r->given, t->loops.blamed_period) : 0;
     bool again =
         period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left) && !r->ended;
     roll_restart(t, r, again ? 0 : ROLL_NEVER, again ? period : 1);
-    roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+    roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
     if (row && !again && !row->why)
-      row->why = t->blamed < 0 ? "its body asks for what it changes" : t->blamed_why;
+      row->why = t->loops.blamed < 0 ? "its body asks for what it changes" : t->loops.blamed_why;
     return true;
   }
   if (inner) branch_ban(t, inner->code, inner->pc);
@@ -132,8 +132,8 @@ bool roll_blames(tracer *t) {
 
 bool roll_is_open(tracer *t) {
   if (t->state == TRACE_ERROR || t->state == TRACE_RESTART) return false;
-  if (t->branches) return branch_ban(t, t->branches->code, t->branches->pc), true;
-  for (roll *r = t->rolls; r; r = r->next) {
+  if (t->loops.branches) return branch_ban(t, t->loops.branches->code, t->loops.branches->pc), true;
+  for (roll *r = t->loops.rolls; r; r = r->next) {
     if (r->stage != ROLL_HIDDEN) continue;
     roll_restart(t, r, ROLL_NEVER, 1);
     return true;
@@ -154,8 +154,8 @@ roll_walk *roll_look(tracer *t, const roll *r) {
                    .lists = r->lists,
                    .scrub = r->stage == ROLL_HIDDEN ? r->first_value : LOOM_NO_VALUE};
   roll_walk_state(w);
-  t->bans->walked += w->token_count;
-  t->bans->all |= t->bans->walked > ROLL_WALKED;
+  t->loops.bans->walked += w->token_count;
+  t->loops.bans->all |= t->loops.bans->walked > ROLL_WALKED;
   return trace_pending(t) ? NULL : w;
 }
 
@@ -395,7 +395,7 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
 /* Items that are known differ from one iteration to the next where names stand for them. Capture
  * starts again with such that are lent, which do not. */
 static bool roll_lend_early(tracer *t, roll *r, bool lent) {
-  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   if (r->ended || r->tested || (row && row->lends)) return false;
   if (!lent && (!r->iterator || !iter_is_known(t, r->iterator))) return false;
   if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return true;
@@ -407,7 +407,7 @@ static bool roll_lend_early(tracer *t, roll *r, bool lent) {
 void roll_give_up(tracer *t, roll *r, const char *why) {
   if (trace_pending(t) || (!why && roll_lend_early(t, r, false))) return;
   roll_lists_show(r);
-  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   if (!why && r->lists) why = r->lists->why;
   if (!why && row && row->reads) why = "it reads a list that it appends to";
   r->why = why ? why : "what it leaves behind differs from one iteration to the next";
@@ -517,11 +517,11 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
 
 /* The place of a loop, whose items may be lent; 0: there are too many. */
 static uint16_t roll_place(tracer *t, const frame *f) {
-  for (int i = 0; i < t->lent_count; i++)
-    if (t->lent[i].code == f->code->object && t->lent[i].pc == f->pc) return (uint16_t)(i + 1);
-  if (t->lent_count == ROLL_LENT) return 0;
-  t->lent[t->lent_count] = (struct lent_place){f->code->object, f->pc};
-  return (uint16_t)++t->lent_count;
+  for (int i = 0; i < t->loops.lent_count; i++)
+    if (t->loops.lent[i].code == f->code->object && t->loops.lent[i].pc == f->pc) return (uint16_t)(i + 1);
+  if (t->loops.lent_count == ROLL_LENT) return 0;
+  t->loops.lent[t->loops.lent_count] = (struct lent_place){f->code->object, f->pc};
+  return (uint16_t)++t->loops.lent_count;
 }
 
 static uint16_t roll_own_place(tracer *t, const roll *r) {
@@ -531,37 +531,37 @@ static uint16_t roll_own_place(tracer *t, const roll *r) {
 }
 
 uint16_t roll_lends(tracer *t) {
-  const roll *r = t->rolls;
+  const roll *r = t->loops.rolls;
   while (r &&
          (r->stage == ROLL_OVER || !r->frame)) /* a `while` that has come to its end has none */
     r = r->next;
-  const roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
+  const roll_ban_row *row = r ? roll_row(t->loops.bans, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || (row && row->apart)) return 0;
   return roll_own_place(t, r);
 }
 
 bool roll_lends_early(tracer *t, bool ask) {
-  const roll *r = t->rolls;
+  const roll *r = t->loops.rolls;
   while (r && (r->stage == ROLL_OVER || !r->frame))
     r = r->next;
-  roll_ban_row *row = r ? roll_row(t->bans, r->frame->code->object, r->pc) : NULL;
+  roll_ban_row *row = r ? roll_row(t->loops.bans, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || !ask || (row && row->lends)) return r && row && row->lends;
   if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return false;
   return row->lends = true;
 }
 
 uint16_t roll_lends_here(tracer *t) {
-  if (!t->bans || t->bans->all || !t->frame) return 0;
+  if (!t->loops.bans || t->loops.bans->all || !t->frame) return 0;
   frame at = *t->frame;
   at.pc += ROLL_HERE;
-  const roll_ban_row *row = roll_row(t->bans, at.code->object, at.pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, at.code->object, at.pc);
   return row && row->apart ? 0 : roll_place(t, &at);
 }
 
 bool roll_lent(tracer *t, const value *v) {
   int place = v->lent ? v->lent : v->lender;
   if (!place || trace_pending(t)) return place != 0;
-  const struct lent_place *at = &t->lent[place - 1];
+  const struct lent_place *at = &t->loops.lent[place - 1];
   roll_ban_row *row = roll_learn(t, at->code, at->pc);
   if (!row) return true;
   row->apart = true;
@@ -573,7 +573,7 @@ bool roll_lent(tracer *t, const value *v) {
  * others slow: those of a frame that is left, and (`pc`, else -1) the one that was begun before at
  * the same place of it. Within the ways of a branch all stay: they say what it may blame. */
 static void roll_forget(tracer *t, const frame *f, int32_t pc) {
-  for (roll **at = &t->rolls; *at && !t->branches;) {
+  for (roll **at = &t->loops.rolls; *at && !t->loops.branches;) {
     roll *r = *at;
     bool over = !r->frame || (r->frame == f && (pc < 0 || (r->pc == pc && !r->ended)));
     if (over && r->stage != ROLL_HIDDEN)
@@ -586,20 +586,20 @@ static void roll_forget(tracer *t, const frame *f, int32_t pc) {
 void roll_leave_frame(tracer *t, const frame *f) { roll_forget(t, f, -1); }
 
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
-  const roll_ban_row *row = roll_row(t->bans, f->code->object, f->pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, f->pc);
   bool ended = row && row->learnt;
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
   if (left == -1 && iterator && !trace_pending(t)) roll_note_items(t, f, iterator);
   bool apart = row && row->apart && iterator && iter_lends(t, iterator);
-  if (trace_pending(t) || left == -1 || few || !t->bans) return NULL;
+  if (trace_pending(t) || left == -1 || few || !t->loops.bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r      ? NULL
                : ended ? roll_end_live(t, f, f->pc - 1)
                        : live_of(t, f->code, f->pc - 1);
   if (!live) return NULL;
   roll_forget(t, f, f->pc);
-  *r = (roll){.next = t->rolls,
+  *r = (roll){.next = t->loops.rolls,
               .frame = f,
               .iterator = iterator,
               .pc = f->pc,
@@ -612,7 +612,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
-  if (t->bans->all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (t->loops.bans->all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (iterator && r->stage == ROLL_WATCHING) iter_lend(t, iterator, roll_place(t, f));
   if (iterator && r->stage == ROLL_WATCHING && row && row->lends) iter_lend_early(t, iterator);
   if (row && row->delay == ROLL_LEAVE) {
@@ -623,26 +623,26 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   if (row && (row->delay == ROLL_NEVER || (apart && row->delay >= 0)))
     trace_note_loop(t, LOOP_UNROLLED, r->length, "%s",
                     row->why ? row->why : "no iteration stands for all");
-  return t->rolls = r;
+  return t->loops.rolls = r;
 }
 
 /* A long loop that is unrolled is left to Python, which runs what is compiled of its body. */
 static void roll_measure(tracer *t, roll *r, value *iterator) {
-  if (r->rolled || r->measured || r->length < 0 || r->frame != t->root) return;
+  if (r->rolled || r->measured || r->length < 0 || r->frame != t->outer.frame) return;
   int64_t left = iter_left(t, iterator), done = r->length - left;
   int64_t nodes = trace_graph(t)->node_count - r->begin;
   if (left < 0 || done <= loom_config.unroll_limit) return;
   r->measured = true;
   if (nodes * left <= ROLL_NODES * done) return;
   roll_restart(t, r, ROLL_LEAVE, 1);
-  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   if (row && !row->why) row->why = r->why;
 }
 
 static void roll_begin(tracer *t, roll *r) {
   int64_t left = iter_left(t, r->iterator);
   if (r->ended) {
-    const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+    const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
     if (left != 0 && r->tries++ >= row->learnt->peeled) roll_end_begin(t, r, left);
     return;
   }
@@ -668,7 +668,7 @@ static value *roll_plain(tracer *t, const roll *r, value *iterator) {
 }
 
 value *roll_next(tracer *t, frame *f, value *iterator) {
-  roll *r = t->rolls;
+  roll *r = t->loops.rolls;
   while (r && r->iterator != iterator)
     r = r->next;
   if (!r) r = roll_new(t, f, iterator, iter_left(t, iterator));

@@ -84,7 +84,7 @@ static bool end_counts(const roll *r) {
 
 /* The contents of what is carried are unknown from here on. `truth`: there is an iteration. */
 static bool end_hide(tracer *t, roll *r, int64_t left, loom_value truth) {
-  roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   uint32_t count = r->before->slot_count;
   r->carried = trace_alloc(t, count + 1u);
   r->steps = trace_alloc(t, sizeof *r->steps * (count + 1u));
@@ -163,7 +163,7 @@ static int end_compare(tracer *t, const roll *r, const roll_walk *now, bool at_e
 /* What else an iteration changes: at its end, and where it may end the loop. True: capture starts
  * again. */
 static bool end_learns(tracer *t, roll *r, const roll_walk *now) {
-  const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   roll_learnt *learnt = trace_alloc(t, sizeof *learnt);
   if (!learnt) return true;
   if (row && row->learnt) *learnt = *row->learnt;
@@ -179,7 +179,7 @@ static bool end_learns(tracer *t, roll *r, const roll_walk *now) {
 /* The first iteration differs from the others: it stays in front of the loop, unless as many do
  * already as may. */
 static bool end_peel(tracer *t, roll *r) {
-  const roll_ban_row *row = roll_row(t->bans, r->frame->code->object, r->pc);
+  const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
   int peeled = row && row->learnt ? row->learnt->peeled : 0;
   if (peeled == END_PEELED) return false;
   roll_learnt *learnt = end_learn(t, roll_learn(t, r->frame->code->object, r->pc));
@@ -384,7 +384,7 @@ static bool end_check(tracer *t, roll *r, int32_t out) {
  */
 
 static roll *end_open(tracer *t, const frame *f, int32_t head) {
-  for (roll *r = t->rolls; r; r = r->next)
+  for (roll *r = t->loops.rolls; r; r = r->next)
     if (r->ended && r->stage == ROLL_HIDDEN && r->frame == f && r->head == head) return r;
   return NULL;
 }
@@ -431,7 +431,7 @@ bool roll_end_enter(tracer *t, roll *r) {
 static roll_end end_again(const tracer *t, const frame *f, branch_jumps *jumps) {
   int deep = 0;
   jumps->stays = -1;
-  for (const branch *b = t->branches; b; b = b->outer)
+  for (const branch *b = t->loops.branches; b; b = b->outer)
     deep += b->code == f->code->object && b->pc == jumps->pc;
   return deep < END_NESTED ? ROLL_END_NONE : ROLL_END_REFUSED;
 }
@@ -441,7 +441,7 @@ static roll_end end_while(tracer *t, frame *f, const loom_flow *flow, branch_jum
   branch_way way = jumps->ways[stays], other = jumps->ways[1 - stays];
   int32_t key = ROLL_ENDS + way.pc;
   roll *r = end_open(t, f, head);
-  roll_ban_row *row = roll_row(t->bans, f->code->object, key);
+  roll_ban_row *row = roll_row(t->loops.bans, f->code->object, key);
   bool entry = !flow_within(flow, head, jumps->pc);
   if (row && row->delay < 0 && !r) return end_again(t, f, jumps);
   if (entry && row && row->learnt && row->learnt->peeled) return ROLL_END_NONE;
@@ -464,7 +464,7 @@ static roll_end end_while(tracer *t, frame *f, const loom_flow *flow, branch_jum
   }
   r = trace_alloc(t, sizeof *r);
   if (!r) return ROLL_END_REFUSED;
-  *r = (roll){.next = t->rolls,
+  *r = (roll){.next = t->loops.rolls,
               .frame = f,
               .pc = key,
               .head = head,
@@ -474,7 +474,7 @@ static roll_end end_while(tracer *t, frame *f, const loom_flow *flow, branch_jum
               .period = 1,
               .given = 1,
               .length = -1};
-  t->rolls = r;
+  t->loops.rolls = r;
   r->before = r->live && branch_realise(t, f) ? roll_look(t, r) : NULL;
   if (!r->before) return ROLL_END_REFUSED;
   if (!r->before->refused && end_hide(t, r, ROLL_FOREVER, condition)) return ROLL_END_TAKEN;
@@ -499,7 +499,7 @@ void roll_end_check(tracer *t, roll *r) {
 
 static roll_end end_for(tracer *t, frame *f, branch_jumps *jumps, int stays, int32_t head,
                         loom_value condition) {
-  roll_ban_row *row = roll_row(t->bans, f->code->object, head + 1);
+  roll_ban_row *row = roll_row(t->loops.bans, f->code->object, head + 1);
   roll *r = end_open(t, f, head);
   if (row && row->delay < 0) return end_again(t, f, jumps);
   if (!row || !row->learnt) {
@@ -507,7 +507,7 @@ static roll_end end_for(tracer *t, frame *f, branch_jumps *jumps, int stays, int
     return ROLL_END_REFUSED;
   }
   if (!r) { /* an iteration that stays in front of the loop, when there is one to come */
-    for (r = t->rolls; r && (r->frame != f || r->head != head || !r->ended);)
+    for (r = t->loops.rolls; r && (r->frame != f || r->head != head || !r->ended);)
       r = r->next;
     return r && r->stage == ROLL_WATCHING ? ROLL_END_NONE : ROLL_END_REFUSED;
   }
@@ -524,7 +524,7 @@ bool *roll_end_live(tracer *t, const frame *f, int32_t head) {
 }
 
 bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out) {
-  for (roll *r = t->rolls; r; r = r->next) {
+  for (roll *r = t->loops.rolls; r; r = r->next) {
     if (!r->behind || !r->rolled || r->frame != f || r->head != head) continue;
     branch_way usual = {flow_settle(f->code, f->code->instrs[head].target), f->sp};
     if (end_split(t, f, r, usual, out)) return true;
@@ -536,14 +536,14 @@ bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out) {
 
 bool roll_end_has(tracer *t, const frame *f) {
   bool any = false;
-  for (roll *r = t->rolls; r && !any; r = r->next)
+  for (roll *r = t->loops.rolls; r && !any; r = r->next)
     any = r->ended && r->stage == ROLL_HIDDEN && r->frame == f;
   const loom_flow *flow = any ? flow_of(t, f->code) : NULL;
   return flow && end_open(t, f, flow_loop(flow, f->pc));
 }
 
 bool roll_end_counts(tracer *t, int64_t number) {
-  for (roll *r = t->rolls; r; r = r->next)
+  for (roll *r = t->loops.rolls; r; r = r->next)
     if (r->ended && r->stage == ROLL_HIDDEN && r->symbol && LOOM_STRIDE_IS_SYM(number) &&
         size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) >> roll_symbol(t, r) & 1)
       return true;

@@ -332,7 +332,7 @@ void roll_lists_show(roll *r) {
 
 Py_ssize_t roll_list_visible(tracer *t, const value *v) {
   Py_ssize_t least = v->seq.count;
-  for (const roll *r = t->rolls; r; r = r->next) {
+  for (const roll *r = t->loops.rolls; r; r = r->next) {
     const roll_list *list = r->stage == ROLL_HIDDEN ? list_find(r->lists, v) : NULL;
     if (!list || !list->type) continue;
     Py_ssize_t now = v->seq.count - list->start + r->lists->visible;
@@ -342,7 +342,7 @@ Py_ssize_t roll_list_visible(tracer *t, const value *v) {
 }
 
 void roll_reads_list(tracer *t, value *v, Py_ssize_t from_end) {
-  for (const roll *r = t->rolls; r; r = r->next) {
+  for (const roll *r = t->loops.rolls; r; r = r->next) {
     const roll_list *list = r->stage == ROLL_HIDDEN ? list_find(r->lists, v) : NULL;
     if (!list || !list->type || trace_pending(t)) continue;
     Py_ssize_t needed = from_end - (v->seq.count - list->start);

@@ -37,8 +37,8 @@ static loom_location loop_location(tracer *t, const frame *f, int32_t head) {
 /* A loop of the user's that has not been met before: it is unrolled. */
 static loop_record *roll_note_unrolled(tracer *t, const frame *f, int64_t count) {
   const loom_instr *head = &f->code->instrs[f->pc - 1];
-  if (f->library || pointer_map_get(&t->noted, head)) return NULL;
-  trace_map_set(t, &t->noted, head, t);
+  if (f->library || pointer_map_get(&t->loops.noted, head)) return NULL;
+  trace_map_set(t, &t->loops.noted, head, t);
   loom_location at = loop_location(t, f, f->pc - 1);
   uint32_t known = t->capture->loop_count;
   loop_record *r = loop_get(t->capture, &at);

@@ -33,11 +33,11 @@ void roll_walk_state(roll_walk *w) {
   if (t->raised || (t->handled && value_is_made_exception(t->handled)))
     roll_refuse(w, "an exception being handled");
   roll_pointer(w, t->handled ? t->handled->object : NULL);
-  if (t->made.count) roll_refuse(w, "a class made in the function");
+  if (t->known.made.count) roll_refuse(w, "a class made in the function");
   shadow_walk(w, t);
-  roll_token(w, t->fp_ignored);
-  roll_token(w, t->late);
-  roll_token(w, t->late_count);
+  roll_token(w, t->flags.ignored);
+  roll_token(w, t->late.symbols);
+  roll_token(w, t->late.count);
   for (const loom_adapter *const *a = loom_adapters(); *a; a++)
     if ((*a)->walk) (*a)->walk(t, w);
   roll_walk_tails(w);

@@ -58,7 +58,7 @@ static bool roll_is_test(const frame *f) {
 }
 
 static roll *roll_while(tracer *t, frame *f) {
-  roll *w = t->rolls;
+  roll *w = t->loops.rolls;
   while (w && (w->iterator || w->frame != f || w->pc != f->pc))
     w = w->next;
   return w ? w : roll_new(t, f, NULL, LOOM_STRIDE_SYM(0));

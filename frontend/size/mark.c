@@ -73,9 +73,9 @@ static void mark_apply(size_fact *f, PyObject *range) {
 
 bool size_apply_marks(tracer *t, PyObject *array, const source *s) {
   PyObject *axes = mark_find(array), *axis, *range;
-  if (!t->sizes || !axes) return !PyErr_Occurred();
+  if (!t->call.sizes || !axes) return !PyErr_Occurred();
   for (Py_ssize_t at = 0; PyDict_Next(axes, &at, &axis, &range);) {
-    size_fact *f = size_table_get(t->sizes, s, SIZE_OF_DIM, (int)PyLong_AsLong(axis));
+    size_fact *f = size_table_get(t->call.sizes, s, SIZE_OF_DIM, (int)PyLong_AsLong(axis));
     if (!f) return PyErr_NoMemory(), trace_fail(t), false;
     mark_apply(f, range);
   }

@@ -96,7 +96,7 @@ static bool size_follow(tracer *t, size_fact *f, const size_fact *g, int64_t now
 /* Takes the symbol of another fact when the two are of one group, or, where all sizes are symbols
  * from the start, the first time that they are equal. A guess that was wrong is not made again. */
 static void size_join(tracer *t, size_fact *f, int64_t now) {
-  size_table *table = t->sizes;
+  size_table *table = t->call.sizes;
   uint32_t self = (uint32_t)(f - table->facts);
   for (uint32_t i = 0; i < table->count; i++) {
     const size_fact *g = &table->facts[i];
@@ -117,7 +117,7 @@ static void size_join(tracer *t, size_fact *f, int64_t now) {
 }
 
 bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out) {
-  size_table *table = t->sizes;
+  size_table *table = t->call.sizes;
   *out = now;
   if (!table || table->never || !s || (!table->count && !table->always)) return true;
   if (field == SIZE_OF_DIM && now < 2) return true;
@@ -158,8 +158,8 @@ static bool size_pin(tracer *t, int64_t number, bool for_ever) {
   const loom_graph *graph = trace_graph(t);
   uint64_t symbols = formula_symbols(t, size_symbols(graph, LOOM_STRIDE_EXPR(number)));
   bool found = false;
-  for (uint32_t i = 0; t->sizes && i < t->sizes->count; i++) {
-    size_fact *f = &t->sizes->facts[i];
+  for (uint32_t i = 0; t->call.sizes && i < t->call.sizes->count; i++) {
+    size_fact *f = &t->call.sizes->facts[i];
     if (!f->symbol || !(size_symbols(graph, LOOM_STRIDE_EXPR(f->symbol)) & symbols)) continue;
     found = f->skip = true;
     if (!for_ever || f->state == SIZE_PINNED) continue;
@@ -189,10 +189,10 @@ void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
  */
 
 static size_fact *size_float(const tracer *t, const source *s) {
-  if (!t->sizes || t->sizes->never || !t->sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
+  if (!t->call.sizes || t->call.sizes->never || !t->call.sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
   PyObject *text = source_name(s);
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
-  size_fact *f = name ? size_table_find(t->sizes, name, SIZE_OF_FLOAT, 0) : NULL;
+  size_fact *f = name ? size_table_find(t->call.sizes, name, SIZE_OF_FLOAT, 0) : NULL;
   Py_XDECREF(text);
   error_drop();
   return f && f->state == SIZE_SYMBOL && !f->skip ? f : NULL;
@@ -353,16 +353,16 @@ bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __i
 
 bool size_is_late(tracer *t, int64_t number) {
   return LOOM_STRIDE_IS_SYM(number) &&
-         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->late);
+         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->late.symbols);
 }
 
-bool size_any_late(const tracer *t) { return t->late != 0; }
+bool size_any_late(const tracer *t) { return t->late.symbols != 0; }
 
 bool size_wants_node(tracer *t, loom_dim size) {
   if (!LOOM_DIM_IS_SYM(size)) return false;
   const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
-  return e->kind == LOOM_EXPR_SYMBOL && t->late >> e->value & 1 &&
-         t->late_nodes[e->value] == LOOM_NO_VALUE;
+  return e->kind == LOOM_EXPR_SYMBOL && t->late.symbols >> e->value & 1 &&
+         t->late.nodes[e->value] == LOOM_NO_VALUE;
 }
 
 void size_not_small(tracer *t, int64_t number) {
@@ -412,7 +412,7 @@ static bool size_linear(const loom_graph *graph, int64_t number, int64_t *symbol
 
 static bool size_assume_least(tracer *t, int64_t symbol, int64_t least) {
   loom_symbol *s = &trace_graph(t)->symbols[symbol];
-  if (!(t->late >> symbol & 1) || least > SIZE_LATE_SMALL) return false;
+  if (!(t->late.symbols >> symbol & 1) || least > SIZE_LATE_SMALL) return false;
   if (s->min < least) s->min = least;
   return true;
 }
@@ -482,8 +482,8 @@ int size_equal(tracer *t, int64_t a, int64_t b) {
 
 /* The fact whose size is `number` but for a constant. */
 static size_fact *size_fact_of(tracer *t, int64_t number, int64_t *offset) {
-  for (uint32_t i = 0; t->sizes && LOOM_STRIDE_IS_SYM(number) && i < t->sizes->count; i++) {
-    size_fact *f = &t->sizes->facts[i];
+  for (uint32_t i = 0; t->call.sizes && LOOM_STRIDE_IS_SYM(number) && i < t->call.sizes->count; i++) {
+    size_fact *f = &t->call.sizes->facts[i];
     if (f->symbol && size_minus(t, number, f->symbol, offset) && !LOOM_STRIDE_IS_SYM(*offset))
       return f;
   }
@@ -505,8 +505,8 @@ static void size_merge(size_table *table, const size_fact *f, const size_fact *g
 
 /* Which of the sizes that host calls tell the number is, or -1. */
 static int64_t size_late_find(tracer *t, int64_t number) {
-  for (uint32_t i = 0; i < t->late_count; i++)
-    if (t->late_known[i] == LATE_FREE && t->late_sizes[i] == number) return i;
+  for (uint32_t i = 0; i < t->late.count; i++)
+    if (t->late.known[i] == LATE_FREE && t->late.sizes[i] == number) return i;
   return -1;
 }
 
@@ -515,9 +515,9 @@ static int64_t size_late_find(tracer *t, int64_t number) {
 static int size_same_late(tracer *t, int64_t l, int64_t r) {
   int64_t a = size_late_find(t, l), b = size_late_find(t, r);
   if (a >= 0 && b >= 0) {
-    t->late_known[a > b ? a : b] = LATE_SAME(a > b ? b : a);
+    t->late.known[a > b ? a : b] = LATE_SAME(a > b ? b : a);
   } else if ((a >= 0 && !LOOM_STRIDE_IS_SYM(r)) || (b >= 0 && !LOOM_STRIDE_IS_SYM(l))) {
-    t->late_known[a >= 0 ? a : b] = a >= 0 ? r : l;
+    t->late.known[a >= 0 ? a : b] = a >= 0 ? r : l;
   } else {
     trace_break(t, BREAK_DATA_DEPENDENT, "arrays whose sizes depend on data have to fit together");
     return -1;
@@ -528,30 +528,30 @@ static int size_same_late(tracer *t, int64_t l, int64_t r) {
 
 bool size_late(tracer *t, loom_dim *out) {
   loom_graph *graph = trace_graph(t);
-  uint32_t at = t->late_count;
+  uint32_t at = t->late.count;
   if (at >= LOOM_MAX_SYMBOLS || graph->symbol_count >= LOOM_MAX_SYMBOLS) {
     trace_break(t, BREAK_LIMIT, "too many sizes that depend on data");
     return false;
   }
-  int64_t known = t->late_known[at], number = known;
+  int64_t known = t->late.known[at], number = known;
   if (known == LATE_FREE) {
     loom_symbol symbol = {.max = SIZE_DIM_MAX, .divisor = 1, .hint = 4099 + 2 * (int64_t)at};
     if (!loom_dim_symbol(graph, &symbol, out)) return trace_fail(t), false;
-    t->late |= (uint64_t)1 << (graph->symbol_count - 1);
-    t->late_nodes[graph->symbol_count - 1] = LOOM_NO_VALUE;
-    t->capture->late = t->late;
+    t->late.symbols |= (uint64_t)1 << (graph->symbol_count - 1);
+    t->late.nodes[graph->symbol_count - 1] = LOOM_NO_VALUE;
+    t->capture->late = t->late.symbols;
     t->capture->sized = true;
     number = loom_stride_of_dim(*out);
   } else if (known < LATE_FREE) {
-    number = t->late_sizes[LATE_SAME(known)];
+    number = t->late.sizes[LATE_SAME(known)];
   }
-  t->late_sizes[t->late_count++] = number;
+  t->late.sizes[t->late.count++] = number;
   return loom_dim_of_stride(number, out) || size_overflows(t);
 }
 
 void size_set_late_node(tracer *t, loom_dim size, loom_value node) {
   const loom_expr *e = &trace_graph(t)->exprs[LOOM_DIM_EXPR(size)];
-  t->late_nodes[e->value] = node;
+  t->late.nodes[e->value] = node;
 }
 
 int size_same(tracer *t, loom_dim a, loom_dim b) {
@@ -564,7 +564,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
   if (!LOOM_STRIDE_IS_SYM(l) && !LOOM_STRIDE_IS_SYM(r)) return 0;
   const size_fact *f = size_fact_of(t, l, &left), *g = size_fact_of(t, r, &right);
   if (f && g && f->group != g->group && f->field == g->field && !trace_pending(t)) {
-    size_merge(t->sizes, f, g, left, right);
+    size_merge(t->call.sizes, f, g, left, right);
     size_restart(t);
     return -1;
   }
@@ -622,8 +622,8 @@ static bool size_find_unit(tracer *t, uint32_t index) {
   bool divides = (e->kind == LOOM_EXPR_FLOORDIV || e->kind == LOOM_EXPR_MOD) &&
                  from->kind == LOOM_EXPR_SYMBOL && by->kind == LOOM_EXPR_CONST && by->value > 1 &&
                  by->value < 1 << 20 && graph->symbols[from->value].hint % by->value == 0;
-  for (uint32_t i = 0; divides && t->sizes && i < t->sizes->count; i++) {
-    size_fact *f = &t->sizes->facts[i];
+  for (uint32_t i = 0; divides && t->call.sizes && i < t->call.sizes->count; i++) {
+    size_fact *f = &t->call.sizes->facts[i];
     int64_t plain;
     if (!f->symbol || f->unit > 1 << 20 ||
         !size_op(t, LOOM_EXPR_MUL, LOOM_STRIDE_SYM(e->lhs), f->unit, &plain) || plain != f->symbol)
@@ -691,7 +691,7 @@ static loom_value size_late_node(tracer *t, uint32_t index) {
                                     [LOOM_EXPR_MIN] = LOOM_OP_MIN,
                                     [LOOM_EXPR_MAX] = LOOM_OP_MAX};
   const loom_expr e = trace_graph(t)->exprs[index];
-  if (e.kind == LOOM_EXPR_SYMBOL) return t->late_nodes[e.value];
+  if (e.kind == LOOM_EXPR_SYMBOL) return t->late.nodes[e.value];
   loom_value in[2] = {size_node(t, LOOM_STRIDE_SYM(e.lhs)), size_node(t, LOOM_STRIDE_SYM(e.rhs))};
   if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   return trace_node(t, ops[e.kind], in, 2, NULL, 0, NULL);

@@ -12,8 +12,8 @@
 #include "frontend/size/size.h"
 
 bool size_is_looped(tracer *t, int64_t number) {
-  return t->looped && LOOM_STRIDE_IS_SYM(number) &&
-         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->looped);
+  return t->loops.looped && LOOM_STRIDE_IS_SYM(number) &&
+         (size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->loops.looped);
 }
 
 bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out) {
@@ -26,9 +26,9 @@ bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out) {
       .max = high > 0 ? high - 1 : 0, .divisor = 1, .hint = size_hint(t, count) / 2};
   if (!loom_dim_symbol(graph, &known, &dim)) return trace_fail(t), false;
   uint32_t symbol = graph->symbol_count - 1;
-  t->looped |= (uint64_t)1 << symbol;
-  t->loop_counts[symbol] = count;
-  t->late_nodes[symbol] = index;
+  t->loops.looped |= (uint64_t)1 << symbol;
+  t->loops.counts[symbol] = count;
+  t->late.nodes[symbol] = index;
   t->capture->sized = true;
   *out = loom_stride_of_dim(dim);
   return true;
@@ -36,7 +36,7 @@ bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out) {
 
 /* The symbol of the innermost loop in a number. */
 static uint32_t loop_symbol(tracer *t, int64_t number) {
-  uint64_t bits = size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->looped;
+  uint64_t bits = size_symbols(trace_graph(t), LOOM_STRIDE_EXPR(number)) & t->loops.looped;
   return (uint32_t)(63 - __builtin_clzll(bits));
 }
 
@@ -56,12 +56,12 @@ static int loop_period(tracer *t, uint32_t index, uint32_t symbol) {
 void size_blame(tracer *t, int64_t number, const char *why) {
   if (trace_pending(t)) return;
   uint32_t symbol = loop_symbol(t, number);
-  t->blamed = symbol;
-  t->blamed_period = loop_period(t, LOOM_STRIDE_EXPR(number), symbol);
-  t->blamed_why = why;
+  t->loops.blamed = symbol;
+  t->loops.blamed_period = loop_period(t, LOOM_STRIDE_EXPR(number), symbol);
+  t->loops.blamed_why = why;
   trace_break(t, BREAK_DATA_DEPENDENT, "%s", why);
-  t->blamed = -1;
-  t->blamed_period = t->blamed_peel = t->blamed_tail = 0;
+  t->loops.blamed = -1;
+  t->loops.blamed_period = t->loops.blamed_peel = t->loops.blamed_tail = 0;
 }
 
 #define LOOP_NEAR 8 /* iterations at one end that may be left out of a loop */
@@ -72,9 +72,9 @@ static void loop_blame_end(tracer *t, int64_t number, int64_t from_first, int64_
   bool first = from_first > 0 && from_first <= LOOP_NEAR;
   bool last = from_last > 0 && from_last <= LOOP_NEAR;
   if (first && (!last || from_first <= from_last))
-    t->blamed_peel = (int)from_first;
+    t->loops.blamed_peel = (int)from_first;
   else if (last)
-    t->blamed_tail = (int)from_last;
+    t->loops.blamed_tail = (int)from_last;
   size_blame(t, number, "a decision depends on the index of a loop");
 }
 
@@ -114,7 +114,7 @@ static bool loop_extremes(tracer *t, int64_t number, loop_ends *out) {
   __int128 least, most;
   *out = (loop_ends){0};
   if (!loop_split(t, number, symbol, &out->factor, &out->first) || trace_pending(t)) return false;
-  if (!size_op(t, LOOM_EXPR_ADD, t->loop_counts[symbol], -1, &steps) ||
+  if (!size_op(t, LOOM_EXPR_ADD, t->loops.counts[symbol], -1, &steps) ||
       !size_op(t, LOOM_EXPR_MUL, out->factor, steps, &steps) ||
       !size_op(t, LOOM_EXPR_ADD, out->first, steps, &out->last) ||
       !size_sign_range(trace_graph(t), out->factor, &least, &most))

@@ -25,7 +25,7 @@ static bool apart_from_dict(tracer *t, PyObject *object, const source *s, PyObje
                             const source *other, int *pairs) {
   PyObject **own = PyDict_CheckExact(dict) ? _PyObject_GetDictPtr(object) : NULL;
   if (!own || !*own || !s || !other) return true;
-  const value *known = *own == dict ? pointer_map_get(&t->wrapped, dict) : NULL;
+  const value *known = *own == dict ? pointer_map_get(&t->known.wrapped, dict) : NULL;
   if (known && dict_owner(known) && dict_owner(known)->object == object) return true;
   if (*own == dict)
     return trace_break(t, BREAK_SIDE_EFFECT, "an attribute of an object whose __dict__ is used") !=
@@ -36,7 +36,7 @@ static bool apart_from_dict(tracer *t, PyObject *object, const source *s, PyObje
 
 /* The variables of the function itself must not be changed as items of a dictionary. */
 static bool apart_from_globals(tracer *t, PyObject *dict, const source *s, int *pairs) {
-  PyObject *globals = t->root ? t->root->function->globals : NULL;
+  PyObject *globals = t->outer.frame ? t->outer.frame->function->globals : NULL;
   if (!globals || !PyDict_CheckExact(dict) || s->kind == SOURCE_CONST) return true;
   if (globals == dict)
     return trace_break(t, BREAK_SIDE_EFFECT, "an item of globals() is assigned") != NULL;
@@ -46,9 +46,9 @@ static bool apart_from_globals(tracer *t, PyObject *dict, const source *s, int *
 bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_map *unread,
                     int *pairs) {
   if (!apart_from_globals(t, object, s, pairs)) return false;
-  for (size_t i = 0; i < t->wrapped.capacity; i++) {
-    const value *w = t->wrapped.keys[i] ? t->wrapped.values[i] : NULL;
-    PyObject *beside = w ? (PyObject *)(uintptr_t)t->wrapped.keys[i] : NULL;
+  for (size_t i = 0; i < t->known.wrapped.capacity; i++) {
+    const value *w = t->known.wrapped.keys[i] ? t->known.wrapped.values[i] : NULL;
+    PyObject *beside = w ? (PyObject *)(uintptr_t)t->known.wrapped.keys[i] : NULL;
     if (!w || beside == object) continue;
     const source *other = shadow_source(w);
     if (Py_IS_TYPE(beside, Py_TYPE(object)) && other && !apart_guard(t, s, other, pairs))

@@ -33,14 +33,14 @@ static PyObject *stand_in_new(tracer *t, value *v) {
 
 static PyObject *class_stand_in(tracer *t, value *v) {
   if (value_is_const(v) || (v->object && value_is_function(v))) return v->object;
-  PyObject *known = pointer_map_get(&t->stand_ins, v);
+  PyObject *known = pointer_map_get(&t->known.stand_ins, v);
   if (known) return known;
   if (value_is_tuple(v) && (known = value_plain(t, v))) return trace_keep(t, known);
   if (trace_pending(t)) return NULL;
   PyObject *made = stand_in_new(t, v);
   if (!made) return trace_fail(t);
-  if (!trace_keep(t, made) || !trace_map_set(t, &t->stand_ins, v, made) ||
-      !trace_map_set(t, &t->wrapped, made, v) || !trace_map_set(t, &t->made, made, v))
+  if (!trace_keep(t, made) || !trace_map_set(t, &t->known.stand_ins, v, made) ||
+      !trace_map_set(t, &t->known.wrapped, made, v) || !trace_map_set(t, &t->known.made, made, v))
     return NULL;
   return made;
 }
@@ -58,7 +58,7 @@ value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssiz
   PyObject *made = PyObject_Vectorcall(callee, items, (size_t)count, kwnames);
   if (!made) return trace_raise_live(t);
   value *v = value_const(t, trace_keep(t, made));
-  return v && trace_map_set(t, &t->made, made, v) ? v : NULL;
+  return v && trace_map_set(t, &t->known.made, made, v) ? v : NULL;
 }
 
 /* ---- making the class ----------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static value *body_class(tracer *t, value *name, value *const *bases, Py_ssize_t
   if (!Py_IS_TYPE(cls, &PyType_Type))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a class with a metaclass");
   value *v = value_const(t, cls);
-  return v && trace_map_set(t, &t->made, cls, v) ? v : NULL;
+  return v && trace_map_set(t, &t->known.made, cls, v) ? v : NULL;
 }
 
 /* __build_class__(function, name, *bases). */

@@ -30,7 +30,7 @@ value *object_content(value *v) {
 
 bool container_wrap(tracer *t, value *v) {
   PyTypeObject *base = container_base(Py_TYPE(v->object));
-  if (!base || !trace_map_set(t, &t->wrapped, v->object, v)) return !base;
+  if (!base || !trace_map_set(t, &t->known.wrapped, v->object, v)) return !base;
   value *content = base == &PyDict_Type   ? live_new(t, v->object, v->source, NULL)
                    : base == &PyList_Type ? seq_of_live(t, v->object, v->source)
                                           : derived_of_live(t, v->object, v->source, base);
@@ -45,11 +45,11 @@ bool container_fill(tracer *t, value *v) {
                    : base == &PyList_Type ? value_list(t, NULL, 0)
                                           : derived_new(t, base);
   v->any.n = (Py_ssize_t)(intptr_t)content;
-  return !base || (content && trace_map_set(t, &t->contents, content, v));
+  return !base || (content && trace_map_set(t, &t->known.contents, content, v));
 }
 
 bool container_holds(tracer *t, value *content) {
-  if (!content || !pointer_map_get(&t->contents, content)) return false;
+  if (!content || !pointer_map_get(&t->known.contents, content)) return false;
   trace_break(t, BREAK_UNSUPPORTED_TYPE, "a view of an instance of a class over dict or list");
   return true;
 }

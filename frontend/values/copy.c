@@ -244,15 +244,15 @@ static value *copy_deep(tracer *t, value *v, copy_memo *memo) {
 value *copy_shallow(tracer *t, value *v) { return copy_value(t, v, NULL); }
 
 value *copy_deeply(tracer *t, value *v, value *given) {
-  copy_memo *memo = t->copies;
+  copy_memo *memo = t->live.copies;
   while (given && memo && memo->dict != given)
     memo = memo->next;
   if (given && (!memo || given->seq.count))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a deep copy with a memo of its own");
   if (!given) {
     if (!(memo = trace_alloc(t, sizeof *memo)) || !(memo->dict = value_dict(t))) return NULL;
-    memo->next = t->copies;
-    t->copies = memo;
+    memo->next = t->live.copies;
+    t->live.copies = memo;
   }
   return copy_deep(t, v, memo);
 }

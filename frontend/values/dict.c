@@ -456,7 +456,7 @@ static value *view_compare(tracer *t, int op, value *l, value *r) {
 }
 
 static bool view_is_ordered(const tracer *t, const value *dict) {
-  value *holder = pointer_map_get(&t->contents, dict);
+  value *holder = pointer_map_get(&t->known.contents, dict);
   if (dict->object) return PyODict_Check(dict->object);
   return holder && model_real(object_class(holder)) == (PyObject *)&PyODict_Type;
 }

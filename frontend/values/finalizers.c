@@ -88,8 +88,8 @@ static bool finalizer_runs(PyObject *o) {
 static bool finalizer_stays(const tracer *t, const frame *f, const value *v) {
   int held = 0;
   bool slot = false;
-  for (Py_ssize_t i = 0; i < t->arg_count; i++)
-    slot |= t->args[i] == v->object;
+  for (Py_ssize_t i = 0; i < t->call.count; i++)
+    slot |= t->call.args[i] == v->object;
   for (int32_t i = 0; i < f->code->locals; i++)
     held += f->locals[i] && f->locals[i]->object == v->object;
   for (int32_t i = 0; i < f->sp; i++)
@@ -98,7 +98,7 @@ static bool finalizer_stays(const tracer *t, const frame *f, const value *v) {
 }
 
 bool trace_lets_go(tracer *t, const frame *f, const value *v) {
-  if (!t->start || f != t->root || !v || !v->object || trace_pending(t) ||
+  if (!t->outer.start || f != t->outer.frame || !v || !v->object || trace_pending(t) ||
       finalizer_stays(t, f, v) || !finalizer_runs(v->object))
     return !trace_pending(t);
   if (PyGen_CheckExact(v->object))
@@ -111,8 +111,8 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v) {
 /* What captured code has read does not say that it keeps it: all items of a list are read with it.
  */
 static bool finalizer_breaks(tracer *t, PyObject *before) {
-  for (Py_ssize_t i = 0; i < t->arg_count; i++)
-    if (t->args[i] == before) return false;
+  for (Py_ssize_t i = 0; i < t->call.count; i++)
+    if (t->call.args[i] == before) return false;
   if (Py_REFCNT(before) > FINALIZER_HOLDERS || !finalizer_runs(before)) return false;
   trace_break(t, BREAK_UNKNOWN_CALL, "the finalizer of a %s", Py_TYPE(before)->tp_name);
   return true;
@@ -121,7 +121,7 @@ static bool finalizer_breaks(tracer *t, PyObject *before) {
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
   /* The frame has it, or captured code has read it and may keep it, as who puts another in its
    * place for a while does. */
-  return (before && pointer_map_get(&t->wrapped, before)) || trace_gives_up_item(t, before, item);
+  return (before && pointer_map_get(&t->known.wrapped, before)) || trace_gives_up_item(t, before, item);
 }
 
 bool trace_gives_up_item(tracer *t, PyObject *before, const value *item) {

@@ -25,7 +25,7 @@ static const source *function_own(tracer *t, const source *s, const char *name) 
 }
 
 static value *function_cell(tracer *t, const source *s, PyObject *cell, Py_ssize_t i) {
-  value *v = pointer_map_get(&t->wrapped, cell);
+  value *v = pointer_map_get(&t->known.wrapped, cell);
   const source *closure = function_own(t, s, "__closure__"), *own = NULL;
   PyObject *key = closure ? trace_keep(t, PyLong_FromSsize_t(i)) : NULL;
   if (!key || !(own = trace_source(t, SOURCE_ITEM, closure, NULL, key, 0))) return NULL;
@@ -39,7 +39,7 @@ static value *function_cell(tracer *t, const source *s, PyObject *cell, Py_ssize
   if (!at || !(v = value_new(t, &value_cell_type))) return NULL;
   v->object = trace_keep(t, Py_NewRef(cell));
   v->any.b = (void *)own;
-  if (!trace_map_set(t, &t->wrapped, cell, v)) return NULL;
+  if (!trace_map_set(t, &t->known.wrapped, cell, v)) return NULL;
   if (PyCell_GET(cell))
     v->cell.content = value_lazy(t, PyCell_GET(cell), at);
   else

@@ -224,7 +224,7 @@ static bool gather_all_known(const value *base) {
  * nodes; then they are made in front of the loop the next time. */
 static gathered *gather_whole(tracer *t, uint16_t place, value *base, bool hidden) {
   const Py_ssize_t count = base->seq.count;
-  struct gathered_list *l = t->gathered;
+  struct gathered_list *l = t->live.gathered;
   while (l &&
          (l->base != base || !gather_holds(l->rows, base, 0, count) || l->rows->place != place))
     l = l->next;
@@ -233,8 +233,8 @@ static gathered *gather_whole(tracer *t, uint16_t place, value *base, bool hidde
   if (hidden && !gather_all_known(base)) return loom_loops->lends_early(t, true), NULL;
   gathered *rows = gather_make(t, place, base, 0, count);
   if (!rows || !(l = trace_alloc(t, sizeof *l))) return NULL;
-  *l = (struct gathered_list){t->gathered, base, rows};
-  t->gathered = l;
+  *l = (struct gathered_list){t->live.gathered, base, rows};
+  t->live.gathered = l;
   return rows;
 }
 
@@ -242,7 +242,7 @@ value *gather_at(tracer *t, value *base, value *key) {
   const Py_ssize_t count = base->seq.count;
   bool whole = value_is_number(key) || (value_is_const(key) && PyLong_CheckExact(key->object));
   int64_t index;
-  if (!whole || count <= loom_config.unroll_limit || !t->rolls || tuple_class(base) ||
+  if (!whole || count <= loom_config.unroll_limit || !t->loops.rolls || tuple_class(base) ||
       !value_size_of(t, key, &index))
     return NULL;
   const bool looped = LOOM_STRIDE_IS_SYM(index) && size_is_looped(t, index);
@@ -258,7 +258,7 @@ value *gather_at(tracer *t, value *base, value *key) {
 }
 
 void gather_leave(tracer *t, uint16_t place) {
-  for (struct gathered_list *l = t->gathered; l; l = l->next)
+  for (struct gathered_list *l = t->live.gathered; l; l = l->next)
     if (l->rows->place == place) gather_over(l->rows);
 }
 
@@ -277,7 +277,7 @@ void gather_over(gathered *g) {
  */
 
 value *gather_live(tracer *t, PyObject *list, const source *s) {
-  const roll_bans *bans = t->bans;
+  const roll_bans *bans = t->loops.bans;
   Py_ssize_t count = PyList_GET_SIZE(list);
   if (!bans || bans->all || bans->apart_count == ROLL_APART || count <= loom_config.unroll_limit)
     return NULL;
@@ -313,7 +313,7 @@ bool gather_is_live(const value *v) {
 }
 
 void gather_apart(tracer *t, PyObject *list) {
-  roll_bans *bans = t->bans;
+  roll_bans *bans = t->loops.bans;
   if (trace_pending(t)) return;
   t->state = TRACE_RESTART;
   if (bans->apart_count < ROLL_APART) bans->apart[bans->apart_count++] = list;

@@ -62,7 +62,7 @@ static const source *lent_source(tracer *t, const lent_item *item) {
 static recipe *lent_of_result(tracer *t, const lent_item *item) {
   value *list = item->list;
   bool rows = list && list_is_long(list) && !LOOM_STRIDE_IS_SYM(item->index) &&
-              pointer_map_get(&t->rebuilt, list);
+              pointer_map_get(&t->known.rebuilt, list);
   recipe *of = item->whole ? lent_of_result(t, item->whole) : rows ? trace_rebuild(t, list) : NULL;
   recipe *r = of ? trace_recipe(t, RECIPE_ITEM) : NULL;
   if (!r || !(r->items = calloc(1, sizeof *r->items))) return NULL;

@@ -54,20 +54,20 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner) {
   v->any.n = (Py_ssize_t)(intptr_t)d;
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
-  *d = (live_dict){.owner = owner, .v = v, .next = t->live_dicts};
-  t->live_dicts = d;
+  *d = (live_dict){.owner = owner, .v = v, .next = t->live.dicts};
+  t->live.dicts = d;
   return v->object ? v : NULL;
 }
 
 bool live_is_read(const tracer *t, const PyObject *dict, bool changed) {
-  for (const live_dict *d = t->live_dicts; d; d = d->next)
+  for (const live_dict *d = t->live.dicts; d; d = d->next)
     if (d->v->object == dict && !d->owner && (d->count || !changed)) return true;
   return false;
 }
 
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed) {
   bool any = false;
-  for (const live_dict *d = t->live_dicts; d; d = d->next)
+  for (const live_dict *d = t->live.dicts; d; d = d->next)
     any |= !d->owner && (d->count || !changed);
   if (!any) return false;
   if (PyModule_Check(object)) return live_is_read(t, PyModule_GetDict(object), changed);
@@ -347,7 +347,7 @@ bool live_clear(tracer *t, live_dict *d) {
  */
 
 void live_walk(roll_walk *w, const tracer *t) {
-  for (live_dict *d = t->live_dicts; d; d = d->next) {
+  for (live_dict *d = t->live.dicts; d; d = d->next) {
     if (!d->count) continue;
     roll_pointer(w, d);
     roll_token(w, d->count);

@@ -87,7 +87,7 @@ static value *live_simple(tracer *t, PyObject *object, const source *s, live_kin
 /* One that is only gone through by way of another: whoever else comes to it must not follow it. */
 static value *live_hidden(tracer *t, PyObject *object, const source *s, value *over) {
   live_kind kind = live_kind_of(object);
-  if (pointer_map_get(&t->wrapped, object) || kind == LIVE_NONE || kind >= LIVE_ENUMERATE)
+  if (pointer_map_get(&t->known.wrapped, object) || kind == LIVE_NONE || kind >= LIVE_ENUMERATE)
     return NULL;
   guard_simple(t, GUARD_TYPE, s, (PyObject *)Py_TYPE(object), 0);
   value *opaque = value_new(t, &value_const_type);
@@ -95,7 +95,7 @@ static value *live_hidden(tracer *t, PyObject *object, const source *s, value *o
   opaque->source = s;
   opaque->object = trace_keep(t, Py_NewRef(object));
   opaque->any.i = 1;
-  if (!opaque->object || !trace_map_set(t, &t->wrapped, object, opaque)) return NULL;
+  if (!opaque->object || !trace_map_set(t, &t->known.wrapped, object, opaque)) return NULL;
   return live_simple(t, object, s, kind, over);
 }
 
@@ -134,7 +134,7 @@ static const value_type value_live_iter_type;
 
 value *live_iter_wrap(tracer *t, PyObject *object, const source *s) {
   live_kind kind = live_kind_of(object);
-  if (kind == LIVE_NONE || (t->start && s->kind == SOURCE_ARG)) return NULL;
+  if (kind == LIVE_NONE || (t->outer.start && s->kind == SOURCE_ARG)) return NULL;
   struct live_iter *d = trace_alloc(t, sizeof *d);
   value *v = d ? value_new(t, &value_live_iter_type) : NULL;
   if (!v || !(d->over = value_tuple(t, NULL, 0))) return NULL;
@@ -145,8 +145,8 @@ value *live_iter_wrap(tracer *t, PyObject *object, const source *s) {
   if (!d->inner) return NULL;
   d->shared = kind == LIVE_MAP || kind == LIVE_FILTER;
   d->v = v;
-  d->next = t->live_iters;
-  t->live_iters = d;
+  d->next = t->live.iters;
+  t->live.iters = d;
   v->any.a = d;
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
@@ -186,7 +186,7 @@ static const value_type value_live_iter_type = {.name = "iterator that existed b
  */
 
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
-  for (const struct live_iter *d = t->live_iters; d; d = d->next) {
+  for (const struct live_iter *d = t->live.iters; d; d = d->next) {
     if (!d->taken || d->shared) continue;
     for (Py_ssize_t i = 0; i < d->over->seq.count; i++)
       if (shadow_is_open(t, d->over->seq.items[i]))
@@ -197,7 +197,7 @@ bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
 }
 
 void live_iter_finish(tracer *t) {
-  for (const struct live_iter *d = t->live_iters; d && !trace_pending(t); d = d->next)
+  for (const struct live_iter *d = t->live.iters; d && !trace_pending(t); d = d->next)
     if (d->taken && !d->shared) shadow_advance(t, d->v->source, d->taken);
 }
 

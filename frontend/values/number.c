@@ -28,7 +28,7 @@ static void number_know_input(tracer *t, const loom_value_info *info, bool *foun
     *found = true;
     formula_know(t, t->capture->inputs[info->index].formula - 1);
   } else if (s && s->kind == SOURCE_ARG) {
-    if (t->numbers[s->index] == NUMBER_APART) return;
+    if (t->call.numbers[s->index] == NUMBER_APART) return;
     *found = true;
     trace_restart(t, s->index);
   } else {
@@ -228,7 +228,7 @@ static bool number_nonzero(tracer *t, value *v) {
   if (number_is_size(v)) return size_equal(t, v->number.size, 0) == 0;
   if (number_is_data_float(t, v)) return number_assume(t, "ne", v->number.node, 0);
   if (!v->source || v->source->kind != SOURCE_ARG || number_dtype(t, v) != LOOM_F64) return false;
-  PyObject *now = t->args[v->source->index];
+  PyObject *now = t->call.args[v->source->index];
   if (!PyFloat_CheckExact(now) || PyFloat_AS_DOUBLE(now) == 0) return false;
   trace_guard(t, (guard){.kind = GUARD_NONZERO, .source = v->source});
   return true;

@@ -191,7 +191,7 @@ static void guard_own(tracer *t, PyObject *cls, PyObject *name, bool present) {
  * tell which class has it, where one that comes later in that order is assigned to. */
 static value *type_assigned(tracer *t, PyObject *type, PyObject *name, PyObject *after) {
   PyObject *mro = ((PyTypeObject *)type)->tp_mro;
-  Py_ssize_t count = t->overlays && mro ? PyTuple_GET_SIZE(mro) : 0, begin = 0, at;
+  Py_ssize_t count = t->live.overlays && mro ? PyTuple_GET_SIZE(mro) : 0, begin = 0, at;
   const overlay_slot *changed = NULL;
   while (after && begin < count && PyTuple_GET_ITEM(mro, begin++) != after) {
   }
@@ -331,18 +331,18 @@ static value *object_dict(tracer *t, value *v) {
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a new %s, which has slots too",
                        type->tp_name);
   if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
-    return trace_map_set(t, &t->contents, v->any.b, v) ? v->any.b : NULL;
+    return trace_map_set(t, &t->known.contents, v->any.b, v) ? v->any.b : NULL;
   PyObject *name = name_interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a %s", type->tp_name);
   PyObject *dict = trace_keep(t, PyObject_GenericGetDict(v->object, NULL));
   const source *s = dict ? trace_source(t, SOURCE_DERIVED, v->source, NULL, name, 0) : NULL;
   if (!s) return trace_fail(t);
-  if (pointer_map_get(&t->wrapped, dict)) return value_wrap(t, dict, s);
+  if (pointer_map_get(&t->known.wrapped, dict)) return value_wrap(t, dict, s);
   guard_simple(t, GUARD_TYPE, s, (PyObject *)&PyDict_Type, 0);
   value *items = live_new(t, dict, s, v);
-  if (!items || !trace_map_set(t, &t->wrapped, dict, items) ||
-      !trace_map_set(t, &t->by_source, s, items))
+  if (!items || !trace_map_set(t, &t->known.wrapped, dict, items) ||
+      !trace_map_set(t, &t->known.by_source, s, items))
     return NULL;
   return items;
 }
@@ -400,7 +400,7 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   if (dict && *dict) item = PyDict_GetItemWithError(*dict, name);
   error_drop();
-  if (!item || !object_grows(item) || pointer_map_get(&t->wrapped, item)) return NULL;
+  if (!item || !object_grows(item) || pointer_map_get(&t->known.wrapped, item)) return NULL;
   guard_method(t, type, attribute, standard);
   guard_behind(t, type, name, descr);
   const source *s = trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0);
@@ -617,7 +617,7 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   value *key = value_const(t, name);
   if (!key) return false;
   bool held = item && value_is_dict(item) && model_owns((PyObject *)type);
-  if (held && !trace_map_set(t, &t->contents, item, v)) return false;
+  if (held && !trace_map_set(t, &t->known.contents, item, v)) return false;
   if (item) return dict_put(t, v->any.b, key, item);
   if (dict_get(t, v->any.b, key)) return dict_remove(t, v->any.b, key);
   trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
@@ -878,7 +878,7 @@ static PyObject *object_read_dict(PyObject *module, PyObject *object) {
 
 recipe *object_rebuild_dict(tracer *t, value *dict) {
   static PyMethodDef method = {"attributes", object_read_dict, METH_O, NULL};
-  value *v = pointer_map_get(&t->contents, dict);
+  value *v = pointer_map_get(&t->known.contents, dict);
   if (!v || !value_is_instance(v) || v->any.b != dict) return NULL;
   return trace_rebuild_call(t, PyCFunction_New(&method, NULL), &v, 1);
 }

@@ -18,7 +18,7 @@ struct overlay {
 };
 
 overlay *overlay_of(const tracer *t, PyObject *object, bool attributes) {
-  overlay *o = t->overlays;
+  overlay *o = t->live.overlays;
   while (o && (o->object != object || o->attributes != attributes))
     o = o->next;
   return o;
@@ -32,8 +32,8 @@ overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attribu
   overlay *o = overlay_of(t, object, attributes);
   if (o || !s) return o;
   if (!(o = trace_alloc(t, sizeof *o)) || !trace_keep(t, Py_NewRef(object))) return NULL;
-  *o = (overlay){.object = object, .source = s, .attributes = attributes, .next = t->overlays};
-  return t->overlays = o;
+  *o = (overlay){.object = object, .source = s, .attributes = attributes, .next = t->live.overlays};
+  return t->live.overlays = o;
 }
 
 /* Keys are exact builtin objects. */
@@ -71,7 +71,7 @@ bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
 }
 
 bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item) {
-  if (pointer_map_get(&t->wrapped, globals))
+  if (pointer_map_get(&t->known.wrapped, globals))
     return trace_break(t, BREAK_SIDE_EFFECT, "assignment to a global while globals() is read") !=
            NULL;
   const source *s = trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0);
@@ -93,7 +93,7 @@ bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
  */
 
 void overlay_walk(roll_walk *w, const tracer *t) {
-  for (overlay *o = t->overlays; o; o = o->next) {
+  for (overlay *o = t->live.overlays; o; o = o->next) {
     roll_pointer(w, o);
     roll_token(w, o->count);
     for (uint32_t i = 0; i < o->count; i++) {
@@ -105,7 +105,7 @@ void overlay_walk(roll_walk *w, const tracer *t) {
 }
 
 bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs) {
-  for (const overlay *o = t->overlays; o; o = o->next)
+  for (const overlay *o = t->live.overlays; o; o = o->next)
     if (!apart_from_all(t, o->object, o->source, unread, pairs)) return false;
   return true;
 }
@@ -116,7 +116,7 @@ static const source *overlay_dict(tracer *t, const overlay *o) {
 }
 
 void overlay_finish(tracer *t) {
-  for (const overlay *o = t->overlays; o; o = o->next) {
+  for (const overlay *o = t->live.overlays; o; o = o->next) {
     if (class_is_made(t, o->object)) continue;
     for (uint32_t i = 0; i < o->count && !trace_pending(t); i++) {
       const overlay_slot *slot = &o->slots[i];

@@ -10,7 +10,7 @@ value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t cou
   PyObject *stack[16] = {NULL}, *result = NULL;
   Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), have = 0;
   if (all > 16) return trace_break(t, BREAK_UNKNOWN_CALL, "a call with more than 16 arguments");
-  value *table = t->looped && !kwnames ? series_call(t, callee, args, count) : NULL;
+  value *table = t->loops.looped && !kwnames ? series_call(t, callee, args, count) : NULL;
   if (!table && !kwnames && !trace_pending(t)) table = formula_call(t, callee, args, count);
   if (table || trace_pending(t)) return table;
   for (; have < all; have++)

@@ -32,18 +32,18 @@ recipe *trace_rebuild(tracer *t, value *v) {
   if (real || trace_pending(t)) return trace_pending(t) ? NULL : real;
   if (v->lent && loom_loops->lent(t, v)) return NULL;
   if (!(v = value_looked_at(t, v))) return NULL;
-  recipe *r = pointer_map_get(&t->rebuilt, v);
+  recipe *r = pointer_map_get(&t->known.rebuilt, v);
   if (r == (const void *)&rebuild_busy)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
   if (r && (r->kind == RECIPE_CONST || r->kind == RECIPE_SOURCE)) return r;
   if (r) return rebuild_shared(t, r);
   if (!v->type->rebuild)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
-  if (!trace_map_set(t, &t->rebuilt, v, (void *)&rebuild_busy)) return NULL;
+  if (!trace_map_set(t, &t->known.rebuilt, v, (void *)&rebuild_busy)) return NULL;
   r = v->type->rebuild(t, v);
   if (!r && !trace_pending(t))
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
-  return r && trace_map_set(t, &t->rebuilt, v, r) && !trace_pending(t) ? r : NULL;
+  return r && trace_map_set(t, &t->known.rebuilt, v, r) && !trace_pending(t) ? r : NULL;
 }
 
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v) {

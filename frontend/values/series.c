@@ -50,7 +50,7 @@ typedef struct series_walk {
 
 static bool series_meet(series_walk *w, uint32_t symbol) {
   if (w->symbol >= 0) return w->symbol == (int64_t)symbol;
-  if (!(w->t->looped >> symbol & 1)) return false;
+  if (!(w->t->loops.looped >> symbol & 1)) return false;
   w->symbol = symbol;
   return true;
 }
@@ -63,7 +63,7 @@ static bool series_meet_size(series_walk *w, int64_t number) {
 }
 
 static const number_series *series_find(const tracer *t, loom_value node) {
-  for (const number_series *n = t->series; n; n = n->next)
+  for (const number_series *n = t->live.series; n; n = n->next)
     if (n->node == node) return n;
   return NULL;
 }
@@ -89,9 +89,9 @@ static bool series_meet_node(series_walk *w, loom_value v) {
     if (known->count < w->count) w->count = known->count;
     return series_meet(w, known->symbol);
   }
-  for (uint64_t bits = w->t->looped; bits; bits &= bits - 1) {
+  for (uint64_t bits = w->t->loops.looped; bits; bits &= bits - 1) {
     uint32_t symbol = (uint32_t)__builtin_ctzll(bits);
-    if (w->t->late_nodes[symbol] == v) return series_meet(w, symbol);
+    if (w->t->late.nodes[symbol] == v) return series_meet(w, symbol);
   }
   const loom_value_info *info = &graph->values[v];
   if (info->node < 0 || ++w->nodes > SERIES_NODES) return false;
@@ -166,7 +166,7 @@ static const uint64_t *series_node(series_walk *w, loom_value v) {
   const number_series *known = series_find(w->t, v);
   if (known) return known->bits;
   uint64_t *bits = trace_alloc(w->t, sizeof *bits * (size_t)w->count);
-  bool index = v == w->t->late_nodes[w->symbol];
+  bool index = v == w->t->late.nodes[w->symbol];
   const loom_node n =
       index ? (loom_node){.op = LOOM_OP_COUNT} : graph->nodes[graph->values[v].node];
   if (!bits) return NULL;
@@ -265,8 +265,8 @@ static value *series_row(series_walk *w, loom_dtype dtype, const uint64_t *bits,
   number_series *made = trace_alloc(t, sizeof *made);
   value *v = node == LOOM_NO_VALUE || !made ? NULL : value_new(t, &value_number_type);
   if (!v) return NULL;
-  *made = (number_series){t->series, node, (uint32_t)w->symbol, bits, count};
-  t->series = made;
+  *made = (number_series){t->live.series, node, (uint32_t)w->symbol, bits, count};
+  t->live.series = made;
   v->number.node = node;
   return v;
 }
@@ -275,13 +275,13 @@ static value *series_of(tracer *t, PyObject *callee, int op, value *const *args,
   series_walk w = {.t = t, .symbol = -1, .count = SERIES_MAX};
   loom_dtype dtype = LOOM_F64;
   bool any = false;
-  if (!t->looped || trace_pending(t) || count > SERIES_OPERANDS) return NULL;
+  if (!t->loops.looped || trace_pending(t) || count > SERIES_OPERANDS) return NULL;
   for (Py_ssize_t i = 0; i < count; i++)
     any |= value_is_number(args[i]);
   for (Py_ssize_t i = 0; any && i < count; i++)
     if (!series_meet_value(&w, args[i])) return NULL;
   if (w.symbol < 0) return NULL;
-  int64_t number = t->loop_counts[w.symbol], needed = size_hint(t, number), room = needed;
+  int64_t number = t->loops.counts[w.symbol], needed = size_hint(t, number), room = needed;
   bool varies = LOOM_STRIDE_IS_SYM(number);
   if (varies) room = needed < SERIES_LEAST / 2 ? SERIES_LEAST : 2 * needed;
   if (varies && (size_is_late(t, number) || size_is_looped(t, number))) return NULL;

@@ -44,8 +44,8 @@ struct shadows {
 };
 
 static struct shadows *shadow_all(tracer *t) {
-  if (!t->shadows) t->shadows = trace_alloc(t, sizeof *t->shadows);
-  return t->shadows;
+  if (!t->live.shadows) t->live.shadows = trace_alloc(t, sizeof *t->live.shadows);
+  return t->live.shadows;
 }
 
 /* ---- values whose content is known ----------------------------------------------------------- */
@@ -79,7 +79,7 @@ bool shadow_open(tracer *t, value *v) {
 }
 
 bool shadow_is_open(const tracer *t, const value *v) {
-  return t->shadows && pointer_map_get(&t->shadows->by_value, v);
+  return t->live.shadows && pointer_map_get(&t->live.shadows->by_value, v);
 }
 
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
@@ -98,7 +98,7 @@ bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items) {
 }
 
 const source *shadow_model_source(tracer *t, const value *items) {
-  const struct shadows *s = t->shadows;
+  const struct shadows *s = t->live.shadows;
   for (uint32_t i = 0; s && i < s->opened_count; i++)
     if (s->opened[i].object && model_items(t, s->opened[i].v) == items)
       return s->opened[i].v->source;
@@ -165,7 +165,7 @@ static value *unread_items(const struct shadows *s, const value *first) {
 }
 
 bool shadow_is_pending(const tracer *t, const value *list) {
-  const struct shadows *s = t->shadows;
+  const struct shadows *s = t->live.shadows;
   for (uint32_t i = 0; s && i < s->call_count; i++)
     if (s->calls[i].args->seq.count == 1 && s->calls[i].args->seq.items[0] == list &&
         s->calls[i].method && value_is_lazy(s->calls[i].v))
@@ -179,7 +179,7 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
   bool list = !PySet_CheckExact(v->object);
   const char *method = list ? "append" : "add";
   if (!s || !args_check(t, method, count, 1, 1, kwnames)) return NULL;
-  value *known = pointer_map_get(&t->wrapped, v->object);
+  value *known = pointer_map_get(&t->known.wrapped, v->object);
   value *first = pointer_map_get(&s->unread, v->object);
   if (!list && !key_check(t, args[0])) return NULL;
   if (known) {
@@ -226,7 +226,7 @@ static bool catch_up_items(tracer *t, value *v, value *items, bool deque) {
 }
 
 bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
-  struct shadows *s = t->shadows;
+  struct shadows *s = t->live.shadows;
   value *first = s ? pointer_map_get(&s->unread, object) : NULL;
   if (!first || s->finishing) return true; /* what was added is a change already */
   if (gather_is_live(v) && !list_settle(t, v)) return false; /* what was appended is no row of it */
@@ -253,7 +253,7 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
  */
 
 void shadow_walk(roll_walk *w, const tracer *t) {
-  struct shadows *s = t->shadows;
+  struct shadows *s = t->live.shadows;
   roll_token(w, s ? (uint64_t)s->opened_count << 32 | s->call_count : 0);
   for (uint32_t i = 0; s && i < s->opened_count; i++)
     roll_value(w, &s->opened[i].v);
@@ -459,7 +459,7 @@ static void finish_fills(tracer *t, struct shadows *s) {
 
 static bool finish_apart(tracer *t) {
   static struct shadows nothing;
-  const struct shadows *s = t->shadows ? t->shadows : &nothing;
+  const struct shadows *s = t->live.shadows ? t->live.shadows : &nothing;
   int pairs = 0;
   for (uint32_t i = 0; i < s->opened_count; i++) {
     const shadow *now = &s->opened[i];
@@ -467,7 +467,7 @@ static bool finish_apart(tracer *t) {
     if (now->object && PyDict_Check(object) && !shadow_is_set_anew(t, now)) continue;
     if (!apart_from_all(t, object, shadow_source(now->v), &s->unread, &pairs)) return false;
   }
-  live_dict *live = t->live_dicts;
+  live_dict *live = t->live.dicts;
   for (value *v; (v = live_changed(&live));)
     if (!apart_from_all(t, v->object, v->source, &s->unread, &pairs)) return false;
   if (!overlay_apart(t, &s->unread, &pairs) || !live_iter_apart(t, &s->unread, &pairs))
@@ -495,12 +495,12 @@ static void finish_opened(tracer *t, const struct shadows *s) {
 
 void shadow_finish(tracer *t) {
   if (!finish_apart(t)) return;
-  if (t->shadows) t->shadows->finishing = true;
+  if (t->live.shadows) t->live.shadows->finishing = true;
   live_iter_finish(t);
-  if (t->shadows) finish_opened(t, t->shadows);
-  live_dict *live = t->live_dicts;
+  if (t->live.shadows) finish_opened(t, t->live.shadows);
+  live_dict *live = t->live.dicts;
   for (value *v; !trace_pending(t) && (v = live_changed(&live));)
     live_finish(t, dict_live(v));
   overlay_finish(t);
-  if (t->shadows) finish_fills(t, t->shadows);
+  if (t->live.shadows) finish_fills(t, t->live.shadows);
 }

@@ -223,14 +223,14 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name) {
     PyObject *type = value_type_of(t, v);
     return type ? value_const(t, type) : NULL;
   }
-  if (t->live_dicts && v->object && live_holds_attributes(t, v->object, true))
+  if (t->live.dicts && v->object && live_holds_attributes(t, v->object, true))
     return trace_break(t, BREAK_SIDE_EFFECT, "an attribute whose dictionary was changed");
   if (v->type->get_attr) return v->type->get_attr(t, v, name);
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), v->type->name);
 }
 
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item) {
-  if (t->live_dicts && v->object && live_holds_attributes(t, v->object, false))
+  if (t->live.dicts && v->object && live_holds_attributes(t, v->object, false))
     return trace_break(t, BREAK_SIDE_EFFECT,
                        "an attribute of an object whose dictionary is read") != NULL;
   if (v->type->set_attr) return v->type->set_attr(t, v, name, item);

@@ -33,7 +33,7 @@ value *value_new(tracer *t, const value_type *type) {
 
 /* A constant tuple is a tuple like any other; the same object gives the same value. */
 static value *const_tuple(tracer *t, PyObject *object) {
-  value *v = pointer_map_get(&t->wrapped, object);
+  value *v = pointer_map_get(&t->known.wrapped, object);
   if (v) return v;
   Py_ssize_t count = PyTuple_GET_SIZE(object);
   if (!(v = value_tuple(t, NULL, 0))) return NULL;
@@ -42,7 +42,7 @@ static value *const_tuple(tracer *t, PyObject *object) {
     if (!item || !seq_append(t, v, item)) return NULL;
   }
   v->object = trace_keep(t, Py_NewRef(object));
-  return v->object && trace_map_set(t, &t->wrapped, object, v) ? v : NULL;
+  return v->object && trace_map_set(t, &t->known.wrapped, object, v) ? v : NULL;
 }
 
 value *value_const(tracer *t, PyObject *object) {
@@ -143,7 +143,7 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   guard_simple(t, GUARD_LENGTH, s, NULL, count);
   if (count > WRAP_MAX_ITEMS)
     return trace_break(t, BREAK_LIMIT, "a %s of %zd items", Py_TYPE(object)->tp_name, count);
-  if ((t->live_items += count) > WRAP_MAX_ALL)
+  if ((t->live.items += count) > WRAP_MAX_ALL)
     return trace_break(t, BREAK_LIMIT, "lists and tuples of more than %d items", WRAP_MAX_ALL);
   value *v = value_new(t, tuple ? &value_tuple_type : &value_list_type);
   value **items = v ? trace_alloc(t, (size_t)(count ? count : 1) * sizeof *items) : NULL;
@@ -153,8 +153,8 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   v->seq.items = items;
   v->seq.count = v->seq.capacity = count;
   if (tuple) tuple_set_class(v, trace_keep(t, Py_NewRef((PyObject *)Py_TYPE(object))));
-  if (!pointer_map_get(&t->wrapped, object)) /* before the items: a list may hold itself */
-    trace_map_set(t, &t->wrapped, object, v);
+  if (!pointer_map_get(&t->known.wrapped, object)) /* before the items: a list may hold itself */
+    trace_map_set(t, &t->known.wrapped, object, v);
   for (Py_ssize_t i = 0; i < count; i++) {
     items[i] = t->none;
     PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
@@ -311,8 +311,8 @@ static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s)
 }
 
 bool trace_symbolic(const tracer *t, const source *s) {
-  return s && s->kind == SOURCE_ARG && t->numbers && s->index < t->arg_count &&
-         t->numbers[s->index] != NUMBER_KNOWN;
+  return s && s->kind == SOURCE_ARG && t->call.numbers && s->index < t->call.count &&
+         t->call.numbers[s->index] != NUMBER_KNOWN;
 }
 
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
@@ -344,7 +344,7 @@ static value *wrap_number(tracer *t, PyObject *object, const source *s) {
 
 value *value_wrap(tracer *t, PyObject *object, const source *s) {
   if (!s) return value_const(t, object);
-  value *v = pointer_map_get(&t->by_source, s);
+  value *v = pointer_map_get(&t->known.by_source, s);
   if (v || !trace_goes_deeper(t)) return v;
   if (wrap_symbolic(t, object, s)) {
     v = wrap_number(t, object, s);
@@ -352,13 +352,13 @@ value *value_wrap(tracer *t, PyObject *object, const source *s) {
     v = wrap_int(t, object, s);
   } else if (object_is_scalar(object)) {
     v = wrap_scalar(t, object, s);
-  } else if ((v = pointer_map_get(&t->wrapped, object))) {
+  } else if ((v = pointer_map_get(&t->known.wrapped, object))) {
     v = wrap_again(t, v, object, s);
   } else if ((v = wrap_new(t, object, s)) && shadow_catch_up(t, v, object)) {
     trace_keep(t, Py_NewRef(object)); /* its address is a key */
-    trace_map_set(t, &t->wrapped, object, v);
+    trace_map_set(t, &t->known.wrapped, object, v);
   }
-  if (v) trace_map_set(t, &t->by_source, s, v);
+  if (v) trace_map_set(t, &t->known.by_source, s, v);
   return v && !trace_pending(t) ? v : NULL;
 }
 
@@ -478,7 +478,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return loom_loops->lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
-    *t->never_choose = true;
+    *t->loops.never_choose = true;
     if (t->state == TRACE_GOING) t->state = TRACE_RESTART;
     return false;
   }
