@@ -2,11 +2,10 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from processes import printed, run_command
 
 import frameloom
 from frameloom import _native
@@ -62,18 +61,14 @@ def test_a_compiler_that_cannot_be_loaded(tmp_path):
     code = ("import numpy as np, frameloom\n"
             "f = frameloom.compile(lambda x: np.tanh(x) * 3 + 1)\n"
             "print(f(np.zeros(3)), [row[0] for row in f._report()['breaks']])\n")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "PYTHONPATH": str(tmp_path), "FRAMELOOM_CACHE": "0"})
-    assert done.stdout.split("\n")[0] == "[1. 1. 1.] [16]", done.stderr
+    shown = printed(code, environment={"PYTHONPATH": str(tmp_path), "FRAMELOOM_CACHE": "0"})
+    assert shown.split("\n")[0] == "[1. 1. 1.] [16]"
 
 
 def test_command():
-    def run(*words):
-        return subprocess.run([sys.executable, "-m", "frameloom", *words], capture_output=True, text=True, timeout=60)
-
-    shown = run("explain", "FL0002")
+    shown = run_command("explain", "FL0002")
     assert shown.returncode == 0 and shown.stdout.startswith("FL0002: a Python decision") and "np.where" in shown.stdout
-    assert run("explain", "2").stdout == run("explain", "fl0002").stdout == shown.stdout
-    unknown = run("explain", "FL9999")
+    assert run_command("explain", "2").stdout == run_command("explain", "fl0002").stdout == shown.stdout
+    unknown = run_command("explain", "FL9999")
     assert unknown.returncode == 1 and "FL9999" in unknown.stderr
-    assert run("explain").returncode == run("reasons", "FL0001").returncode == 2
+    assert run_command("explain").returncode == run_command("reasons", "FL0001").returncode == 2

@@ -12,17 +12,14 @@ import warnings
 
 import numpy as np
 import pytest
-from breaking import Manager, X, check, outcome
+from breaking import Manager, X, check_breaks, told_with_lines
+from reports import captures, graphs
 
 import frameloom
 
 
-def graphs(compiled):
-    return sum(bool(e["ops"]) for e in compiled._report()["entries"])
-
-
-def captures(compiled):
-    return [len(compiled._report()["entries"]), compiled._report()["captures"]]
+def kept_and_made(compiled):
+    return [len(compiled._report()["entries"]), captures(compiled)]
 
 
 def evaluator():
@@ -41,15 +38,15 @@ def helper(a):
 
 
 def compiled_and_called(f, *args, calls=4, expect=None):
-    check(f, *args, calls=1)
+    check_breaks(f, *args, calls=1)
     compiled = frameloom.compile(f, backend="interpret")
-    with_output = outcome(compiled, args)
-    assert with_output == outcome(f, args)
-    outcome(compiled, args)
-    before = captures(compiled)
+    with_output = told_with_lines(compiled, args)
+    assert with_output == told_with_lines(f, args)
+    told_with_lines(compiled, args)
+    before = kept_and_made(compiled)
     for _ in range(calls):
-        assert outcome(compiled, args) == outcome(f, args)
-    assert captures(compiled) == before, "captured again"
+        assert told_with_lines(compiled, args) == told_with_lines(f, args)
+    assert kept_and_made(compiled) == before, "captured again"
     if expect is not None:
         assert graphs(compiled) == expect, [e["ops"] for e in compiled._report()["entries"]]
 
@@ -282,7 +279,7 @@ def changes_defaults(x):
                                raises_below, raises_through, generators_below, coroutine_below, deletes_its_argument,
                                changes_defaults])
 def test_ways_to_call(f):
-    check(f, X, calls=4)
+    check_breaks(f, X, calls=4)
 
 
 def test_closures_share_what_is_compiled():
@@ -471,7 +468,7 @@ def test_reset_inside():
     def f(x):
         return callee(x + 1) + callee(x)
 
-    check(f, X, calls=4)
+    check_breaks(f, X, calls=4)
 
 
 def test_nothing_outlives_its_caller():

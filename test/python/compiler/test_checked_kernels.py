@@ -6,7 +6,6 @@ That every form of kernel is compared everywhere is test/targets/check.test; her
 import ctypes
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import kernel_harness
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from kernel_harness import Bounds, Frame
 from paths import ROOT
+from processes import run_python
 
 import frameloom
 
@@ -179,10 +179,10 @@ for function, args in ((wide, (np.ones(100), np.ones(100))), (rows, (np.ones((9,
 
 
 def wrong(folder, check):
-    environment = os.environ | {"FRAMELOOM_CACHE_DIR": str(folder), "FRAMELOOM_CACHE": "1", "FRAMELOOM_CHECK": ""}
+    environment = {"FRAMELOOM_CACHE_DIR": str(folder), "FRAMELOOM_CACHE": "1", "FRAMELOOM_CHECK": ""}
     script = folder / "wrong.py"
     script.write_text(WRONG)
-    done = subprocess.run([sys.executable, script, check], env=environment, capture_output=True, text=True)
+    done = run_python(script, check, environment=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

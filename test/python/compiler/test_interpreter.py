@@ -78,7 +78,7 @@ def parse(line):
     return name, np.array(values, dtype=dtype).reshape(shape)
 
 
-def run(cases):
+def interpreted(cases):
     """Interprets all cases at once; a dictionary from case number to result."""
     module = "".join(case.function(f"c{i}") for i, case in enumerate(cases))
     done = subprocess.run([LOOM_OPT, "--loom-interpret", "-o", os.devnull, "-"], input=module, capture_output=True, text=True)
@@ -112,8 +112,8 @@ def agree(got, case):
         raise AssertionError(f"{case.text} {want.dtype}: {inputs} gave {got[at]!r}, NumPy {want[at]!r}")
 
 
-def check(cases):
-    for got, case in zip(run(cases), cases):
+def interpreted_alike(cases):
+    for got, case in zip(interpreted(cases), cases):
         agree(got, case)
 
 
@@ -169,13 +169,13 @@ def test_unary_floats():
             cases.append(Case(name + " {0} : {r}", [x], f(x)))
         for name, f in CLOSE_UNARY.items():
             cases.append(Case(name + " {0} : {r}", [x], f(x), ulp=4))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_erf():
     from math import erf
     x, _ = samples("float64")
-    check([Case("erf {0} : {r}", [x], np.array([erf(v) for v in x]), ulp=2)])
+    interpreted_alike([Case("erf {0} : {r}", [x], np.array([erf(v) for v in x]), ulp=2)])
 
 
 def test_unary_integers():
@@ -188,7 +188,7 @@ def test_unary_integers():
     x, _ = samples(bool)
     cases.append(Case("not {0} : {r}", [x], ~x))
     cases.append(Case("abs {0} : {r}", [x], np.abs(x)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_predicates():
@@ -199,7 +199,7 @@ def test_predicates():
             cases.append(Case(name + " {0} : {t}", [x], f(x)))
         if dtype in FLOATS:
             cases.append(Case("signbit {0} : {t}", [x], np.signbit(x)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_binary_floats():
@@ -214,7 +214,7 @@ def test_binary_floats():
             cases.append(Case(name + " {0}, {1} : {r}", [a, b], f(a, b)))
         for name, f in close.items():
             cases.append(Case(name + " {0}, {1} : {r}", [a, b], f(a, b), ulp=2))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_binary_integers():
@@ -232,7 +232,7 @@ def test_binary_integers():
     a, b = samples(bool)
     for name in "add mul max min fmax fmin and or xor".split():
         cases.append(Case(name + " {0}, {1} : {r}", [a, b], {**functions}[name](a, b)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_complex():
@@ -246,7 +246,7 @@ def test_complex():
                         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
                         "atanh": np.arctanh}.items():
             cases.append(Case(name + " {0} : {r}", [a], f(a), ulp=64))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_mul_add():
@@ -256,7 +256,7 @@ def test_mul_add():
         a, b = np.array([1 + 2.0**-k, 2, np.inf, 0], dtype), np.array([1 - 2.0**-k, 3, 1, -1], dtype)
         c = np.array([-1, 4, -np.inf, 0], dtype)
         cases.append(Case("mul_add {0}, {1}, {2} : {r}", [a, b, c], np.array([-(2.0 ** (-2 * k)), 10, np.nan, 0], dtype)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_compare_and_select():
@@ -269,7 +269,7 @@ def test_compare_and_select():
             cases.append(Case(f'compare "{name}" {{0}}, {{1}} : {{t}}', [a, b], f(a, b)))
         condition = np.arange(a.size) % 3 == 0
         cases.append(Case("select {0}, {1}, {2} : {t}", [condition, a, b], np.where(condition, a, b)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def in_range(x, dtype):
@@ -290,18 +290,18 @@ def test_convert():
         for target in names:
             y = in_range(x, target)
             cases.append(Case("convert {0} : {t}", [y], y.astype(target)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_bitcast():
     x = np.array([1.5, -0.0, np.inf], dtype="float32")
-    check([Case("bitcast {0} : {t}", [x], x.view("int32")), Case("bitcast {0} : {t}", [x], x.view("uint32"))])
+    interpreted_alike([Case("bitcast {0} : {t}", [x], x.view("int32")), Case("bitcast {0} : {t}", [x], x.view("uint32"))])
     byte = np.array([0, 1, 1], dtype="uint8")  # other bytes: test_bool_bytes.py
-    check([Case("bitcast {0} : {t}", [byte.view("bool")], byte), Case("bitcast {0} : {t}", [byte], byte.view("bool"))])
+    interpreted_alike([Case("bitcast {0} : {t}", [byte.view("bool")], byte), Case("bitcast {0} : {t}", [byte], byte.view("bool"))])
 
 
 def test_creation():
-    check([
+    interpreted_alike([
         Case("constant(2.5 : f32) : {r}", [], np.full((2, 3), 2.5, "float32")),
         Case("constant(-3 : i16) : {r}", [], np.full((4,), -3, "int16")),
         Case("constant(true) : {r}", [], np.full((), True)),
@@ -315,7 +315,7 @@ def test_creation():
 def test_views():
     x = np.arange(24, dtype="int32").reshape(2, 3, 4)
     row = np.arange(3, dtype="float32").reshape(3, 1)
-    check([
+    interpreted_alike([
         Case("broadcast {0} dims = [1, 2] : {t}", [row], np.broadcast_to(row, (2, 3, 4))),
         Case("reshape {0} : {t}", [x], x.reshape(4, 6)),
         Case("reshape {0} : {t}", [x], x.reshape(24, 1, 1)),
@@ -339,7 +339,7 @@ def test_movement():
     assigned = x.copy()
     assigned[:, [3, 0]] = y
     wild = np.array([5, -7, 100], dtype="int8")
-    check([
+    interpreted_alike([
         Case("update_slice {0}, {1} starts = [2, 1] steps = [-2, 1] : {t}", [x, y[:2]], updated),
         Case("concatenate {0}, {1} axis = 1 : {t}", [x, y], np.concatenate([x, y], axis=1)),
         Case("pad {0}, {1} low = [1, 0] high = [0, 2] : {t}", [x, np.float64(7)],
@@ -377,7 +377,7 @@ def test_reductions():
     cases.append(Case('reduce "sum" {0} axes = [0] : {t}', [np.empty((0, 2))], np.zeros(2)))
     cases.append(Case('reduce "prod" {0} axes = [0] : {t}', [np.empty((0, 2), "int32")], np.ones(2, "int32")))
     cases.append(Case('reduce "sum" {0} axes = [0] : {t}', [np.array([-0.0, -0.0])], np.float64(0)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_scans():
@@ -388,13 +388,13 @@ def test_scans():
         cases.append(Case('scan "sum" {0} axis = 1 : {r}', [x], np.cumsum(x, axis=1, dtype=dtype)))
         cases.append(Case('scan "prod" {0} axis = 0 : {r}', [x], np.cumprod(x, axis=0, dtype=dtype)))
         cases.append(Case('scan "max" {0} axis = 1 : {r}', [x], np.maximum.accumulate(x, axis=1)))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def test_sort():
     x = np.array([[3, np.nan, -1, 3, np.inf], [0.0, 2, -np.inf, np.nan, 1]])
     small = np.array([3, 1, 2, 1, 3], "uint8")
-    check([
+    interpreted_alike([
         Case("sort {0} axis = 1 {{indices = false}} : {t}", [x], np.sort(x, axis=1)),
         Case("sort {0} axis = 1 {{indices = true}} : {t}", [x], np.argsort(x, axis=1, kind="stable")),
         Case("sort {0} axis = 0 {{indices = true}} : {t}", [small], np.argsort(small, kind="stable")),
@@ -421,7 +421,7 @@ def test_contractions():
         weights[place] = (convolve(image, one, 2, 1, 2, 2, 2) * gradient).sum()
     cases.append(Case("convolution_gradient {0}, {1} strides = [2] padding = [1, 2] dilation = [2] window = [3] groups = 2 : {t}",
                       [image, gradient], weights, ulp=64))
-    check(cases)
+    interpreted_alike(cases)
 
 
 def convolve(x, w, stride, low, high, dilation, groups):
@@ -443,7 +443,7 @@ def test_random_is_philox():
     zero = np.array([0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8], "uint32")
     full = np.array([0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD], "uint32")
     wide = (zero[0::2].astype("uint64") | zero[1::2].astype("uint64") << np.uint64(32))
-    check([
+    interpreted_alike([
         Case('random "bits" {0}, {1} : {t}', [key, counter], zero),
         Case('random "bits" {0}, {1} : {t}', [ones, ones], full),
         Case('random "bits" {0}, {1} : {t}', [key, counter], wide),
@@ -453,7 +453,7 @@ def test_random_is_philox():
 
 def test_sizes():
     x = np.zeros((3, 0, 5))
-    check([Case("size {0} axis = 2 : {t}", [x], np.int64(5)), Case("assume_shape {0} : {t}", [x], x)])
+    interpreted_alike([Case("size {0} axis = 2 : {t}", [x], np.int64(5)), Case("assume_shape {0} : {t}", [x], x)])
 
 
 def test_every_op_is_interpreted_here():

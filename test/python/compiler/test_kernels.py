@@ -8,7 +8,7 @@ pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and L
 rng = np.random.default_rng(7)
 
 
-def check(tmp_path, inputs, body, expected, scalars=(), rtol=0, status=0, layout=None, **options):
+def kernel_gives(tmp_path, inputs, body, expected, scalars=(), rtol=0, status=0, layout=None, **options):
     """Compiles the body, runs it whole and in parts, compares with `expected` (a list of arrays)."""
     outputs = [np.zeros_like(e) if layout is None else layout(e) for e in expected]
     arrays = [a for i, a in enumerate(inputs) if i not in scalars]
@@ -34,7 +34,7 @@ def ty(array):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
 def test_add(tmp_path, n, dtype):
     a, b = (rng.integers(-100, 100, n).astype(dtype) for _ in range(2))
-    check(tmp_path, [a, b], f"%0 = loom.add %a0, %a1 : {ty(a)}\nyield %0", [a + b])
+    kernel_gives(tmp_path, [a, b], f"%0 = loom.add %a0, %a1 : {ty(a)}\nyield %0", [a + b])
 
 
 def test_layouts(tmp_path):
@@ -42,7 +42,7 @@ def test_layouts(tmp_path):
     inputs = [a[::-1, ::2], a.T[:40, :25], np.broadcast_to(a[0, :25], (40, 25)), a[:, 49::-2], a[:40, :25].copy("F")]
     body = "\n".join(f"%{i} = loom.add {'%a0' if i == 0 else f'%{i - 1}'}, %a{i + 1} : {ty(inputs[0])}" for i in range(4))
     want = inputs[0] + inputs[1] + inputs[2] + inputs[3] + inputs[4]
-    check(tmp_path, inputs, body + "\nyield %3", [want])
+    kernel_gives(tmp_path, inputs, body + "\nyield %3", [want])
 
 
 def test_scalar_and_views(tmp_path):
@@ -56,7 +56,7 @@ def test_scalar_and_views(tmp_path):
     %4 = loom.mul %2, %3 : tensor<3x5x5xf32>
     yield %4"""
     want = a.reshape(6, 5, 7).transpose(2, 0, 1)[6:1:-2, 1:6] * s
-    check(tmp_path, [a, s], body, [np.ascontiguousarray(want)], scalars=(1,))
+    kernel_gives(tmp_path, [a, s], body, [np.ascontiguousarray(want)], scalars=(1,))
 
 
 def test_reshape_that_is_not_affine(tmp_path):
@@ -66,7 +66,7 @@ def test_reshape_that_is_not_affine(tmp_path):
     %1 = loom.reshape %0 : (tensor<10x12xf32>) -> tensor<8x15xf32>
     %2 = loom.add %1, %1 : tensor<8x15xf32>
     yield %2"""
-    check(tmp_path, [a], body, [a.T.reshape(8, 15) * 2])
+    kernel_gives(tmp_path, [a], body, [a.T.reshape(8, 15) * 2])
 
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
@@ -79,7 +79,7 @@ def test_convert(tmp_path, source):
         a = a + np.array(0.6, source)
     lines = [f"%{i} = loom.convert %a0 : ({ty(a)}) -> {ty(a.astype(d))}" for i, d in enumerate(DTYPES)]
     lines.append("yield " + ", ".join(f"%{i}" for i in range(len(DTYPES))))
-    check(tmp_path, [a], "\n".join(lines), [a.astype(d) for d in DTYPES])
+    kernel_gives(tmp_path, [a], "\n".join(lines), [a.astype(d) for d in DTYPES])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"])
@@ -97,7 +97,7 @@ def test_integer_division(tmp_path, dtype):
     lines = [f"%{i} = loom.{op} %a0, %a1 : {ty(a)}" for i, op in enumerate(names)]
     with np.errstate(all="ignore"):
         want = [np.floor_divide(a, b), np.remainder(a, b), np.fmod(a, b)]
-    check(tmp_path, [a, b], "\n".join(lines) + "\nyield %0, %1, %2", want, status=3 if info.min < 0 else 1)
+    kernel_gives(tmp_path, [a, b], "\n".join(lines) + "\nyield %0, %1, %2", want, status=3 if info.min < 0 else 1)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
@@ -109,7 +109,7 @@ def test_integer_ops(tmp_path, dtype):
     lines = [f"%{i} = loom.{op} %a0, %a1 : {ty(a)}" for i, op in enumerate(ops)]
     lines.append("yield " + ", ".join(f"%{i}" for i in range(len(ops))))
     with np.errstate(all="ignore"):
-        check(tmp_path, [a, b], "\n".join(lines), [f(a, b) for f in ops.values()])
+        kernel_gives(tmp_path, [a, b], "\n".join(lines), [f(a, b) for f in ops.values()])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -138,10 +138,10 @@ def test_float_ops(tmp_path, dtype):
             lines.append(f"%{len(lines)} = loom.compare \"{op}\" %a0, %a1 : ({ty(a)}, {ty(a)}) -> {bools}")
             want.append(f(a, b))
     lines.append("yield " + ", ".join(f"%{i}" for i in range(len(want))))
-    check(tmp_path, [a, b], "\n".join(lines), want)
+    kernel_gives(tmp_path, [a, b], "\n".join(lines), want)
 
 
-def check_reductions(tmp_path, shape, axes, dtype):
+def reductions_give(tmp_path, shape, axes, dtype):
     a = rng.integers(-50, 50, shape).astype(dtype)
     want, lines = [], []
     with np.errstate(all="ignore"):
@@ -153,14 +153,14 @@ def check_reductions(tmp_path, shape, axes, dtype):
             want.append(np.asarray(f(a, axis=axes[0])))
             lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want[-1])}")
     lines.append("yield " + ", ".join(f"%{i}" for i in range(len(want))))
-    return check(tmp_path, [a], "\n".join(lines), want)
+    return kernel_gives(tmp_path, [a], "\n".join(lines), want)
 
 
 @pytest.mark.parametrize("shape,axes", [((7, 100), (1,)), ((7, 100), (0,)), ((5, 6, 70), (0, 2)), ((40, 3, 9), (1, 2)),
                                         ((33000,), (0,)), ((3, 41), (0, 1)), ((257, 129), (0,)), ((4, 5000), (1,))])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
 def test_reduce(tmp_path, shape, axes, dtype):
-    check_reductions(tmp_path, shape, axes, dtype)
+    reductions_give(tmp_path, shape, axes, dtype)
 
 
 def test_sum_is_accurate(tmp_path):
@@ -181,7 +181,7 @@ def test_nan_in_reductions(tmp_path, axis):
     for kind, f in {"min": np.min, "max": np.max, "argmin": np.argmin, "argmax": np.argmax}.items():
         want.append(f(a, axis=axis))
         lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = [{axis}] : ({ty(a)}) -> {ty(want[-1])}")
-    check(tmp_path, [a], "\n".join(lines) + "\nyield %0, %1, %2, %3", want)
+    kernel_gives(tmp_path, [a], "\n".join(lines) + "\nyield %0, %1, %2, %3", want)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -205,7 +205,7 @@ def test_normalise(tmp_path, axis):
     yield %9, %1, %6"""
     mean, var = a.mean(axis=axis, dtype="f8"), a.var(axis=axis, dtype="f8")
     full = (a - np.expand_dims(mean, axis)) / np.sqrt(np.expand_dims(var, axis))
-    check(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-5)
+    kernel_gives(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
@@ -217,17 +217,17 @@ def test_pad_and_concatenate(tmp_path, dtype):
     body = f"""
     %0 = loom.pad %a0, %a1 low = [1, 2] high = [2, 3] : ({ty(a)}, {ty(v)}) -> tensor<8x26x{t}>
     yield %0"""
-    check(tmp_path, [a, v], body, [np.pad(a, ((1, 2), (2, 3)), constant_values=7)], scalars=(1,))
+    kernel_gives(tmp_path, [a, v], body, [np.pad(a, ((1, 2), (2, 3)), constant_values=7)], scalars=(1,))
     body = f"""
     %0 = loom.add %a1, %a1 : {ty(c)}
     %1 = loom.concatenate %a0, %0, %a0 axis = 1 : ({ty(a)}, {ty(c)}, {ty(a)}) -> tensor<5x45x{t}>
     %2 = loom.transpose %1 perm = [1, 0] : (tensor<5x45x{t}>) -> tensor<45x5x{t}>
     yield %1"""
-    check(tmp_path, [a, c], body, [np.concatenate([a, c + c, a], axis=1)])
+    kernel_gives(tmp_path, [a, c], body, [np.concatenate([a, c + c, a], axis=1)])
     body = f"""
     %1 = loom.concatenate %a0, %a0 axis = 0 : ({ty(a)}, {ty(a)}) -> tensor<10x21x{t}>
     yield %1"""
-    check(tmp_path, [a], body, [np.concatenate([a, a], axis=0)])
+    kernel_gives(tmp_path, [a], body, [np.concatenate([a, a], axis=0)])
 
 
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
@@ -240,7 +240,7 @@ def test_update_slice(tmp_path, step):
     body = f"""
     %0 = loom.update_slice %a0, %a1 starts = [2, {30 if step < 0 else 8}] steps = [1, {step}] : ({ty(a)}, {ty(u)}) -> {ty(a)}
     yield %0"""
-    check(tmp_path, [a, u], body, [want])
+    kernel_gives(tmp_path, [a, u], body, [want])
 
 
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
@@ -254,7 +254,7 @@ def test_gather(tmp_path, mode, axis):
     %0 = loom.gather "{mode}" %a0, %a1 axis = {axis} : ({ty(a)}, {ty(index)}) -> {ty(want)}
     %1 = loom.add %0, %0 : {ty(want)}
     yield %1"""
-    compiled = check(tmp_path, [a, index], body, [want + want])
+    compiled = kernel_gives(tmp_path, [a, index], body, [want + want])
     if mode == "raise":
         index[3, 5] = a.shape[axis]
         assert compiled.run([a, index], [np.zeros_like(want)]) == 0x100
@@ -268,7 +268,7 @@ def test_iota(tmp_path):
     %2 = loom.sub %0, %1 : {ty(a)}
     %3 = loom.add %2, %a0 : {ty(a)}
     yield %3"""
-    check(tmp_path, [a], body, [np.arange(37, dtype="f4") - np.arange(7, dtype="f4")[:, None]])
+    kernel_gives(tmp_path, [a], body, [np.arange(37, dtype="f4") - np.arange(7, dtype="f4")[:, None]])
 
 
 @pytest.mark.parametrize("shape,axis", [((5, 40), 1), ((40, 37), 0), ((6, 7, 33), 1), ((1000,), 0), ((3, 1), 1)])
@@ -282,7 +282,7 @@ def test_scan(tmp_path, shape, axis, dtype):
     yield %1, %2"""
     with np.errstate(all="ignore"):
         want = [np.cumsum(a + a, axis=axis, dtype=dtype), np.cumprod(a, axis=axis, dtype=dtype)]
-    check(tmp_path, [a], body, want)
+    kernel_gives(tmp_path, [a], body, want)
 
 
 @pytest.mark.parametrize("shape,axes", [((600001,), (0,)), ((3, 200003), (1,)), ((3000, 211), (0,)), ((700, 3, 301), (0, 1)),
@@ -290,7 +290,7 @@ def test_scan(tmp_path, shape, axis, dtype):
                                         ((301, 5003), (0,))])
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_split_reductions(tmp_path, shape, axes, dtype):
-    compiled = check_reductions(tmp_path, shape, axes, dtype)
+    compiled = reductions_give(tmp_path, shape, axes, dtype)
     assert len(compiled.chunks) == 2 and compiled.slots > 0
 
 
@@ -320,7 +320,7 @@ def test_split_normalise(tmp_path, axis):
     mean, var = np.asarray(a.mean(axis=axis, dtype="f8")), np.asarray(a.var(axis=axis, dtype="f8"))
     expand = (lambda x: x) if axis is None else (lambda x: np.expand_dims(x, axis))
     full = (a - expand(mean)) / np.sqrt(expand(var))
-    compiled = check(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-4)
+    compiled = kernel_gives(tmp_path, [a], body, [full.astype("f4"), mean.astype("f4"), var.astype("f4")], rtol=1e-4)
     assert len(compiled.chunks) == 3
 
 
@@ -333,7 +333,7 @@ def test_transposed_tiles(tmp_path, shape, dtype):
     body = f"""
     %0 = loom.{'xor' if dtype == 'bool' else 'add'} %a0, %a1 : {ty(c)}
     yield %0"""
-    compiled = check(tmp_path, [t, c], body, [t ^ c if dtype == "bool" else t + c])
+    compiled = kernel_gives(tmp_path, [t, c], body, [t ^ c if dtype == "bool" else t + c])
     assert compiled.scratch > 0
 
 
@@ -351,7 +351,7 @@ def test_softmax_saves_its_exponentials(tmp_path, shape):
     %6 = loom.div %3, %5 : {ty(a)}
     yield %6"""
     e = np.exp(a.astype("f8") - a.max(axis=1, keepdims=True))
-    compiled = check(tmp_path, [a], body, [(e / e.sum(axis=1, keepdims=True)).astype("f4")], rtol=2e-6)
+    compiled = kernel_gives(tmp_path, [a], body, [(e / e.sum(axis=1, keepdims=True)).astype("f4")], rtol=2e-6)
     assert shape[1] == 1 or compiled.scratch >= 4 * shape[1]
 
 
@@ -361,7 +361,7 @@ def test_column_sums_take_several_rows(tmp_path, shape):
     axes = tuple(range(len(shape) - 1))
     want = a.sum(axis=axes)
     body = f"%0 = loom.reduce \"sum\" %a0 axes = {list(axes)} : ({ty(a)}) -> {ty(want)}\nyield %0"
-    check(tmp_path, [a], body, [want])
+    kernel_gives(tmp_path, [a], body, [want])
 
 
 @pytest.mark.parametrize("shape", [(1003, 3), (1003, 7), (1003, 16), (3, 1003)])
@@ -375,7 +375,7 @@ def test_narrow_reductions(tmp_path, shape, axis, dtype):
         want.append(np.asarray(f(a, axis=axis)))
         lines.append(f"%{len(lines)} = loom.reduce \"{kind}\" %a0 axes = [{axis}] : ({ty(a)}) -> {ty(want[-1])}")
     lines.append("yield " + ", ".join(f"%{i}" for i in range(len(want))))
-    check(tmp_path, [a], "\n".join(lines), want)
+    kernel_gives(tmp_path, [a], "\n".join(lines), want)
 
 
 @pytest.mark.parametrize("step", [2, 3, 4, 5, -2, -3, -4, -7, 8, -8, 9])
@@ -384,4 +384,4 @@ def test_steps(tmp_path, step, dtype):
     a = rng.integers(0, 2 if dtype == "bool" else 100, 64 * abs(step)).astype(dtype)[::step]
     op = "xor" if dtype == "bool" else "add"
     body = f"%0 = loom.{op} %a0, %a0 : {ty(a)}\nyield %0"
-    check(tmp_path, [a], body, [a ^ a if dtype == "bool" else a + a])
+    kernel_gives(tmp_path, [a], body, [a ^ a if dtype == "bool" else a + a])

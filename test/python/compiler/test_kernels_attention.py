@@ -1,43 +1,19 @@
 """The ops loom.attention and loom.attention_gradient as compiled programs: heads of k and v that are shared."""
 
-import ctypes
-import os
-import subprocess
 
 import kernel_harness as kh
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
-COMPILE = os.path.join(kh.BUILD, "bin", "loom-compile")
-MLIR = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "i1"}
 
 
-def tensor(a):
-    return "tensor<" + "".join(f"{n}x" for n in a.shape) + MLIR[a.dtype.name] + ">"
-
-
-def run(tmp_path, op, attributes, inputs, outputs, cpu):
+def run_op(tmp_path, op, attributes, inputs, outputs, cpu):
     """Compiles one op on all inputs; fills the outputs."""
-    args = ", ".join(f"%a{i}: {tensor(a)}" for i, a in enumerate(inputs))
-    types, given = ", ".join(map(tensor, outputs)), ", ".join(map(tensor, inputs))
-    names = ", ".join(f"%r{i}" for i in range(len(outputs)))
-    source = tmp_path / "p.mlir"
-    source.write_text(f"func.func @p({args}) -> ({types}) {{\n"
-                      f"  {names} = loom.{op} {', '.join(f'%a{i}' for i in range(len(inputs)))} {attributes}"
-                      f" : ({given}) -> ({types})\n  return {names} : {types}\n}}\n")
-    subprocess.run([COMPILE, f"--mcpu={cpu}", str(source), "-o", str(tmp_path / "p.o"),
-                    f"--emit-header={tmp_path}/p.h"], check=True)
-    subprocess.run(["gcc", "-shared", "-o", str(tmp_path / "p.so"), str(tmp_path / "p.o"), "-lm"], check=True)
-    size = [int(line.split()[2]) for line in (tmp_path / "p.h").read_text().splitlines() if "_WORKSPACE " in line][0]
-    space = np.zeros(size + 128, np.uint8)
-    start = space.ctypes.data + -space.ctypes.data % 64
-
-    def pointers(arrays):
-        return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-
-    assert ctypes.CDLL(str(tmp_path / "p.so")).p(pointers(inputs), pointers(outputs), ctypes.c_void_p(start)) == 0
-    return outputs
+    types, given = (", ".join(map(kh.tensor, arrays)) for arrays in (outputs, inputs))
+    names, operands = (", ".join(f"%{letter}{i}" for i in range(len(arrays))) for letter, arrays in (("r", outputs), ("a", inputs)))
+    body = f"  {names} = loom.{op} {operands} {attributes} : ({given}) -> ({types})\n  return {names}"
+    return kh.run_program(tmp_path, body, inputs, outputs, cpu)
 
 
 def operands(dtype):
@@ -68,7 +44,7 @@ def test_shared_heads(tmp_path, dtype, shape, cpu):
     q, k, v, _ = operands(dtype)
     scale, seen = np.float32(0.3), np.random.default_rng(1).random(shape) < 0.7
     out = [np.empty((1, 4, 70, 9), dtype), np.empty((1, 4, 70), np.float32)]
-    run(tmp_path, "attention", 'causal = false empty = "nan"', [q, k, v, np.array(scale), seen], out, cpu)
+    run_op(tmp_path, "attention", 'causal = false empty = "nan"', [q, k, v, np.array(scale), seen], out, cpu)
     _, result, lse = exact(q, k, v, scale, ~seen)
     near(out[0], result, dtype)
     near(out[1], lse, dtype)
@@ -86,6 +62,6 @@ def test_gradient_of_shared_heads(tmp_path, dtype, cpu):
     dk = (ds.swapaxes(-1, -2) @ q.astype(float)).reshape(1, 2, 2, 150, 12).sum(2)
     dv = (p.swapaxes(-1, -2) @ grad.astype(float)).reshape(1, 2, 2, 150, 9).sum(2)
     inputs = [grad, q, k, v, lse.astype(np.float32), dot.astype(np.float32), np.array(scale)]
-    out = run(tmp_path, "attention_gradient", "causal = false", inputs, [np.empty_like(t) for t in (q, k, v)], cpu)
+    out = run_op(tmp_path, "attention_gradient", "causal = false", inputs, [np.empty_like(t) for t in (q, k, v)], cpu)
     for got, want in zip(out, (ds @ repeated_k, dk, dv)):
         near(got, want, dtype)

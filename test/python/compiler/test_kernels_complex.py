@@ -1,37 +1,13 @@
 """Complex numbers in compiled programs: parts are computed as floats, memory holds pairs."""
 
-import ctypes
-import os
 import subprocess
 
 import kernel_harness as kh
 import numpy as np
 import pytest
+from kernel_harness import tensor_type as tensor
 
 pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
-COMPILE = os.path.join(kh.BUILD, "bin", "loom-compile")
-MLIR = {"complex64": "complex<f32>", "complex128": "complex<f64>", "float32": "f32", "float64": "f64", "bool": "i1"}
-
-
-def tensor(shape, dtype):
-    return "tensor<" + "".join(f"{n}x" for n in shape) + MLIR[np.dtype(dtype).name] + ">"
-
-
-def run(tmp_path, body, inputs, outputs, cpu):
-    """Compiles a function whose body names arguments %a0, ...; returns what it fills."""
-    args = ", ".join(f"%a{i}: {tensor(a.shape, a.dtype)}" for i, a in enumerate(inputs))
-    types = ", ".join(tensor(o.shape, o.dtype) for o in outputs)
-    source = tmp_path / "p.mlir"
-    source.write_text(f"func.func @p({args}) -> ({types}) {{\n{body} : {types}\n}}\n")
-    subprocess.run([COMPILE, f"--mcpu={cpu}", "--emit=obj", str(source), "-o", str(tmp_path / "p.o"),
-                    f"--emit-header={tmp_path}/p.h"], check=True)
-    subprocess.run(["gcc", "-shared", "-o", str(tmp_path / "p.so"), str(tmp_path / "p.o"), "-lm"], check=True)
-    size = [int(line.split()[2]) for line in (tmp_path / "p.h").read_text().splitlines() if "_WORKSPACE " in line][0]
-    space = np.zeros(size + 128, np.uint8)
-    start = space.ctypes.data + -space.ctypes.data % 64
-    pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-    assert ctypes.CDLL(str(tmp_path / "p.so")).p(pointers(inputs), pointers(outputs), ctypes.c_void_p(start)) == 0
-    return outputs
 
 
 def numbers(shape, dtype, seed=0):
@@ -53,7 +29,7 @@ def test_arithmetic(tmp_path, dtype, shape, cpu):
     %4 = loom.compare "eq" %a0, %a1 : ({t}, {t}) -> {truth}
     %5 = loom.neg %a0 : {t}
     return %0, %1, %3, %4, %5"""
-    out = run(tmp_path, body, [x, y], [np.empty(shape, d) for d in (dtype, dtype, x.real.dtype, bool, dtype)], cpu)
+    out = kh.run_program(tmp_path, body, [x, y], [np.empty(shape, d) for d in (dtype, dtype, x.real.dtype, bool, dtype)], cpu)
     # NumPy's own products are fused or not, depending on the machine.
     near = lambda got, want, size: np.all(np.abs(got - want) <= 8 * np.finfo(dtype).eps * size)
     assert near(out[0], x * y, np.abs(x) * np.abs(y))
@@ -77,7 +53,7 @@ def test_moving(tmp_path, dtype, cpu):
     %5 = loom.concatenate %4, %1 axis = 1 : ({t}, {part}) -> {tensor((21, 29), dtype)}
     return %0, %1, %2, %5"""
     outs = [np.empty(s, dtype) for s in ((21, 19), (21, 10), (19, 21), (21, 29))]
-    out = run(tmp_path, body, [x], outs, cpu)
+    out = kh.run_program(tmp_path, body, [x], outs, cpu)
     np.testing.assert_array_equal(out[0], x[::-1, ::-1])
     np.testing.assert_array_equal(out[1], x[:, ::2])
     np.testing.assert_array_equal(out[2], x.T)
@@ -94,7 +70,7 @@ def test_sums_and_products(tmp_path, dtype):
     %3 = loom.scan "sum" %a0 axis = 1 : {tx}
     return %0, %1, %2, %3"""
     outs = [np.empty(s, dtype) for s in ((30,), (50,), (30, 20), (30, 50))]
-    out = run(tmp_path, body, [x, y], outs, "x86-64-v3")
+    out = kh.run_program(tmp_path, body, [x, y], outs, "x86-64-v3")
     limit = 100 * np.finfo(dtype).eps
     for got, want in zip(out, (x.sum(axis=1), x.sum(axis=0), x @ y, np.cumsum(x, axis=1))):
         np.testing.assert_allclose(got, want, rtol=limit, atol=limit)
@@ -104,5 +80,5 @@ def test_what_has_no_parts_is_diagnosed(tmp_path):
     source = tmp_path / "bad.mlir"
     source.write_text("func.func @p(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
                       "  %0 = loom.log %a : tensor<4xcomplex<f32>>\n  return %0 : tensor<4xcomplex<f32>>\n}\n")
-    done = subprocess.run([COMPILE, str(source), "-o", str(tmp_path / "o")], capture_output=True, text=True)
+    done = subprocess.run([kh.COMPILE, str(source), "-o", str(tmp_path / "o")], capture_output=True, text=True)
     assert done.returncode == 1 and "'loom.log' of complex numbers has no code" in done.stderr

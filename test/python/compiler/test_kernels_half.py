@@ -45,7 +45,7 @@ def compile_kernel(tmp_path, lines, types, result, n, cpu):
     return kh.Kernel(text, str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"), cpu=cpu)
 
 
-def same(got, want):
+def same_halves(got, want):
     zeros = (got == 0) & (want == 0)
     assert np.array_equal(np.isnan(got), np.isnan(want))
     np.testing.assert_array_equal(got[~zeros], want[~zeros])
@@ -68,7 +68,7 @@ def test_every_value(tmp_path, op, dtype, cpu):
         exact = UNARY[op](widen(EVERY, dtype))
         want, got = rounded(exact, dtype), widen(out, dtype)
         if op in EXACT:
-            return same(got, want)
+            return same_halves(got, want)
         differ = ~((got == want) | np.isnan(want) & np.isnan(got))
         # Only where the exact result is so close to a tie that the few ulp of f32 decide.
         assert differ.sum() <= 60
@@ -106,7 +106,7 @@ def test_pairs(tmp_path, op, dtype, cpu):
     if op in ("fmax", "fmin", "max", "min"):  # the sign of a zero among zeros is nobody's
         zero = (want == 0) & (got == 0)
         got, want = got[~zero], want[~zero]
-    same(got, want)
+    same_halves(got, want)
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -121,7 +121,7 @@ def test_each_op_is_rounded(tmp_path, dtype, cpu):
     kernel.run([x, y], [out])
     with np.errstate(all="ignore"):
         a, b = widen(x, dtype), widen(y, dtype)
-        same(widen(out, dtype), rounded(rounded(a * b, dtype) + a, dtype))
+        same_halves(widen(out, dtype), rounded(rounded(a * b, dtype) + a, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -173,7 +173,7 @@ def test_converting_to(tmp_path, dtype, source, cpu):
     out = np.empty(n, np.uint16)
     kernel.run([x], [out])
     with np.errstate(all="ignore"):
-        same(widen(out, dtype), rounded(x, dtype))
+        same_halves(widen(out, dtype), rounded(x, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -5,9 +5,9 @@ import importlib.util
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from processes import printed
 
 import frameloom
 
@@ -83,9 +83,7 @@ def test_another_llvm_in_the_process(name, order):
         pytest.skip("this torch holds no LLVM")
     calls = "other(1); ours(2); other(3); ours(4)" if order == "before" else "ours(1); other(2); ours(3); other(4)"
     program = OURS + OTHERS[name] + calls + "\nprint('well')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "FRAMELOOM_CACHE": "0"})
-    assert done.returncode == 0 and done.stdout == "well\n", done.stdout + done.stderr
+    assert printed(program, environment={"FRAMELOOM_CACHE": "0"}) == "well\n"
 
 
 def test_nothing_else_is_exported():

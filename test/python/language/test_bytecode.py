@@ -6,12 +6,11 @@ import importlib.util
 import os
 import pathlib
 import re
-import subprocess
-import sys
 import types
 
 import pytest
 from paths import CPYTHON
+from processes import printed, run_python
 
 from frameloom import _native
 
@@ -89,8 +88,7 @@ def test_the_standard_library_runs_as_it_is_written_again(module):
     could stand: the tests end as they do plainly."""
     if importlib.util.find_spec("test") is None or importlib.util.find_spec(f"test.{module}") is None:
         pytest.skip("this CPython came without its own tests")
-    run = CPYTHON / "run.py"
-    done = subprocess.run([sys.executable, str(run), "--recoded", "--verbose", module], capture_output=True, text=True, timeout=1200)
+    done = run_python(CPYTHON / "run.py", "--recoded", "--verbose", module, timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
     again, of = map(int, re.search(r"(\d+) code objects of (\d+)", done.stdout).groups())
     assert again > 1000 and of - again < of // 100
@@ -132,8 +130,7 @@ assert "frameloom._native" not in sys.modules
 with frameloom.config.patch(disable=True): frameloom.reset(); frameloom.graph_break()
 print("plain")
 """
-    got = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert got.stdout == "plain\n", got.stderr
+    assert printed(program) == "plain\n"
 
 
 def test_frames_that_are_elsewhere_run_everything_as_it_is():
@@ -149,8 +146,7 @@ with warnings.catch_warnings(record=True) as caught:
 assert len(caught) == 1 and "whose frames are not those of" in str(caught[0].message), caught
 print("plain")
 """
-    got = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert got.stdout == "plain\n", got.stderr
+    assert printed(program) == "plain\n"
 
 
 def test_the_frames_are_looked_at():

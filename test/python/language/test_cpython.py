@@ -1,11 +1,10 @@
 """Some modules of CPython's own tests, each method compiled (test/cpython): the rest is run by `make test-cpython`."""
 
 import importlib.util
-import subprocess
-import sys
 
 import pytest
 from paths import CPYTHON
+from processes import run_python
 
 
 def available(module):
@@ -28,5 +27,5 @@ MODULES = [
 def test_methods_do_what_they_do_plainly(module):
     if not available(module):
         pytest.skip("this CPython came without its own tests")
-    done = subprocess.run([sys.executable, str(RUN), "--verbose", module], capture_output=True, text=True, timeout=300)
+    done = run_python(RUN, "--verbose", module)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,11 +2,9 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+from processes import printed, with_own_path
 
 PROGRAM = """
 import ast, importlib.util, json, sys, types, unittest
@@ -45,19 +43,16 @@ print(json.dumps([made, result.testsRun, sorted(t.id() for t, _ in result.failur
 """
 
 
-def outcome(name, mode, folder):
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(os.path.abspath(p) for p in sys.path if p))
-    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM, name, mode], cwd=folder, env=environment,
-                          capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+def outcomes(name, mode, folder):
+    done = printed(PROGRAM, name, mode, options=["-X", "faulthandler"], cwd=folder, environment=with_own_path())
+    return json.loads(done.splitlines()[-1])
 
 
 @pytest.mark.parametrize("name", ["test_generators", "test_yield_from", "test_generator_stop", "test_contextlib"])
 def test_outcomes_are_those_of_a_plain_run(name, tmp_path):
     if importlib.util.find_spec("test." + name) is None:
         pytest.skip("CPython's tests are not installed")
-    _, plainly, failed, _ = outcome(name, "plain", tmp_path)
-    made, run, ours, words = outcome(name, "compiled", tmp_path)
+    _, plainly, failed, _ = outcomes(name, "plain", tmp_path)
+    made, run, ours, words = outcomes(name, "compiled", tmp_path)
     assert run == plainly and made > 0
     assert set(ours) <= set(failed), words

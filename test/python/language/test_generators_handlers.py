@@ -197,7 +197,7 @@ PROGRAMS = [loop_in_handler, nested_handlers, finally_with_work, reraises, with_
             breaks_in_handler, returns_in_handler, groups]
 
 
-def compare(program, compiled, seed, rounds):
+def rounds_alike(program, compiled, seed, rounds):
     choose = random.Random(seed)
     for round in range(rounds):
         names = ["next"] * choose.randrange(1, 14) if round < 4 else choose.choices(
@@ -213,7 +213,7 @@ def compare(program, compiled, seed, rounds):
 @pytest.mark.parametrize("backend", ["loom", "interpret"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_generators_with_handlers(program, backend):
-    compare(program, frameloom.compile(program, backend=backend), program.__name__, 12)
+    rounds_alike(program, frameloom.compile(program, backend=backend), program.__name__, 12)
 
 
 def test_what_a_handler_computes_is_compiled():
@@ -301,7 +301,7 @@ def test_random_generators(part):
         space = {"LOG": LOG, "Manager": Manager, "handled": handled, "sys": sys, "np": np}
         exec(compile(source, f"<program {seed}>", "exec"), space)
         try:
-            compare(space["program"], frameloom.compile(space["program"], backend="interpret"), seed, 7)
+            rounds_alike(space["program"], frameloom.compile(space["program"], backend="interpret"), seed, 7)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}\n{source}") from error
 

@@ -2,12 +2,11 @@
 
 import os
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from compare import assert_same, assert_same_call, outcome
+from processes import printed, with_own_path
 
 import frameloom
 
@@ -155,15 +154,12 @@ def test_sizes_that_change(function):
 
 
 @pytest.mark.parametrize("function", [lu, cholesky, backward, sorted_blocks], ids=lambda f: f.__name__)
-def test_valid_at_every_step(function, tmp_path, monkeypatch):
+def test_valid_at_every_step(function, tmp_path):
     """A trace makes the compiler verify what each pass has made."""
-    monkeypatch.setenv("FRAMELOOM_CACHE", "0")
-    monkeypatch.setenv("FRAMELOOM_TRACE", str(tmp_path))
-    code = (f"import sys; sys.path[:0] = {sys.path!r}\n"
-            f"import frameloom, test_rolled_parts as t\n"
+    code = (f"import frameloom, test_rolled_parts as t\n"
             f"compiled = frameloom.compile(t.{function.__name__}, fullgraph=True)\n"
             f"t.same_for(t.{function.__name__}, compiled, 40)\n")
-    subprocess.run([sys.executable, "-c", code], check=True)
+    printed(code, environment={"FRAMELOOM_CACHE": "0", "FRAMELOOM_TRACE": str(tmp_path), **with_own_path()})
     assert list(tmp_path.glob("*/03-plan.mlir"))
 
 

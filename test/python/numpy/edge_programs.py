@@ -397,7 +397,7 @@ def describe(value, depth=0):
     return (type(value),)
 
 
-def outcome(f, n):
+def described_outcome(f, n):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -423,12 +423,12 @@ def differences(body, edge):
     for name, compiled, values in variants(body, edge):
         plain = function(body, edge if name == "constant" else None)
         for turn, n in enumerate(values):
-            want, got = outcome(plain, n), outcome(compiled, n)
+            want, got = described_outcome(plain, n), described_outcome(compiled, n)
             if want != got:
                 yield f"{name} {turn}", want, got
 
 
-def run(chosen):
+def run_all(chosen):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for number, body, edge in chosen:
         print("RUN", number, flush=True)
@@ -439,4 +439,4 @@ def run(chosen):
 
 if __name__ == "__main__":
     part, parts = int(sys.argv[1]), int(sys.argv[2])
-    run([program for program in programs() if program[0] % parts == part])
+    run_all([program for program in programs() if program[0] % parts == part])

@@ -3,12 +3,10 @@ its strides, or the error with its text. A process of its own with little memory
 crash is a failure with the program that caused it."""
 
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import edge_programs
 import pytest
+from processes import run_code, with_own_path
 
 SHARES, PROGRAMS = 6, 90
 RUN = """
@@ -16,18 +14,13 @@ import random, sys
 import edge_programs
 chosen = list(edge_programs.programs())
 random.Random(int(sys.argv[1])).shuffle(chosen)
-edge_programs.run(chosen[:int(sys.argv[2])])
+edge_programs.run_all(chosen[:int(sys.argv[2])])
 """
-
-
-def run_apart(*arguments):
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=600,
-                          cwd=Path(__file__).parent)
 
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_edges(share):
-    done = run_apart("-c", RUN, str(share), str(PROGRAMS))
+    done = run_code(RUN, share, PROGRAMS, environment=with_own_path())
     lines = done.stdout.splitlines()
     ran = [line for line in lines if line.startswith("RUN")]
     programs = {f"RUN {number}": (body, edge) for number, body, edge in edge_programs.programs()}
@@ -68,5 +61,5 @@ np.zeros((2**40, 0))
 
 @pytest.mark.parametrize("text", KNOWN.strip().splitlines())
 def test_known(text):
-    done = run_apart("-c", f"import edge_programs as p; p.run([(0, 'return ' + {text!r}, '0')])")
+    done = run_code(f"import edge_programs as p; p.run_all([(0, 'return ' + {text!r}, '0')])", environment=with_own_path())
     assert done.returncode == 0 and done.stdout.splitlines() == ["RUN 0", "END"], (done.stdout, done.stderr[-500:])

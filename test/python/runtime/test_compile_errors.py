@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from processes import run_code
 
 import frameloom
 
@@ -30,13 +29,12 @@ def broken(tmp_path_factory):
     return folder
 
 
-def run(text, path, **environment):
-    environment = {**os.environ, "PYTHONPATH": str(path), "FRAMELOOM_CACHE": "0", **environment}
-    return subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(text)], env=environment, capture_output=True, text=True)
+def with_package(text, path, **environment):
+    return run_code(HEAD + textwrap.dedent(text), environment={"PYTHONPATH": str(path), "FRAMELOOM_CACHE": "0", **environment})
 
 
 def test_without_the_library_functions_run_plainly_with_one_warning(broken):
-    made = run("""
+    made = with_package("""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for function in (program, lambda a: a * 3):
@@ -53,7 +51,7 @@ def test_without_the_library_functions_run_plainly_with_one_warning(broken):
 
 
 def test_errors_that_are_not_suppressed_raise(broken):
-    made = run("""
+    made = with_package("""
         warnings.simplefilter("ignore")
         for backend in ("loom", "interpret"):
             try:
@@ -67,7 +65,7 @@ def test_errors_that_are_not_suppressed_raise(broken):
 
 
 def test_a_profiler_is_told_of_once():
-    made = run("""
+    made = with_package("""
         events = []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -94,7 +92,7 @@ def test_a_folder_that_cannot_be_used_is_told_of_once(tmp_path, folder):
         place.chmod(0o777 if folder == "open to all" else 0o500)
         if folder == "read only" and os.geteuid() == 0:
             pytest.skip("root writes everywhere")
-    made = run("""
+    made = with_package("""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for function in (program, lambda a: a * 3):
@@ -109,7 +107,7 @@ def test_a_folder_that_cannot_be_used_is_told_of_once(tmp_path, folder):
 
 
 def test_calls_that_run_again_are_told_of_once():
-    made = run("""
+    made = with_package("""
         frameloom.config.leave_slower = False  # else such a function is left to Python after some calls
         zero = np.zeros(3)
         with warnings.catch_warnings(record=True) as caught:
@@ -132,7 +130,7 @@ def test_calls_that_run_again_are_told_of_once():
 
 def test_stages_of_processes_lie_apart(tmp_path):
     for _ in range(2):
-        made = run("print(frameloom.compile(program)(a))", os.path.dirname(os.path.dirname(frameloom.__file__)), FRAMELOOM_TRACE=str(tmp_path))
+        made = with_package("print(frameloom.compile(program)(a))", os.path.dirname(os.path.dirname(frameloom.__file__)), FRAMELOOM_TRACE=str(tmp_path))
         assert made.returncode == 0, made.stderr
     folders = sorted(path.name.split("-", 1) for path in tmp_path.iterdir())
     assert [name for _, name in folders] == ["000-program"] * 2 and folders[0][0] != folders[1][0]

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from processes import PATIENCE, with_own_path
 
 import frameloom
 
@@ -28,76 +29,78 @@ class Stop(Exception):
 
 
 @pytest.fixture
-def alarm():
-    def stop(*_):
-        raise Stop
-    before = signal.signal(signal.SIGALRM, stop)
-    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+def handle(monkeypatch):
+    """handle(handler, interval): from here on it is called so often, until the test ends."""
+    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
+    before = signal.getsignal(signal.SIGALRM)
+
+    def start(handler, interval=0.005):
+        signal.signal(signal.SIGALRM, lambda *_: handler())
+        signal.setitimer(signal.ITIMER_REAL, interval, interval)
+
+    yield start
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
-def took_long(function, x):
-    start = time.perf_counter()
-    frameloom.compile(function)(x)
-    return time.perf_counter() - start
+def threads(process="self"):
+    return len(os.listdir(f"/proc/{process}/task"))
 
 
-def test_what_a_handler_raises_ends_the_wait(alarm, monkeypatch):
-    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
-    count, x = 50, np.linspace(0.1, 1, 7)
-    while took_long(long_program(count), x) < 1.5:
-        count *= 2
-    compiled = frameloom.compile(long_program(count + 1))
-    alarm(0.5)
-    start = time.perf_counter()
+@pytest.fixture
+def compiles():
+    """Whether the compiler's thread is at work: it is one more than there are once something has been compiled and run."""
+    frameloom.compile(long_program(3))(np.ones(3))
+    usual = threads()
+    return lambda: threads() > usual
+
+
+def test_what_a_handler_raises_ends_the_wait(handle, compiles):
+    """The compiler is still at work by the time that the exception has come out."""
+    function, x = long_program(400), np.linspace(0.1, 1, 7)
+    compiled = frameloom.compile(function)
+
+    def stop():
+        if compiles():
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise Stop
+
+    handle(stop)
     with pytest.raises(Stop):
         compiled(x)
-    assert time.perf_counter() - start < 1.2
-    want = long_program(count + 1)(x.copy())
-    np.testing.assert_allclose(compiled(x), want, rtol=1e-9)  # compiled again, or from what was left to its thread
+    assert compiles()
+    np.testing.assert_allclose(compiled(x), function(x.copy()), rtol=1e-9)  # compiled again, or from what was left to its thread
 
 
-def test_what_a_handler_raises_after_the_end_is_raised(monkeypatch):
+def test_what_a_handler_raises_after_the_end_is_raised(handle, compiles):
     """What is compiled is ready by the time that the handler raises."""
-    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
-    ended = []
+    seen, compiled, x = [], frameloom.compile(long_program(60)), np.linspace(0.1, 1, 7)
 
-    def late(*_):
-        while len(os.listdir("/proc/self/task")) > threads:
+    def late():
+        if not compiles():
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        while compiles():
             time.sleep(0.01)
-        ended.append(True)
+        seen.append("ready")
         raise Stop
 
-    before = signal.signal(signal.SIGALRM, late)
-    frameloom.compile(long_program(3))(np.ones(3))
-    threads = len(os.listdir("/proc/self/task"))
-    compiled, x = frameloom.compile(long_program(60)), np.linspace(0.1, 1, 7)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
-    try:
-        with pytest.raises(Stop):
-            compiled(x)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert ended
+    handle(late, 0.001)
+    with pytest.raises(Stop):
+        compiled(x)
+    assert seen == ["ready"]
     np.testing.assert_allclose(compiled(x), long_program(60)(x), rtol=1e-9)
 
 
-def test_handlers_that_return_run_meanwhile():
-    ran = []
-    before = signal.signal(signal.SIGALRM, lambda *_: ran.append(time.perf_counter()))
-    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
-    try:
-        start = time.perf_counter()
-        compiled = frameloom.compile(long_program(301))
-        got = compiled(np.linspace(0.1, 1, 5))
-        took = time.perf_counter() - start
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def test_handlers_that_return_run_meanwhile(handle, compiles):
+    """More than once while the compiler is at work; those that wait for it run once, at its end."""
+    meanwhile = []
+    handle(lambda: meanwhile.append(compiles()))
+    compiled = frameloom.compile(long_program(301))
+    got = compiled(np.linspace(0.1, 1, 5))
+    signal.setitimer(signal.ITIMER_REAL, 0)
     np.testing.assert_allclose(got, long_program(301)(np.linspace(0.1, 1, 5)), rtol=1e-9)
-    assert len(ran) >= int(took / 0.1) // 4
+    assert sum(meanwhile) > 2
 
 
 def test_other_threads_compile_as_well():
@@ -111,7 +114,6 @@ def test_other_threads_compile_as_well():
 PROGRAM = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background of a shell ignores it
-sys.path[:0] = {path!r}
 import numpy as np, frameloom, time
 from test_compile_interrupts import long_program
 print("begins", flush=True)
@@ -120,27 +122,30 @@ print("done", flush=True)
 """
 
 
-def started(count, **options):
-    path = [os.path.dirname(__file__), *sys.path]
-    environment = {**os.environ, "FRAMELOOM_CACHE": "0"}
-    return subprocess.Popen([sys.executable, "-c", PROGRAM.format(path=path, count=count)], env=environment, **options)
+def started(count, environment, **options):
+    environment = {**os.environ, **with_own_path(), **environment}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM.format(count=count)], env=environment, **options)
 
 
-def test_ctrl_c_ends_a_process_that_compiles():
-    process = started(1200, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def test_ctrl_c_ends_a_process_that_compiles(tmp_path):
+    """It does not wait for the end of what is compiled, which would be in the cache then."""
+    tmp_path.chmod(0o700)
+    process = started(1600, {"FRAMELOOM_CACHE": "1", "FRAMELOOM_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begins\n"
-    time.sleep(1.5)
+    usual = threads(process.pid)
+    while threads(process.pid) <= usual:  # it captures
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    start = time.perf_counter()
-    _, error = process.communicate(timeout=60)
-    assert "KeyboardInterrupt" in error
-    assert time.perf_counter() - start < 8  # exit() waits three seconds for the thread that compiles
+    said, error = process.communicate(timeout=PATIENCE)
+    assert "KeyboardInterrupt" in error and "done" not in said
+    assert not list(tmp_path.rglob("*.loom"))
     assert process.returncode == -signal.SIGINT or process.returncode == 130
 
 
 def test_a_terminal_is_told_what_takes_long():
     controller, terminal = pty.openpty()
-    process = started(1000, stdout=subprocess.DEVNULL, stderr=terminal)
+    process = started(1000, {"FRAMELOOM_CACHE": "0"}, stdout=subprocess.DEVNULL, stderr=terminal)
     os.close(terminal)
     text = b""
     try:
@@ -153,17 +158,15 @@ def test_a_terminal_is_told_what_takes_long():
     assert b"frameloom: still compiling long_program" in text and b" ops, stage '" in text
 
 
-def test_a_handler_changes_the_arguments(alarm, monkeypatch):
+def test_a_handler_changes_the_arguments(handle):
     """Whenever it runs: what was captured before is not run on what the function is not for."""
     def twice(d):
         return d["x"] * 2.0 + 1
 
-    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
     for k in range(1, 30):
         d = {"x": np.full(1 << 12, 3.0)}
-        signal.signal(signal.SIGALRM, lambda *_: d.update(x=np.full(1 << 13, 5.0, np.float32)))
-        alarm(0.0005 * k)
+        handle(lambda: d.update(x=np.full(1 << 13, 5.0, np.float32)), 0.0005 * k)
         got = frameloom.compile(twice)(d)
-        alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         want = twice({"x": np.full(1 << 12, 3.0)}) if got.dtype == np.float64 else twice({"x": np.full(1 << 13, 5.0, np.float32)})
         np.testing.assert_array_equal(got, want)

@@ -4,7 +4,6 @@ import gc
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -12,6 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
+from compare import told
+from processes import PATIENCE, printed
 
 import frameloom
 
@@ -149,17 +150,9 @@ def test_exact_number_types(compiled):
     f = compiled(lambda a, n: a + n)
     x = np.zeros(3, np.int64)
     for n in (1, True, 1.0, np.float32(1), np.int8(1), 0.0, -0.0, float("nan"), 2**70):
-        expected = outcome(lambda: f.__wrapped__(x, n))
-        assert outcome(lambda: f(x, n)) == expected
-        assert outcome(lambda: f(x, n)) == expected
-
-
-def outcome(call):
-    try:
-        r = call()
-        return (type(r), getattr(r, "dtype", None), repr(r))
-    except Exception as e:
-        return (type(e), str(e))
+        expected = told(f.__wrapped__, x, n)[0]
+        assert told(f, x, n)[0] == expected  # past the limit of versions it says so
+        assert told(f, x, n)[0] == expected  # past the limit of versions it says so
 
 
 def test_a_break_is_not_captured_on_every_call(compiled):
@@ -272,13 +265,11 @@ thread = threading.Thread(target=deep)
 thread.start()
 thread.join()
 """
-    done = subprocess.run([sys.executable, "-u", "-c", code], capture_output=True, text=True, timeout=300,
-                          env=dict(os.environ, LONG="x" * variable),
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, resource.RLIM_INFINITY)))
-    assert done.returncode == 0, done.stderr
-    ended = done.stdout.count("recursion through the compiled function down is too deep")
+    said = printed(code, options=["-u"], environment={"LONG": "x" * variable},
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (limit, resource.RLIM_INFINITY)))
+    ended = said.count("recursion through the compiled function down is too deep")
     # 3.12 counts calls of C functions by itself, and mostly comes first.
-    assert ended == 3 or (sys.version_info[:2] == (3, 12) and done.stdout.count("recursion") == 3)
+    assert ended == 3 or (sys.version_info[:2] == (3, 12) and said.count("recursion") == 3)
 
 
 def test_traced_and_profiled_calls_run_plainly(compiled):
@@ -317,9 +308,9 @@ def test_unsupported_objects_fall_back(compiled):
     rec = np.zeros(2, dtype=[("x", "f8")])
     for x in (np.array([1, "a", None], object), np.ones(3).view(Sub), np.ma.array([1.0, 2.0], mask=[0, 1]),
               np.array(["a"], "U1").astype(object), [1, 2], "ab", 3, np.ones(3, ">f8"), np.matrix([[1.0]])):
-        expected = outcome(lambda: f.__wrapped__(x))
+        expected = told(f.__wrapped__, x)
         for _ in range(2):
-            got = outcome(lambda: f(x))
+            got = told(f, x)
             assert got == expected
     with pytest.raises(TypeError):
         f(rec)
@@ -389,20 +380,22 @@ def test_thread_with_a_small_stack(compiled):
 
 def test_reset_while_threads_call(compiled):
     f = compiled(lambda a: a * 2 + 1)
-    stop, failures = threading.Event(), []
+    stop, called, failures = threading.Event(), threading.Event(), []
 
     def work():
         x = np.ones(200_000)
         while not stop.is_set():
             if f(x)[-1] != 3.0:
                 failures.append(1)
+            called.set()
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for t in threads:
         t.start()
     for _ in range(20):
         frameloom.reset()
-        time.sleep(0.01)
+        called.clear()
+        assert called.wait(PATIENCE)
     stop.set()
     for t in threads:
         t.join()

@@ -4,14 +4,12 @@ import dataclasses
 import enum
 import functools
 import gc
-import os
-import subprocess
-import sys
 import types
 import weakref
 
 import numpy as np
 import pytest
+from processes import printed
 
 import frameloom
 
@@ -404,8 +402,7 @@ print("good")
 @pytest.mark.parametrize("program", [KEPT_REFERENCES, A_DYING_KEY], ids=["kept-references", "a-dying-key"])
 def test_what_dies_after_the_callable(program):
     """Freed memory is filled with something that is no pointer."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=os.environ | {"MALLOC_PERTURB_": "165"})
-    assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
+    assert printed(program, environment={"MALLOC_PERTURB_": "165"}) == "good\n"
 
 
 def test_a_class_made_inside_is_listed_once():

@@ -44,7 +44,7 @@ def hosted(a):
 CASES = ((chain, 2), (rolled, 1), (places, 2), (views, 1), (written, 2), (hosted, 1))
 
 
-def graphs(function, backend, dynamic, arrays):
+def versions_made(function, backend, dynamic, arrays):
     """Text, operations and loops of each version that these calls make."""
     compiled = frameloom.compile(function, backend=backend, dynamic=dynamic)
     for arguments in arrays:
@@ -57,7 +57,7 @@ def graphs(function, backend, dynamic, arrays):
 def test_the_graph_is_shown_whole(function, count, dynamic):
     # The interpreter keeps its graph as it is, the compiler's versions keep theirs packed.
     arrays = [[np.random.default_rng(n + i).normal(size=(n, n)) for i in range(count)] for n in (6, 8)]
-    packed, plain = (graphs(function, backend, dynamic, arrays) for backend in ("loom", "interpret"))
+    packed, plain = (versions_made(function, backend, dynamic, arrays) for backend in ("loom", "interpret"))
     assert packed and packed == plain
     assert any("loom." in row["graph"] for row in packed)
 

@@ -1,10 +1,8 @@
 """The process ends, or forks, while other threads compile."""
 
-import os
-import subprocess
-import sys
 
 import pytest
+from processes import run_code
 
 THREADS = 6
 RUNS = 4  # of each way to end; where exit() destroys what threads still read, every second one crashes
@@ -69,8 +67,7 @@ ENDS = {"return": 0, "sys.exit": 5, "exit": 5, "wait": 0, "pool": 0, "atexit": 0
 
 @pytest.mark.parametrize("way", ENDS)
 def test_the_process_ends_while_threads_compile(way):
-    environment = dict(os.environ, FRAMELOOM_CACHE="0", OMP_NUM_THREADS="3")
     for seed in range(RUNS):
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM, way, str(seed), str(THREADS)],
-                              capture_output=True, text=True, timeout=120, env=environment)
+        done = run_code(PROGRAM, way, seed, THREADS, options=["-X", "faulthandler"],
+                        environment={"FRAMELOOM_CACHE": "0", "OMP_NUM_THREADS": "3"})
         assert (done.returncode, done.stderr) == (ENDS[way], ""), done.stderr[-3000:]

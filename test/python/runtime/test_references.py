@@ -4,15 +4,14 @@ extension, built for the release one, does not count.)"""
 
 import gc
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+import test_leaks
+from processes import printed, run_python, with_own_path
 
 import frameloom
-import test_leaks
 
 
 def numbers(x):
@@ -141,7 +140,7 @@ def calls(function):
     return growth(lambda: test_leaks.many(compiled, 1, x, y), 100, 200)
 
 
-def captures(function):
+def captured_anew(function):
     x, y = np.zeros(6), np.ones(6)
 
     def work():
@@ -194,14 +193,14 @@ def what_is_asked_of_a_callable():
 
 def measure():
     """The growth of everything, by name."""
-    grown = {f"{work.__name__} {f.__name__}": work(f) for work in (calls, captures, recompiles_and_resets) for f in SHAPES}
+    grown = {f"{work.__name__} {f.__name__}": work(f) for work in (calls, captured_anew, recompiles_and_resets) for f in SHAPES}
     return grown | {work.__name__: work() for work in (captures_that_fail, what_is_asked_of_a_callable)}
 
 
 @pytest.fixture(scope="module")
 def grown():
     """Of a process of its own: in that of the other tests there are so many objects that counting them takes minutes."""
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True)
+    done = run_python(__file__, environment=with_own_path())
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -213,7 +212,7 @@ def test_calls(function, grown):
 
 @pytest.mark.parametrize("function", SHAPES, ids=lambda f: f.__name__)
 def test_captures(function, grown):
-    assert grown[f"captures {function.__name__}"] < 50
+    assert grown[f"captured_anew {function.__name__}"] < 50
 
 
 @pytest.mark.parametrize("function", SHAPES, ids=lambda f: f.__name__)
@@ -247,5 +246,4 @@ print("same")
 def test_numbers_made_while_capturing_live_as_long_as_it_does():
     """What a function called at capture gives is known by the object itself, which nobody else refers to. The allocator
     that checks writes over what is freed."""
-    done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, text=True, env={**os.environ, "PYTHONMALLOC": "debug"})
-    assert done.stdout == "same\n", done.stderr[-2000:]
+    assert printed(MADE, environment={"PYTHONMALLOC": "debug"}) == "same\n"

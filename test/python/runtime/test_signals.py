@@ -53,9 +53,9 @@ def test_handlers_run(function, timer):
     compiled = frameloom.compile(function, fullgraph=True)
     a = np.full(3_000_000, 0.25)
     want = compiled(a)
-    for _ in range(20):  # on a machine so fast that a plan ends before the second poll, perhaps the next
+    for k in range(8):  # however fast a machine is, a plan takes longer than several of such intervals
         del timer[:]
-        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        signal.setitimer(signal.ITIMER_REAL, 0.02 / 2**k, 0.02 / 2**k)
         got = compiled(a)
         signal.setitimer(signal.ITIMER_REAL, 0)
         np.testing.assert_array_equal(got, want)

@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from reports import captures
 
 import frameloom
 
@@ -14,10 +15,6 @@ wide = np.ones((2, 3))
 
 def fresh(fn=None, **options):
     return frameloom.compile(fn or (lambda a: a * 2 + 1), backend="interpret", **options)
-
-
-def captures(f):
-    return f._report()["captures"]
 
 
 def hits(f):

@@ -8,6 +8,13 @@ import frameloom
 SLOWER = "FL0024"
 
 
+@pytest.fixture
+def pretend():
+    """pretend(compiled wall, CPU, plain wall, CPU): what runs take from here on, in ns."""
+    yield frameloom._native._pretend_times
+    frameloom._native._pretend_times()
+
+
 def codes(compiled):
     return [f"FL{row[0]:04d}" for row in compiled._report()["breaks"] or []]
 
@@ -32,32 +39,39 @@ def smoothed(x, rounds):
     return x
 
 
-def run(compiled, x, calls):
+def counts_positive(compiled, x, calls):
     seen = []
     results = [compiled(x, seen) for _ in range(calls)]
     want = int((x > 0).sum())
     assert results == seen == [want] * calls
 
 
-def test_a_slower_function_is_left_to_python_and_gives_the_same():
+def test_a_slower_function_is_left_to_python_and_gives_the_same(pretend):
     compiled = frameloom.compile(positive)
-    run(compiled, np.arange(-15.0, 20.0), 60)
+    pretend(200_000, 200_000, 100_000, 100_000)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 60)
     assert SLOWER in codes(compiled)
     with pytest.raises(TypeError):
         compiled(None, [])
 
 
-def test_it_is_looked_at_again_when_its_calls_take_much_longer():
+def test_it_is_looked_at_again_when_its_calls_take_much_longer(pretend):
     compiled = frameloom.compile(positive, dynamic=True)
-    run(compiled, np.arange(-15.0, 20.0), 60)
-    assert SLOWER in codes(compiled)
-    before = compiled._report()["breaks"]
-    run(compiled, np.arange(-15.0, 9000.0), 30)
-    assert len(compiled._report()["breaks"]) >= len(before)
+    pretend(200_000, 200_000, 100_000, 100_000)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 60)
+    assert verdict(compiled) == ["left"]
+    pretend(50_000, 50_000, 100_000, 100_000)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 300)
+    assert verdict(compiled) == ["left"]
+    pretend(50_000, 50_000, 5_000_000, 5_000_000)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 400)
+    assert verdict(compiled) == ["stays"]
+    counts_positive(compiled, np.arange(-15.0, 9000.0), 30)
 
 
-def test_a_faster_function_stays_compiled():
+def test_a_faster_function_stays_compiled(pretend):
     compiled = frameloom.compile(smoothed)
+    pretend(100_000, 100_000, 200_000, 200_000)
     x = np.full((24, 24), 0.5)
     want = smoothed(x, 10)
     for _ in range(20):
@@ -65,10 +79,11 @@ def test_a_faster_function_stays_compiled():
     assert SLOWER not in codes(compiled)
 
 
-def test_the_setting_keeps_the_parts():
+def test_the_setting_keeps_the_parts(pretend):
+    pretend(200_000, 200_000, 100_000, 100_000)
     with frameloom.config.patch(leave_slower=False):
         compiled = frameloom.compile(positive)
-        run(compiled, np.arange(-15.0, 20.0), 60)
+        counts_positive(compiled, np.arange(-15.0, 20.0), 60)
         assert SLOWER not in codes(compiled)
 
 
@@ -130,7 +145,9 @@ def test_what_a_plain_run_compiles_is_not_judged():
     assert SLOWER in codes(compiled)
 
 
-def test_a_slower_generator_is_left_to_python_and_on_record(capfd):
+def test_a_slower_generator_is_left_to_python_and_on_record(capfd, pretend):
+    pretend(200_000, 200_000, 100_000, 100_000)
+
     def above(x):
         for i in range(len(x)):
             if x[i] > 0:
@@ -154,7 +171,9 @@ def test_a_slower_generator_is_left_to_python_and_on_record(capfd):
     assert any(reason.code == "FL0025" for reason in frameloom.explain(many, x, above).break_reasons)
 
 
-def test_the_setting_keeps_generators_compiled():
+def test_the_setting_keeps_generators_compiled(pretend):
+    pretend(200_000, 200_000, 100_000, 100_000)
+
     def above(x):
         for i in range(len(x)):
             if x[i] > 0:
@@ -170,14 +189,7 @@ def test_the_setting_keeps_generators_compiled():
     assert "FL0025" not in codes(compiled)
 
 
-# ---- with times that the test makes up -----------------------------------------------------------
-
-
-@pytest.fixture
-def pretend():
-    """pretend(compiled wall, CPU, plain wall, CPU): what runs take from here on, in ns."""
-    yield frameloom._native._pretend_times
-    frameloom._native._pretend_times()
+# ---- whole functions ----
 
 
 def compiled_runs(compiled):
@@ -356,14 +368,14 @@ def test_calls_that_raise_now_and_then_are_compared(pretend, period):
 def test_without_callees_there_is_one_comparison(pretend):
     pretend(2_000_000, 2_000_000, 1_000_000, 1_000_000)
     compiled = frameloom.compile(positive)
-    run(compiled, np.arange(-15.0, 20.0), 30)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 30)
     assert verdict(compiled) == ["left"]
 
     def outer(x, seen):
         return max([positive], key=str)(x, seen)  # not captured: the callee runs in a frame of its own
 
     compiled = frameloom.compile(outer)
-    run(compiled, np.arange(-15.0, 20.0), 22)
+    counts_positive(compiled, np.arange(-15.0, 20.0), 22)
     assert verdict(compiled) == ["left, callees on trial"]
 
 

@@ -3,10 +3,9 @@ instead computes the same."""
 
 import os
 import resource
-import subprocess
-import sys
 
 import pytest
+from processes import run_code
 
 PROGRAM = """
 import sys, warnings
@@ -32,15 +31,14 @@ for text in caught:
 """
 
 
-def run(program=PROGRAM, options=(), before=None, **environment):
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("FRAMELOOM_", "OMP_"))}
-    known |= {"FRAMELOOM_CACHE": "0"} | environment
-    return subprocess.run([sys.executable, *options, "-c", program], capture_output=True, text=True, timeout=120,
-                          preexec_fn=before, env={name: value for name, value in known.items() if value is not None})
+def with_settings(program=PROGRAM, options=(), before=None, **environment):
+    """Runs a program without settings but these."""
+    none = {name: None for name in os.environ if name.startswith(("FRAMELOOM_", "OMP_"))}
+    return run_code(program, options=options, preexec_fn=before, environment={**none, "FRAMELOOM_CACHE": "0", **environment})
 
 
 def warnings_of(**arguments):
-    done = run(**arguments)
+    done = with_settings(**arguments)
     assert done.returncode == 0 and not done.stderr, done.stderr
     lines = done.stdout.splitlines()
     assert all(line.startswith("RuntimeWarning frameloom: ") for line in lines)
@@ -169,9 +167,9 @@ except RuntimeWarning as warning:
 assert f(np.arange(3.0)).tolist() == [1, 3, 5]
 """
     known = {"FRAMELOOM_CACHE": "1", "FRAMELOOM_CACHE_DIR": str(folder)}
-    assert "chmod 700" in run(program, ["-W", "error"], **known).stdout
-    done = run(program, **known)
+    assert "chmod 700" in with_settings(program, ["-W", "error"], **known).stdout
+    done = with_settings(program, **known)
     assert "chmod 700" in done.stderr and not done.stdout and "f(np.arange" not in done.stdout
-    done = run(program, ["-W", "ignore"], **known)
+    done = with_settings(program, ["-W", "ignore"], **known)
     assert not done.stderr and not done.stdout
-    assert run("import frameloom", ["-W", "error"], OMP_NUM_THREADS="abc").returncode == 1
+    assert with_settings("import frameloom", ["-W", "error"], OMP_NUM_THREADS="abc").returncode == 1

@@ -1,4 +1,4 @@
-"""What tests of breaks share: a function is run plainly and compiled, and told in words; graphs and breaks are counted."""
+"""What tests of breaks share."""
 
 import contextlib
 import copy
@@ -6,12 +6,15 @@ import io
 import traceback
 
 import numpy as np
+import reports
 
 import frameloom
 
+X = np.arange(1.0, 4.0)
 
-def outcome(f, args):
-    """What a call does, in words."""
+
+def told_with_lines(f, args):
+    """What a call does, in words: the value or the exception with its lines, what is printed, the arguments afterwards."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         try:
@@ -22,19 +25,16 @@ def outcome(f, args):
     return repr(result), text.getvalue(), repr(args)
 
 
-def check(f, *args, graphs=None, breaks=None, calls=3, make=lambda f: frameloom.compile(f, backend="interpret")):
+def check_breaks(f, *args, graphs=None, breaks=None, calls=3, make=lambda f: frameloom.compile(f, backend="interpret")):
+    """Calls with equal arguments, plain and compiled. So many `graphs` are made, and these are the reasons of `breaks`."""
     compiled = make(f)
     for _ in range(calls):
-        assert outcome(compiled, copy.deepcopy(args)) == outcome(f, copy.deepcopy(args))
+        got, want = told_with_lines(compiled, copy.deepcopy(args)), told_with_lines(f, copy.deepcopy(args))
+        assert got == want, f"{got} instead of {want}"
     report = compiled._report()
-    if graphs is not None:
-        assert sum(bool(e["ops"]) for e in report["entries"]) == graphs, [e["ops"] for e in report["entries"]]
-    if breaks is not None:
-        assert [row[1] for row in report["breaks"] or []] == breaks
+    assert graphs is None or reports.graphs(compiled) == graphs, [entry["ops"] for entry in report["entries"]]
+    assert breaks is None or [row[1] for row in report["breaks"] or []] == breaks, report["breaks"]
     return report
-
-
-X = np.arange(1.0, 4.0)
 
 
 class Manager:

@@ -22,7 +22,7 @@ import frameloom
 # ---- two values -------------------------------------------------------------------------------------------------------------
 
 
-def tolerance(dtype, ulps):
+def share_of(dtype, ulps):
     """`ulps`: a number, or a function that gives it for a dtype."""
     return (ulps(dtype) if callable(ulps) else ulps) * np.finfo(dtype).eps
 
@@ -87,7 +87,7 @@ def same_numbers(got, want, ulps, scale, rtol, atol):
     np.testing.assert_array_equal(got64[~finite], want64[~finite])
     with np.errstate(all="ignore"):
         if rtol is None:
-            limit = tolerance(want.dtype, ulps) * np.maximum(np.abs(want64[finite]), scale or 0)
+            limit = share_of(want.dtype, ulps) * np.maximum(np.abs(want64[finite]), scale or 0)
         else:
             limit = rtol * np.abs(want64[finite]) + atol
         limit += np.finfo(want.dtype).tiny

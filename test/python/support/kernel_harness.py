@@ -15,10 +15,12 @@ from paths import ROOT
 BUILD = os.environ.get("LOOM_BUILD", os.path.join(ROOT, "build", "dev"))
 LLVM = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 OPT = os.path.join(BUILD, "bin", "loom-opt")
+COMPILE = os.path.join(BUILD, "bin", "loom-compile")
 PASSES = "convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
 LIGHT = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))"
 NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "ui8",
-         "uint16": "ui16", "uint32": "ui32", "uint64": "ui64", "float32": "f32", "float64": "f64"}
+         "uint16": "ui16", "uint32": "ui32", "uint64": "ui64", "float16": "f16", "float32": "f32", "float64": "f64",
+         "complex64": "complex<f32>", "complex128": "complex<f64>"}
 
 
 CHECKED = os.environ.get("FRAMELOOM_CHECK") == "bounds"
@@ -49,7 +51,11 @@ def available():
 
 def tensor(array):
     """The tensor type of an array."""
-    return "tensor<" + "".join(f"{n}x" for n in array.shape) + NAMES[array.dtype.name] + ">"
+    return tensor_type(array.shape, array.dtype)
+
+
+def tensor_type(shape, dtype):
+    return "tensor<" + "".join(f"{n}x" for n in shape) + NAMES[np.dtype(dtype).name] + ">"
 
 
 def strides(array):
@@ -134,3 +140,24 @@ def kernel(name, inputs, body, outputs, scalars=(), inplace=None):
     return (f"  loom.kernel @{name} {{\n  ^bb0({args}):\n{text}\n    loom.yield {results} : {types}\n"
             f"  }} {{strides = [{every}], scalars = array<i64{': ' + marks if marks else ''}>, "
             f"inplace = array<i64: {overwritten}>}}\n")
+
+
+def run_program(tmp_path, body, inputs, outputs, cpu):
+    """Compiles a whole program, as loom-compile does, and runs it: fills the outputs, and gives them.
+
+    `body` is text that names the arguments %a0, %a1, ... and ends with its results: 'return %x, %y'.
+    """
+    args = ", ".join(f"%a{i}: {tensor(a)}" for i, a in enumerate(inputs))
+    types = ", ".join(map(tensor, outputs))
+    path = os.path.join(tmp_path, "p")
+    with open(path + ".mlir", "w") as source:
+        source.write(f"func.func @p({args}) -> ({types}) {{\n{body} : {types}\n}}\n")
+    subprocess.run([COMPILE, f"--mcpu={cpu}", "--emit=obj", path + ".mlir", "-o", path + ".o", f"--emit-header={path}.h"], check=True)
+    subprocess.run(["gcc", "-shared", "-o", path + ".so", path + ".o", "-lm"], check=True)
+    with open(path + ".h") as header:
+        size = next(int(line.split()[2]) for line in header if "_WORKSPACE " in line)
+    space = np.zeros(size + 128, np.uint8)
+    start = space.ctypes.data + -space.ctypes.data % 64
+    pointers = [(ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays]) for arrays in (inputs, outputs)]
+    assert ctypes.CDLL(path + ".so").p(*pointers, ctypes.c_void_p(start)) == 0, "the program failed"
+    return outputs

@@ -4,15 +4,14 @@ import copy
 import gc
 import inspect
 import json
-import os
 import pickle
-import subprocess
 import sys
 import types
 import weakref
 
 import numpy as np
 import pytest
+from processes import run_code, run_command
 
 import frameloom
 
@@ -31,11 +30,6 @@ scale_compiled_module_name = __name__
 @frameloom.compile
 def pickled(a):
     return a + 1
-
-
-def run(code, **env):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, **env})
 
 
 def test_decorator_with_and_without_arguments():
@@ -198,8 +192,8 @@ def test_set_logs(capfd):
 
 def test_environment():
     code = "import frameloom; print(frameloom.config.backend, frameloom.config.recompile_limit)"
-    assert run(code, FRAMELOOM_BACKEND="eager", FRAMELOOM_RECOMPILE_LIMIT="3").stdout.split() == ["eager", "3"]
-    done = run(code, FRAMELOOM_BACKEND="nope", FRAMELOOM_RECOMPILE_LIMIT="x")
+    assert run_code(code, environment={"FRAMELOOM_BACKEND": "eager", "FRAMELOOM_RECOMPILE_LIMIT": "3"}).stdout.split() == ["eager", "3"]
+    done = run_code(code, environment={"FRAMELOOM_BACKEND": "nope", "FRAMELOOM_RECOMPILE_LIMIT": "x"})
     assert done.stdout.split() == ["loom", "8"] and "FRAMELOOM_BACKEND='nope' is ignored" in done.stderr
 
 
@@ -323,11 +317,11 @@ def test_version_and_names():
 
 
 def test_command_line():
-    done = subprocess.run([sys.executable, "-m", "frameloom"], capture_output=True, text=True, timeout=60)
+    done = run_command()
     assert done.returncode == 0 and "FRAMELOOM_LOGS" in done.stdout and "OMP_NUM_THREADS" in done.stdout
-    done = subprocess.run([sys.executable, "-m", "frameloom", "reasons"], capture_output=True, text=True, timeout=60)
+    done = run_command("reasons")
     assert done.returncode == 0 and "FL0001" in done.stdout
-    done = subprocess.run([sys.executable, "-m", "frameloom", "nonsense"], capture_output=True, text=True, timeout=60)
+    done = run_command("nonsense")
     assert done.returncode == 2
 
 
@@ -335,7 +329,7 @@ def test_import_loads_no_compiler():
     code = ("import numpy, sys; before = set(sys.modules); import frameloom\n"
             "print(sorted(set(sys.modules) - before))\n"
             "print('libloom_compiler' in open('/proc/self/maps').read())")
-    lines = run(code).stdout.splitlines()
+    lines = run_code(code).stdout.splitlines()
     assert lines[-1] == "False"
     assert all(name.startswith(("frameloom", "numpy.fft")) for name in eval(lines[0]))
 
@@ -349,7 +343,7 @@ def test_sub_interpreter_refuses():
         code = ("import _interpreters as s\n"
                 "failed = s.run_string(s.create('legacy'), 'import frameloom._native')\n"
                 "if failed: print('refused', failed.formatted)")
-    done = run(code)
+    done = run_code(code)
     assert done.returncode == 0 and "refused" in done.stdout and "Import" in done.stdout
 
 
@@ -362,7 +356,7 @@ def test_free_threaded_fallback():
             "    g = frameloom.compile(fullgraph=True)(lambda a: a + 2)\n"
             "with frameloom.config.patch(backend='eager'): pass\n"
             "print(len(w), f(1), g(1), 'frameloom._native' in sys.modules)")
-    assert run(code).stdout.split() == ["1", "2", "3", "False"]
+    assert run_code(code).stdout.split() == ["1", "2", "3", "False"]
 
 
 def test_cycles_are_collected():

@@ -1,31 +1,25 @@
 """The commands that measure run, and write pages of the facts they keep; bounds are none that a program can beat."""
 
 import json
-import os
-import subprocess
-import sys
 
-from paths import ROOT
+from paths import BENCH
+from processes import printed, run_python
 
 
-def run(script, folder, *arguments):
-    """The facts and the page that it has written."""
-    command = [sys.executable, ROOT / "bench" / f"{script}.py", "--out", folder, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, FRAMELOOM_CACHE_DIR=str(folder)))
+def measured(script, folder, *arguments):
+    """The facts and the page that a script of bench/ has written."""
+    done = run_python(BENCH / f"{script}.py", "--out", folder, *arguments, environment={"FRAMELOOM_CACHE_DIR": str(folder)})
     assert done.returncode == 0, done.stderr
     return json.loads((folder / f"{script}.json").read_text()), (folder / f"{script}.md").read_text()
 
 
 def evaluate(code):
-    """What a program prints that knows bench/bench.py: in a process of its own, for modules of bench/ and of the tests have
-    like names."""
-    done = subprocess.run([sys.executable, "-c", "import bench, json\n" + code], cwd=ROOT / "bench", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """What a program prints that knows bench/bench.py: in a process of its own, for it writes to modules that others read."""
+    return json.loads(printed("import bench, json\n" + code, cwd=BENCH))
 
 
 def test_bench(tmp_path):
-    facts, page = run("bench", tmp_path, "--only", "tiny,gelu", "--no-peers", "--seconds", "0.01", "--quick")
+    facts, page = measured("bench", tmp_path, "--only", "tiny,gelu", "--no-peers", "--seconds", "0.01", "--quick")
     tiny, gelu = facts["rows"]
     for row in gelu["results"].values():
         assert {"time", "new", "faults", "new_faults"} <= row.keys() and row["result_bytes"] == 4 << 20
@@ -38,20 +32,20 @@ def test_bench(tmp_path):
 
 
 def test_overhead(tmp_path):
-    facts, page = run("overhead", tmp_path, "--quick")
+    facts, page = measured("overhead", tmp_path, "--quick")
     assert set(facts["calls"]) == {"one array", "four arrays", "ten globals, two cells, four arrays"}
     assert not any(row["plain_python"] for row in facts["calls"].values())
     assert "GELU, 1M" in page and "not measured" in page  # the programs that --quick leaves out
 
 
 def test_slow(tmp_path):
-    facts, page = run("slow", tmp_path, "--count", "12", "--seconds", "0")
+    facts, page = measured("slow", tmp_path, "--count", "12", "--seconds", "0")
     assert len(facts["ratios"]) == 12 and len(facts["rows"]) == 10
     assert page.count("| numpy 1 ") == 10
 
 
 def test_time_steps(tmp_path):
-    facts, page = run("time_steps", tmp_path, "--only", "heat")
+    facts, page = measured("time_steps", tmp_path, "--only", "heat")
     assert facts["rows"][0]["right"] and "| heat" in page
 
 

@@ -2,10 +2,9 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 
 import pytest
+from processes import printed, run_python
 
 pytest.importorskip("markdown_it")
 
@@ -14,15 +13,15 @@ from paths import ROOT
 RESULTS = ROOT / "bench" / "results"
 
 
-def run(*arguments):
-    """Status and lines; in a process of its own, since bench/ has modules of the same names as those of the tests."""
-    done = subprocess.run([sys.executable, ROOT / "docs" / "figures.py", *arguments], capture_output=True, text=True)
+def write_figures(*arguments):
+    """Status and lines; in a process of its own, since bench/ has modules of the same names as others here."""
+    done = run_python(ROOT / "docs" / "figures.py", *arguments)
     assert not done.stderr, done.stderr
     return done.returncode, done.stdout.splitlines()
 
 
 def test_pages_say_what_the_results_say():
-    status, lines = run("--check")
+    status, lines = write_figures("--check")
     assert status == 0, "make figures:\n" + "\n".join(lines)
 
 
@@ -34,19 +33,19 @@ def test_figure_is_written(tmp_path):
     page, overhead = tmp_path / "page.md", RESULTS / "overhead.md"
     new = f"{json.loads((RESULTS / 'overhead.json').read_text())['calls']['one array']['call']:.0f} ns"
     page.write_text(f'A call costs {link("1 ns", overhead, "call, one array")}.\n\n<!-- table: {overhead} "missed" -->\n<!-- end -->\n')
-    status, lines = run("--check", page)
+    status, lines = write_figures("--check", page)
     assert status == 1 and len(lines) == 1 and new in lines[0]
     assert link("1 ns", overhead, "call, one array") in page.read_text()
-    assert run(page)[0] == 0 and run("--check", page)[0] == 0
+    assert write_figures(page)[0] == 0 and write_figures("--check", page)[0] == 0
     assert link(new, overhead, "call, one array") in page.read_text() and "| missed " in page.read_text()
 
 
 def test_limit_is_written(tmp_path):
     page, code = tmp_path / "page.md", tmp_path / "code.c"
     page.write_text(f'every {link("50 ms", ROOT / "frontend" / "compile" / "compile_apart.c", "APART_POLL_MS")}')
-    assert run("--check", page)[0] == 0
+    assert write_figures("--check", page)[0] == 0
     page.write_text(f'every {link("51 ms", ROOT / "frontend" / "compile" / "compile_apart.c", "APART_POLL_MS")}')
-    assert run("--check", page)[0] == 1
+    assert write_figures("--check", page)[0] == 1
 
 
 @pytest.mark.parametrize("target, name", [(RESULTS / "overhead.md", "call, no array"), (ROOT / "frontend" / "dispatch" / "trial.c", "TRIAL_NONE"),
@@ -54,7 +53,7 @@ def test_limit_is_written(tmp_path):
 def test_figure_that_no_file_has(tmp_path, target, name):
     page = tmp_path / "page.md"
     page.write_text(link("1 ns", target, name))
-    status, lines = run("--check", page)
+    status, lines = write_figures("--check", page)
     assert status == 1 and name in lines[0]
 
 
@@ -77,7 +76,7 @@ def test_figures_without_a_source(tmp_path):
     page = tmp_path / "page.md"
     measured, plain = phrases(MEASURED), phrases(PLAIN)
     page.write_text("\n\n".join(measured + plain) + "\n\n| a | 7 ms |\n|---|---|\n| b | 8 ms |\n")
-    status, lines = run("--check", page)
+    status, lines = write_figures("--check", page)
     found = {int(line.split(":")[1]) for line in lines}
     assert status == 1
     assert [phrase for i, phrase in enumerate(measured) if 2 * i + 1 not in found] == []
@@ -96,8 +95,8 @@ facts = json.load(open("bench/results/overhead.json"))
 for value in 49.9, 50.1, None:
     print([line for line in overhead.page(dict(facts, import_ms=value)).splitlines() if "import" in line][0])
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    held, missed, unknown = done.stdout.splitlines()
+    said = printed(code, cwd=ROOT)
+    held, missed, unknown = said.splitlines()
     assert "held" in held and "missed" in missed and "not measured" in unknown
 
 

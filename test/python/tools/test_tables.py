@@ -1,11 +1,10 @@
 """Every row of the frontend's tables is used."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from paths import ROOT
+from processes import run_command
 
 SOURCES = "\n".join(p.read_text() for p in (ROOT / "frontend").rglob("*.[ch]"))
 
@@ -35,5 +34,5 @@ def test_settings(row):
 
 
 def test_the_page_of_settings_is_current():
-    done = subprocess.run([sys.executable, "-m", "frameloom", "markdown"], capture_output=True, text=True, timeout=60)
+    done = run_command("markdown")
     assert done.stdout == (ROOT / "docs" / "settings.md").read_text(), "python -m frameloom markdown > docs/settings.md"

@@ -7,14 +7,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
+from torch_help import fresh, host_calls  # noqa: E402, F401
 
 import frameloom.torch as ft  # noqa: E402
-from torch_help import fresh, host_calls  # noqa: E402, F401
 
 CPUS = ("native", "x86-64-v3")
 
 
-def both(function, tensors, cpu="native", **tolerance):
+def with_gradients_as_eager(function, tensors, cpu="native", **tolerance):
     """Results and gradients of a weighted sum, compiled and not."""
     runs = []
     for f in (torch.compile(function, backend=ft.backend, options={"cpu": cpu}), function):
@@ -62,7 +62,7 @@ def test_random_convolutions(spatial, cpu):
     rng = random.Random(spatial)
     for _ in range(10):
         torch._dynamo.reset()
-        both(*configuration(rng, spatial), cpu=cpu, rtol=1e-10, atol=1e-10)
+        with_gradients_as_eager(*configuration(rng, spatial), cpu=cpu, rtol=1e-10, atol=1e-10)
     assert not host_calls()
 
 
@@ -86,7 +86,7 @@ def test_random_convolutions(spatial, cpu):
 def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
     x = torch.randn(n, i, size, size, requires_grad=True)
     w = torch.randn(o, i // groups, window, window, requires_grad=True)
-    both(lambda x, w: F.conv2d(x, w, None, stride, padding, 1, groups), [x, w], cpu, rtol=1e-4, atol=2e-4)
+    with_gradients_as_eager(lambda x, w: F.conv2d(x, w, None, stride, padding, 1, groups), [x, w], cpu, rtol=1e-4, atol=2e-4)
     assert not host_calls()
 
 
@@ -107,7 +107,7 @@ def test_weights_of_depthwise_convolutions(layout, cpu):
         padding = dilation * (window - 1) // 2
         # torch's fake tensors and its kernels give dimensions of size 1 different strides
         options = {"rtol": 1e-10, "atol": 1e-10, "check_stride": layout == "plain"}
-        both(lambda x, w: F.conv2d(x, w, None, stride, padding, dilation, channels), [x, w], cpu, **options)
+        with_gradients_as_eager(lambda x, w: F.conv2d(x, w, None, stride, padding, dilation, channels), [x, w], cpu, **options)
     assert not host_calls()
 
 
@@ -142,5 +142,5 @@ def test_random_averages_of_windows(cpu):
             "divisor_override": rng.choice([None, None, 3]),
         }
         x = torch.randn(2, 3, rng.randint(6, 13), rng.randint(6, 13), dtype=torch.float64, requires_grad=True)
-        both(lambda x: F.avg_pool2d(x, kernel, **options), [x], cpu)
+        with_gradients_as_eager(lambda x: F.avg_pool2d(x, kernel, **options), [x], cpu)
     assert not host_calls()

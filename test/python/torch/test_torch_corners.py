@@ -11,14 +11,12 @@ import frameloom.torch as ft  # noqa: E402
 aten = torch.ops.aten
 
 
-def check(fn, *inputs, host_calls=None):
+def graph_as_eager(fn, *inputs, host_calls=None):
     """Compiles fn and compares its results, bit for bit, with those of the graph in torch."""
     module = make_fx(fn, tracing_mode="fake")(*inputs)
     graph = ft.compile_graph(module)
     got, expected = graph(list(inputs)), module(*inputs)
-    torch.testing.assert_close(
-        got, tuple(expected), rtol=0, atol=0, equal_nan=True, check_stride=True
-    )
+    torch.testing.assert_close(got, tuple(expected), rtol=0, atol=0, equal_nan=True, check_stride=True)
     if host_calls is not None:
         assert len(graph.report()[0]["host_calls"]) == host_calls
     return graph
@@ -31,7 +29,7 @@ def test_a_conjugate_view_of_another_result():
         values, vectors = aten.linalg_eig(x)
         return values, vectors, aten._conj(aten.alias(values))
 
-    check(fn, x)
+    graph_as_eager(fn, x)
 
 
 @pytest.mark.parametrize("shape", [(40, 1), (40, 2), (0, 2)])
@@ -43,14 +41,14 @@ def test_a_library_result_in_another_order_than_c(shape):
         x = aten.linalg_solve_triangular(a, b, upper=True)
         return x, aten.permute(x, [1, 0])
 
-    check(fn, a, b, host_calls=1 if shape[0] else 0)
+    graph_as_eager(fn, a, b, host_calls=1 if shape[0] else 0)
 
 
 def test_results_without_an_element_need_no_kernel():
     def fn(x, index):
         return [aten.cat([x, x], 1), aten.gather(x, 0, index), aten._softmax(x, 0, False)]
 
-    check(fn, torch.zeros(0, 2), torch.zeros(0, 2, dtype=torch.int64), host_calls=0)
+    graph_as_eager(fn, torch.zeros(0, 2), torch.zeros(0, 2, dtype=torch.int64), host_calls=0)
 
 
 def test_halves_are_compared_as_they_were_rounded():
@@ -60,7 +58,7 @@ def test_halves_are_compared_as_they_were_rounded():
         norm = aten.linalg_vector_norm(x, 1.0, [0], True)
         return [aten.eq(aten.amax(norm, [1], True), norm), aten.sum(aten.eq(norm, aten.amax(norm)))]
 
-    graph = check(fn, x, host_calls=0)
+    graph = graph_as_eager(fn, x, host_calls=0)
     assert graph([x])[1] >= 1
 
 

@@ -5,9 +5,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
+from torch_help import BACKENDS, close, fresh  # noqa: E402, F401
 
 import frameloom.torch as ft  # noqa: E402
-from torch_help import BACKENDS, close, fresh  # noqa: E402, F401
 
 
 def versions():
@@ -23,7 +23,7 @@ def all_general(host_calls=()):
     assert found == set(host_calls)
 
 
-def check(f, *calls, backend="frameloom", host_calls=(), graphs=1, backward=False, mark=(0,)):
+def all_sizes_as_eager(f, *calls, backend="frameloom", host_calls=(), graphs=1, backward=False, mark=(0,)):
     """The same results as eager's for every call, from one version of each graph.
 
     The sizes along `mark` of each tensor are marked as dynamic; where it is None, all sizes are.
@@ -124,14 +124,14 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_ops(case):
-    check(CASES[case], *matrices())
+    all_sizes_as_eager(CASES[case], *matrices())
 
 
 @pytest.mark.parametrize(
     "case", sorted(set(CASES) - {"flatten", "batched", "put", "scattered rows"})[::3]
 )
 def test_every_size_is_dynamic(case):
-    check(CASES[case], *matrices(), mark=None)
+    all_sizes_as_eager(CASES[case], *matrices(), mark=None)
 
 
 def image_op(op, *shapes, **kwargs):
@@ -173,13 +173,13 @@ FIXED = {
 @pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS, *FIXED])
 def test_images_of_any_batch(case):
     f = (CONVOLUTIONS | POOLS | FIXED)[case]
-    check(f, *[(torch.randn(n, 4, 9, 11),) for n in (5, 2, 13, 3)])  # torch guards on 16
+    all_sizes_as_eager(f, *[(torch.randn(n, 4, 9, 11),) for n in (5, 2, 13, 3)])  # torch guards on 16
 
 
 @pytest.mark.parametrize("case", [*CONVOLUTIONS, *POOLS])
 def test_images_of_any_size(case):
     sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
-    check((CONVOLUTIONS | POOLS)[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+    all_sizes_as_eager((CONVOLUTIONS | POOLS)[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
 
 
 TRANSPOSED = {
@@ -191,7 +191,7 @@ TRANSPOSED = {
 @pytest.mark.parametrize("case", TRANSPOSED)
 def test_transposed_convolutions_of_any_size(case):
     sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
-    check(TRANSPOSED[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
+    all_sizes_as_eager(TRANSPOSED[case], *[(torch.randn(n, 4, h, w),) for n, h, w in sizes], mark=(0, 2, 3))
 
 
 # Of [n, 4, h, w] and weights; the last ones are narrower than what is copied at once.
@@ -236,7 +236,7 @@ def test_gradients_of_images_of_any_size(case):
 def test_gradients_of_pools_of_any_size(case):
     sizes = [(3, 11, 13), (2, 6, 7), (5, 40, 9), (2, 8, 37)]
     calls = [(torch.randn(n, 4, h, w).requires_grad_(),) for n, h, w in sizes]
-    check(POOLS[case], *calls, mark=(0, 2, 3), backward=True)
+    all_sizes_as_eager(POOLS[case], *calls, mark=(0, 2, 3), backward=True)
 
 
 class Images(torch.nn.Module):
@@ -278,7 +278,7 @@ def test_training_with_batches_and_images_of_any_size():
 
 @pytest.mark.parametrize("case", ["view", "causal", "softmax", "size as float", "product", "pad"])
 def test_interpreter(case):
-    check(CASES[case], *matrices()[:3], backend="frameloom_interpret")
+    all_sizes_as_eager(CASES[case], *matrices()[:3], backend="frameloom_interpret")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -313,7 +313,7 @@ def test_a_divisor_is_guarded():
     def f(x):
         return x.view(x.shape[0] // 4, 4, 8).sum(1)
 
-    check(f, *[(torch.randn(n, 8),) for n in (8, 12, 64)])
+    all_sizes_as_eager(f, *[(torch.randn(n, 8),) for n in (8, 12, 64)])
 
 
 class Block(torch.nn.Module):
@@ -414,7 +414,7 @@ DIFFERENTIABLE = (
 @pytest.mark.parametrize("case", DIFFERENTIABLE)
 def test_gradients(case):
     calls = [(torch.randn(n, 8, requires_grad=True),) for n in SIZES]
-    check(CASES[case], *calls, backward=True)
+    all_sizes_as_eager(CASES[case], *calls, backward=True)
 
 
 def test_results_that_are_views_of_others():

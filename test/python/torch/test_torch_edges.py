@@ -1,7 +1,6 @@
 """Padding with what an array holds, and roll, with their gradients, against eager torch."""
 
 import pytest
-
 from torch_help import compiled, fresh, host_calls, torch  # noqa: F401
 
 F = torch.nn.functional
@@ -9,7 +8,7 @@ SHAPES = {1: (2, 3, 9), 2: (2, 3, 7, 10), 3: (1, 2, 5, 6, 7)}
 PADDINGS = [(1, 2), (4, 0), (0, 3), (-1, 2), (2, -3), (-2, -1), (4, 4), (0, 0)]
 
 
-def compare(f, x):
+def with_gradients_as_eager(f, x):
     """Results and gradients, bit for bit but where several gradients are added up."""
     rows = []
     for function in (compiled(f), f):
@@ -31,17 +30,17 @@ def test_padding(mode, axes):
     for k in range(len(PADDINGS)):
         amounts = [n for d in range(axes) for n in PADDINGS[(k + d * 3) % len(PADDINGS)]]
         dtype = (torch.float32, torch.float64, torch.bfloat16)[(k + axes) % 3]
-        compare(lambda x: F.pad(x, amounts, mode=mode), torch.randn(SHAPES[axes], dtype=dtype))
+        with_gradients_as_eager(lambda x: F.pad(x, amounts, mode=mode), torch.randn(SHAPES[axes], dtype=dtype))
     assert not host_calls()
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 def test_padding_in_other_layouts(mode):
     f = lambda x: F.pad(x * 2, (2, 1, 3, 2), mode=mode)  # noqa: E731
-    compare(f, torch.randn(2, 4, 6, 5).to(memory_format=torch.channels_last))
-    compare(f, torch.randn(2, 6, 5, 4).permute(0, 3, 1, 2))
-    compare(lambda x: F.pad(x, (2, 1), mode=mode), torch.randn(3, 8))
-    compare(lambda x: F.pad(F.pad(x, (2, 1, 1, 1), mode=mode), (3, 3, 0, 1), mode=mode), torch.randn(2, 3, 40, 50))
+    with_gradients_as_eager(f, torch.randn(2, 4, 6, 5).to(memory_format=torch.channels_last))
+    with_gradients_as_eager(f, torch.randn(2, 6, 5, 4).permute(0, 3, 1, 2))
+    with_gradients_as_eager(lambda x: F.pad(x, (2, 1), mode=mode), torch.randn(3, 8))
+    with_gradients_as_eager(lambda x: F.pad(F.pad(x, (2, 1, 1, 1), mode=mode), (3, 3, 0, 1), mode=mode), torch.randn(2, 3, 40, 50))
     assert not host_calls()
 
 
@@ -66,6 +65,6 @@ def test_padding_that_is_too_large_raises_as_in_eager_torch():
 def test_roll(dtype):
     x = torch.randint(0, 2, (4, 5, 33)).to(dtype)
     for shifts, dims in ((3, None), (1, 0), (-2, -1), ((3, 70), (1, 2)), ((0, 5), (0, 1)), ((1, 1), (1, 1)), (10**9, 2)):
-        compare(lambda x: x.roll(shifts, dims) if dims is not None else x.roll(shifts), x)
-    compare(lambda x: x.roll(1, 0), x[:0])
+        with_gradients_as_eager(lambda x: x.roll(shifts, dims) if dims is not None else x.roll(shifts), x)
+    with_gradients_as_eager(lambda x: x.roll(1, 0), x[:0])
     assert not host_calls()

@@ -5,22 +5,19 @@ import gc
 import json
 import pickle
 import resource
-import subprocess
-import sys
 import threading
 import weakref
 
 import pytest
+from processes import printed
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402
 from torch.export import Dim, export  # noqa: E402
+from torch_help import Net, close, compiled, fresh, host_calls  # noqa: E402, F401
 
 import frameloom  # noqa: E402
 import frameloom.torch as ft  # noqa: E402
-from torch_help import Net, close, compiled, fresh, host_calls  # noqa: E402, F401
-
 
 # ---- options, reports and logs ----------------------------------------------------------------------
 
@@ -381,7 +378,7 @@ def test_importing_torch_alone_is_enough():
         "f = torch.compile(m, backend='frameloom_interpret', options={'fallback_random': True})\n"
         "torch.testing.assert_close(f(torch.ones(4, 3)), m(torch.ones(4, 3)))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    printed(code)
 
 
 def test_logs_name_functions_and_parts(capfd):
@@ -425,8 +422,7 @@ print("done")
 
 def test_code_with_which_only_torch_keeps_something():
     """The interpreter asks everybody who ever kept something with code objects to free it when one dies."""
-    run = subprocess.run([sys.executable, "-c", ONLY_TORCHS], capture_output=True, text=True)
-    assert run.stdout == "done\n", run.stderr
+    assert printed(ONLY_TORCHS) == "done\n"
 
 
 @ft.config.patch(strict=False)

@@ -3,17 +3,11 @@
 import random
 
 import pytest
-
-from torch_help import close, compiled, fresh, ft, host_calls, torch  # noqa: F401
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch_help import close, compiled, fresh, ft, host_calls, identical, torch  # noqa: F401
 
 aten = torch.ops.aten
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int16, torch.uint8]
-
-
-def same(got, expected):
-    for a, b in zip(got, expected, strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True, check_stride=True)
 
 
 # ---- topk --------------------------------------------------------------------------------------------------------------
@@ -49,7 +43,7 @@ def test_topk_takes_those_of_equal_elements_that_torch_takes(n):
         x = tied(rng, shape, dtype, dim)
         x = rng.choice([x, x.transpose(0, 2).contiguous().transpose(0, 2), x[:, :, ::2] if dim != -1 else x[:, ::2]])
         graph = ft.compile_graph(make_fx(fn, tracing_mode="fake")(x))
-        same(graph([x]), fn(x))
+        identical(graph([x]), fn(x))
         assert not graph.report()[0]["host_calls"]
 
 
@@ -62,7 +56,7 @@ def test_topk_of_elements_that_make_quicksort_slow():
     for y in (x, -x, (x / 3).floor(), torch.cat([x, x]), torch.cat([x.flip(0), -x])):
         for k in (40, 700, len(y)):
             graph = ft.compile_graph(make_fx(lambda y: list(aten.topk(y, k)), tracing_mode="fake")(y))
-            same(graph([y]), aten.topk(y, k))
+            identical(graph([y]), aten.topk(y, k))
 
 
 @pytest.mark.parametrize("backend", ["frameloom", "frameloom_interpret"])
