@@ -12,12 +12,10 @@ import kernel_harness
 import numpy as np
 import pytest
 from kernel_harness import Bounds, Frame
-from paths import ROOT
+from paths import BUILD
 from processes import run_python
 
 import frameloom
-
-BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))
 
 
 @pytest.fixture

@@ -1,17 +1,17 @@
 """Every function of passes/math.def against a wider type, over the whole range, within its stated bound in ulp."""
 
 import ctypes
-import os
 import re
 
 import kernel_harness as kh
 import numpy as np
 import pytest
+from paths import ROOT
 
 pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
 
 ROWS = {}
-with open(os.path.join(kh.ROOT, "passes", "math.def")) as table:
+with open(ROOT / "passes" / "math.def") as table:
     for op, f32, f64 in re.findall(r"LOOM_MATH2?\((\w+), \w+, (\d+), \w+, (\d+), \w+\)", table.read()):
         ROWS[op.lower()] = {"float32": int(f32), "float64": int(f64)}
 

@@ -4,17 +4,13 @@ The graphs favour what fusion and lowering find hard: views of computed values, 
 reductions along different axes, moves, products with something before and after them, strided inputs and outputs.
 """
 
-import os
-import pathlib
 import random
 import subprocess
 
 import pytest
-from paths import ROOT
+from paths import BUILD, FIRST
 
-BUILD = pathlib.Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))
 RUN_TEST = BUILD / "bin" / "run-test"
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 FLOAT_UNARY = ["neg", "abs", "floor", "sign", "trunc"]
 BINARY = ["add", "sub", "mul", "max", "min"]
 

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 from compare import check_calls, copied
+from paths import FIRST
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 M = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]])
 B = np.array([1.0, 2.0, 3.0])
 

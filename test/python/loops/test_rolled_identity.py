@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from paths import FIRST
 from rolling import identities_alike, pattern, result_of
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 SEEDS = int(os.environ.get("FRAMELOOM_SEEDS", "60"))
 
 

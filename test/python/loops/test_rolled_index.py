@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from compare import copied, naming
-from rolling import FIRST, assert_close, for_all_sizes, operations, short  # noqa: F401
+from rolling import FIRST, assert_close, for_all_sizes, short  # noqa: F401
 
 import frameloom
 

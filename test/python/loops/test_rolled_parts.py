@@ -1,16 +1,14 @@
 """Loops captured once whose slices grow or shrink from one iteration to the next: factorisations, substitutions, windows."""
 
-import os
 import random
 
 import numpy as np
 import pytest
 from compare import assert_same, assert_same_call, outcome
+from paths import FIRST
 from processes import printed, with_own_path
 
 import frameloom
-
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 
 
 def system(n, seed=0):

@@ -7,10 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
+from paths import FIRST
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 SEEDS = int(os.environ.get("FRAMELOOM_SEEDS", "40"))
 
 

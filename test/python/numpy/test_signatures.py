@@ -1,17 +1,16 @@
 """Calls that the signature of a function or method of NumPy's refuses: the same exception with the same text."""
 
 import inspect
-import os
 import re
 
-import kernel_harness as kh
 import numpy as np
 import pytest
 from compare import told
+from paths import ROOT
 
 import frameloom
 
-with open(os.path.join(kh.ROOT, "frontend", "numpy", "names.def")) as table:
+with open(ROOT / "frontend" / "numpy" / "names.def") as table:
     ROWS = re.findall(r'^NP_FUNCTION\("([\w.]+)", "(\w+)"', table.read(), re.M)
 
 

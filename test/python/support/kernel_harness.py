@@ -10,9 +10,8 @@ import re
 import subprocess
 
 import numpy as np
-from paths import ROOT
+from paths import BUILD
 
-BUILD = os.environ.get("LOOM_BUILD", os.path.join(ROOT, "build", "dev"))
 LLVM = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 OPT = os.path.join(BUILD, "bin", "loom-opt")
 COMPILE = os.path.join(BUILD, "bin", "loom-compile")

@@ -1,5 +1,6 @@
-"""Where the parts of this repository lie."""
+"""Where the parts of this repository lie, and what the environment chooses."""
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -8,3 +9,6 @@ SUPPORT = TESTS / "support"
 FUZZ = ROOT / "test" / "fuzz"
 CPYTHON = ROOT / "test" / "cpython"  # CPython's own tests, compiled
 BENCH = ROOT / "bench"
+
+BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))  # tools of the compiler are in its bin/
+FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))  # of random programs

@@ -2,15 +2,14 @@
 
 import collections
 import copy
-import os
 
 import numpy as np
 import pytest
 from compare import assert_same, assert_same_call, copied, outcome
+from paths import FIRST
 
 import frameloom
 
-FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))
 RANDOM = np.random.default_rng(FIRST)
 
 
