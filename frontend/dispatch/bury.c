@@ -20,8 +20,8 @@ void callable_bury(callable *c) {
     entry *e = old->items[i];
     if (!e->fits) {
       e->home = NULL; /* a run may hold it longer than there is a callable */
-      c->splits -= c->splits && i >= count - c->splits;
-      c->wasted += e->hits < BURY_HITS;
+      c->builds.splits -= c->builds.splits && i >= count - c->builds.splits;
+      c->builds.wasted += e->hits < BURY_HITS;
       continue;
     }
     e->refs++;

@@ -203,10 +203,10 @@ static inline PyObject *call_entry(callable *c, entry *e, PyObject *const *slots
 /* Runs a fitting entry, or builds one. NULL with *plain set: the plain function has to run. */
 static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   int64_t symbols[LOOM_MAX_SYMBOLS];
-  if (__builtin_expect(c->clocked, 0)) c->found_since = loom_clock_ns();
+  if (__builtin_expect(c->turns.clocked, 0)) c->turns.found_since = loom_clock_ns();
   entry *e = call_find(c, slots, symbols);
   if (e) {
-    if (__builtin_expect(++c->hits >= c->look_at, 0)) trial_look(c, e);
+    if (__builtin_expect(++c->hits >= c->turns.look_at, 0)) trial_look(c, e);
     return call_entry(c, e, slots, symbols, plain);
   }
   e = call_build(c, slots, symbols, plain);
@@ -223,9 +223,9 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   PyObject *result = NULL;
   if (c->slots > LOOM_MAX_SLOTS) return *plain = true, NULL;
   loom_function_now = function;
-  if (c->clocked) c->found_since = loom_clock_ns();
+  if (c->turns.clocked) c->turns.found_since = loom_clock_ns();
   entry *e = callable_entry(c, slots, symbols, plain);
-  if (e && c->hits >= c->look_at) trial_look(c, e);
+  if (e && c->hits >= c->turns.look_at) trial_look(c, e);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);
     *useful = e->useful || e->operations > 0;
@@ -311,39 +311,39 @@ static PyObject *let_be_vectorcall(PyObject *self, PyObject *const *args, size_t
                                    PyObject *kwnames) {
   callable *c = (callable *)self;
   PyFunctionObject *function = c->function;
-  if (__builtin_expect(!c->let_be || c->code != function->func_code, 0)) {
-    c->let_be = 0;
+  if (__builtin_expect(!c->turns.let_be || c->code != function->func_code, 0)) {
+    c->turns.let_be = 0;
     c->vectorcall = callable_vectorcall;
     return callable_vectorcall(self, args, flags, kwnames);
   }
-  c->let_be--;
+  c->turns.let_be--;
   bool roomy = stack_end && (char *)__builtin_frame_address(0) > stack_end;
   if (__builtin_expect(!roomy || hook_scope_now || python_recursion_is_low(), 0))
     return let_be_with_care(c, args, flags, kwnames);
   return function->vectorcall((PyObject *)function, args, flags, kwnames);
 }
 
-bool callable_is_let_be(const callable *c) { return c->left_row >= LET_BE_ROW; }
+bool callable_is_let_be(const callable *c) { return c->turns.left_row >= LET_BE_ROW; }
 
 uint32_t callable_let_be(callable *c, bool settled, bool often) {
-  uint64_t now = c->hits + c->misses, others = now - c->left_at - 1;
-  uint32_t stands_for = c->let_be_all + 1;
+  uint64_t now = c->hits + c->misses, others = now - c->turns.left_at - 1;
+  uint32_t stands_for = c->turns.let_be_all + 1;
   if (others && often)
-    c->left_row -= others < c->left_row ? (uint32_t)others : c->left_row;
+    c->turns.left_row -= others < c->turns.left_row ? (uint32_t)others : c->turns.left_row;
   else if (others)
-    c->left_row = 0;
-  if ((!others || often) && c->left_row < LET_BE_ROW) c->left_row++;
-  c->left_at = now;
-  c->let_be = c->let_be_all = 0;
+    c->turns.left_row = 0;
+  if ((!others || often) && c->turns.left_row < LET_BE_ROW) c->turns.left_row++;
+  c->turns.left_at = now;
+  c->turns.let_be = c->turns.let_be_all = 0;
   if (settled && callable_is_let_be(c) && c->vectorcall == callable_vectorcall) {
-    c->let_be = c->let_be_all = stands_for < LET_BE_MOST ? stands_for * 2 - 1 : LET_BE_MOST;
+    c->turns.let_be = c->turns.let_be_all = stands_for < LET_BE_MOST ? stands_for * 2 - 1 : LET_BE_MOST;
     c->vectorcall = let_be_vectorcall;
   }
   return stands_for;
 }
 
 void callable_look_at(callable *c) {
-  c->left_row = c->let_be = c->let_be_all = 0;
+  c->turns.left_row = c->turns.let_be = c->turns.let_be_all = 0;
   if (c->vectorcall == let_be_vectorcall) c->vectorcall = callable_vectorcall;
 }
 
@@ -391,8 +391,8 @@ static bool callable_options(callable *c, PyObject *backend_given, PyObject *dyn
     return false;
   }
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
-  c->sizes.always = c->dynamic == DYNAMIC_ALWAYS;
-  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+  c->numbers.sizes.always = c->dynamic == DYNAMIC_ALWAYS;
+  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
   return true;
 }
 
@@ -449,8 +449,8 @@ static callable *callable_copy(const callable *like, PyObject *function) {
   c->dynamic = like->dynamic;
   c->fastmath = like->fastmath;
   memcpy(c->cpu, like->cpu, sizeof c->cpu);
-  c->sizes.always = c->dynamic == DYNAMIC_ALWAYS;
-  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+  c->numbers.sizes.always = c->dynamic == DYNAMIC_ALWAYS;
+  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
   callable_link(c);
   return c;
 }
@@ -489,7 +489,7 @@ static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(c->target);
   Py_VISIT(c->user);
   report_traverse(&c->report, visit, arg);
-  Py_VISIT(c->last_args);
+  Py_VISIT(c->numbers.last);
   for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
     int stopped = entry_traverse(c->entries->items[i], visit, arg);
     if (stopped) return stopped;

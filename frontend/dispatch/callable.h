@@ -75,11 +75,43 @@ typedef struct weighing {
   uint64_t spent_ns; /* what captures have */
 } weighing;
 
-typedef struct callable {
+/* What has been learnt of the numbers among the arguments. */
+typedef struct callable_numbers {
+  size_table sizes;  /* which sizes and ints change */
+  slot_set symbolic; /* slots whose number is captured as an input */
+  slot_set by_value; /* where that was tried and the value was needed */
+  slot_set apart;    /* where the values needed were too many: what needs them breaks */
+  PyObject *last;    /* tuple of the numbers of the last capture, to see which change; or NULL */
+} callable_numbers;
+
+/* Which calls run as plain Python (trial.c), and calls that do so whatever the arguments are. */
+typedef struct callable_turns {
+  uint32_t let_be, let_be_all; /* such calls still to come, and all of them */
+  entry *tried;           /* the plain function is about to run in its place (owned), or NULL; */
+  trial_cost tried_since; /* when its run in vain began, or 0: it has not run */
+  bool clocked;           /* calls read the clock before they look for a version: */
+  uint64_t found_since;   /* the last one */
+  uint32_t left_row;      /* calls in a row that the version that fits left to Python */
+  uint64_t left_at;       /* the number of the last of those */
+  uint64_t look_at;       /* the number of hits at which trial_look() is called */
+} callable_turns;
+
+/* How versions were made, and which were not. */
+typedef struct callable_making {
+  long process;         /* process and */
+  unsigned long thread; /* thread that is compiling a new version; 0: none */
+  uint32_t captures, failures;
+  uint32_t wasted; /* versions that died before they had been worth while */
+  uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
+  int64_t spent;   /* versions that made room (build_make_room) */
+  negative negatives[CALLABLE_NEGATIVES];
+  uint32_t negative_count;
+} callable_making;
+
+struct callable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyFunctionObject *function;
-  PyObject *code;              /* owned: that of `function` for which the counts below hold */
-  uint32_t let_be, let_be_all; /* calls that run plain whatever the arguments: still to come; all */
+  PyObject *code; /* owned: that of `function` for which the counts below hold */
   Py_ssize_t
       simple; /* positional arguments when a call may pass them straight on; -1: always bind */
   Py_ssize_t slots;
@@ -96,33 +128,18 @@ typedef struct callable {
   bool skipped; /* the function has called skip_frame() */
   bool shared;  /* for all functions with this code: `function` only names them */
   bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
+  bool burying; /* callable_bury() will be called soon */
   char cpu[16];
-  report report;       /* for people */
-  PyObject *last_args; /* tuple of the numbers of the last capture, to see which change; or NULL */
-  slot_set symbolic;   /* slots whose number is captured as an input */
-  size_table sizes;    /* which sizes and ints change */
-  slot_set by_value;   /* where that was tried and the value was needed */
-  slot_set apart;      /* where the values needed were too many: what needs them breaks */
-  long building_pid;   /* process and */
-  unsigned long building; /* thread that is compiling a new version; 0: none */
+  uint64_t hits, misses;
   resume_table resumes;
   resume_point *point;    /* of a part of a function: where it starts; else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
-  entry *tried;           /* the plain function is about to run in its place (owned), or NULL; */
-  trial_cost tried_since; /* when its run in vain began, or 0: it has not run */
-  bool clocked;           /* calls read the clock before they look for a version: */
-  uint64_t found_since;   /* the last one */
-  bool burying;           /* callable_bury() will be called soon */
-  uint32_t left_row;      /* calls in a row that the version that fits left to Python */
-  uint64_t left_at;       /* the number of the last of those */
-  uint32_t wasted;        /* versions that died before they had been worth while */
-  uint64_t hits, misses, look_at; /* the number of hits at which trial_look() is called */
-  uint32_t failures, captures, negative_count;
-  uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
-  int64_t spent;   /* versions that made room (build_make_room) */
+  callable_numbers numbers;
+  callable_turns turns;
+  callable_making builds;
   weighing weighing;
-  negative negatives[CALLABLE_NEGATIVES];
-} callable;
+  report report; /* for people */
+};
 
 typedef struct binding {
   PyObject *slots[LOOM_MAX_SLOTS]; /* `count` of them owned */

@@ -69,7 +69,7 @@ static void dynamic_log(const callable *c, const size_fact *f) {
 
 static void dynamic_mark(callable *c, const source *s, size_field field, int axis, int64_t before,
                          int64_t now) {
-  size_fact *f = size_table_get(&c->sizes, s, field, axis);
+  size_fact *f = size_table_get(&c->numbers.sizes, s, field, axis);
   if (f && f->field == SIZE_OF_FLOAT && f->state == SIZE_PINNED) {
     f->state = SIZE_SYMBOL; /* what asks for its value breaks the graph from now on */
     f->apart = true;
@@ -78,8 +78,8 @@ static void dynamic_mark(callable *c, const source *s, size_field field, int axi
   f->state = SIZE_SYMBOL;
   f->before = before;
   f->now = now;
-  for (uint32_t i = 0; i < c->sizes.count; i++) {
-    const size_fact *g = &c->sizes.facts[i];
+  for (uint32_t i = 0; i < c->numbers.sizes.count; i++) {
+    const size_fact *g = &c->numbers.sizes.facts[i];
     if (g != f && g->state == SIZE_SYMBOL && g->field == field && !g->apart &&
         g->before == before && g->now == now)
       f->group = g->group;

@@ -65,9 +65,9 @@ static bool report_put_off(const callable *c, PyObject *rows) {
 }
 
 static uint32_t report_captures(const callable *c) {
-  uint32_t captures = c->captures;
+  uint32_t captures = c->builds.captures;
   for (uint32_t i = 0; i < c->resumes.count; i++)
-    captures += c->resumes.points[i]->captures;
+    captures += c->resumes.points[i]->builds.captures;
   return captures;
 }
 

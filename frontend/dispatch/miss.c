@@ -70,17 +70,17 @@ static Py_hash_t signature_of(PyObject *object, int depth) {
 }
 
 static negative *negative_find(callable *c, Py_hash_t signature) {
-  for (uint32_t i = 0; i < c->negative_count; i++)
-    if (c->negatives[i].signature == signature) return &c->negatives[i];
+  for (uint32_t i = 0; i < c->builds.negative_count; i++)
+    if (c->builds.negatives[i].signature == signature) return &c->builds.negatives[i];
   return NULL;
 }
 
 static void negative_add(callable *c, Py_hash_t signature) {
-  c->failures++;
+  c->builds.failures++;
   negative *n = negative_find(c, signature);
   if (!n)
-    n = &c->negatives[c->negative_count < CALLABLE_NEGATIVES ? c->negative_count++
-                                                             : c->failures % CALLABLE_NEGATIVES];
+    n = &c->builds.negatives[c->builds.negative_count < CALLABLE_NEGATIVES ? c->builds.negative_count++
+                                                             : c->builds.failures % CALLABLE_NEGATIVES];
   if (n->signature != signature) *n = (negative){.signature = signature};
   n->attempts++;
 }
@@ -120,23 +120,23 @@ static bool number_differs(PyObject *a, PyObject *b, bool library) {
 /* Are there so many versions by now that a number which is still not the same is known in vain? The
  * parts behind a break are given what was computed before. */
 static bool numbers_vary(const callable *c) {
-  uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
+  uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
   bool part = c->owner || c->shared;
   return !c->fullgraph && versions >= (part ? 2 : (uint64_t)loom_config.recompile_limit / 2);
 }
 
 static number_mode number_choose(const callable *c, Py_ssize_t slot) {
   if (c->dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
-  if (slot_has(&c->apart, slot)) return NUMBER_APART;
-  if (slot_has(&c->by_value, slot)) return NUMBER_KNOWN;
-  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->symbolic, slot) ? NUMBER_INPUT : NUMBER_KNOWN;
+  if (slot_has(&c->numbers.apart, slot)) return NUMBER_APART;
+  if (slot_has(&c->numbers.by_value, slot)) return NUMBER_KNOWN;
+  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->numbers.symbolic, slot) ? NUMBER_INPUT : NUMBER_KNOWN;
 }
 
 /* Which slots' numbers are to be captured as inputs: those that differ from the last capture's.
  * Those with numbers of a library go to *libraries. */
 static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *modes,
                            slot_set *libraries) {
-  PyObject *now = PyTuple_New(c->slots), *last = c->last_args;
+  PyObject *now = PyTuple_New(c->slots), *last = c->numbers.last;
   if (!now) return false;
   *libraries = (slot_set){{0}};
   for (Py_ssize_t i = 0; i < c->slots; i++) {
@@ -145,13 +145,13 @@ static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *mod
     PyObject *before = last && PyTuple_GET_SIZE(last) == c->slots ? PyTuple_GET_ITEM(last, i) : now;
     if (plain && Py_TYPE(before) == Py_TYPE(slots[i]) &&
         number_differs(before, slots[i], library)) {
-      if (slot_has(&c->symbolic, i) && numbers_vary(c)) slot_add(&c->apart, i);
-      slot_add(&c->symbolic, i);
+      if (slot_has(&c->numbers.symbolic, i) && numbers_vary(c)) slot_add(&c->numbers.apart, i);
+      slot_add(&c->numbers.symbolic, i);
     }
     modes[i] = plain ? number_choose(c, i) : NUMBER_KNOWN;
     if (modes[i] == NUMBER_INPUT && library) slot_add(libraries, i);
   }
-  Py_XSETREF(c->last_args, now);
+  Py_XSETREF(c->numbers.last, now);
   return true;
 }
 
@@ -268,15 +268,15 @@ static void build_report(callable *c, const break_info *why) {
 static capture *build_capture(callable *c, PyObject *const *slots, number_mode *modes,
                               const slot_set *libraries) {
   const frame_shape *start = resume_start(c);
-  capture *captured = capture_from(callable_function(c), start, slots, c->slots, modes, &c->sizes);
+  capture *captured = capture_from(callable_function(c), start, slots, c->slots, modes, &c->numbers.sizes);
   if (!captured || !captured->broke.reason) return captured;
   if (captured->broke.reason == BREAK_PUT_OFF) return captured;
-  if (!size_know_numbers(&c->sizes) && !slot_any(libraries)) return captured;
-  slot_add_all(&c->by_value, libraries);
+  if (!size_know_numbers(&c->numbers.sizes) && !slot_any(libraries)) return captured;
+  slot_add_all(&c->numbers.by_value, libraries);
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (slot_has(libraries, i)) modes[i] = NUMBER_KNOWN;
   capture_free(captured);
-  return capture_from(callable_function(c), start, slots, c->slots, modes, &c->sizes);
+  return capture_from(callable_function(c), start, slots, c->slots, modes, &c->numbers.sizes);
 }
 
 /* Captures and compiles `code`, that of the function now: another thread may replace it while the
@@ -315,7 +315,7 @@ static entry *build_until(callable *c, PyObject *const *slots, const number_mode
                           PyObject *code, int64_t step, bool *sized, break_info *why) {
   double start = loom_clock_ms();
   capture *captured =
-      capture_until(callable_function(c), resume_start(c), slots, c->slots, modes, &c->sizes, step);
+      capture_until(callable_function(c), resume_start(c), slots, c->slots, modes, &c->numbers.sizes, step);
   double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
   entry *e = captured ? build_entry(c, captured, code, why) : NULL;
@@ -330,12 +330,12 @@ static entry *build_part(callable *c, PyObject *const *slots, const number_mode 
   bool sized;
   entry *e = build_until(c, slots, modes, code, step, &sized, &why);
   if (!e && why.reason && sized) {
-    c->sizes.never = true;
+    c->numbers.sizes.never = true;
     e = build_until(c, slots, modes, code, step, &sized, &again);
     if (e)
       build_log_constant(c, &why);
     else
-      c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+      c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
     why = again;
   }
   if (why.reason) build_report(c->owner ? c->owner : c, &why);
@@ -350,12 +350,12 @@ static entry *build_from(callable *c, PyObject *const *slots, number_mode *modes
   entry *e = build_try(c, slots, modes, libraries, code, &sized, &why);
   if (e || PyErr_Occurred()) return e;
   if (sized) {
-    c->sizes.never = true;
+    c->numbers.sizes.never = true;
     e = build_try(c, slots, modes, libraries, code, &sized, &again);
     if (e)
       build_log_constant(c, &why);
     else
-      c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+      c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
     if (e || PyErr_Occurred()) return e;
     why = again;
   }
@@ -372,7 +372,7 @@ static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
   slot_set libraries;
   if (!numbers_choose(c, slots, modes, &libraries)) return NULL;
   build_log_bytecode(c);
-  c->captures++;
+  c->builds.captures++;
   PyObject *code = Py_NewRef(c->code);
   entry *e = step < 0 ? build_from(c, slots, modes, &libraries, code)
                       : build_part(c, slots, modes, code, step);
@@ -419,10 +419,10 @@ static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
  * this is no such part. */
 static int64_t build_split(const callable *c, PyObject *const *slots) {
   const entry_list *list = c->entries;
-  if (!list || list->count < (uint64_t)loom_config.recompile_limit || c->splits >= BUILD_MAX_SPLITS)
+  if (!list || list->count < (uint64_t)loom_config.recompile_limit || c->builds.splits >= BUILD_MAX_SPLITS)
     return -1;
   if (c->fullgraph || !(c->owner || c->shared)) return -1;
-  const entry *e = list->items[c->splits ? list->count - 1 : 0];
+  const entry *e = list->items[c->builds.splits ? list->count - 1 : 0];
   if (!entry_hold(e)) return -1;
   const guard *failed = guard_first_failure(e->captured, slots);
   entry_release(e);
@@ -434,14 +434,14 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
 static void build_make_room(callable *c) {
   const entry_list *list = c->entries;
   int64_t limit = loom_config.recompile_limit;
-  if (!list || c->wasted + (uint64_t)list->count < (uint64_t)limit || c->spent >= limit) return;
+  if (!list || c->builds.wasted + (uint64_t)list->count < (uint64_t)limit || c->builds.spent >= limit) return;
   for (uint32_t i = list->count; i-- > 0;) {
     if (!list->items[i]->captured->spent) continue;
-    uint32_t wasted = c->wasted; /* it was not */
+    uint32_t wasted = c->builds.wasted; /* it was not */
     list->items[i]->fits = NULL;
-    c->spent++;
+    c->builds.spent++;
     callable_bury(c);
-    c->wasted = wasted;
+    c->builds.wasted = wasted;
     return;
   }
 }
@@ -450,21 +450,21 @@ uint64_t callable_builds;
 
 entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
-  if (c->building && c->building_pid == (long)getpid()) return NULL;
+  if (c->builds.thread && c->builds.process == (long)getpid()) return NULL;
   if (c->skipped && !c->fullgraph) return NULL;
   if (python_code_is_monitored(c->code)) return NULL;
   build_make_room(c);
   int64_t split = build_split(c, slots);
-  uint64_t versions = (uint64_t)c->wasted + (c->entries ? c->entries->count : 0);
+  uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
   c->weighing.unfit = true;
   if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
-  if (c->failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
+  if (c->builds.failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
   Py_hash_t signature = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (slots[i]) signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
-  if (known && !c->fullgraph && negative_holds(known, 1 + c->let_be_all)) return NULL;
+  if (known && !c->fullgraph && negative_holds(known, 1 + c->turns.let_be_all)) return NULL;
   c->weighing.unfit = false;
   if (!stance_allows(c, slots)) return NULL;
   c->weighing.unfit = !weigh_allows(c, slots);
@@ -474,13 +474,13 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   double start = loom_clock_ms();
   uint32_t put_off = loom_errors_put_off;
   callable_builds++;
-  c->building = PyThread_get_thread_ident();
-  c->building_pid = (long)getpid();
+  c->builds.thread = PyThread_get_thread_ident();
+  c->builds.process = (long)getpid();
   weigh_build weigh;
   weigh_build_begin(&weigh, c);
   entry *e = build_now(c, slots, split);
   bool tried = weigh_build_end(&weigh, c, e);
-  c->building = 0;
+  c->builds.thread = 0;
   if (why) build_note(c, why, e, loom_clock_ms() - start);
   Py_XDECREF(why);
   if (put_off != loom_errors_put_off) {
@@ -495,7 +495,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     entry_log(e);
     entry_settle(e);
     e->refs++;
-    c->splits += split >= 0;
+    c->builds.splits += split >= 0;
     callable_publish(c, e, split >= 0);
     if (loom_warn_notices() && PyErr_CheckSignals() == 0) return e;
     entry_unref(e);
@@ -539,19 +539,19 @@ void callable_forget(callable *c) {
   entry_list *old = c->entries;
   callable_disown(c);
   c->entries = NULL;
-  c->failures = c->negative_count = c->captures = 0;
-  c->symbolic = c->by_value = c->apart = (slot_set){{0}};
-  size_table_clear(&c->sizes);
-  c->sizes.never = c->dynamic == DYNAMIC_NEVER;
+  c->builds.failures = c->builds.negative_count = c->builds.captures = 0;
+  c->numbers.symbolic = c->numbers.by_value = c->numbers.apart = (slot_set){{0}};
+  size_table_clear(&c->numbers.sizes);
+  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
   c->warned = c->skipped = false;
-  c->splits = c->wasted = 0;
-  c->spent = 0;
-  c->hits = c->misses = c->look_at = 0;
-  entry *tried = c->tried;
-  c->tried = NULL;
+  c->builds.splits = c->builds.wasted = 0;
+  c->builds.spent = 0;
+  c->hits = c->misses = c->turns.look_at = 0;
+  entry *tried = c->turns.tried;
+  c->turns.tried = NULL;
   callable_look_at(c);
   report_clear(&c->report);
-  Py_CLEAR(c->last_args);
+  Py_CLEAR(c->numbers.last);
   entry_unref(tried);
   entries_unref(old);
   resume_clear(c);

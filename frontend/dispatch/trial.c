@@ -99,8 +99,8 @@ static trial_cost trial_now(const entry *e) {
 
 trial_cost trial_clock(callable *c, const entry *e) {
   trial_cost now = trial_now(e);
-  if (c->clocked) now.wall = c->found_since;
-  c->clocked = true;
+  if (c->turns.clocked) now.wall = c->turns.found_since;
+  c->turns.clocked = true;
   return now;
 }
 
@@ -185,10 +185,10 @@ static bool trial_may(const entry *e, uint64_t ns) {
 
 bool trial_is_plain(callable *c, entry *e) {
   bool plain = e->trial.state != TRIAL_OPEN && e->trial.state != TRIAL_OVER;
-  entry *old = c->tried;
+  entry *old = c->turns.tried;
   if (plain) e->refs++;
-  c->tried = plain ? e : NULL;
-  c->tried_since = (trial_cost){0, 0};
+  c->turns.tried = plain ? e : NULL;
+  c->turns.tried_since = (trial_cost){0, 0};
   entry_unref(old); /* what goes with it may run code */
   return plain;
 }
@@ -224,7 +224,7 @@ static void trial_note(entry *e, trial_cost cost, bool raised) {
     t->waits_ns = cost.wall;
     t->waits_from = e->hits;
     e->watched = e->stopped || cost.wall > TRIAL_SHORT_NS;
-    if (e->home) e->home->clocked = e->watched;
+    if (e->home) e->home->turns.clocked = e->watched;
     return;
   }
   t->last = cost;
@@ -238,10 +238,10 @@ void trial_compiled(callable *c, entry *e, trial_cost start, bool raised, bool i
     trial_note(e, trial_since(start, true), raised);
     if (c->entries && c->entries->count == 1) callable_let_be(c, false, false);
   } else if (!PyErr_Occurred()) {
-    entry *old = c->tried;
+    entry *old = c->turns.tried;
     e->refs++;
-    c->tried = e;
-    c->tried_since = start;
+    c->turns.tried = e;
+    c->turns.tried_since = start;
     entry_unref(old);
   }
 }
@@ -293,7 +293,7 @@ static uint64_t trial_waits(const entry *e) {
 }
 
 static void trial_look_at(callable *c, uint64_t calls) {
-  if (c->hits + calls < c->look_at) c->look_at = c->hits + calls;
+  if (c->hits + calls < c->turns.look_at) c->turns.look_at = c->hits + calls;
 }
 
 /* The compiled version stays. */
@@ -307,7 +307,7 @@ static void trial_keep(callable *c, entry *e) {
   t->again += t->again < TRIAL_AGAIN_MOST;
   trial_look_at(c, trial_waits(e));
   e->watched = e->stopped;
-  c->clocked = false;
+  c->turns.clocked = false;
 }
 
 static void trial_leave(callable *c, entry *e) {
@@ -316,7 +316,7 @@ static void trial_leave(callable *c, entry *e) {
   t->pairs = t->lost = t->lone = t->warm = t->calls = t->grown = 0;
   t->again += t->again < TRIAL_AGAIN_MOST;
   e->watched = true;
-  c->clocked = false;
+  c->turns.clocked = false;
   if (!t->told)
     trial_tell(c, BREAK_SLOWER, c->function, t->compiled.least.wall, t->plain.least.wall);
   t->told = true;
@@ -340,7 +340,7 @@ static void trial_settle(entry *e, int state) {
   t->again += t->again < TRIAL_AGAIN_MOST;
   t->plain.most = UINT64_MAX;
   e->watched = true;
-  if (e->home) e->home->clocked = false;
+  if (e->home) e->home->turns.clocked = false;
 }
 
 bool trial_give_up(entry *e) {
@@ -438,7 +438,7 @@ static void trial_count(callable *c, entry *e) {
 
 void trial_look(callable *c, entry *e) {
   trial *t = &e->trial;
-  c->look_at = c->hits + TRIAL_LOOK;
+  c->turns.look_at = c->hits + TRIAL_LOOK;
   if (t->bulky) return;
   if (t->state == TRIAL_OPEN && !e->watched) {
     t->spent += t->waits_ns * (e->hits - t->waits_from);
@@ -458,7 +458,7 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
                      bool *plain) {
   trial *t = &e->trial;
   if (c->fullgraph || !loom_config.leave_slower) {
-    e->watched = c->clocked = false;
+    e->watched = c->turns.clocked = false;
     return entry_run(e, slots, symbols, plain);
   }
   if (trial_is_plain(c, e)) {
@@ -471,7 +471,7 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   PyObject *result = entry_run(e, slots, symbols, plain);
   bool counts = builds == callable_builds;
   if (result && counts && t->state == TRIAL_OVER) {
-    e->watched = c->clocked = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
+    e->watched = c->turns.clocked = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
     if (e->watched) trial_open(t);
   } else if (counts) {
     trial_compiled(c, e, start, !result, *plain);
@@ -486,12 +486,12 @@ static bool trial_times(const callable *c, trial *t) {
 }
 
 void trial_run_begin(trial_run *run, callable *c) {
-  run->tried = c->tried;
-  run->start = c->tried_since;
+  run->tried = c->turns.tried;
+  run->start = c->turns.tried_since;
   run->in_vain = run->start.wall != 0;
   run->timed = false;
-  c->tried = NULL;
-  c->tried_since = (trial_cost){0, 0};
+  c->turns.tried = NULL;
+  c->turns.tried_since = (trial_cost){0, 0};
   run->builds = callable_builds;
   run->callees = hook_callees;
   weigh_run_begin(&run->weigh, c);
