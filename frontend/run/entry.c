@@ -236,7 +236,7 @@ void entry_settle(entry *e) {
 void entry_unref(entry *e) {
   if (!e || --e->refs) return;
   entry_unwatch(e);
-  free(e->pins);
+  free(e->life.pins);
   guard_program_free(e->guards);
   if (e->plan) loom_plan_unref(e->plan);
   capture_free(e->captured);
@@ -715,8 +715,8 @@ static bool run_accept(const run_state *s, entry *e, uint32_t status, const loom
 /* What the run refers to weakly stays alive until its end. */
 static bool entry_pin(const entry *e, bool *fallback) {
   *fallback = !e->fits;
-  for (uint32_t i = 0; e->fits && i < e->pin_count; i++)
-    Py_INCREF(e->pins[i]);
+  for (uint32_t i = 0; e->fits && i < e->life.pin_count; i++)
+    Py_INCREF(e->life.pins[i]);
   return e->fits != NULL;
 }
 
@@ -761,7 +761,7 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
   run_state s;
   PyObject *result = NULL;
   if (!run_init(&s, e, args, symbols)) return NULL;
-  if (e->pin_count && !entry_pin(e, fallback)) {
+  if (e->life.pin_count && !entry_pin(e, fallback)) {
     run_fini(&s, e);
     return NULL;
   }
@@ -796,8 +796,8 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
   }
   if (s.kept) direct_close(s.kept, !result && !*changed);
   run_fini(&s, e);
-  for (uint32_t i = 0; i < e->pin_count; i++)
-    Py_DECREF(e->pins[i]);
+  for (uint32_t i = 0; i < e->life.pin_count; i++)
+    Py_DECREF(e->life.pins[i]);
   return result;
 }
 

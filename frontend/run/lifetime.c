@@ -151,27 +151,27 @@ void entry_release(const entry *e) {
 static PyMethodDef lifetime_method = {"died", lifetime_died, METH_O, NULL};
 
 void entry_unwatch(entry *e) {
-  if (e->watcher) PyCapsule_SetContext(e->watcher, NULL);
-  for (uint32_t i = 0; i < e->watch_count; i++)
-    Py_DECREF(e->watches[i]);
-  free(e->watches);
-  Py_XDECREF(e->watcher);
+  if (e->life.watcher) PyCapsule_SetContext(e->life.watcher, NULL);
+  for (uint32_t i = 0; i < e->life.watch_count; i++)
+    Py_DECREF(e->life.watches[i]);
+  free(e->life.watches);
+  Py_XDECREF(e->life.watcher);
 }
 
 /* A weak reference to each: false when one cannot be made. The version is the watcher's context. */
 static bool lifetime_watch(entry *e, PyObject *const *items, uint32_t count) {
   loom_version_died = lifetime_died;
-  e->watcher = PyCapsule_New(&lifetime_method, NULL, NULL);
-  bool told = e->watcher && PyCapsule_SetContext(e->watcher, e) == 0;
-  PyObject *callback = told ? PyCFunction_New(&lifetime_method, e->watcher) : NULL;
-  e->watches = callback ? calloc((size_t)count + 1, sizeof *e->watches) : NULL;
-  for (uint32_t i = 0; e->watches && i < count; i++) {
+  e->life.watcher = PyCapsule_New(&lifetime_method, NULL, NULL);
+  bool told = e->life.watcher && PyCapsule_SetContext(e->life.watcher, e) == 0;
+  PyObject *callback = told ? PyCFunction_New(&lifetime_method, e->life.watcher) : NULL;
+  e->life.watches = callback ? calloc((size_t)count + 1, sizeof *e->life.watches) : NULL;
+  for (uint32_t i = 0; e->life.watches && i < count; i++) {
     if (PyDict_CheckExact(items[i])) continue;
     PyObject *watch = PyWeakref_NewRef(items[i], callback);
     if (!watch) break;
-    e->watches[e->watch_count++] = watch;
+    e->life.watches[e->life.watch_count++] = watch;
   }
-  bool good = e->watches && !PyErr_Occurred();
+  bool good = e->life.watches && !PyErr_Occurred();
   Py_XDECREF(callback);
   error_drop();
   return good;
@@ -219,10 +219,10 @@ bool entry_let_go(entry *e) {
   c->weak_count = weak.count;
   capture_each(c, lifetime_let_go, c);
   guard_program_let_go(e->guards, c);
-  e->pins = e->simple ? NULL : calloc(weak.count, sizeof *e->pins);
-  for (uint32_t i = 0; e->pins && i < weak.count; i++)
-    if (capture_reads(c, weak.items[i])) e->pins[e->pin_count++] = weak.items[i];
+  e->life.pins = e->simple ? NULL : calloc(weak.count, sizeof *e->life.pins);
+  for (uint32_t i = 0; e->life.pins && i < weak.count; i++)
+    if (capture_reads(c, weak.items[i])) e->life.pins[e->life.pin_count++] = weak.items[i];
   for (uint32_t i = 0; i < weak.count; i++)
     Py_DECREF(weak.items[i]);
-  return e->simple || e->pins;
+  return e->simple || e->life.pins;
 }

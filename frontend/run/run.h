@@ -67,6 +67,14 @@ typedef struct trial {
   trial_sample compiled, plain;
 } trial;
 
+/* What a version refers to weakly (lifetime.c). */
+typedef struct entry_life {
+  PyObject **watches; /* weak references to what it guards (owned) */
+  PyObject *watcher;  /* what tells their callback whose they are (owned), or NULL */
+  PyObject **pins;    /* of these, what a run reads when it has had no GIL (borrowed) */
+  uint32_t watch_count, pin_count;
+} entry_life;
+
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
 typedef struct entry {
   uint32_t refs;
@@ -83,10 +91,7 @@ typedef struct entry {
   PyObject *code;        /* of the function when it was captured (owned) */
   PyObject *fits;        /* the same, borrowed; NULL: something that it guards has died */
   struct callable *home; /* in whose list it is (borrowed), or NULL */
-  PyObject **watches;    /* weak references to what it guards (owned) */
-  PyObject *watcher;     /* what tells their callback whose they are (owned), or NULL */
-  PyObject **pins;       /* of these, what a run reads when it has had no GIL (borrowed) */
-  uint32_t watch_count, pin_count;
+  entry_life life;
   capture *captured;
   guard_program *guards;
   const loom_adapter *adapter;
