@@ -1,4 +1,5 @@
-/* The second half of loom-fuse (fuse.c): the groups as ops. */
+/* The last part of loom-fuse (fuse.c): each group becomes a loom.fusion, in an order in which what
+ * a group reads is made before it. */
 #include <stdlib.h>
 
 #include "passes/fuse.h"
@@ -18,7 +19,7 @@ typedef struct fuse_emit {
 
 /* The new value outside of groups for an old one: reshapes of whole buffers are made again on
  * demand. */
-static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
+static MlirValue build_outer(fuse_emit *e, MlirValue value) {
   MlirValue root = loom_buffer_root(value);
   int64_t at = loom_map_get(&e->outer, root.ptr, -1);
   MlirValue mapped = at >= 0 ? e->values[at] : root;
@@ -27,12 +28,12 @@ static MlirValue fuse_outer(fuse_emit *e, MlirValue value) {
   return loom_build_op1(&b, LOOM_OP_RESHAPE, mapped, mlirValueGetType(value));
 }
 
-static int fuse_compare_ints(const void *a, const void *b) {
+static int build_compare_ints(const void *a, const void *b) {
   return *(const int *)a - *(const int *)b;
 }
 
 /* The members of a group and all free nodes that they read, in the order of the program. */
-static void fuse_collect(fuse_emit *e, const fuse_group *group) {
+static void build_collect(fuse_emit *e, const fuse_group *group) {
   fuse_state *s = e->s;
   int top = 0;
   e->needed_count = 0;
@@ -51,10 +52,10 @@ static void fuse_collect(fuse_emit *e, const fuse_group *group) {
       s->stack[top++] = p;
     }
   }
-  qsort(e->needed, (size_t)e->needed_count, sizeof *e->needed, fuse_compare_ints);
+  qsort(e->needed, (size_t)e->needed_count, sizeof *e->needed, build_compare_ints);
 }
 
-static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, MlirValue value) {
+static MlirValue build_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, MlirValue value) {
   int n = fuse_node_of(e->s, value);
   if (n >= 0 && e->s->nodes[n].stamp == e->stamp)
     return loom_result(e->s->nodes[n].copy, mlirOpResultGetResultNumber(value));
@@ -69,18 +70,19 @@ static MlirValue fuse_inner(fuse_emit *e, MlirBlock block, loom_map *arguments, 
     e->input_capacity = capacity;
   }
   if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
-  e->inputs[e->input_count++] = fuse_outer(e, value);
+  e->inputs[e->input_count++] = build_outer(e, value);
   return mlirBlockAddArgument(block, mlirValueGetType(value),
                               mlirOperationGetLocation(e->terminator));
 }
 
-static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
+static void build_clone_body(fuse_emit *e, MlirBlock block) {
   loom_map arguments = {0};
   for (int i = 0; i < e->needed_count; i++) {
     fuse_node *node = &e->s->nodes[e->needed[i]];
     MlirOperation copy = mlirOperationClone(node->op);
     for (intptr_t k = 0; k < mlirOperationGetNumOperands(copy); k++)
-      mlirOperationSetOperand(copy, k, fuse_inner(e, block, &arguments, loom_operand(node->op, k)));
+      mlirOperationSetOperand(copy, k,
+                              build_inner(e, block, &arguments, loom_operand(node->op, k)));
     mlirBlockAppendOwnedOperation(block, copy);
     node->copy = copy;
   }
@@ -88,7 +90,7 @@ static void fuse_clone_body(fuse_emit *e, MlirBlock block) {
 }
 
 /* The values of a node that its group yields, to `out`: all results that are read. */
-static intptr_t fuse_yields(const fuse_state *s, int n, MlirValue *out) {
+static intptr_t build_yields(const fuse_state *s, int n, MlirValue *out) {
   MlirOperation op = s->nodes[n].op;
   intptr_t count = 0, results = mlirOperationGetNumResults(op);
   int group = s->nodes[n].group;
@@ -99,9 +101,9 @@ static intptr_t fuse_yields(const fuse_state *s, int n, MlirValue *out) {
   return count;
 }
 
-static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
+static void build_emit_group(fuse_emit *e, const fuse_group *group) {
   fuse_state *s = e->s;
-  fuse_collect(e, group);
+  build_collect(e, group);
   size_t room = 0;
   for (int i = 0; i < e->needed_count; i++)
     room += (size_t)mlirOperationGetNumResults(s->nodes[e->needed[i]].op);
@@ -111,11 +113,11 @@ static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
   MlirValue *old = yields ? yields + room : NULL;
   intptr_t count = 0;
   for (int i = 0; i < e->needed_count && !s->out_of_memory; i++)
-    count += fuse_yields(s, e->needed[i], old + count);
+    count += build_yields(s, e->needed[i], old + count);
   if (count && !s->out_of_memory) {
     e->input_count = 0;
     MlirBlock block = mlirBlockCreate(0, NULL, NULL);
-    fuse_clone_body(e, block);
+    build_clone_body(e, block);
     for (intptr_t i = 0; i < count; i++) {
       yields[i] =
           loom_result(s->nodes[fuse_node_of(s, old[i])].copy, mlirOpResultGetResultNumber(old[i]));
@@ -139,21 +141,21 @@ static void fuse_emit_group(fuse_emit *e, const fuse_group *group) {
 }
 
 /* An op that stays: moved behind the groups it reads. */
-static void fuse_emit_stays(fuse_emit *e, int n) {
+static void build_emit_stays(fuse_emit *e, int n) {
   MlirOperation op = e->s->nodes[n].op;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
-    mlirOperationSetOperand(op, i, fuse_outer(e, loom_operand(op, i)));
+    mlirOperationSetOperand(op, i, build_outer(e, loom_operand(op, i)));
   mlirOperationMoveBefore(op, e->terminator);
 }
 
 /* Emits groups so that each comes after those that it reads; else in the order of the program. */
-static void fuse_emit_all(fuse_emit *e) {
+static void build_emit_all(fuse_emit *e) {
   fuse_state *s = e->s;
   int mark = ++s->mark; /* groups marked are done or on the way */
   for (int first = 0; first < s->count; first++) {
     int top = 0, root = s->nodes[first].group;
     if (s->nodes[first].free || s->groups[root].mark == mark) continue;
-    /* A second stack lives behind the needed list: fuse_collect uses s->stack. */
+    /* A second stack lives behind the needed list: build_collect uses s->stack. */
     int *path = e->needed + s->count;
     path[top++] = root;
     while (top) {
@@ -170,9 +172,9 @@ static void fuse_emit_all(fuse_emit *e) {
       top--;
       s->groups[g].mark = mark;
       if (s->groups[g].kind == FUSE_STAYS)
-        fuse_emit_stays(e, s->groups[g].head);
+        build_emit_stays(e, s->groups[g].head);
       else
-        fuse_emit_group(e, &s->groups[g]);
+        build_emit_group(e, &s->groups[g]);
     }
   }
 }
@@ -186,10 +188,10 @@ void fuse_rewrite(fuse_state *s, MlirOperation terminator) {
   e.values = malloc(sizeof *e.values * results);
   e.needed = malloc(sizeof *e.needed * 2 * (size_t)(s->count + 1));
   if (!e.values || !e.needed) s->out_of_memory = true;
-  if (!s->out_of_memory) fuse_emit_all(&e);
+  if (!s->out_of_memory) build_emit_all(&e);
   if (!s->out_of_memory)
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)
-      mlirOperationSetOperand(terminator, i, fuse_outer(&e, loom_operand(terminator, i)));
+      mlirOperationSetOperand(terminator, i, build_outer(&e, loom_operand(terminator, i)));
   for (int n = s->count - 1; n >= 0 && !s->out_of_memory; n--)
     if (s->groups[s->nodes[n].group].kind != FUSE_STAYS || s->nodes[n].free)
       mlirOperationDestroy(s->nodes[n].op);
