@@ -16,7 +16,7 @@ typedef struct alone_plan {
   int64_t stages[ALONE_STAGES]; /* chunks of each */
   int stage_count;
   int64_t scratch, slots;         /* bytes */
-  int64_t numbers[ALONE_NUMBERS]; /* what the lowering wants to know again */
+  int64_t numbers[ALONE_NUMBERS]; /* what `plan` found out and `lower` needs */
 } alone_plan;
 
 typedef struct alone_kind {

@@ -157,7 +157,8 @@ static bool prepare_is_strided(MlirOperation function, MlirValue value) {
   return true;
 }
 
-/* A chain of views of one's own, so that what is done for other readers does not change it. */
+/* A copy of the chain of views above `value`, for one reader: what is prepared for other readers of
+ * the chain does not change it. */
 static MlirValue prepare_clone_views(MlirOperation before, MlirValue value) {
   MlirOperation def = loom_def(value);
   if (!def.ptr || loom_class_of(def) != LOOM_CLASS_VIEW) return value;

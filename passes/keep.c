@@ -10,7 +10,7 @@
  *       %1 = loom.apply @k1(%x, %0) : ...
  *     with `loom.constant = array<i64: 1>` on the dot_general in @k1.
  *
- * requires: loom-outline. Does nothing unless the module has `loom.keep`: whoever runs the plan
+ * requires: loom-outline. Does nothing unless the module has `loom.keep`: the plan's runtime then
  * keeps memory from one call to the next.
  *
  * keeps: order, results. breaks: a kernel may have copies.

@@ -476,7 +476,8 @@ typedef struct lower_schedule {
   int64_t block, blocks, units, chunks, splits, split_size, join;
 } lower_schedule;
 
-/* Is this the stage that joins the parts and does nothing else? Then its blocks are its own. */
+/* Is this the stage that joins the parts of a split reduction and does nothing else? Then `s` gets
+ * the blocks of that stage. */
 bool lower_schedule_join(const lower *l, int stage, lower_schedule *s);
 
 /* Reads the schedule and gives the plan its widths. */

@@ -18,8 +18,8 @@
  *
  * What counts: values between kernels, arguments that the caller gives away (`loom.given`) and
  * results that it makes when they are first written (`loom.lent`). In the backward pass of a
- * training step that is all there is: activations go while gradients come, and whoever makes the
- * gradient of a large weight early holds it while all activations are still there.
+ * training step these are all the memory: activations go while gradients come, and the gradient of
+ * a large weight that is made early is held while all activations are still there.
  *
  * A greedy list schedule: of all ops whose operands are there, the one after which the least is
  * live comes next, of equal ones the first of the program. Greed can be wrong, so both orders are

@@ -19,7 +19,7 @@
  * are computed once (loom-keep), where weights, factors and shifts are constants.
  *
  * keeps: values up to the rounding of products. breaks: floating-point exceptions of what overflows
- * in between, which whoever builds convolutions (torch) knows nothing of.
+ * in between: convolutions come from torch, which reports none.
  *
  * A batch norm with known statistics is such factors and shifts. Those of a channel are combined in
  * one walk from the convolution along its only uses, so that it ends. Without a factor nothing

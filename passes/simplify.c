@@ -34,8 +34,8 @@
  * Each rewrite removes an op, moves a reshape in one direction only, or replaces an op by a cheaper
  * one: it ends.
  *
- * An op that nobody reads is dead even if it could have raised a floating-point exception: whoever
- * builds the graph keeps such ops alive when the exception matters.
+ * An op that nobody reads is dead even if it could have raised a floating-point exception: where
+ * the exception matters the value is an output of the graph (loom_graph_keep_raising).
  */
 #include <math.h>
 #include <stdlib.h>
