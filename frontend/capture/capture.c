@@ -1,6 +1,7 @@
 /* From a function and its arguments to a capture: sets the tracer up, runs the function's frame,
  * and writes down how the result is rebuilt. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/capture/capture.h"
 #include "frontend/captured/adapter.h"
@@ -207,9 +208,6 @@ static void capture_run(tracer *t, PyFunctionObject *function) {
   if (!t->capture->result && t->state == TRACE_GOING)
     trace_break(t, BREAK_OPCODE, "capture failed silently");
 }
-
-/* Restarts beyond those for arguments: each makes a size a constant, or two sizes one symbol. */
-#define CAPTURE_SIZE_RESTARTS 64
 
 static void capture_forget_symbols(size_table *sizes) {
   for (uint32_t i = 0; sizes && i < sizes->count; i++)

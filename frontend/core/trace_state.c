@@ -1,5 +1,6 @@
 /* The tracer's own services: how a step fails, what it appends to the capture, where it stands. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
@@ -12,10 +13,6 @@
 
 #include <stdarg.h>
 #include <string.h>
-
-#define TRACE_MAX_NODES 20000u
-#define TRACE_MAX_STEPS 2000000u
-#define TRACE_MAX_STACK (640 << 10) /* bytes; nothing is captured without a megabyte */
 
 const loop_hooks *loom_loops;
 const eval_hooks *loom_eval;
@@ -117,9 +114,6 @@ bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
 }
 
 /* ---- how far a capture goes ----------------------------------------------------------------- */
-
-/* Items that are searched in the time of an instruction. */
-#define TRACE_ITEMS_A_STEP 32
 
 /* Has the capture gone on for too long without an array operation? */
 static bool trace_runs_out(tracer *t, uint64_t before) {

@@ -2,11 +2,9 @@
  * dropped at the next chance of the interpreter, not within the callback of a weak reference, where
  * somebody may be walking the callable's list. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/run/run.h"
-
-/* Runs that a version is worth making for: one that dies after fewer counts as if it lived. */
-#define BURY_HITS 8
 
 void callable_bury(callable *c) {
   entry_list *old = c->entries;

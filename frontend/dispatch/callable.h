@@ -3,6 +3,7 @@
 #define LOOM_FRONTEND_DISPATCH_CALLABLE_H
 
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/learnt.h"
@@ -37,10 +38,6 @@ typedef struct negative {
   Py_hash_t signature;
   uint32_t calls, attempts;
 } negative;
-
-#define CALLABLE_NEGATIVES 32
-#define CALLABLE_MAX_FAILURES                                                                      \
-  64 /* captures that broke, after which the plain function is always used */
 
 /* What a callable does when it is called. */
 typedef enum callable_role {

@@ -11,15 +11,13 @@
  * While a part runs the frame is hidden, as if the part were what the generator's user has called.
  */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/opcodes.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
 #include "frontend/run/run.h"
-
-#define GENERATOR_IDLE 4 /* parts in a row with nothing to compute, after which none is tried */
-#define GENERATOR_FAILURES 16 /* times that there was no part, likewise */
 
 /* What the constants of one code object share. */
 typedef struct segments {

@@ -16,6 +16,7 @@
  * hand has ended.
  */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/objects.h"
 #include "frontend/dispatch/callable.h"
@@ -26,9 +27,6 @@
 #include <pthread.h>
 
 #define HOOK_STACK (512 << 10) /* bytes of C stack that nothing is hooked without */
-#define HOOK_IDLE 4       /* calls with nothing to compute, after which a function is let alone */
-#define HOOK_FAILURES 16  /* calls that could not be compiled, likewise */
-#define HOOK_CALLEES 1024 /* of one compiled function */
 
 uint64_t hook_callees;
 
@@ -266,10 +264,6 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
 
 /* ---- generators --------------------------------------------------------------------------------
  */
-
-#define HOOK_TRIAL_WARM_UP 8 /* calls, which compile */
-#define HOOK_TRIAL_STEPS 24  /* of each kind, until it is decided */
-#define HOOK_TRIAL_ODD 4     /* times the mean: what one step counts at most */
 
 /* Whether compiled parts gain more than they cost shows only when a generator runs. */
 static void trial_note(hook_record *r, bool compiled, uint64_t ns) {

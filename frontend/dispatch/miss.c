@@ -1,6 +1,7 @@
 /* A call that no compiled version fits: captures it, compiles it, and keeps the result, or
  * remembers why not. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/capture/capture.h"
 #include "frontend/captured/adapter.h"
@@ -411,8 +412,6 @@ static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
   error_drop();
   PyErr_Restore(type, raised, traceback);
 }
-
-#define BUILD_MAX_SPLITS 8
 
 /* What runs behind a break cannot be given other arguments by the user: where new versions of it
  * would be made for ever, the instruction that looks at what varies runs for real. Its number; -1:

@@ -16,14 +16,13 @@
  * does; what the frame handles is kept with its state, and comes back with each instruction.
  */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
 #include "frontend/dispatch/trial.h"
 #include "frontend/run/run.h"
-
-#define RESUME_MAX_POINTS 256 /* of one function that are compiled */
 
 struct resume_point {
   frame_shape at;
@@ -230,9 +229,6 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
 
 /* ---- the loop ----------------------------------------------------------------------------------
  */
-
-#define RESUME_IDLE_STEPS 256 /* without anything to compute: the rest is plain bytecode */
-#define RESUME_IDLE_RUNS 4    /* of that kind, after which the function is */
 
 /* Frames that were left with an exception, whose names are kept up to date. */
 #define DRIVE_LEFT 8

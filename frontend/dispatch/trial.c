@@ -28,6 +28,7 @@
  * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
  * is, if they call anything that can be compiled. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
@@ -36,41 +37,6 @@
 #include "frontend/run/run.h"
 
 #include <time.h>
-
-#define TRIAL_WARM_UP 2       /* calls before: they compile; */
-#define TRIAL_WARM_UP_PLAIN 8 /* and the interpreter rewrites what it has run so often */
-#define TRIAL_PAIRS 7         /* of a compiled and a plain run, at most; */
-#define TRIAL_PAIRS_BRIEF 9
-#define TRIAL_CLEAR_PAIRS 3
-#define TRIAL_WON_SOON 1.15 /* times, by so many pairs */
-#define TRIAL_ODD 4 /* plain runs in a row that end otherwise than the compiled run before them */
-#define TRIAL_AT_ONCE_NS 20000000 /* a first plain run that need not wait: at most, likely; */
-#define TRIAL_AT_ALL_NS 30000000000
-#define TRIAL_SHORT_NS 50000
-#define TRIAL_BRIEF_NS 20000
-#define TRIAL_LONG_NS 1000000  /* of such runs one is enough to see that it takes too long */
-#define TRIAL_THREADS_NS 50000 /* shorter calls are not shared out among threads */
-#define TRIAL_NOISE_NS 60
-#define TRIAL_NOISE_BRIEF_NS                                                                       \
-  0                  /* what is around a plain run is in it, and takes a step of the clock */
-#define TRIAL_LOSS 4 /* % that a version may be slower by */
-#define TRIAL_BULK (256 << 20)  /* bytes of an intermediate array that any machine has */
-#define TRIAL_AGAIN 256         /* plain calls until there is another comparison, */
-#define TRIAL_AGAIN_MOST 6      /* doubled with each one so often; */
-#define TRIAL_AGAIN_DOUBT 64    /* the same of compiled calls: it is not known which is faster, */
-#define TRIAL_AGAIN_CLOSE 2048  /* it has won, */
-#define TRIAL_AGAIN_CLEAR 32768 /* by far */
-#define TRIAL_LOOK                                                                                 \
-  1024                /* calls of a function from one look at the version that runs to the next    \
-                       */
-#define TRIAL_GROWN 4 /* times the longest plain run of the trial: the sizes are others */
-#define TRIAL_GROWN_RUNS 3
-#define TRIAL_CHANGED 2       /* the same, of compiled runs */
-#define TRIAL_SELDOM 8        /* plain runs of which one is timed when all has been decided */
-#define TRIAL_CALLEES_RUNS 16 /* until those are compiled and have been compared themselves */
-#define TRIAL_CALLEES_PAIRS 5
-#define TRIAL_CALLEES_LOST 3
-#define TRIAL_NO_CALLEES 2 /* runs in which nothing was called that can be compiled */
 
 /* ---- clocks ---- */
 

@@ -14,22 +14,12 @@
  *
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/trial.h"
 #include "frontend/run/run.h"
-
-#define WEIGH_FIRST_NS 5000000  /* plain runs before what nobody has asked for is captured */
-#define WEIGH_AGAIN 2           /* times what captures have taken: plain runs before the next */
-#define WEIGH_STEP_NS 1000      /* what an instruction takes, captured */
-#define WEIGH_ASKED_STEPS 10000 /* for a first capture, which has not been paid for; */
-#define WEIGH_PART_STEPS 3000   /* for one of a part */
-#define WEIGH_LEAST_NS 1000000  /* what a capture may take in any case */
-#define WEIGH_YIELD_NS 20000    /* what a generator is taken to run from a yield to the next */
-#define WEIGH_SHORT_NS 20000    /* runs of this length are delayed by what comes before them */
-#define WEIGH_ITEMS 32          /* items of a container, or attributes, that are looked at */
-#define WEIGH_DEPTH 3           /* of containers in each other; an argument's attributes are one */
 
 static uint64_t weigh_built_ns; /* what compilations have taken, all together */
 

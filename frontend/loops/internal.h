@@ -3,6 +3,7 @@
 #define LOOM_FRONTEND_LOOPS_INTERNAL_H
 
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
@@ -36,8 +37,6 @@ typedef struct roll_lists {
   const char *why; /* they cannot be hidden */
 } roll_lists;
 
-#define ROLL_PERIOD 16 /* so many iterations at most are one of the loop in the graph */
-#define ROLL_PAST (2 * ROLL_PERIOD)
 /* What attempts at a loop that data may end have shown of it. */
 #define ROLL_LEARNT 512
 

@@ -23,6 +23,7 @@
  * for what was hidden, it starts again and leaves that loop alone (roll_bans).
  */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -36,13 +37,6 @@
 #include "frontend/values/values.h"
 
 #include <string.h>
-
-#define ROLL_TRIES 6
-#define ROLL_RESTARTS 48
-#define ROLL_ORDER 4          /* after so many iterations the names may be back where they were */
-#define ROLL_NODES 2000       /* an unrolled loop of more is left to Python */
-#define ROLL_WALKED (1 << 18) /* tokens of states: a program with more keeps too many objects */
-#define ROLL_ENDS_MOST 12     /* iterations at either end that are evaluated by themselves */
 
 uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;

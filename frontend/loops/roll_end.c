@@ -16,6 +16,7 @@
  * the first of them that did; where the function goes on in different places, the loop's truth is
  * asked again behind it, by a branch (branch.c). */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
@@ -28,7 +29,6 @@
 
 #include <string.h>
 
-#define ROLL_FOREVER ((int64_t)1 << 40) /* iterations: how far the range of a count goes */
 #define END_PEELED 2
 #define END_NESTED 6 /* branches in each other */
 

@@ -14,6 +14,7 @@
  * ones behind the loop, so that `out[-1] is x`. A body that reads but the last items (`out[-1]`) is
  * tried again with these as part of the state. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/loops/internal.h"
@@ -27,7 +28,6 @@
 #include <string.h>
 
 #define LIST_LEAVES ROWS_LEAVES       /* arrays and numbers that an iteration appends to one list */
-#define LIST_VISIBLE 4                /* items at the end that the body may read */
 #define LIST_BYTES ((int64_t)1 << 30) /* of a stack: it is there beside the items themselves */
 
 roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row) {

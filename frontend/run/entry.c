@@ -1,5 +1,6 @@
 /* One compiled version of a function: runs its plan on live arguments and builds the result. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
@@ -800,9 +801,6 @@ static PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_
     Py_DECREF(e->life.pins[i]);
   return result;
 }
-
-#define ENTRY_GIVE_UPS 8
-#define ENTRY_TRY_AGAIN 64
 
 /* A function most calls of which end in the plain one, since what was assumed of sizes that depend
  * on data does not hold, is not run in vain each time. */

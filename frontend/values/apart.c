@@ -1,12 +1,11 @@
 /* What must not be one object: two sources that led to two objects when the function was captured
  * must not lead to one later on, for what is done to one would have to be seen in the other. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/guard.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/live.h"
-
-#define APART_MAX_PAIRS 20000
 
 /* The object is one that a guard names itself. */
 static bool apart_is_fixed(const source *s) { return s->kind == SOURCE_CONST; }

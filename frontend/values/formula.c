@@ -13,6 +13,7 @@
  * none of Python's and makes nothing that the collector looks at: guards are checked between
  * reading versions and running one. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
@@ -24,9 +25,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define FORMULA_ROWS 256
-#define FORMULA_NODES 48 /* that a formula may be made of */
 
 /* ---- rows -------------------------------------------------------------------------------------
  */

@@ -11,6 +11,7 @@
  * difference (the item is written to, leaves the capture, is compared by `is`), and where the real
  * one changes while a lent one is known to somebody, the loop is captured again, item by item. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/guard.h"
 #include "frontend/core/hooks.h"
@@ -21,10 +22,6 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-
-#define GATHER_LEAVES 16
-#define GATHER_DEPTH 4
-#define GATHER_JOIN 32
 
 struct gathered {
   uint16_t place;

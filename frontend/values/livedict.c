@@ -9,6 +9,7 @@
  * The dictionary of an object's attributes has no slots: what lies in front of it is the overlay
  * through which the attributes are read, too. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
 #include "frontend/core/tracer.h"
@@ -19,8 +20,6 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-
-#define LIVE_MAX_ITEMS 4096
 
 typedef struct live_slot {
   value *key, *item; /* item NULL: deleted, and there before the call */

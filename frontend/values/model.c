@@ -2,6 +2,7 @@
  * Python: python/frameloom/_models.py says what they mean. A call of the original is a call of the
  * model; an object of a model class says that it is one of the original's. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
@@ -90,8 +91,6 @@ value *builtin_model(tracer *t, const builtin_args *a) {
 
 /* ---- deques that existed before the call ------------------------------------------------------
  */
-
-#define MODEL_MAX_ITEMS 1024
 
 /* Its items as a list of the model, each with its source. */
 static value *deque_items(tracer *t, PyObject *object, const source *s) {

@@ -7,6 +7,7 @@
  * of 64 bits, has none: the loop is then captured in another way. Where the number of iterations is
  * symbolic the table has room for more than this call needs, and a guard that they are no more. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/core/tracer.h"
@@ -18,10 +19,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define SERIES_MAX 131072 /* iterations */
-#define SERIES_LEAST 256  /* where their number varies */
-#define SERIES_NODES 64   /* that an operand may be made of */
 
 struct number_series {
   number_series *next;

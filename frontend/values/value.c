@@ -1,6 +1,7 @@
 /* Making values: of constants, of live objects (with the guards that looking at them needs), of
  * fresh objects; and what is known of a value: its object, its identity. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
@@ -18,10 +19,6 @@
 #include "frontend/values/values.h"
 
 #include <math.h>
-
-#define WRAP_MAX_ITEMS 1024 /* of a list or tuple: each is guarded by itself */
-#define WRAP_MAX_ALL 4096   /* of all of them */
-#define WRAP_MAX_SET 64
 
 value *value_new(tracer *t, const value_type *type) {
   value *v = trace_alloc(t, sizeof *v);
