@@ -10,6 +10,7 @@ packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libcmocka-dev libxxhash-dev libzstd-dev zlib1g-dev
 )
+if [[ " $* " == *" test "* ]]; then packages+=(clang-format-22); fi # a test compares all C code with what it makes
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

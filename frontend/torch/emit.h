@@ -54,7 +54,6 @@ bool fx_promote(fx_call *c, const int *operands, int count, loom_dtype *out);
 bool fx_int(fx_call *c, int i, int64_t *out); /* these decline when it is none */
 bool fx_double(fx_call *c, int i, double *out);
 bool fx_bool(fx_call *c, int i, bool *out);
-bool fx_dtype(fx_call *c, int i, loom_dtype *out);
 int fx_ints(fx_call *c, int i, int64_t *out, int capacity);  /* the count, or -1 */
 int fx_dims(fx_call *c, int i, loom_dim *out, int capacity); /* sizes, maybe symbolic */
 bool fx_number(fx_call *c, int i, int64_t *out);             /* an int, maybe symbolic */

@@ -104,12 +104,6 @@ bool fx_bool(fx_call *c, int i, bool *out) {
   return true;
 }
 
-bool fx_dtype(fx_call *c, int i, loom_dtype *out) {
-  if (fx_has(c, i) && fx_read_dtype(c->args[i], out)) return true;
-  error_drop();
-  return fx_decline(c, "argument %d is not a dtype that is compiled", i);
-}
-
 /* How many items a list or tuple has; -1 after it was declined. */
 static Py_ssize_t args_list(fx_call *c, int i, int capacity) {
   PyObject *list = fx_has(c, i) ? c->args[i] : NULL;

@@ -1,6 +1,8 @@
 """The rules of the house that a machine can check: who includes what, tables without dead rows, where C++ may be."""
 
+import collections
 import re
+import shutil
 import subprocess
 import sys
 
@@ -91,6 +93,17 @@ def test_files_stay_readable():
             assert len(lines) <= 1000, f"{path.relative_to(ROOT)} has {len(lines)} lines"
 
 
+def test_comments_stay_short():
+    """What takes more words is the essay at a file's head, or a page of docs/."""
+    for folder in RULES:
+        for path in sources(folder, ".c", ".h", ".cpp", ".def"):
+            text = path.read_text()
+            for comment in re.finditer(r"/\*.*?\*/|(?:^[ \t]*//.*\n)+", text, re.S | re.M):
+                words = [word for word in comment[0].split() if re.search(r"\w", word)]
+                line = text.count("\n", 0, comment.start()) + 1
+                assert line == 1 or len(words) <= 120, f"{path.relative_to(ROOT)}:{line} has {len(words)} words"
+
+
 def test_exceptions_are_dropped_in_one_place():
     """PyErr_Clear() would lose an interrupt: error_drop() does not."""
     for path in sources("frontend", ".c", ".h"):
@@ -176,6 +189,31 @@ def test_floors_call_what_they_may():
         assert not re.search(r"^extern ", text, re.M), path
         for name in defined.findall(text):
             assert name not in declared or path.name == "module.c" or declared[name] == {floor_of(path)}, f"{path}: {name}"
+
+
+def declared_functions():
+    """(header, function) for each function that a header of the frontend declares, inline ones apart."""
+    prototype = re.compile(r"^(?!static|typedef|extern|return|else)[A-Za-z_][\w ]*[ *](\w+)\([^{};]*\)\s*;", re.M)
+    for path in sources("frontend", ".h"):
+        text = re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", path.read_text(), flags=re.S)
+        text = re.sub(r"^\s*#(.*\\\n)*.*$", "", text, flags=re.M)  # macros: their functions are the rows of tables
+        text = re.sub(r"\{[^{}]*\}", "{}", re.sub(r"\{[^{}]*\}", "{}", text))
+        for name in prototype.findall(text):
+            if name != "_PySet_NextEntry":  # CPython's own
+                yield path, name
+
+
+def test_declared_functions_are_defined_in_their_floor_and_used():
+    code = {p: re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", p.read_text(), flags=re.S)
+            for p in sources("frontend", ".c", ".h", ".def")}
+    definition = re.compile(r"^(?!static|typedef)[A-Za-z_][\w ]*[ *\n](\w+)\([^{};]*\)\s*\{", re.M)
+    defined = {(floor_of(p), name) for p, text in code.items() if p.suffix == ".c" for name in definition.findall(text)}
+    words = collections.Counter(word for text in code.values() for word in re.findall(r"\w+", text))
+    found = list(declared_functions())
+    assert len(found) > 900
+    for path, name in found:
+        assert (floor_of(path), name) in defined, f"{path.relative_to(ROOT)}: {path.parent.name}/ does not define {name}()"
+        assert words[name] > 2, f"{path.relative_to(ROOT)}: nothing calls {name}()"
 
 
 def test_headers_of_the_frontend_are_short():
