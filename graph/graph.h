@@ -446,17 +446,16 @@ bool loom_graph_interface(const loom_graph *graph, loom_graph *out);
 
 /* ---- region.c: control flow ---------------------------------------------------------------
 
-   A node of `for`, `while` or `if` has sub-graphs, which see nothing but their inputs: what they
-   read of the graph around them are further operands of the node, after the carried ones, and
-   further inputs of each region. Operand i of the node is input i + shift of every region:
+   A node of `for`, `while` or `if` has regions: sub-graphs that see nothing but their inputs. A
+   value that they read from outside is an operand of the node and an input of each region. Operand
+   i of the node is input i + shift of each region:
 
      for    operands count, carried, outside; inputs index (int64), carried, outside; shift 0
-     while  operands and inputs carried, outside; shift 0; region 0 gives the 0-d bool, 1 the body
-     if     operands condition, outside; inputs outside; shift -1; regions then and else
+     while  operands and inputs carried, outside; shift 0; regions condition (0-d bool), body
+     if     operands condition, outside; inputs outside; shift -1; regions then, else
 
-   A region's types are written in the sizes of the graph around it. In the body of a `for` whose
-   attribute `symbol` is not -1, that symbol is the index: numbers that are no sizes may depend on
-   it. */
+   Types in a region use the sizes of the graph around it. The attribute `symbol` of a `for` is the
+   symbol that stands for its index, or -1: no size may depend on it. */
 
 /* An empty graph for a region of a node of `parent`, with the symbols and sizes known so far. */
 void loom_region_init(loom_graph *region, const loom_graph *parent);
