@@ -34,16 +34,19 @@ enum {
 
 /* ---- error.c: dropping exceptions without losing an interrupt ---- */
 
-/* Can only a signal handler (or another thread) have raised the pending exception, wherever it came
- * through code that runs none of the user's? Such one is not an answer. */
+/* Did a signal handler (or another thread) raise the pending exception? True for those that code
+ * without any of the user's cannot raise. Such an exception is not the answer to a question. */
 bool error_is_foreign(void);
-/* Drops the pending exception; a foreign one is raised again, as if the signal had come later. */
+/* Drops the pending exception. A foreign one is put off: it is raised again later, as if the signal
+ * had come then. */
 void error_drop_pending(void);
-/* How many have been put off: what was found out meanwhile may rest on an answer that was none. */
+/* How many exceptions have been put off. If it has grown while a question was asked, the answer is
+ * not reliable. */
 extern uint32_t loom_errors_put_off;
-/* Drops what code of the user's has raised: all but what is no Exception. */
+/* Drops an exception that code of the user has raised, if it is an Exception. Others
+ * (KeyboardInterrupt, SystemExit) stay pending. */
 void error_drop_users(void);
-/* A plan's poll, called without the GIL. */
+/* The poll of a running plan, called without the GIL: lets signal handlers run. */
 int loom_poll_signals(void *context);
 
 /* In place of PyErr_Clear(), which would lose an interrupt. */
@@ -53,7 +56,7 @@ static inline void error_drop(void) {
 
 /* ---- checked.c: errors of kernels that check bounds ---- */
 
-bool checked_wanted(void); /* by the setting */
+bool checked_wanted(void); /* does the setting ask for kernels that check bounds? */
 /* Sets frameloom.BoundsError. */
 void checked_raise(const char *text);
 
@@ -66,11 +69,11 @@ typedef struct loom_settings {
 } loom_settings;
 
 extern loom_settings loom_config;
-extern void (*loom_config_changed)(
-    void);                   /* called when a number among them has been set; or NULL */
+/* Called when a numeric setting has been changed; or NULL. */
+extern void (*loom_config_changed)(void);
 bool loom_config_init(void); /* reads the environment */
-/* Warns of what the runtime has noted. False with an exception: a filter of the user's made it one.
- */
+/* Gives Python warnings for the notices of the runtime. False with an exception: a warnings filter
+ * made one of them an error. */
 bool loom_warn_notices(void);
 PyObject *loom_py_notices(PyObject *module, PyObject *unused);
 extern uint32_t loom_log_mask;
@@ -92,9 +95,9 @@ const char *loom_break_text(int reason, const char **name_out, const char **hint
 
 /* ---- clock.c: clocks that only go forward ---- */
 
-/* times.c: a clock that only goes forward. */
+/* Wall time of a monotonic clock; loom_busy_ns(): CPU time of this thread. */
 uint64_t loom_clock_ns(void);
-uint64_t loom_busy_ns(void); /* of this thread, on a CPU: what others do there is not in it */
+uint64_t loom_busy_ns(void);
 double loom_clock_ms(void);
 
 /* ---- pointer_map.c: hash maps from address to address ---- */

@@ -67,89 +67,91 @@ typedef struct loom_code {
   int32_t stack;
 } loom_code;
 
-/* Slots of a frame that hold what a CALL takes: two of the function and of what comes first or of
- * NULL, then the other arguments. None: it is no CALL. */
+/* The slots of a frame that a CALL takes: two for the callable (with self or NULL), then the other
+ * arguments. Empty: the instruction is no CALL. */
 typedef struct call_place {
   int32_t begin, end;
 } call_place;
 
-/* Of this code; NULL: out of memory. The sets of code longer than FLOW_LONGEST instructions would
- * take megabytes. */
+/* Longer code has no flow: its sets would take megabytes. */
 #define FLOW_LONGEST 4096
 struct _PyInterpreterFrame;
 typedef PyObject *frame_evaluator(PyThreadState *, struct _PyInterpreterFrame *, int);
 
-/* Constants of such code, by which it speaks with the driver (handover.c). */
+/* Constants in the code that encode_step() makes, by which that code talks to the driver
+ * (handover.c). */
 typedef enum handover_role {
-  HANDOVER_GIVE,   /* ~ of it gives the next object of the frame's state */
-  HANDOVER_ENTER,  /* its truth is asked for when the state is restored: may raise */
-  HANDOVER_LEAVE,  /* is true, or contains what was raised, when the frame shall go on by itself */
-  HANDOVER_RESULT, /* ~ of it gives what a frame returns that was not evaluated, or raises */
-  HANDOVER_EXIT0,  /* ends the tuple that a frame returns when it is left behind the instruction */
-  HANDOVER_EXIT1,  /* the same, behind a jump that was taken */
-  HANDOVER_EXIT2,  /* the same, in front of the handler of an exception that it raised */
+  HANDOVER_GIVE,   /* `~` of the constant gives the next object of the frame's state */
+  HANDOVER_ENTER,  /* the code asks for its truth when the state is restored: that may raise */
+  HANDOVER_LEAVE,  /* true (or: contains the exception) when the frame is to go on by itself */
+  HANDOVER_RESULT, /* `~` of the constant gives the result of a frame that was not evaluated, or
+                      raises */
+  HANDOVER_EXIT0,  /* ends the tuple that a frame returns: it was left behind the instruction */
+  HANDOVER_EXIT1,  /* the frame was left behind a jump that was taken */
+  HANDOVER_EXIT2,  /* the frame was left before the handler of an exception */
   HANDOVER_ROLES
 } handover_role;
 
-/* What the code asks of the driver, by constants whose truth it asks for, or which it inverts. */
+/* What the code asks the driver, by the truth of a constant or by `~` of it. */
 typedef enum generator_role {
-  GENERATOR_CHOOSE, /* true: the exit is in the upper half of those that are left */
+  GENERATOR_CHOOSE, /* true: the exit taken is in the upper half of the candidates (binary search)
+                     */
   GENERATOR_FILL,   /* fills the stack; may raise */
-  GENERATOR_RESULT, /* ~ of it is what the generator returns */
+  GENERATOR_RESULT, /* `~` of it is the generator's return value */
   GENERATOR_PLACE   /* and those behind it: true when a part has run, and an exit is to be taken */
 } generator_role;
 
 /* ---- recode.c: for tests: decoding and encoding a code object ---- */
 
-/* The same for bytecode: see recode.c. METH_O. */
+/* For tests: a code object decoded and encoded again. METH_O. */
 PyObject *loom_debug_recode(PyObject *self, PyObject *code);
 
 /* ---- rewrite.c: for tests: running code that was encoded again ---- */
 
-/* Code that can be run in place of another's: see rewrite.c. METH_VARARGS. */
+/* For tests: makes a function run code that was encoded again. METH_VARARGS. */
 PyObject *loom_debug_rewrite(PyObject *self, PyObject *args);
 
 /* ---- decode.c: from a code object to our own instructions ---- */
 
 /* Allocated in the arena; NULL with `err` set when the code makes no sense. */
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
-bool loom_local_is_cell(PyCodeObject *code,
-                        int32_t local); /* made into one when the function starts */
+/* Made into one when the function starts. */
+bool loom_local_is_cell(PyCodeObject *code, int32_t local);
 
 /* ---- flow.c: joins of branches, natural loops ---- */
 
 typedef struct loom_flow loom_flow;
 
+/* The control flow of a code. NULL: out of memory. */
 const loom_flow *flow_new(loom_arena *arena, const loom_code *code);
-/* The first instruction that is come to both from `a` and from `b`, whatever happens in between but
- * exceptions; the number of instructions: they only meet where the function returns. -1: nowhere.
- */
+/* The first instruction that execution reaches both from `a` and from `b` on every path, exceptions
+ * aside. The number of instructions: they only meet where the function returns. -1: nowhere. */
 int32_t flow_join(const loom_flow *flow, int32_t a, int32_t b);
 /* The head of the innermost loop around an instruction, or -1. */
 int32_t flow_loop(const loom_flow *flow, int32_t at);
 /* Is it in the loop with this head? */
 bool flow_within(const loom_flow *flow, int32_t head, int32_t at);
-/* Where execution goes on that comes to this instruction: behind jumps. */
+/* Where execution goes on from this instruction: unconditional jumps are followed. */
 int32_t flow_settle(const loom_code *code, int32_t at);
 
 /* ---- live.c: liveness of locals ---- */
 
-/* For each instruction of a code: which locals may be read from there on before they are assigned.
- */
+/* Liveness: for each instruction of a code, the locals that may be read from there on before they
+ * are assigned. */
 typedef struct live_locals live_locals;
 
 live_locals *live_locals_new(loom_arena *arena, const loom_code *code); /* NULL: out of memory */
-/* Whether each local is, from instruction `at` on. */
+/* Which locals are live at instruction `at`. */
 void live_from(const live_locals *l, int32_t at, bool *out);
 
 /* ---- encode.c: code objects that start in the middle of a function ---- */
 
-/* What a frame's locals and stack hold in front of an instruction. Slots are its locals and cells
- * (free variables have none), then the items of its stack. */
+/* Which slots of a frame are in use before an instruction. Slots are its locals and cells (free
+ * variables have none), then the items of its stack. */
 typedef struct frame_shape {
   int32_t unit; /* of the instruction, in code units of co_code */
   int32_t depth;
-  int32_t handled;  /* how many handlers of exceptions it is inside of: if any, a slot for the
+  int32_t handled;  /* how many exception handlers surround it: if any, a slot for the
                        exception comes last */
   slot_set present; /* bound locals, items that are not NULL */
 } frame_shape;
@@ -158,13 +160,14 @@ typedef struct step_code {
   PyObject *code;     /* owned */
   int32_t next[3];    /* where the function goes on behind each exit; -1: there is no such exit */
   int32_t depth[3];   /* of its stack there */
-  slot_set locals[3]; /* which of its locals are bound there: none of another slot */
-  int32_t place;      /* of the instruction: what the handler finds under the exception, or -1 */
-  call_place call;    /* when it is a CALL */
+  slot_set locals[3]; /* which locals are bound there; no other slot is in use */
+  int32_t
+      place; /* offset of the instruction, which the handler expects under the exception; or -1 */
+  call_place call; /* when it is a CALL */
 } step_code;
 
-/* The first code unit of the instruction that `unit` belongs to: with its prefixes, and with what a
- * call is preceded by; of what an unconditional jump leads to. -1: there is none. */
+/* The first code unit of the instruction that `unit` belongs to, with its prefixes and with the
+ * instructions that prepare a call. Of an unconditional jump: of its target. -1: there is none. */
 int32_t encode_begin(PyCodeObject *code, int32_t unit);
 /* Code that takes over a frame's state in front of the instruction at `at->unit`. With `whole` the
  * function goes on to its end; else one instruction is run, and the frame is left by an exit. False
@@ -175,18 +178,18 @@ PyObject *encode_leave(PyCodeObject *code);
 
 /* ---- frame.c: the interpreter's own frames ---- */
 
-/* What a function given to the interpreter's hook returns for a frame that it has not evaluated:
- * `result`, or NULL with an exception. `leave` is the frame's code's (see encode_leave). */
+/* The result of the interpreter's hook for a frame that it has not evaluated: `result`, or NULL
+ * with an exception. `leave` is the code of encode_leave() for the frame's code. */
 PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
                       PyObject *result);
 PyCodeObject *frame_code(const struct _PyInterpreterFrame *f);         /* borrowed */
 PyFunctionObject *frame_function(const struct _PyInterpreterFrame *f); /* borrowed; NULL: none */
 PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the arguments come first */
-/* The frame that runs now, if it is one of `code`, is in a CALL: if that calls the function of `f`,
- * whose frame has its arguments, it keeps none of them. */
+/* If the running frame is one of `code`, and its CALL is that of the function of `f`: drops the
+ * arguments from its stack, so that the frame `f` alone holds them. */
 void frame_give_arguments(struct _PyInterpreterFrame *f, const PyObject *code, call_place call);
-bool frame_is_generators(
-    const struct _PyInterpreterFrame *f); /* is it a generator's own, that goes on? */
+/* Is it a generator's own, that goes on? */
+bool frame_is_generators(const struct _PyInterpreterFrame *f);
 /* frames_agree(function) -> are the interpreter's frames as python.h says? The function has one
  * argument and one more local, and returns frame_probe(argument), with nothing bound to the local.
  * METH_O. */
@@ -194,7 +197,7 @@ PyObject *loom_py_frames_agree(PyObject *module, PyObject *function);
 PyObject *loom_py_frame_probe(PyObject *module, PyObject *local);
 /* The frame object of `code` that was left with this exception: a new reference, or NULL. */
 PyObject *frame_left_by(PyObject *exception, const PyObject *code);
-/* What is bound in a frame that was left, from now on. False: nobody else has it any more. */
+/* Sets the locals of a frame that was left. False: nobody else holds its frame object any more. */
 bool frame_bind(PyObject *object, PyObject *const *locals, Py_ssize_t count);
 
 /* ---- handover.c: moving a frame's state into the interpreter and back ---- */
@@ -212,17 +215,17 @@ PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *arg
                         PyObject *kwnames);
 /* Which exit a result was left by, or -1: it is the function's own. */
 int handover_exit(PyObject *result);
-/* What HANDOVER_RESULT gives: evaluates a frame that asks for it. Takes `result`; NULL: the
- * exception that is set. */
+/* Evaluates a frame whose code asks for HANDOVER_RESULT: it gives `result`, whose reference is
+ * taken; NULL: the pending exception. */
 PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
 
 /* ---- encode_generator.c: code of a generator that asks for compiled parts ---- */
 
-/* Where a part may begin, and is asked for. */
+/* A place where a compiled part may begin: the code asks for it there. */
 typedef struct generator_place {
   int32_t unit, depth; /* in the function's own code */
-  int32_t handled;     /* how many handlers of exceptions it is inside of */
-  bool armed;          /* capture has ended in front of what comes before it, or it always may */
+  int32_t handled;     /* how many exception handlers surround it */
+  bool armed;          /* the part is asked for: a capture ended right before it, or it always is */
   uint8_t idle, failures;
 } generator_place;
 
@@ -245,11 +248,11 @@ typedef struct generator_layout {
 typedef PyObject *generator_mark_new(void *context, int32_t role);
 
 void generator_layout_fini(generator_layout *l);
-/* How far under the top of the stack a call finds its callable, as from 1; 0: it is no call. Before
- * 3.13 a method comes one further below, in place of a NULL. */
+/* How far below the top of the stack a call finds its callable, counted from 1; 0: the instruction
+ * is no call. Before 3.13 a method stands one further below, in place of a NULL. */
 int32_t generator_call_below(int opcode, int32_t arg);
-/* Code that does what `code`, a generator's, does, and asks for compiled parts. False without an
- * exception when it cannot be made. */
+/* Code that does what a generator's `code` does, and asks for compiled parts. False without an
+ * exception: it cannot be made. */
 bool encode_generator(PyCodeObject *code, generator_mark_new *mark, void *context,
                       generator_layout *out);
 

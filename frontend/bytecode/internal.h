@@ -81,7 +81,7 @@ PyObject *handover_constant(handover_role role); /* borrowed */
 
 /* Does somebody hold the frame object of the frame that runs now? */
 bool frame_is_seen(void);
-/* The same, but for the traceback of an exception. */
+/* Does somebody else than the traceback of this exception hold it? */
 bool frame_is_seen_beside(PyObject *exception);
 
 #endif

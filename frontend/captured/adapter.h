@@ -36,22 +36,23 @@ struct loom_adapter {
   bool (*finish)(tracer *t);
   /* Looks at what the adapter itself remembers of the capture (values/walk.c). */
   void (*walk)(tracer *t, roll_walk *w);
-  /* Blocks of the caller that are written, bit i for the i-th that was looked at (the first 64);
-   * *count: all of them. */
+  /* Which of the caller's blocks of memory the capture has written so far: bit i for the i-th block
+   * that capture has looked at (the first 64). *count: how many blocks it has looked at. */
   uint64_t (*written)(tracer *t, uint32_t *count);
-  /* Takes these to be written from here on, with what they hold. False after a break. */
+  /* Marks these blocks as written from here on, with the elements that they hold now. False after a
+   * break. */
   bool (*write_back)(tracer *t, uint64_t which);
-  /* A number of the library's, known so far, as one of the graph; NULL with nothing pending: it is
-   * none. */
+  /* A known number of the library as a value of the graph. NULL with nothing pending: it is no such
+   * number. */
   value *(*walk_scalar)(tracer *t, PyObject *object);
-  /* The truth of an object of the library's that is not known at capture, as a bool of the graph;
-   * LOOM_NO_VALUE, with nothing pending, when there is no such thing. */
+  /* The truth of an object of the library, unknown at capture, as a bool of the graph.
+   * LOOM_NO_VALUE with nothing pending: the object has no such truth. */
   loom_value (*condition)(tracer *t, value *v);
-  /* `yes` where `condition` (a bool of the graph) holds, else `no`, when that is an object of the
-   * library's of one type in either case; NULL with nothing pending when it is not. */
+  /* A value that is `yes` where `condition` (a bool of the graph) holds and `no` where it does not:
+   * two objects of the library, of one type. NULL with nothing pending: they are something else. */
   value *(*choose)(tracer *t, loom_value condition, value *yes, value *no);
-  /* Reads a SOURCE_DERIVED of a live object: a new reference; NULL without an exception when it has
-   * none. */
+  /* Reads a SOURCE_DERIVED of a live object: a new reference. NULL without an exception: the object
+   * has no such part. */
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
@@ -66,8 +67,8 @@ struct loom_adapter {
    * strides that do not follow from them. False when something else fails. */
   bool (*sizes_differ)(PyObject *object, const void *payload, uint32_t *sizes, uint32_t *strides);
   int64_t (*guarded_size)(const void *payload, size_field field, int axis); /* of a GUARD_ARRAY */
-  PyObject *(*words)(
-      PyObject *object); /* "float32[3]"; NULL without an exception when it is no array */
+  /* "float32[3]"; NULL without an exception when it is no array. */
+  PyObject *(*words)(PyObject *object);
   /* GUARD_DISJOINT: the memory extents of two live arrays do not overlap. */
   bool (*disjoint)(PyObject *a, PyObject *b);
   bool (*apart)(PyObject *const *objects, uint32_t written, uint32_t count); /* GUARD_APART */
@@ -88,27 +89,30 @@ struct loom_adapter {
   PyObject *(*scalar)(const void *payload, const void *data);
   PyObject *(*view)(PyObject *base, const void *payload, const loom_graph *graph,
                     const int64_t *symbols);
-  /* Lists that loops captured once append to (values/rows.c). Where the contents are noted of an
-   * array that was made here and owns its memory, or of a number of the library's; NULL: it is
-   * another value. *parts: what others that share it have in common with it. */
+  /* Lists that loops captured once append to (values/rows.c). row_at: where the content is stored
+   * of an array that was made inside and owns its memory, or of a number of the library; NULL: it
+   * is another value. parts: objects that two aliases of it have in common. */
   loom_value *(*row_at)(value *v, const void *parts[2]);
-  bool (*row_like)(const value *a, const value *b); /* of two such: of one kind, size and layout */
+  bool (*row_like)(const value *a,
+                   const value *b); /* have two such values one kind, type and layout? */
   value *(*row_new)(tracer *t, const value *like, loom_value node);
-  bool (*row_fits)(tracer *t, const value *like, loom_type *stack,
-                   int64_t rows); /* the type of so many of them */
-  /* A RECIPE_ROW: *output is that of the stack, -1 at first. */
-  /* Arrays and numbers of the library's as items of a list that a loop goes through
-   * (values/gather.c): what owns the block; NULL: it cannot be a row. */
+  /* The type of a stack of `rows` values like this one. */
+  bool (*row_fits)(tracer *t, const value *like, loom_type *stack, int64_t rows);
+  /* Arrays and numbers of the library as items of a list that a loop goes through
+   * (values/gather.c). lender: the value that owns the memory block; NULL: the value cannot be a
+   * row. */
   value *(*lender)(value *v);
-  /* A live list of alike items as arrays, inputs of the graph, one for each number or array in an
-   * item: one of them; NULL: it is none. `like`: such an item; *count: how many there are, a
-   * number. */
+  /* A live list of alike items as arrays, which are inputs of the graph: one for each array or
+   * number in an item. The result is one of them; NULL: the list is no such list. *like: an item;
+   * *count: a number of the graph, how many items there are. */
   value *(*stack_live)(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
                        uint32_t room, int64_t *count);
-  bool (*row_is_small)(tracer *t, const value *v); /* so that to copy it costs next to nothing */
-  loom_value (*read)(tracer *t, value *v);         /* its elements */
-  loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits,
-                        int64_t count); /* known ones, as data */
+  bool (*row_is_small)(tracer *t,
+                       const value *v);    /* is it so small that a copy costs next to nothing? */
+  loom_value (*read)(tracer *t, value *v); /* the elements of a value as a value of the graph */
+  /* `count` known numbers as a constant array of the graph. */
+  loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count);
+  /* A RECIPE_ROW of a stack. *output: the graph's output for the stack, -1 before there is one. */
   recipe *(*row_recipe)(tracer *t, const value *like, loom_value stack, int64_t *output);
   PyObject *(*row)(const void *payload, const loom_graph *graph, const int64_t *symbols,
                    const void *stack, int64_t i);
@@ -116,12 +120,12 @@ struct loom_adapter {
   /* The data of `target` when a run may write the elements straight into it: it has this type and
    * these strides (in elements), is aligned and writeable. Else NULL. */
   void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
-  /* Would the library's state report one of these floating-point flags (loom_fp_flag bits)? 1, 0,
-   * or -1 on error. */
+  /* Does the library's error state report one of these floating-point flags (loom_fp_flag bits)? 1,
+   * 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);
-  /* When they do: for each row of the capture's warnings, by which of these flags it would be seen,
-   * in a function with these globals, of those in `rows` (NULL: any). *matter: those of the flags
-   * that are reported at all. False when not by warnings. */
+  /* For flags that are reported: shown[i] gets those of `rows[i]` (NULL: of any) that warning i of
+   * the capture would show, in a function with these globals. *matter: the flags that are reported
+   * at all. False: they are reported by other means than warnings. */
   bool (*warnings_shown)(const struct capture *c, PyObject *globals, uint32_t flags,
                          const uint32_t *rows, uint32_t *matter, uint32_t *shown);
   /* Reports floating-point flags as the operation would have from the user's line, by the row that

@@ -1,4 +1,5 @@
-/* A capture on a call: guards, formulas and sizes, results and effects. */
+/* What a call does with a capture: checks guards, evaluates formulas and sizes, builds results,
+ * makes effects. */
 #ifndef LOOM_FRONTEND_CAPTURED_CALL_H
 #define LOOM_FRONTEND_CAPTURED_CALL_H
 
@@ -17,28 +18,27 @@ typedef struct loom_run {
   const capture *captured;
   const loom_adapter *adapter;
   PyObject *const *args;
-  const int64_t *symbols; /* of this call */
-  PyObject **arrays; /* for each output: its array, or NULL for a temporary block; of an effect: its
-                        target, when the plan writes straight into it */
+  const int64_t *symbols; /* the symbols' values in this call */
+  PyObject **arrays; /* for each output: its array, NULL for a temporary block, or the target array
+                        of an effect that the plan writes into directly */
   void **data;       /* for each output */
   PyObject **shared; /* for each shared recipe: the object once it exists */
 } loom_run;
 
 /* ---- overwrites.c: outputs that overwrite an input ---- */
 
-/* Notes for each output that an effect writes over an input that the plan may do so at once
- * (overwrites.c). */
+/* Marks outputs that an effect copies into an input as ones that the plan may write straight over
+ * that input. */
 void capture_mark_overwrites(capture *c);
-int64_t capture_array_input(const capture *c,
-                            const source *s); /* the array input that `s` reads; -1: none */
+/* The array input that `s` reads; -1: none. */
+int64_t capture_array_input(const capture *c, const source *s);
 
 /* ---- sizes_now.c: symbolic sizes, evaluated on a call ---- */
 
-/* Does a size of the type depend on one of these symbols? */
+/* Does a size of the type depend on one of these symbols (a bit each)? */
 bool size_type_is_late(const loom_graph *graph, const loom_type *type, uint64_t late);
 bool size_type_is_symbolic(const loom_type *type);
-/* A type, and strides (or NULL), as they are when the symbols have these values; false when a size
- * overflows. */
+/* A type, and strides (or NULL), with these values for the symbols. False: a size overflows. */
 bool size_resolve(const loom_graph *graph, const loom_type *type, const int64_t *strides,
                   const int64_t *symbols, loom_type *type_out, int64_t *strides_out);
 /* A bit for each symbol in an expression. */
@@ -48,39 +48,43 @@ uint64_t size_symbols(const loom_graph *graph, uint32_t index);
 
 typedef struct guard_program guard_program;
 
-/* Orders and flattens the guards of a capture, which must outlive the program. NULL with
- * MemoryError. */
+/* Flattens the guards of a capture into a program, and orders them. The capture must outlive the
+ * program. NULL with MemoryError. */
 guard_program *guard_program_new(const capture *c);
 void guard_program_free(guard_program *p);
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
-/* Gives up the dictionaries that the capture borrows now. */
+/* Makes the program borrow what the capture borrows from now on: it gives up its references to
+ * those dictionaries. */
 void guard_program_let_go(guard_program *p, const capture *c);
 /* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols
  * go to `symbols`, which has room for LOOM_MAX_SYMBOLS. */
 bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols);
-/* What each guard of the capture costs a call that all hold for, in ns: malloc'ed, NULL when out of
- * memory. Guards by name share the look at the versions of their dictionaries. */
+/* For each guard of the capture: what it costs a call for which all guards hold, in ns. malloc'ed;
+ * NULL: out of memory. Guards on names share the check of their dictionaries' versions. */
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
+/* The first guard that fails, in the order of capture; or NULL. */
 const guard *guard_first_failure(const capture *c, PyObject *const *args);
 PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2"; a new string */
-/* The first one from number *from on, which is moved behind it. */
+/* The first guard that fails from guard number *from on; *from is moved behind it. NULL: none
+ * fails. */
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,
                                 uint32_t *from);
 PyObject *guard_describe(const capture *c, const guard *g); /* a new string: "a: float32[16]" */
-PyObject *guard_words(
-    PyObject *object); /* its repr(), of an int of very many digits how large it is; a new string */
+/* The object's repr(); for an int of very many digits, how large it is. A new string. */
+PyObject *guard_words(PyObject *object);
 
 /* ---- formula_now.c: formulas over sizes, evaluated on a call ---- */
 
-/* The first guard that fails (one pass in the order of capture), or NULL. */
-PyObject *formula_words(const capture *c,
-                        int64_t slot); /* "int((a.shape[0] * 0.5))"; a new string */
-/* An operator on two live numbers; NULL, perhaps without an exception, when there is no result. */
+/* A formula in words, as "int((a.shape[0] * 0.5))": a new string. */
+PyObject *formula_words(const capture *c, int64_t slot);
+/* Applies an operator to two live numbers. NULL, perhaps without an exception: there is no result.
+ */
 PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);
-bool const_too_large(int op, PyObject *l,
-                     PyObject *r); /* the result would take the machine's memory or minutes */
-/* What a formula gives on a call whose symbols are these: new reference; NULL, without an
- * exception, when it gives nothing. */
+/* Would the result take the machine's memory, or minutes? */
+bool const_too_large(int op, PyObject *l, PyObject *r);
+/* The value of a formula on a call with these symbols: a new reference. NULL without an exception:
+ * it has no value. formula_int_now(): the same as an int64; false: it has no value, or none that
+ * fits. */
 PyObject *formula_now(const capture *c, int64_t slot, const int64_t *symbols);
 bool formula_int_now(const capture *c, int64_t slot, const int64_t *symbols, int64_t *out);
 
@@ -92,8 +96,9 @@ const recipe *recipe_find_output(const recipe *r, int64_t number);
 
 /* ---- effects.c: changes that a run makes to existing objects ---- */
 
-/* Builds the result, then does what the run does to objects that existed before: all that is read
- * of them has been by then. *changed: something may have been. NULL with an exception. */
+/* Builds the result, then makes the changes to objects that existed before the call: by then,
+ * nothing more is read from them. *changed: something may have been changed. NULL with an
+ * exception. */
 PyObject *effects_commit(loom_run *run, bool *changed);
 
 #endif

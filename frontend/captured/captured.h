@@ -117,31 +117,33 @@ typedef struct capture {
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
   bool generators; /* among what it makes are generators that have not begun */
-  bool spent;      /* its own changes end what it guards: it fills a gap in a dictionary */
-  bool sized; /* some numbers of the graph are symbolic: each has a guard that reads it, but for: */
-  uint64_t late;      /* the symbols that host calls introduce */
+  bool spent;      /* its own changes make a guard fail: it adds a key whose absence is guarded */
+  bool sized; /* some numbers of the graph are symbolic; a guard reads each of them, except the late
+                 ones */
+  uint64_t late;      /* a bit for each symbol that a host call determines */
   loop_record *loops; /* loop_count of them, in the order in which they were met */
   uint32_t loop_count;
   break_info broke; /* reason != 0: nothing else is valid */
   bool stopped;     /* it ends in front of `at`: the result is a tuple of what is present there */
   frame_shape at;
-  PyObject *hosts;    /* list, by slot of a host call: what the adapter needs to run it; or NULL */
+  /* List, by slot of a host call: what the adapter needs to run the call; or NULL. */
+  PyObject *hosts;
   PyObject *formulas; /* list, by slot: numbers that Python computes of sizes (values/formula.c); or
                          NULL */
   uint32_t fp_ops; /* union of loom_node_fp over the graph, less what the function itself asked to
                       ignore: 0 means flags never matter */
   uint32_t fp_reported;    /* flags that matter whatever the caller's error state */
-  struct capture_warning { /* what the library would warn of: by one operation of its, on one line
-                              of the function's module */
-    const char *operation; /* for ever */
+  struct capture_warning { /* a warning that the library may give: by one of its operations, on one
+                              line of the function's module */
+    const char *operation; /* a name that is never freed */
     int32_t line;
-    uint32_t flags; /* that it may raise */
+    uint32_t flags; /* the floating-point flags that the operation may raise */
   } *warnings;
   uint32_t warning_count;
-  uint32_t fp_untold; /* flags of operations that are not among these */
+  uint32_t fp_untold; /* flags of operations that have no row in `warnings` */
   void *tables;       /* sources and other owned storage */
-  PyObject *
-      *weak; /* weak_count objects, sorted, that are not owned wherever they stand (lifetime.c) */
+  PyObject **weak;    /* weak_count objects, sorted by address: references to them are borrowed
+                         wherever they stand (run/lifetime.c) */
   uint32_t weak_count;
 } capture;
 
@@ -156,38 +158,42 @@ typedef struct capture_tables {
 
 /* ---- captured.c: memory and references of a capture ---- */
 
-/* What a SOURCE_FUNCTION without an object reads: the function that is called, where functions
- * share what is compiled. */
+/* A SOURCE_FUNCTION without an object reads this: the function that is being called, where several
+ * functions share one compiled version. */
 extern _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
-/* Instructions that captures in this thread may still evaluate as long as they find no array
- * operation, 0 when they have ended for want of more; -1: any number. */
+/* How many instructions captures in this thread may still evaluate without finding an array
+ * operation. 0: they have ended because none were left; -1: any number. */
 extern _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec")));
-/* Calls of disabled functions in this thread: nothing below one is compiled. */
+/* How many calls of disabled functions are on this thread's stack: nothing that they call is
+ * compiled. */
 extern _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
 void capture_free(capture *c);
-/* Keeps its graph without the room that it has outgrown, or in few bytes, unless memory is short.
- */
+/* capture_compact() gives back unused capacity of its arrays. capture_pack() keeps the graph as
+ * packed bytes. Both change nothing when memory is short. */
 void capture_compact(capture *c);
 void capture_pack(capture *c);
-/* The whole graph: that of `c`, or one made in *room, to be given up either way. NULL: out of
- * memory. */
+/* The whole graph: that of `c`, or one unpacked into *room, which the caller frees in either case.
+ * NULL: out of memory. */
 const loom_graph *capture_graph(const capture *c, loom_graph *room);
-/* Does a run read the object, or something that begins at it, when it has computed the outputs? */
+/* After a run has computed its outputs: does building the result read the object, or a source whose
+ * root is the object? */
 bool capture_reads(const capture *c, const PyObject *object);
 /* Visits every reference that the capture owns. */
 int capture_traverse(const capture *c, visitproc visit, void *arg);
-/* Visits every reference that it has, also borrowed ones, each as often as it has it. */
+/* Visits every reference of the capture, also borrowed ones; an object as often as the capture
+ * refers to it. */
 int capture_each(const capture *c, visitproc visit, void *arg);
 bool capture_borrows(const capture *c, PyObject *object);
 int object_order(const void *a, const void *b); /* for qsort() and bsearch(): objects by address */
-/* What a version's weak references call when an object dies; and is `callback` that? */
+/* The callback of a version's weak references, which is called when an object dies.
+ * version_watches(): is `callback` that one? */
 extern PyCFunction loom_version_died;
 bool version_watches(PyObject *callback);
 /* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by
  * callable.c. */
 extern PyObject *(*loom_callable_unwrap)(PyObject *object);
-/* Why a callable must not be looked into (borrowed, perhaps ""), NULL when the object is none such;
- * set by callable.c. */
+/* The reason why a callable must not be captured (borrowed, perhaps ""); NULL: it may be. Set by
+ * callable.c. */
 extern PyObject *(*loom_callable_why_plain)(PyObject *object);
 
 #endif

@@ -109,8 +109,8 @@ PyObject *source_name(const source *s);
  * it is gone. Runs no Python code. */
 PyObject *source_read(const source *s, PyObject *const *args);
 PyObject *source_attribute(PyObject *base, PyObject *name); /* as a SOURCE_ATTR is read */
-PyObject *
-source_thread(void); /* an object whose derived sources read the state of the thread; borrowed */
+/* An object whose derived sources read the state of the thread; borrowed. */
+PyObject *source_thread(void);
 struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);

@@ -19,30 +19,34 @@ typedef enum live_kind {
 
 /* ---- objects.c: kinds and parts of live objects ---- */
 
-bool object_is_scalar(PyObject *object);     /* exact int, float, complex, bool, str, bytes, None,
-                                                Ellipsis, NotImplemented */
-bool object_is_plain(PyObject *object);      /* made of exact builtin types only */
-bool object_grows(PyObject *object);         /* an exact list, dict, set or deque */
-bool live_order_is_plain(PyObject *dict);    /* an ordered one can be gone through */
+/* Exact int, float, complex, bool, str, bytes, None, Ellipsis, NotImplemented. */
+bool object_is_scalar(PyObject *object);
+bool object_is_plain(PyObject *object); /* made of exact builtin types only */
+bool object_grows(PyObject *object);    /* an exact list, dict, set or deque */
+/* Can an OrderedDict be iterated without running Python code? */
+bool live_order_is_plain(PyObject *dict);
 bool object_is_deque(PyObject *object);      /* an exact collections.deque */
-bool object_is_over_deque(PyObject *object); /* or an instance of a class over it */
+bool object_is_over_deque(PyObject *object); /* or an instance of a class over deque */
 bool is_partial(PyObject *object);           /* a functools.partial */
-/* New references, by the builtin type's own code, also of instances of classes over it: */
+/* These read an instance of the builtin type, or of a class over it, by the builtin type's own
+ * code. They return new references. */
 PyObject *deque_item(PyObject *deque, Py_ssize_t at);
 PyObject *model_member(PyObject *object, PyObject *name);
-/* Of an instance of int, float, complex, str or bytes, or of a class over one: a new object of that
- * type itself; NULL without an exception: it is none. */
+/* The number or text behind an instance of int, float, complex, str or bytes, or of a class over
+ * one: a new object of exactly that type. NULL without an exception: the object is none. */
 PyObject *scalar_exact(PyObject *object);
-/* Functions with functools.lru_cache; and what such a one holds for a key: a new reference, or
- * NULL. `hash`: of the key when it is known, else 0. */
+/* Is it a function with functools.lru_cache? cached_read() looks a key up in its cache: a new
+ * reference, or NULL. `hash`: the key's hash, 0 when unknown. */
 bool object_is_cached(PyObject *object);
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
 live_kind live_kind_of(PyObject *object);
-PyObject *live_iter_read(PyObject *object, PyObject *key); /* of a derived source */
-/* The dictionary of the module of models (model.c), or NULL; a class, a function or the globals of
- * it. */
+/* Reads a SOURCE_DERIVED of an iterator. */
+PyObject *live_iter_read(PyObject *object, PyObject *key);
+/* The dictionary of the module of models (values/model.c), or NULL. model_owns(): is the object
+ * that dictionary, or a class or function of that module? */
 extern PyObject *loom_models;
 bool model_owns(PyObject *object);
-bool loom_code_is_library(PyCodeObject *code, PyObject *globals); /* not the user's own */
+/* Is it code of a library, not the user's own? */
+bool loom_code_is_library(PyCodeObject *code, PyObject *globals);
 
 #endif

@@ -22,17 +22,18 @@ typedef struct loom_compile_report {
 bool loom_compile_plan(const loom_graph *graph, const loom_compile_options *options,
                        const char *title, bool cache, loom_plan **out, loom_compile_report *report,
                        loom_error *err);
-/* The interpreter ends: no compilation begins any more, and those under way are waited for, some
- * seconds at most. */
+/* To be called when the interpreter ends: no compilation begins any more, and those that are
+ * running are waited for, for some seconds at most. */
 void loom_compile_close(void);
-/* The interpreter has begun: the end of the process on this thread is its end, too. */
+/* To be called when the interpreter has begun. When this thread ends the process,
+ * loom_compile_close() is called. */
 void loom_compile_watch(void);
-/* Kernels of a plan: their first stages, so that it is known for plans of the disk cache too. */
+/* How many kernels a plan has: it counts first stages, which plans of the disk cache have, too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);
 
 /* ---- times.c: compile times by function and phase ---- */
 
-/* times.c: phases of all compilations of the process. */
+/* Adds a compilation to the times of its phases, which the whole process shares. */
 void times_add(PyObject *name, double capture_ms, const loom_compile_report *report);
 PyObject *loom_py_compile_times(PyObject *module, PyObject *unused);
 

@@ -32,39 +32,44 @@ extern const library_hooks *loom_library;
 
 /* Loops that are captured once, and branches on data: set by loops_init(). */
 typedef struct loop_hooks {
-  /* What now ends capture may be the fault of a loop that is being captured once: capture starts
-   * again, without. False when there is none. */
+  /* Capture is about to end. If it does so in the hidden iteration of a loop that is being captured
+   * once, capture starts again without rolling that loop: true. */
   bool (*blames)(tracer *t);
-  /* The loops in which capture breaks are left to Python. */
+  /* Capture has broken for this reason: records the loops around that place as left to Python. */
   void (*note_break)(tracer *t, int reason);
   /* The next index of a FOR_ITER over a range. */
   value *(*next)(tracer *t, frame *f, value *iterator);
-  void (*leave_frame)(tracer *t, const frame *f); /* it has returned, or raised */
-  /* The comparison at the end of a `while`; NULL with nothing pending: evaluate it as any other. */
+  void (*leave_frame)(tracer *t, const frame *f); /* the frame has returned, or raised */
+  /* A comparison that may be the test of a `while`. NULL with nothing pending: it is evaluated as
+   * any other. */
   value *(*test)(tracer *t, frame *f, int op, value *left, value *right);
-  /* A conditional jump on data, with what it tests on top of the stack. False with nothing pending:
-   * it cannot be captured. */
+  /* A conditional jump on data, with the tested value on top of the stack. False with nothing
+   * pending: it cannot be captured. */
   bool (*jump)(tracer *t, frame *f, const loom_instr *in, bool when, step *out);
-  /* Behind a `for`, whose FOR_ITER is instruction `head`: data may have ended it before. False:
-   * something is pending. */
+  /* Execution has come behind a `for` whose FOR_ITER is instruction `head`. Where data may have
+   * ended the loop before, sets `out` to where the frame goes on. False: a failure is pending. */
   bool (*end_behind)(tracer *t, frame *f, int32_t head, step *out);
-  /* Does the number depend on how many iterations there were of a loop that data ends? */
+  /* Does the number depend on the iteration count of a loop that data ends? */
   bool (*end_counts)(tracer *t, int64_t number);
-  /* The place of the innermost loop that is looked at, when its items may be lent; or 0. */
+  /* A number for the innermost loop that is being watched, when items may be lent to it
+   * (values/gather.c); or 0. */
   uint16_t (*lends)(tracer *t);
-  /* Are items lent to it in all its iterations? `ask`: capture starts again with that. */
+  /* Are items lent to that loop in all iterations, not in the hidden one alone? `ask`: if not,
+   * capture starts again with that. */
   bool (*lends_early)(tracer *t, bool ask);
-  /* The place of the instruction that is being evaluated, when what it makes may be lent; or 0. */
+  /* A number for the instruction that is being evaluated, when its result may be lent; or 0. */
   uint16_t (*lends_here)(tracer *t);
-  /* Something is done with a value that is lent, or that is to what was lent, after which the two
-   * are not alike: capture starts again without. False: it is neither. */
+  /* Something happens after which a lent value and the real object differ: either of them is
+   * changed, kept or compared by `is`. Capture starts again without lending there. False: `v` is
+   * neither lent nor the owner of lent items. */
   bool (*lent)(tracer *t, const value *v);
-  /* The content of a hidden list is read: capture starts again, without rolling that loop over it.
-   */
+  /* A hidden list is read, `from_end` items from its end. Capture starts again: with these items
+   * visible, or without rolling that loop. */
   void (*reads_list)(tracer *t, value *list, Py_ssize_t from_end);
-  /* How many of the last items of a hidden list may be read. */
+  /* How many of the last items of a list, which may be hidden, may be read. */
   Py_ssize_t (*list_visible)(tracer *t, const value *list);
-  /* Walks what may be read of a list: all of it, unless a loop that is watched appends to it. */
+  /* Adds to the state of a loop what may be read of a list: all of it, unless a loop that is being
+   * watched appends to it. */
   void (*walk_list)(roll_walk *w, value *v);
 } loop_hooks;
 

@@ -11,41 +11,41 @@
 
 /* ---- interrupt.c: delivering an interrupt to the function's own handlers ---- */
 
-/* While one is open, the first call of the function raises the exception that was pending, in its
- * protected lines. */
+/* While a watch is open, the next plain run of the function raises the exception that was pending
+ * when it comes to one of its protected lines. */
 typedef struct interrupt_watch {
   PyObject *code, *type, *raised, *traceback; /* owned */
   PyFrameObject *frame;                       /* of the function: borrowed, it runs */
   int32_t begin, end;                         /* of these lines, in bytes of co_code */
-  uint64_t busy_late, late;                   /* when it is raised wherever the function is */
-  bool done, calls; /* it has been raised; the lines are those of functions that are called */
+  uint64_t busy_late, late; /* when the exception is raised wherever the function is */
+  bool done, calls; /* done: it has been raised; calls: the lines are those of called functions */
   struct interrupt_watch *outer;
 } interrupt_watch;
 
-/* Takes the pending exception over, from a call with these arguments. False, with the exception
- * still pending: it has to leave the call as it is. */
+/* Takes over the pending exception of a call with these arguments. False, with the exception still
+ * pending: it has to leave the call. */
 bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
                     Py_ssize_t count);
 PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the call gives */
-/* The plain function with a pending exception. */
+/* Calls the plain function with the pending exception taken over. */
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
 
 /* ---- hook.c: compiling functions that running code calls ---- */
 
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
 void hook_close(const hook_scope *scope);
-/* Nothing is compiled until hook_close(), as in a host call: what it runs is the library's, or
- * stands in for a function of the user's. False: nothing was anyway, and there is nothing to close.
- */
+/* Nothing is compiled until hook_close(), for instance during a host call, whose code belongs to
+ * the library or stands in for a function of the user. False: nothing would have been compiled, and
+ * there is nothing to close. */
 bool hook_pause(hook_scope *scope);
-/* The innermost one that is open in this thread, or NULL. */
+/* The innermost open scope of this thread, or NULL. */
 extern _Thread_local hook_scope *hook_scope_now __attribute__((tls_model("initial-exec")));
-extern uint64_t hook_callees;        /* frames so far that were given to a callable */
-void hook_forget(const callable *c); /* it is about to go */
-/* Frames of this code are not looked at, since it asks itself for the parts of `code`, which lives
- * as long as it does. */
+extern uint64_t hook_callees;        /* how many frames have been handed to a callable so far */
+void hook_forget(const callable *c); /* the callable is about to be freed */
+/* Frames of code `twin` are not looked at: it asks for the compiled parts of `code` by itself.
+ * `twin` lives as long as `code`. */
 void hook_bar(PyCodeObject *twin, PyCodeObject *code);
-void hook_reset(const callable *c); /* what was learnt of it is void */
+void hook_reset(const callable *c); /* forgets what was learnt of the callable */
 
 /* ---- resume.c: going on behind a break ---- */
 
@@ -55,12 +55,13 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
                      bool *fallback);
 /* Where the captures of a part start; NULL: at the function's beginning. */
 const frame_shape *resume_start(const callable *c);
-/* May the capture that broke for this reason end in front of the instruction? */
+/* May a capture that broke for this reason end before the instruction that broke? */
 bool resume_is_possible(const callable *c, const break_info *why);
 void resume_clear(callable *c); /* drops its parts */
 void resume_point_free(resume_point *point);
 int resume_traverse(callable *c, visitproc visit, void *arg);
-/* The part that starts there: a new reference, or NULL: there are too many, or an exception. */
+/* The part that starts at this place: a new reference. NULL: there are too many, or an exception is
+ * set. */
 callable *resume_part(callable *owner, PyObject *code, const frame_shape *at);
 /* Moves the items of a tuple that nobody else has into the slots that are `present`, in order. */
 void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot_set *present);

@@ -1,4 +1,4 @@
-/* Is it worth while to compile a function, and to run it compiled? */
+/* Does it pay to compile a function, and to run it compiled? */
 #ifndef LOOM_FRONTEND_DISPATCH_TRIAL_H
 #define LOOM_FRONTEND_DISPATCH_TRIAL_H
 
@@ -6,7 +6,7 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/run/run.h"
 
-/* Around a run of the plain function that may be one in place of a version. */
+/* Around a run of the plain function that may stand in for a version. */
 typedef struct weigh_run {
   uint64_t start, built;
   bool unfit, put_off;
@@ -14,21 +14,21 @@ typedef struct weigh_run {
 
 /* ---- weigh.c: deciding whether a compilation is likely to pay ---- */
 
-/* Around a compilation that is allowed. weigh_build_end(): false where it took longer than it may:
- * it says nothing about the function, and is put off. */
+/* Around a compilation that is allowed. weigh_build_end() is false when it took longer than it may:
+ * that says nothing about the function, and compilation is put off. */
 typedef struct weigh_build {
   uint64_t start;
   int64_t outer;
 } weigh_build;
 
-/* May a version be made for this call? Else its plain run is timed. */
+/* May a version be compiled for this call? If not, the plain function runs and is timed. */
 bool weigh_allows(callable *c, PyObject *const *slots);
 void weigh_build_begin(weigh_build *b, const callable *c);
 bool weigh_build_end(weigh_build *b, callable *c, const entry *made);
 void weigh_run_begin(weigh_run *run, callable *c);
 void weigh_run_end(const weigh_run *run, callable *c);
-/* (name, file, line, calls put off, ms: their runs, captures so far, runs that are wanted), or
- * None. */
+/* (name, file, line, calls put off, ms of their runs, captures so far, runs needed before
+ * compiling), or None. */
 PyObject *weigh_report(const callable *c);
 
 /* ---- trial.c: timing compiled runs against plain runs ---- */
@@ -38,8 +38,8 @@ typedef struct trial_run {
   entry *tried;
   trial_cost start;
   uint64_t builds, callees;
-  bool timed, alone; /* alone: nothing below is to be compiled */
-  bool in_vain;      /* it has begun with a compiled run */
+  bool timed, alone; /* alone: nothing that the run calls is compiled */
+  bool in_vain;      /* a compiled run came first, in vain */
   weigh_run weigh;
 } trial_run;
 
@@ -50,18 +50,18 @@ bool trial_is_plain(callable *c, entry *e);
 bool trial_watches(const entry *e); /* are compiled runs timed? */
 /* The start of a compiled run: when the version was looked for, if the clock was read then. */
 trial_cost trial_clock(callable *c, const entry *e);
-/* A compiled run that began then has ended: it has returned or raised something. `in_vain`: the
- * plain function is about to run, and its time counts as well. */
+/* A compiled run that began at `start` has returned or raised. `in_vain`: the plain function is
+ * about to run as well, and its time counts, too. */
 void trial_compiled(callable *c, entry *e, trial_cost start, bool raised, bool in_vain);
 /* Runs a version without breaks that is watched. */
 PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
                      bool *plain);
-/* Is the version that a call has found to be watched again? Says when that is to be asked next. */
+/* Decides whether the version that a call has found is watched again, and when to ask next. */
 void trial_look(callable *c, entry *e);
-/* Most runs of the version end in the plain function: that runs at once. False: versions are not
- * left to Python, or not this one. */
+/* Most runs of the version have ended in the plain function: from now on that runs at once. False:
+ * no version may be left to Python, or not this one. */
 bool trial_give_up(entry *e);
-/* A version with breaks has nothing to compute: the plain function runs. */
+/* A version with breaks has nothing to compute: from now on the plain function runs. */
 void trial_idle(entry *e);
 /* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
  * and the log tell of it. */
@@ -69,8 +69,8 @@ void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t co
                 uint64_t plain_ns);
 void trial_run_begin(trial_run *run, callable *c);
 void trial_run_end(trial_run *run, callable *c, bool raised);
-/* pretend_times(compiled wall, CPU, plain wall, CPU): what runs take from now on, in ns, for tests;
- * nothing: what they do take. */
+/* For tests: pretend_times(compiled wall, compiled CPU, plain wall, plain CPU) sets the times of
+ * runs, in ns. Without arguments runs are timed again. */
 PyObject *loom_py_pretend_times(PyObject *module, PyObject *args);
 
 #endif

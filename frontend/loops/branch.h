@@ -13,12 +13,12 @@ typedef struct branch_way {
   int32_t pc, sp;
 } branch_way;
 
-/* A branch that is being evaluated both ways. */
+/* A branch both of whose ways are being evaluated, one after the other. */
 struct branch {
   branch *outer;
   PyCodeObject *code;
   int32_t pc;  /* of the jump */
-  roll *rolls; /* loops that were begun before */
+  roll *rolls; /* the innermost loop that was begun before the branch */
 };
 
 /* A conditional jump: where it goes when the condition holds, and when not. */
@@ -26,41 +26,45 @@ typedef struct branch_jumps {
   int32_t pc; /* of the jump itself */
   loom_value condition;
   branch_way ways[2];
-  int stays;   /* which of them stays in a loop that the other leaves; -1: there is none */
-  int first;   /* which of them is evaluated first: one that leaves a loop */
-  roll *ended; /* or NULL: the first way starts from where this loop was ended */
+  int stays;   /* the way that stays in a loop that the other one leaves; -1: neither leaves one */
+  int first;   /* the way that is evaluated first */
+  roll *ended; /* the first way starts with the state in which this loop ended; or NULL */
 } branch_jumps;
 
 /* ---- roll_end.c: loops that data may end ---- */
 
-/* roll_end.c: is this jump one that ends a loop? ROLL_END_TAKEN: the frame goes on where it has to.
- */
+/* Is this jump one that may end a loop? */
 typedef enum roll_end { ROLL_END_NONE, ROLL_END_TAKEN, ROLL_END_REFUSED } roll_end;
 
+/* These two are described in loop_hooks (core/hooks.h): end_behind, end_counts. */
 bool roll_end_behind(tracer *t, frame *f, int32_t head, step *out);
 bool roll_end_counts(tracer *t, int64_t number);
 roll_end roll_end_jump(tracer *t, frame *f, branch_jumps *jumps, step *out);
-/* The frame stands, from here on, where the loop was ended in the middle. */
+/* The frame goes on with the state in which the loop was ended. */
 bool roll_end_enter(tracer *t, roll *r);
-/* At the head of a `for` that data may end: the next iteration is to stand for all; it has. */
+/* At the head of a loop that data may end: begins the hidden iteration, with `left` iterations
+ * left. */
 bool roll_end_begin(tracer *t, roll *r, int64_t left);
+/* At the head, after the hidden iteration of such a loop. */
 void roll_end_check(tracer *t, roll *r);
-/* Locals that matter at the head of such a loop. */
+/* Locals that are live at the head of such a loop. */
 bool *roll_end_live(tracer *t, const frame *f, int32_t head);
-/* Is the frame in the hidden iteration of such a loop, and at a test of its own? */
+/* Is the frame in the hidden iteration of such a loop, with a test of that loop in front of it? */
 bool roll_end_has(tracer *t, const frame *f);
 
 /* ---- branch.c: branches on data ---- */
 
-/* Evaluates both ways up to where they meet, and goes on from there with what the condition
- * chooses. False: something is pending, or they have no such place. */
+/* Evaluates both ways up to their join, and goes on there with values that the condition selects.
+ * False: a failure is pending, or there is no join. */
 bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out);
-/* Capture starts again, and leaves this branch alone. */
+/* Capture starts again, and does not evaluate both ways of this branch any more. */
 void branch_ban(tracer *t, PyCodeObject *code, int32_t pc);
-/* Looks at the arrays and numbers that the frame holds, so that it is not done on one way only. */
+/* Wraps the arrays and numbers that the frame holds and that capture has not looked at yet:
+ * otherwise one way alone would do so. */
 bool branch_realise(tracer *t, frame *f);
-bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when,
-                 step *out); /* see loop_hooks */
+/* Described in loop_hooks (core/hooks.h) */
+bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out);
+/* A copy of `count` values, in the tracer's arena. */
 value **branch_copy(tracer *t, value **from, int32_t count);
 
 #endif

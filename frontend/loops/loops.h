@@ -7,7 +7,7 @@
 
 /* ---- roll.c: capturing one loop once ---- */
 
-/* Was a loop left in the middle of the iteration that stood for all? Then capture starts again. */
+/* Has the function returned in the middle of a hidden iteration? Then capture starts again. */
 bool roll_is_open(tracer *t);
 void roll_bans_free(roll_bans *bans);
 

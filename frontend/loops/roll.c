@@ -4,24 +4,25 @@
  * and each adds its operations to the graph: that is unrolling, and right for short loops. For a
  * long one the evaluator's state (all that the code can see) is compared at the loop's head from
  * one iteration to the next. When two states differ in nothing but the contents of arrays and
- * floats, the next iteration is evaluated with these contents unknown: each that had changed is
- * hidden behind a copy, and so is the index. When the state after it again differs in nothing else,
- * every further iteration would do the same, since what the evaluator does depends on the state
- * alone. So the operations of this iteration become the body of a loop of the graph, and evaluation
- * goes on behind the loop.
+ * floats, the next iteration is evaluated with these contents unknown. It is called the hidden
+ * iteration: each content that had changed (a loop-carried value) is hidden behind a copy, and so
+ * is the index. When the state after it again differs in nothing else, every further iteration
+ * would do the same, since what the evaluator does depends on the state alone. So the operations of
+ * this iteration become the body of a loop of the graph, and evaluation goes on behind the loop.
  *
- * Numbers (ints, and where the slices of arrays start) may grow by as much in every iteration. In
- * the hidden one they are what they were plus so much times the index, which is a symbol of the
- * graph (size_loop.c); when they are that for the next index at its end, they are in all.
+ * Numbers (ints, and offsets of slices) may be induction variables: they grow by the same step in
+ * every iteration. In the hidden iteration such a number is base + step * index, where the index is
+ * a symbol of the graph (size_loop.c). At the end of the iteration it has to be base + step *
+ * (index + 1): then, by induction, the formula holds in every iteration.
  *
- * Where names change places without that the arrays do, or a decision depends on `i % n`, the state
- * is the same every few iterations only (the period): so many are evaluated as one, and what is
- * left of them at the end is unrolled.
+ * Two names may exchange their arrays in each iteration, or a decision may depend on `i % n`. The
+ * state is then the same every few iterations only: these are the loop's period. As many iterations
+ * are evaluated as one, and the iterations that are left over at the end are unrolled.
  *
- * Nothing is lost when that does not come about: a copy is a copy, and the graph so far is right,
- * unless the symbol is in it: then capture starts again, and watches for longer. When the code asks
- * for what was hidden, it starts again and leaves that loop alone (roll_bans).
- */
+ * Nothing is lost when the loop cannot be captured once: the copies change nothing, and the
+ * operations so far are right as unrolled ones. If some of them use the symbol of the index,
+ * capture starts again, and watches the loop for longer. When the code asks for a content that is
+ * hidden, capture starts again and unrolls that loop (roll_bans). */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"

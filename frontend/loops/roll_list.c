@@ -1,18 +1,18 @@
-/* Lists that the body of a loop appends to (roll.h).
+/* Lists that the body of a loop appends to.
  *
- * A list that is longer behind an iteration is no other list to code that does not read it. So of
- * the lists that a loop finds, only the items they had then are part of the state; in the iteration
- * that stands for all, a list that has grown is hidden (values/rows.c). What an iteration appends
- * goes into stacks, arrays of the graph that the loop carries, one row an iteration; the items that
- * the iterations in front of it have appended are their first rows. Behind the loop the rows become
- * items of the list again.
+ * Code that never reads a list does not see how long it is. So of a list that exists when a loop
+ * begins, only the items it had then are part of the loop's state. In the hidden iteration, a list
+ * that has grown since is hidden (value_hidden_list_type in values/rows.c). The items that an
+ * iteration appends go into stacks: loop-carried arrays of the graph, with one row an iteration.
+ * The items that earlier, unrolled iterations have appended are the first rows. Behind the loop the
+ * rows become items of the list again.
  *
- * That an item is one of its own, and stays what it was when it was appended, is seen from who else
- * can come to it: which of the last items other names stand for, too, is part of the state (the
- * same in front of every iteration), the iteration must not have changed what is in any item that
- * was there before it, and what it appends must not have been in a list. These items stay ordinary
- * ones behind the loop, so that `out[-1] is x`. A body that reads but the last items (`out[-1]`) is
- * tried again with these as part of the state. */
+ * An appended item has to be an object of its own that keeps its content. Three checks establish
+ * that. Aliases of the last items are part of the state, the same before every iteration. The
+ * iteration must not have changed any item that existed before it. What it appends must not be in a
+ * list already. Items with aliases stay ordinary items behind the loop, so that `out[-1] is x` is
+ * right. When a body reads the last items only (`out[-1]`), capture starts again with these items
+ * as part of the state. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/core/tracer.h"

@@ -1,14 +1,15 @@
-/* Which numbers are one object, behind a loop that is captured once.
+/* Object identity of numbers behind a loop that is captured once.
  *
- * What a loop carries is data, and behind it every float and int would be an object of its own. In
- * Python `b = a` makes one of two names, and `c = x` keeps the caller's. So numbers that are one
- * value at the end of the iteration that stands for all are one behind the loop, and what that
- * iteration has not made stays what it is.
+ * A loop-carried float or int is a value of the graph, and each would be an object of its own
+ * behind the loop. In Python `b = a` makes two names aliases of one object, and `c = x` keeps the
+ * caller's object. So numbers that alias each other at the end of the hidden iteration alias each
+ * other behind the loop, and an object that the iteration has not made stays that object.
  *
- * That has to go for every iteration. A number that was made by the iteration before, or is older
- * (`previous = x`), may be one object with another in some iterations only. So where two such are
- * kept to the end of the iteration, they have to be two objects before it and behind it; then they
- * are in all. Items of lists that were lent know which object they are (values/lent.c). */
+ * This has to be true of every iteration, not only of the hidden one. Numbers that existed before
+ * the iteration (`previous = x`) may alias each other in some iterations only. So where two such
+ * numbers are still held at the end of the iteration, they have to be two objects before it and
+ * after it; then, by induction, they are two objects in every iteration. Items of lists that were
+ * lent know which object they stand for (values/lent.c). */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -14,23 +14,24 @@
 
 typedef struct np_array np_array;
 #define NP_WRITTEN 8
-/* One block of memory as capture sees it. Writing replaces `current`: nothing is ever updated in
- * place. */
 typedef struct np_placed np_placed;
 
+/* One block of memory as capture sees it. A write replaces `current`: no value of the graph is ever
+ * changed. */
 typedef struct np_storage {
   struct np_storage *next;
   const source *source; /* an array that existed before the call, or NULL: made here */
   PyObject *live;       /* that array (borrowed) */
   PyObject *list;       /* the array is made of the items of this one (borrowed); or NULL */
   value *root;          /* the array value that owns the block */
-  np_placed *placed;    /* a copy of what is a view in NumPy (placed.c), or NULL */
-  loom_value current;   /* all elements, with the sizes of the root */
-  uint32_t version;     /* counts writes: keys the views' cached reads */
-  loom_value made;      /* what one ufunc wrote into all of it, when `report` is a row */
+  np_placed *placed;  /* set when the block is a copy that stands for a view of NumPy's (placed.c),
+                         or NULL */
+  loom_value current; /* all elements, with the sizes of the root */
+  uint32_t version;   /* counts writes: keys the views' cached reads */
+  loom_value made; /* the value that one ufunc wrote into the whole block, when `report` is a row */
   PyObject *report; /* (name of the ufunc, frames) of the first such write; or None after another */
-  bool gave;        /* one operation has been given the whole array as out=, */
-  loom_value given; /* and has written this into it */
+  bool gave;        /* an operation has written into the whole array, given as out= */
+  loom_value given; /* the value that it wrote */
   /* Slices of the root that share no element and cover all writes so far, with their last values;
    * or the root alone. */
   np_array *written[NP_WRITTEN];
@@ -49,7 +50,7 @@ typedef enum view_kind {
   VIEW_WINDOW    /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
 } view_kind;
 
-/* An array: a block and how to see it. A view is its parent seen through one op. */
+/* An array is a storage and a view of it. A view is the parent view seen through one op. */
 struct np_array {
   np_storage *storage;
   np_array *parent;
@@ -62,10 +63,10 @@ struct np_array {
   int64_t strides[LOOM_MAX_RANK]; /* bytes, as NumPy has them */
   int64_t offset;                 /* bytes from the root's first element */
   bool scalar;                    /* a NumPy scalar, not an array */
-  bool packed;                    /* made of a list: stored elsewhere number by number */
+  bool packed; /* made of a list: NumPy stores its numbers into another array one by one */
   bool writeable;
-  bool warns_on_write; /* when it is writeable: as np.broadcast_arrays gives */
-  bool stepped;        /* its strides stay as they are when it turns out to have no element */
+  bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
+  bool stepped;        /* its strides stay as they are when a size turns out to be 0 */
   loom_value node;     /* cached read, valid while version is the storage's */
   uint32_t version;
   uint32_t known_version; /* the version of the storage at which `known` is right */
@@ -101,8 +102,8 @@ loom_value emit_select(tracer *t, loom_value condition, loom_value a, loom_value
 loom_value emit_convert(tracer *t, loom_value v, loom_dtype dtype);
 loom_value emit_bitcast(tracer *t, loom_value v, loom_dtype dtype); /* the same bits */
 loom_value emit_broadcast(tracer *t, loom_value v, const loom_type *type, const int64_t *dims);
-loom_value emit_broadcast_to(tracer *t, loom_value v, int rank,
-                             const int64_t *dims); /* NumPy's rule */
+/* Broadcasts by NumPy's rule: sizes are aligned at the last axis. */
+loom_value emit_broadcast_to(tracer *t, loom_value v, int rank, const int64_t *dims);
 loom_value emit_reshape(tracer *t, loom_value v, int rank, const int64_t *dims);
 loom_value emit_transpose(tracer *t, loom_value v, const int64_t *perm);
 loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int64_t *sizes,
@@ -127,7 +128,7 @@ value *np_choose(tracer *t, loom_value condition, value *yes, value *no);
 
 /* ---- view.c: storage and views ---- */
 
-/* How many elements of a mask are true. */
+/* The size for the number of true elements of a mask. */
 typedef struct np_mask {
   struct np_mask *next;
   loom_value mask;
@@ -144,7 +145,7 @@ np_array *np_array_of(const value *v); /* NULL when it is none */
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
  * LOOM_NO_VALUE. */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);
-/* The same, a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
+/* np_fresh(), or a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
 value *np_result(tracer *t, loom_value node, const int64_t *strides);
 value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value np_read(tracer *t, np_array *a);
@@ -153,7 +154,8 @@ bool np_write(tracer *t, np_array *a, loom_value node);
 value *np_view_slice(tracer *t, np_array *a, const int64_t *starts, const int64_t *sizes,
                      const int64_t *steps);
 value *np_view_transpose(tracer *t, np_array *a, const int64_t *perm);
-/* With given strides: NumPy decided that the view exists. */
+/* A view with other sizes. The caller has asked NumPy whether there is such a view, and for its
+ * strides. */
 value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
                        const int64_t *strides);
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
@@ -163,22 +165,26 @@ value *np_view_part(tracer *t, np_array *a, int part);
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
 /* `length` elements of the last two dimensions taken as one: numbers. */
 value *np_view_diagonal(tracer *t, np_array *a, int64_t start, int64_t step, int64_t length);
-/* A view with the same sizes: a[...] */
+/* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
-/* What finish and rebuild of the adapter and the value type do. */
+/* np_finish(): the adapter's finish. np_rebuild(): the slot `rebuild` of arrays. */
 bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
-recipe *np_row_payload(tracer *t, const np_array *a, int64_t output); /* a RECIPE_ROW */
+recipe *
+np_row_payload(tracer *t, const np_array *a,
+               int64_t output); /* the recipe of one row of output number `output`: RECIPE_ROW */
 void np_add_storage(tracer *t, np_storage *s);
-np_storage *np_storages(tracer *t);     /* all, the last one made first */
-np_mask **np_masks(tracer *t);          /* view.c: of this capture */
-np_errors *np_error_tracked(tracer *t); /* view.c: of this capture */
-/* Whether one has overflowed so far (a bool in the graph), LOOM_NO_VALUE: none can. */
+np_storage *np_storages(tracer *t);     /* all storages of the capture, the last one made first */
+np_mask **np_masks(tracer *t);          /* of this capture */
+np_errors *np_error_tracked(tracer *t); /* of this capture */
+/* Has an operator of integer scalars overflowed so far (a bool of the graph)? LOOM_NO_VALUE: none
+ * can have. */
 loom_value *np_overflow(tracer *t);
 
 /* ---- rows.c: arrays as rows of a list that a loop appends to ---- */
 
-/* rows.c: the adapter's row_*; and a long list as one array, NULL when it is none. */
+/* Functions for the adapter's table (captured/adapter.h): row_at, row_like, row_new and the like.
+ */
 loom_value *np_row_at(value *v, const void *parts[2]);
 bool np_row_like(const value *one, const value *other);
 value *np_row_new(tracer *t, const value *like, loom_value node);
@@ -188,41 +194,46 @@ bool np_row_is_small(tracer *t, const value *v);
 loom_value np_row_elements(tracer *t, value *v);
 loom_value np_row_numbers(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count);
 recipe *np_row_recipe(tracer *t, const value *like, loom_value stack, int64_t *output);
+/* A long list as one array; NULL: that is not possible. */
 value *np_stacked(tracer *t, value *list);
 
 /* ---- stacked.c: a caller's list as one array ---- */
 
-/* stacked.c: the adapter's stack_live, and its derived. */
+/* For the adapter's table: stack_live, and `derived` of a list. */
 PyObject *numpy_stack(PyObject *list, PyObject *name);
 value *np_stack_live(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
                      uint32_t room, int64_t *count);
 
 /* ---- aliases.c: arrays that are written must not alias others ---- */
 
-/* Do the live arrays that are written overlap none? Breaks, or guards it. */
+/* Do the live arrays that are written overlap no other array that is read or written? Adds guards
+ * for later calls; false after a break. */
 bool np_written_stand_apart(tracer *t);
 
 /* ---- walk.c: arrays in the state of a loop ---- */
 
-/* For values/walk.c: an array value; and what the capture knows besides values. */
+/* For the walk of a loop's state (values/walk.c): np_walk() adds an array, np_walk_state() all that
+ * capture knows of arrays besides their values. The others are entries of the adapter's table. */
 void np_walk(roll_walk *w, value *v);
 void np_walk_state(tracer *t, roll_walk *w);
 uint64_t np_written(tracer *t, uint32_t *count);
 bool np_write_back(tracer *t, uint64_t which);
 value *np_walk_scalar(tracer *t, PyObject *object);
-void np_walk_storage(roll_walk *w, np_storage *s); /* walk.c */
+void np_walk_storage(roll_walk *w, np_storage *s); /* adds a storage and its content */
 
 /* ---- placed.c: views whose offset depends on data ---- */
 
-/* placed.c: views whose place depends on array data are copies that are lent. NULL with nothing
- * pending: not here. */
+/* A view whose offset depends on data, as a copy of its elements that is lent in place of the view.
+ * NULL with nothing pending: that is not possible here. */
 value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const int64_t *strides);
-/* Has it still what the view has? Else capture starts again without it. */
+/* Has the copy still the elements that the view has? If not, capture starts again without such
+ * copies there. */
 bool np_placed_holds(tracer *t, const np_storage *s);
-/* May it be written to, which writes to the array that it is a view of? */
+/* May the copy be written to? If so, np_placed_write() writes its elements to the array that it
+ * stands for a view of. */
 bool np_placed_writable(tracer *t, const np_storage *s);
 bool np_placed_write(tracer *t, np_storage *s);
-/* base[key] = the view base[key]: nothing changes. */
+/* Is `item` the view base[key], so that base[key] = item changes nothing? */
 bool np_placed_same(const value *base, const value *key, const value *item);
 void np_placed_walk(roll_walk *w, np_storage *s);
 

@@ -16,16 +16,17 @@ typedef struct np_call {
   PyObject *kwnames;
   bool method;
   PyObject *callee;  /* NULL: a method */
-  bool opaque;       /* of the user's, marked as such: not to be looked into */
+  bool opaque;       /* a function of the user that is marked as opaque: it is not captured */
   PyObject *sampler; /* opaque: what is called at capture in its place, or NULL */
 } np_call;
 
 /* ---- call.c: NumPy's functions and methods, rows of names.def ---- */
 
-value *np_scalar_again(tracer *t, value *v); /* another scalar of the same number */
+value *np_scalar_again(tracer *t, value *v); /* a new scalar object of the same number */
 bool np_call_init(void);
 bool np_has_row(PyObject *callee);
-/* The number or text that a member of an IntEnum, say, is to NumPy; NULL: it is none such. */
+/* The plain number or text behind an instance that NumPy takes for one (a member of an IntEnum,
+ * say). NULL: `v` is no such instance. */
 value *np_scalar_of(tracer *t, value *v);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                       Py_ssize_t count, PyObject *kwnames, bool *mine);
@@ -37,10 +38,11 @@ bool np_is_none(tracer *t, value *v); /* NULL or None */
 PyObject *np_known(tracer *t, value *v);
 /* A known bool argument; `missing` when NULL. False after a break. */
 bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
-/* subok=, which says nothing of exact arrays, is one that NumPy takes. */
+/* Is this a value that NumPy takes for subok=? It changes nothing for exact arrays. */
 bool np_subok_arg(tracer *t, value *v);
 bool np_int_arg(tracer *t, value *v, int64_t *out);
-bool np_c_int_arg(tracer *t, value *v, int64_t *out); /* one that NumPy takes as an int of C's */
+bool np_c_int_arg(tracer *t, value *v,
+                  int64_t *out); /* an int that fits into C's int, as NumPy requires */
 /* A known int or tuple of ints. */
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 /* Normalised axes as a mask and in order; None: all. AxisError or ValueError. */
@@ -48,8 +50,8 @@ bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
 PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
-/* Calls a pure function of NumPy's on known arguments; *done false when some are not known (or it
- * would warn). */
+/* Calls a pure function of NumPy on known arguments. *done is false when some argument is unknown,
+ * or when the call would warn. */
 value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
                bool *done);
 /* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
@@ -66,35 +68,34 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
                      PyObject *kwnames);
 /* A ufunc by name on given operands, `out` may be NULL. */
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
-/* The same for an operator of the code's: warnings are of this ufunc. */
+/* np_ufunc_apply() for an operator in the user's code: a warning names this ufunc. */
 value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
 /* One ufunc loop on loaded operands of one shape. */
 loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
 PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
-bool np_ufunc_is_own(
-    const PyObject *ufunc); /* NumPy's own, not made by np.frompyfunc or a library */
+/* Is it NumPy's own ufunc, not made by np.frompyfunc() or another library? */
+bool np_ufunc_is_own(const PyObject *ufunc);
 /* out=: *out is NULL for none. False after a break: NumPy refuses it. */
 bool np_out_arg(tracer *t, value *v, value **out);
 bool np_outs_arg(tracer *t, value *v, value **out); /* a ufunc's: may be a tuple of one as well */
 
 /* ---- write.c: results written into existing arrays ---- */
 
-/* An operation of the library, which reports floating-point exceptions when it has written all that
- * it writes, has been given `out` and has written `node` into it, as its loop gave it. */
+/* An operation has written `node` into `out`, which was given as out=. It reports floating-point
+ * exceptions after all its writes, so that the plan may write straight into an argument. */
 void np_note_given(np_array *out, loom_value node);
-/* A ufunc has written `node`, as its loop gave it, into the array `out`. Notes how it would report
- * a floating-point exception (numpy_report), so that the plan may write straight into an argument.
- */
+/* A ufunc has written `node` into the array `out`. Notes how the ufunc would report a
+ * floating-point exception (numpy_report), so that the plan may write straight into an argument. */
 bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
 
 /* ---- inplace.c: functions that write into their first argument ---- */
 
-value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* inplace.c */
+value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* ufunc.at() */
 
 /* ---- apart.c: calls of the library that restore its state ---- */
 
-/* how(function, args, kwargs), where `how` may change the error state and the warnings' filters
- * (apart.c). */
+/* how(function, args, kwargs), after which the error state and the warnings' filters are what they
+ * were before. */
 PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 
 /* ---- create.c: making, converting and choosing ---- */
@@ -105,14 +106,14 @@ value *np_python_number(tracer *t, loom_value node);
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
 /* casting=; false after a break or raise. */
 bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out);
-bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to,
-                   NPY_CASTING casting); /* or a TypeError */
+/* Raises TypeError unless the cast is allowed. */
+bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting);
 value *np_item(tracer *t, const np_call *c);
 value *np_take(tracer *t, const np_call *c);
 
 /* ---- slots.c: special methods called by name ---- */
 
-/* slots.c: a.__add__(b) and the like, self first. */
+/* a.__add__(b) and the like, self first. */
 value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 
 /* ---- errstate.c: np.errstate inside a captured function ---- */
@@ -129,8 +130,9 @@ bool np_error_leave(PyObject *token); /* takes the token */
 /* After an operator of NumPy's scalars: notes whether it overflowed. False after a break. */
 bool np_scalar_check(tracer *t, const char *name, value *const *args, int count, value *result);
 bool np_scalar_finish(tracer *t);
-/* NumPy stores its own numbers, and those in lists, in arrays of signed integers as Python's int()
- * of them, which raises when they do not fit: then the plain function has to run. */
+/* False after a break. To store a number of NumPy's, or one in a list, into an array of signed
+ * integers, NumPy calls Python's int(), which raises when the number does not fit: then the plain
+ * function has to run. */
 bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype);
 
 /* ---- reduce.c: reductions and scans ---- */
@@ -158,8 +160,8 @@ value *np_matmul(tracer *t, value *l, value *r);
 
 typedef value *(*np_handler)(tracer *t, const np_call *c);
 
-/* May this handler see the symbolic sizes of its arguments (sizes.def)? Else capture starts again
- * without them: false. */
+/* Does this handler support symbolic sizes of its arguments (sizes.def)? If not, capture starts
+ * again with these sizes constant: false. */
 bool np_gate(tracer *t, np_handler handler, const np_call *c);
 
 #endif

@@ -7,12 +7,12 @@
 #include "frontend/numpy/call.h"
 #include "frontend/numpy/host_call.h"
 
-/* What a sample holds: functions refuse some, for their values are out of range or singular. */
+/* What a sample holds. Functions refuse some contents: values out of range, singular matrices. */
 typedef enum host_content {
   HOST_ASCENDING,
   HOST_ZEROS,
   HOST_CONTENTS,
-  HOST_SHAPES, /* what it holds does not matter */
+  HOST_SHAPES, /* any content will do */
   HOST_NOTHING /* no sample is wanted */
 } host_content;
 
@@ -33,7 +33,7 @@ PyObject *np_host_try(tracer *t, const np_call *c, np_host_call *h, host_argumen
 
 /* ---- host_sizes.c: symbolic sizes of a host call's results ---- */
 
-/* The size that was seen[s] when asked[s] was called. */
+/* The size of a result that was seen[s] when the library was asked with sample sizes asked[s]. */
 bool np_host_size(tracer *t, const np_host_call *asked, const int64_t *seen, loom_dim *out);
 
 #endif

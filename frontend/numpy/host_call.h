@@ -23,38 +23,40 @@ typedef struct np_host_call {
 
 /* ---- late.c: results whose sizes depend on data ---- */
 
-/* array[mask], and array[mask] = vector. NULL or false with nothing pending: it is something else.
- */
+/* array[mask], and array[mask] = vector: the size depends on data. NULL or false with nothing
+ * pending: it is something else. */
 value *np_mask_get(tracer *t, value *v, value *key);
-value *np_nonzero(tracer *t, const np_call *c); /* late.c */
-bool np_host_is_quiet(PyObject *callable);      /* late.c: it neither warns nor reports anything */
+value *np_nonzero(tracer *t, const np_call *c); /* the indices of what is not 0, in a host call */
+bool np_host_is_quiet(
+    PyObject *callable); /* Does it neither warn nor report floating-point exceptions? */
 
 /* ---- host.c: host calls: library functions inside the plan ---- */
 
-/* Does no array of a result share elements with an argument or with another one? Each gets storage
- * of its own. */
+/* Does each array of a result share elements neither with an argument nor with another array of it?
+ * Then each gets storage of its own. */
 bool np_is_fresh(PyObject *args, PyObject *kwargs, PyObject *result);
 /* Does each array of a result (also in tuples and lists) have a stretch of memory for itself? */
 bool np_is_apart(PyObject *result);
 /* The one result, of a known type, of callable(*args), where `args` is a tuple with holes. */
 loom_value np_host_emit(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                         const loom_type *type);
-/* Results some sizes of which the call tells (size_late). The first of them, LOOM_NO_VALUE after a
- * failure. */
+/* Results with sizes that only the call determines (size_late). The first result, LOOM_NO_VALUE
+ * after a failure. */
 loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyObject *args,
                              PyObject *kwargs, const loom_type *types, uint32_t count);
-/* A pure function of vectors that gives vectors of one size, which depends on the data; but for
- * result number `whole`, which has the sizes of the first argument. */
+/* A pure function that gives vectors of one size, which depends on data. Result number `whole` has
+ * the sizes of the first argument instead. */
 value *np_host_vectors(tracer *t, const np_call *c, int whole);
-value *np_host(tracer *t, const np_call *c); /* any pure function of the library */
-/* Functions that NumPy wrote in Python: looked into, unless sizes are symbolic; and those that are
- * called at capture where all is known. */
+value *np_host(tracer *t, const np_call *c); /* a host call of any pure function of the library */
+/* Functions that NumPy has in Python. np_whole(): captured through their Python code, or a host
+ * call where sizes are symbolic. np_whole_or_known(): called at capture when all arguments are
+ * known. */
 value *np_whole(tracer *t, const np_call *c);
 value *np_histogramdd(tracer *t, const np_call *c);
 value *np_whole_or_known(tracer *t, const np_call *c);
+/* A host call of a function of the user that is not captured. */
 value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name,
-                 value *const *args, Py_ssize_t count,
-                 PyObject *kwnames); /* any function of the user's */
+                 value *const *args, Py_ssize_t count, PyObject *kwnames);
 
 /* ---- host_sample.c: samples for host calls ---- */
 
@@ -62,7 +64,7 @@ bool np_host_init(np_host_call *h);
 void np_host_fini(np_host_call *h);
 /* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
 PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
-/* The same for any value: what is known stands for itself; tuples and lists may hold arrays. */
+/* np_host_hole() for any value: a known one stands for itself; tuples and lists may hold arrays. */
 PyObject *np_host_item(tracer *t, np_host_call *h, value *v);
 
 /* ---- host_run.c: a host call when the plan runs ---- */

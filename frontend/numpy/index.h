@@ -12,12 +12,12 @@
 
 /* ---- gaps.c: arrays with gaps between their elements ---- */
 
-/* The axes from the outermost in memory to the innermost, and whether others lie between the
- * elements. False when elements lie over one another, or in no array of more elements (gaps.c). */
+/* The axes in memory order, the outermost first. *gaps: other memory lies between the elements.
+ * False when elements overlap, or when no array with more elements has these strides. */
 bool np_memory_order(PyArrayObject *a, int64_t *order, bool *gaps);
-/* A view with gaps of a new array, with these strides in bytes, `at` elements behind where that
- * begins. `node`: its elements, the axes in memory order. `*own`: the array, made where it is NULL,
- * which several views may share. */
+/* A view, with these strides in bytes, of a new array that is larger than the view: it has gaps.
+ * `at`: how many elements behind the new array's begin the view begins. `node`: its elements, the
+ * axes in memory order. *own: the new array, made where it is NULL; several views may share it. */
 value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, const int64_t *order,
                     loom_value node, int64_t at, np_array **own);
 
@@ -25,33 +25,33 @@ value *np_with_gaps(tracer *t, const loom_type *type, const int64_t *strides, co
 
 value *np_get_item(tracer *t, value *v, value *key);
 bool np_set_item(tracer *t, value *v, value *key, value *item);
-/* The value of an assignment with the target's dtype and sizes. */
-/* Is what is read as it was before, where both are views of one memory? False after a break. */
+/* Does NumPy copy as if `to` and `from` did not overlap? False after a break. */
 bool np_copies_whole(tracer *t, const np_array *to, const np_array *from);
-/* Does what a key names, `element`: one element, take the value, whatever its sizes? False after a
- * break. */
+/* Can the value be assigned as far as its nesting goes, to an array of this rank, or to one
+ * element? False after a break. */
 bool np_takes_depth(tracer *t, value *item, int rank, bool element);
+/* The value of an assignment with the target's dtype and sizes. */
 loom_value np_assign_value(tracer *t, const loom_type *target, const np_operand *o);
 /* a[...] = item */
 bool np_assign(tracer *t, np_array *a, value *item);
 
 /* ---- fancy.c: reading with arrays as indices ---- */
 
-bool np_is_fancy(tracer *t, value *key); /* has the key an array, a list or a bool? */
+bool np_is_fancy(tracer *t, value *key); /* does the key hold an array, a list or a bool? */
 value *np_fancy_get(tracer *t, value *v, value *key);
 
 /* ---- fancy_set.c: assignment with arrays as indices ---- */
 
 bool np_fancy_set(tracer *t, value *v, value *key, value *item);
-/* ufunc.at(v, key, item) of a ufunc that is "add", "sub", "mul", "min" or "max"; *done is false
- * where it takes a call of the library. */
+/* ufunc.at(v, key, item) of a ufunc that combines by "add", "sub", "mul", "min" or "max". *done is
+ * false where only the library can do it. */
 bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *combine,
                       bool *done);
 bool np_mask_set(tracer *t, value *v, value *key, value *item);
 
 /* ---- shape.c: moving elements without computing ---- */
 
-bool np_is_sequence(tracer *t, value *v); /* of arrays that are to be joined */
+bool np_is_sequence(tracer *t, value *v); /* may it be a sequence of arrays to be joined? */
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
  * one. */
 value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);

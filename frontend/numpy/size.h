@@ -15,7 +15,7 @@
 int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
 int64_t np_plus(tracer *t, int64_t a, int64_t b);
 int64_t np_dim(loom_dim dim); /* a size as a number */
-/* The symbolic number that an int64 of the library's is; false: it is none such. */
+/* The number of the graph behind an int64 scalar of NumPy. False: it is no such number. */
 bool np_size_of(tracer *t, value *v, int64_t *out);
 /* A number as an int64 without dimensions. */
 loom_value np_number_node(tracer *t, int64_t number);
@@ -43,10 +43,12 @@ bool np_addressable(tracer *t, const loom_type *type);
 bool np_has_room(tracer *t, const loom_type *type);
 /* Makes all sizes of the array constants: capture starts again when some are not. */
 void np_know_sizes(tracer *t, const np_array *a);
-bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count); /* none is let through */
-bool np_gate_key(tracer *t, value *key); /* only sizes of arrays that a host call tells are */
-bool np_gate_late(tracer *t, value *v);  /* all but those of such an array */
-/* Sizes that a host call tells are taken to be at least 2: in these values; in an array. */
+bool np_gate_values(
+    tracer *t, value *const *values,
+    Py_ssize_t count); /* no symbolic size passes: capture starts again with them constant */
+bool np_gate_key(tracer *t, value *key); /* of a key: only late sizes pass */
+bool np_gate_late(tracer *t, value *v);  /* all sizes but late ones pass */
+/* Assumes that late sizes are at least 2: in these values, and in an array. */
 bool np_gate_small(tracer *t, value *const *values, Py_ssize_t count);
 void np_not_small(tracer *t, const np_array *a);
 /* Is anything in these values symbolic? */
@@ -96,13 +98,14 @@ typedef struct np_operand {
 
 /* Any value as an operand: arrays, numbers, nested lists. False after a raise or break. */
 bool np_operand_from(tracer *t, value *v, np_operand *out);
-/* The same of where=, which takes no array of other elements than bools. */
+/* np_operand_from() for where=: an array has to hold bools. */
 bool np_mask_from(tracer *t, value *v, np_operand *out);
 /* np.asarray(v): weak numbers get their default dtype. NULL after a raise or break. */
 np_array *np_as_array(tracer *t, value *v);
 /* The operand as elements of `dtype`, not broadcast. */
 loom_value np_operand_load(tracer *t, const np_operand *o, loom_dtype dtype);
-/* Does a symbolic int fit, on this call and by a guard on others? Else its value is asked for. */
+/* Does a symbolic int fit into the dtype? In this call, and by a guard in others; if not, capture
+ * has to know it. */
 bool np_int_fits(tracer *t, int64_t number, loom_dtype dtype);
 /* Sizes of all operands together, or a ValueError. */
 bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t *dims);

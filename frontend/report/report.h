@@ -29,19 +29,19 @@ PyObject *report_entry(const entry *e); /* a version as a new dict */
 
 /* ---- recompile.c: why a call fits no version ---- */
 
-/* Which guard of the version fails: (title, what, guard, old, new, advice, file, line), a new
- * reference. NULL without an exception when there is none. */
+/* The guard of the version that fails: a row (title, what, guard, old, new, advice, file, line), a
+ * new reference. NULL without an exception: none fails. */
 PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots);
 PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
-/* Logs and remembers it with what it has cost; `made`: the new version, or NULL. False with an
- * exception. */
+/* Logs and remembers a recompilation with the time that it has cost. `made`: the new version, or
+ * NULL. False with an exception. */
 bool recompile_keep(report *to, PyObject *row, const entry *made, double ms);
 
 /* ---- entry_log.c: logs of a new version ---- */
 
-void entry_log(const entry *e); /* entry_log.c */
-/* A new folder for the stages of a compilation whose schedule is to be logged (malloc'ed), or NULL;
- * the log of what is in such a folder, which goes if it is temporary. */
+void entry_log(const entry *e); /* logs a new version */
+/* A new folder, malloc'ed name, for the stages of a compilation whose schedule is to be logged; or
+ * NULL. schedule_log() logs what is in it, and deletes a temporary one. */
 char *schedule_log_folder(void);
 void schedule_log(const char *folder, PyObject *name, bool temporary);
 

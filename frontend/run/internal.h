@@ -1,4 +1,4 @@
-/* What the files share that run a version. */
+/* What the files of run/ share: how one version runs. */
 #ifndef LOOM_FRONTEND_RUN_INTERNAL_H
 #define LOOM_FRONTEND_RUN_INTERNAL_H
 
@@ -18,20 +18,21 @@ typedef struct direct_span {
 
 /* ---- witness.c: which operations raised a flag ---- */
 
-/* Would the library show a warning of a run that raised these flags? `call`: the run, with its
- * inputs as they were; NULL: they no longer are. 1, 0, or -1 on error. */
+/* Would the library show a warning for a run that raised these flags? `call`: the run, with its
+ * inputs unchanged; NULL: the inputs have changed. 1, 0, or -1 on error. */
 int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call);
 void witness_free(struct witness *w);
-/* The plan to run now: the version's own, or one that gives the same and raises fewer flags, all of
- * which nobody would be told of. Runs with the GIL. */
+/* The plan to run now: the version's own, or one with the same results that raises fewer flags,
+ * when nobody would be told of the missing ones. To be called with the GIL. */
 loom_plan *witness_plan(const entry *e, const int64_t *symbols);
-void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* it has */
+void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* the plan has run */
 
 /* ---- lifetime.c: weak references of a version ---- */
 
-/* From here on the version has weak references where it can. False: it must not be used. */
+/* Replaces references of the version by weak ones where that is possible. False: the version must
+ * not be used. */
 bool entry_let_go(entry *e);
-/* Drops the weak references: what dies from here on is no affair of the version. */
+/* Drops the weak references: the version is no longer told when an object dies. */
 void entry_unwatch(entry *e);
 
 /* ---- backend.c: backends written by the user ---- */
@@ -52,22 +53,22 @@ typedef struct direct_kept {
 
 /* Fills e->targets, e->spans. */
 void direct_find(entry *e);
-/* May this run write into its targets? Not when a floating-point exception would be reported: the
- * plain function has to find everything as it was. */
+/* May this run write into its targets? Not when a floating-point exception would be reported: then
+ * the plain function runs, and has to find all arguments unchanged. */
 bool direct_allowed(const entry *e);
 /* Reports the flags of a run that has written into its targets; -1 with an exception set. */
 int direct_report(const entry *e, uint32_t flags);
-/* The target of output `i` and its data go to `run`; false when it has to have a temporary block
- * (or an exception is set). */
+/* Puts the target of output `i`, and its data, into `run`. False: the output needs a temporary
+ * block (or an exception is set). */
 bool direct_open(const entry *e, loom_run *run, uint32_t i);
-/* The same for an output of a loop: what it may write over is kept first. */
+/* direct_open() for an output of a loop: saves the bytes that the loop may overwrite. */
 bool direct_open_loop(const entry *e, loom_run *run, uint32_t i, direct_kept **kept);
-/* Forgets what was kept, after it has been put back if asked to. */
+/* Frees the saved bytes; with `put_back`, writes them back first. */
 void direct_close(direct_kept *kept, bool put_back);
 
 /* ---- domain.c: operands with which an operation raises a flag ---- */
 
-/* Does domain_raises tell of this operation on integers? */
+/* Does domain_raises() support this operation on integers? */
 bool domain_has_integers(loom_opcode op);
 /* `*where` gets a bool for each element of the result: may this operation on floats (or integers,
  * if domain_has_integers), of operands of the result's shape, raise `flag` (one of LOOM_FP_DIVIDE,
@@ -80,26 +81,26 @@ bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, 
 
 #define WITNESS_ROWS 256
 
-/* Flags by what may raise them: of each of a capture's warnings, and of its fp_untold. */
+/* Which flags the graph's answer covers: for each warning of a capture, and for its fp_untold. */
 typedef struct witness_cover {
   uint32_t rows[WITNESS_ROWS], untold;
 } witness_cover;
 
-/* Makes the graph, with one output: may any operation have raised one of `flags`, of those that are
- * `shown` for each warning of the capture? *cover gets what it tells of. False: of nothing. `out`
- * has to be given up either way. */
+/* Makes a graph with one output, a bool: may an operation have raised one of `flags`, as far as
+ * they are `shown` for each warning of the capture? *cover: the flags that the answer covers.
+ * False: none. The caller frees `out` in either case. */
 bool witness_graph(const capture *c, uint32_t flags, const uint32_t *shown, witness_cover *cover,
                    loom_graph *out);
-/* For graphs that are made anew out of their own nodes: a node more; the end, at which what no
- * output needs is dropped and the values get their numbers. */
+/* For graphs that are built anew from their own nodes: adds a node; finishes the graph, which drops
+ * nodes that no output needs and renumbers values. */
 bool witness_append(loom_graph *graph, const loom_node *node);
 bool witness_finish(loom_graph *graph);
 
 /* ---- hush.c: a graph that raises fewer flags ---- */
 
-/* Makes the graph, whose outputs are those of the capture, bit by bit: for each warning of the
- * capture its operations raise none of the flags in `rows`, where they can do without. False: none
- * can. `out` has to be given up either way. */
+/* Makes a graph with the same outputs, bit by bit, in which the operations of each warning of the
+ * capture raise none of the flags in `rows`, where that is possible. False: for no operation. The
+ * caller frees `out` in either case. */
 bool hush_capture(const capture *c, const uint32_t *rows, loom_graph *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Numbers of the graph taken apart (size.c), and those with the index of a loop (size_loop.c). */
+/* Numbers of the graph taken apart into sums of products (size.c), and comparisons of numbers that
+ * depend on a loop's index (size_loop.c). */
 #ifndef LOOM_FRONTEND_SIZE_INTERNAL_H
 #define LOOM_FRONTEND_SIZE_INTERNAL_H
 
@@ -22,17 +23,18 @@ typedef struct size_sum {
   size_term terms[SIZE_MAX_TERMS];
 } size_sum;
 
-/* A canonical number as a sum of products, and a product of a sum as a number again. */
+/* Takes a canonical number apart into a sum of products; makes a number of one product. */
 bool size_open(const loom_graph *graph, uint32_t index, size_sum *out);
 bool size_build_term(tracer *t, const size_term *term, int64_t *out);
-bool size_drop_factor(size_term *term, uint32_t factor); /* false: it has none such */
-/* Bounds of something of the sign of `number`. */
+/* False: the product does not have that factor. */
+bool size_drop_factor(size_term *term, uint32_t factor);
+/* Bounds of an expression that has the same sign as `number`. */
 bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __int128 *high);
 
 /* ---- size_loop.c: numbers that depend on the index of a loop ---- */
 
-/* A number with an index in it: is it positive, is it 0, in every iteration? 1, 0; -1 when it
- * differs from one to the next: then that loop is not captured once. */
+/* Is a number that depends on a loop's index positive, or 0, in every iteration? 1 or 0; -1: the
+ * answer differs between iterations, and that loop is not captured once. */
 int size_loop_positive(tracer *t, int64_t number);
 int size_loop_zero(tracer *t, int64_t number);
 

@@ -9,77 +9,80 @@
 
 /* ---- size.c: numbers of the graph, constant or symbolic ---- */
 
-/* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads: a constant `now`, or a
- * symbol with its guard. */
+/* A size of a live array, or an int (field SIZE_OF_INT), that `s` reads, `now` in this call: that
+ * constant with its guard, or a symbol. */
 bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t now, int64_t *out);
-/* Has the float (the library's number) that `s` reads been seen to change? */
+/* Has the float that `s` reads changed between calls? size_number_changes() asks it of a number of
+ * an array library. */
 bool size_float_changes(tracer *t, const source *s);
 bool size_number_changes(tracer *t, const source *s);
-/* Capture has to know it: starts again. False when it is none, or has been known and changed all
- * the same. */
+/* Capture has to know the value of the float or number: it starts again. False: it is no input of
+ * the graph, or was known once and changed all the same. */
 bool size_know_float(tracer *t, const source *s);
-/* Guards that the field which `s` reads equals `number`. */
+/* Guards that the field that `s` reads equals `number`. */
 void size_guard_reads(tracer *t, const source *s, size_field field, int axis, int64_t number);
 /* Every int of a program that becomes a size, a stride, an offset, a step, an axis or an index
- * passes here: false, after a break, when it is too large to be one. The library says what is wrong
- * with it. */
+ * passes here. False, after a break: it is too large to be one, and the library has to raise its
+ * error. */
 bool size_from_int(tracer *t, int64_t number);
 bool size_op(tracer *t, loom_expr_kind kind, int64_t a, int64_t b, int64_t *out);
 bool size_minus(tracer *t, int64_t a, int64_t b, int64_t *out);
-int64_t size_hint(tracer *t, int64_t number); /* its value in this very call */
-/* Decided by the ranges of the symbols, else by this call's sizes and a guard: 1, 0, -1. */
+int64_t size_hint(tracer *t, int64_t number); /* its value in the call that is captured */
+/* Comparisons of numbers: decided by the ranges of the symbols, else by this call's sizes and a
+ * guard. 1, 0, or -1: a failure is pending. */
 int size_less(tracer *t, int64_t a, int64_t b);
 int size_equal(tracer *t, int64_t a, int64_t b);
-/* a / b where b divides a in this call, as a product that stays exact on others. */
+/* a / b where b divides a in this call, as a product that is exact in other calls, too. */
 bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out);
-/* Starts again with a unit for a symbol that the number divides, exactly in this call; false when
- * it divides none. */
+/* Capture starts again with a unit for a symbol, so that the division is exact in every call.
+ * False: `number` divides no symbol. */
 bool size_make_exact(tracer *t, int64_t number);
-/* Are two sizes of types equal? When they are, but by other symbols, capture starts again with one
- * symbol. */
+/* Are two sizes of types equal? If they are equal by two different symbols, capture starts again
+ * with one symbol for both. */
 int size_same(tracer *t, loom_dim a, loom_dim b);
-/* As a size in a type: symbolic ones are at least 2, by a guard; smaller ones have to be known.
- * Must not be negative. */
+/* `number`, which must not be negative, as a size in a type. A symbolic size is at least 2, by a
+ * guard; capture has to know smaller ones. */
 bool size_admit(tracer *t, int64_t number, loom_dim *out);
-/* Capture has to know the value: it starts again with all symbols in it as constants. */
+/* Capture has to know the value: it starts again with all symbols in it constant. */
 void size_know(tracer *t, int64_t number);
-/* The number must not be too large for 64 bits: by a guard. False after a failure. */
+/* Guards that the number fits into 64 bits. False after a failure. */
 bool size_exists(tracer *t, int64_t number);
 /* The number as data: an int64 without dimensions. */
 loom_value size_node(tracer *t, int64_t number);
-/* A size that the host call made next will tell: a new symbol, which may be any number from 0 on;
- * or the number that it has turned out to have to equal, which that call checks. */
+/* A size that the next host call determines (a "late" size): a new symbol from 0 on. Or, after a
+ * restart, the number that it has turned out to equal, which the host call checks. */
 bool size_late(tracer *t, loom_dim *out);
-/* The symbol behind such a size as data: an int64 that the call gives. */
+/* Tells the value of the graph, an int64 result of the host call, that a late size is. */
 void size_set_late_node(tracer *t, loom_dim size, loom_value node);
 bool size_is_late(tracer *t, int64_t number);
-bool size_any_late(const tracer *t); /* is there any? */
-/* Is it such a size whose call has not been made yet? */
+bool size_any_late(const tracer *t); /* are there late sizes in this capture? */
+/* Is it a late size whose host call is still to come? */
 bool size_wants_node(tracer *t, loom_dim size);
-/* Takes such a size to be at least 2, as code wants that has not been looked through for smaller
- * ones. */
+/* Assumes that a late size is at least 2, for code that has not been checked with smaller ones. */
 void size_not_small(tracer *t, int64_t number);
+/* `symbols`, and those that the formulas among them are computed from. */
 uint64_t formula_symbols(const tracer *t, uint64_t symbols);
-/* A guard of a formula: SIZE_COMPUTES, SIZE_ANSWERS. */
+/* Adds a guard on a formula: SIZE_COMPUTES or SIZE_ANSWERS. */
 void size_guard_formula(tracer *t, size_guard payload);
 
 /* ---- mark.c: mark_dynamic and mark_static ---- */
 
-/* Takes over what mark_dynamic and mark_static said of a live array that `s` reads (mark.c). */
+/* Applies what mark_dynamic() and mark_static() said of a live array that `s` reads. */
 bool size_apply_marks(tracer *t, PyObject *array, const source *s);
 PyObject *loom_py_mark(PyObject *module, PyObject *args);
 
 /* ---- size_loop.c: numbers that depend on the index of a loop ---- */
 
-/* The index of a loop that is captured once, 0 to count - 1: a symbol of its body, which is `index`
- * as data. False with nothing pending: there are too many. No size may depend on it. */
+/* A symbol for the index, 0 to count - 1, of a loop that is captured once; `index` is the same as
+ * data. No size may depend on it. False with nothing pending: there are too many symbols. */
 bool size_loop(tracer *t, int64_t count, loom_value index, int64_t *out);
-bool size_is_looped(tracer *t, int64_t number); /* does it depend on one? */
-/* What a number is in the first iteration of the innermost loop whose index it depends on. */
+bool size_is_looped(tracer *t, int64_t number); /* does it depend on the index of a loop? */
+/* The value of a number in the first iteration of the innermost loop whose index it depends on. */
 bool size_at_first(tracer *t, int64_t number, int64_t *out);
 /* number + step * iteration */
 bool size_at_iteration(tracer *t, int64_t number, int64_t step, int64_t iteration, int64_t *out);
-/* It has to be known: the loop whose index is in it is not captured once. */
+/* Capture has to know a number: it starts again without rolling the loop whose index the number
+ * depends on. */
 void size_blame(tracer *t, int64_t number, const char *why);
 
 #endif

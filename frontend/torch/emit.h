@@ -20,8 +20,8 @@ struct fx_call {
   loom_type types[FX_MAX_RESULTS]; /* of the tensor results, as torch declares them */
   bool present[FX_MAX_RESULTS];    /* is this result a tensor? */
   uint32_t result_count;
-  loom_value wide[FX_MAX_RESULTS]; /* what fx_round rounded */
-  bool rounded;                    /* operands are taken as they were rounded */
+  loom_value wide[FX_MAX_RESULTS]; /* by result: the value before fx_round() rounded it */
+  bool rounded;                    /* operands are read after rounding, not before */
   loom_opcode op;                  /* of the row in aten.def */
   const char *text;                /* of the row: a direction, a kind */
   char why[160];                   /* the reason, once it was declined */
@@ -40,8 +40,8 @@ bool fx_has(const fx_call *c, int i); /* given and not None */
 bool fx_is_tensor(const fx_call *c, int i);
 /* Operand `i`, which has to be a tensor; LOOM_NO_VALUE after a failure of the builder. */
 loom_value fx_tensor(fx_call *c, int i);
-/* The same as `dtype`. Halves that were just computed are not rounded in between: like torch's own
- * compiler, and closer to the exact result than eager torch. */
+/* fx_tensor() as `dtype`. Halves that were just computed are not rounded in between: like torch's
+ * own compiler, and closer to the exact result than eager torch. */
 loom_value fx_tensor_as(fx_call *c, int i, loom_dtype dtype);
 /* A computed value as the declared dtype of result `i`. */
 loom_value fx_round(fx_call *c, uint32_t i, loom_value v);
@@ -51,7 +51,7 @@ int fx_tensors(fx_call *c, int i, loom_value *out, int capacity);
 loom_value fx_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape);
 /* torch.result_type of the given operands (tensors, 0-d tensors and numbers rank differently). */
 bool fx_promote(fx_call *c, const int *operands, int count, loom_dtype *out);
-bool fx_int(fx_call *c, int i, int64_t *out); /* these decline when it is none */
+bool fx_int(fx_call *c, int i, int64_t *out); /* these decline when the argument has another type */
 bool fx_double(fx_call *c, int i, double *out);
 bool fx_bool(fx_call *c, int i, bool *out);
 int fx_ints(fx_call *c, int i, int64_t *out, int capacity);  /* the count, or -1 */
@@ -68,9 +68,10 @@ const char *fx_text(fx_call *c, int i); /* "" when None */
 bool fx_axis(fx_call *c, int i, int rank, int *out);
 /* A mask of axes; None and the empty list are all of them. */
 bool fx_axes(fx_call *c, int i, int rank, uint32_t *out);
-/* `v` at the positions `at` (a line) of an axis; what lies outside is some element. */
+/* `v` at the positions `at` (a vector) along an axis. A position out of bounds reads an arbitrary
+ * element. */
 loom_value fx_take_along(fx_call *c, loom_value v, int axis, loom_value at);
-/* A line along `axis` of `type`, spread over it. */
+/* A vector along `axis` broadcast to `type`. */
 loom_value fx_spread_line(fx_call *c, loom_value line, int axis, const loom_type *type);
 /* Elements of a type over the axes of a mask; -1 when symbolic. */
 int64_t fx_count(const loom_type *type, uint32_t axes);
@@ -83,7 +84,7 @@ loom_dtype fx_compute_dtype(loom_dtype dtype);
 
 /* ---- fx_real.c: symbolic floats ---- */
 
-/* fx_real.c: is this the type of a symbolic float? The value of a call that gives one, or none. */
+/* Is this the type of a symbolic float? */
 bool fx_is_real(PyObject *meta);
 loom_value fx_real(fx_call *c, PyObject *args);
 
@@ -108,8 +109,8 @@ bool aten_takes_sizes(const aten_row *row);
 
 /* ---- aten_complex.c: complex numbers ---- */
 
-/* aten_complex.c: has kernel formulas for all nodes from this one on that have to do with complex
- * numbers? Else it declines. */
+/* Are all nodes from this one on that have to do with complex numbers supported by kernels? If not,
+ * it declines. */
 bool fx_complex_ok(fx_call *c, uint32_t first_node);
 bool fx_is_complex_operand(fx_call *c, int i);
 bool fx_complex_abs(fx_call *c, loom_value *out); /* of operand 0 */
@@ -118,8 +119,8 @@ bool fx_complex_to_real(fx_call *c, loom_value *out);
 
 /* ---- aten_strided.c: views of a storage by strides ---- */
 
-/* aten_strided.c: ops that look into their operand's storage; may this one, since its operand is
- * the whole of it? False with an exception. */
+/* strided_reads_storage(): does this op read its operand's storage? strided_takes_whole(): may it,
+ * since the operand is the whole of its storage? False with an exception. */
 bool strided_reads_storage(const char *name);
 bool strided_takes_whole(fx_call *c);
 

@@ -11,7 +11,7 @@
 
 /* The type of operand `i`. */
 const loom_type *index_type(fx_call *c, int i);
-/* The same with one axis of size 1 where it is 0-d, as torch takes it. */
+/* The type of operand `i`, with one axis of size 1 where it is 0-d, as torch takes it. */
 loom_type index_type1(fx_call *c, int i);
 /* Operand `i` in that shape. */
 loom_value index_tensor1(fx_call *c, int i);

@@ -12,13 +12,14 @@
 
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
 value *value_list(tracer *t, value *const *items, Py_ssize_t count);
-/* Sequences (values/seq.c). */
 bool seq_append(tracer *t, value *list, value *item);
-bool value_mutable(tracer *t, value *v); /* before it is changed; false after a break */
-PyObject *list_known(tracer *t, value *v, bool plain); /* a slot */
+/* To be asked before a container is changed; false after a break. */
+bool value_mutable(tracer *t, value *v);
+PyObject *list_known(tracer *t, value *v, bool plain); /* the slot `known` */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
-bool list_empty(tracer *t, value *list); /* of all items; false after a break */
+/* Removes all items; false after a break. */
+bool list_empty(tracer *t, value *list);
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
 
@@ -26,11 +27,10 @@ bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least,
 
 /* An instance of `type`, a subclass of tuple that keeps tuple's own behaviour; else a break. */
 value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t count);
-/* Instances of named tuples and their like (values/namedtuple.c): tuple values that know their
- * class. */
-PyObject *tuple_class(const value *v); /* NULL: a plain tuple */
-bool tuple_class_known(
-    tracer *t, PyTypeObject *type); /* a subclass of tuple that keeps tuple's own behaviour */
+/* The class of a named tuple and the like; NULL: a plain tuple. */
+PyObject *tuple_class(const value *v);
+/* A subclass of tuple that keeps tuple's own behaviour. */
+bool tuple_class_known(tracer *t, PyTypeObject *type);
 void tuple_set_class(value *v, PyObject *type);
 value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
@@ -39,78 +39,96 @@ static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && 
 
 /* ---- dict.c: dictionaries ---- */
 
-value *dict_whole(tracer *t,
-                  value *v); /* the pairs of a dict value as they are now, to be read at once */
-bool type_runs_python(tracer *t, PyTypeObject *type,
-                      const char *name); /* the method is written in Python */
-/* Dictionaries and sets. Keys are compared as Python would, without running user code: 1 found, 0
- * not, -1 failed. */
+/* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
+value *dict_whole(tracer *t, value *v);
+/* Is this method of the type written in Python? */
+bool type_runs_python(tracer *t, PyTypeObject *type, const char *name);
+/* Keys are compared as Python compares them, as far as that runs no user code: 1 equal, 0 not, -1
+ * failed. */
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
-/* For the slot `key`: of what has no hash, which raises; of a live object that is a key as it is;
- * of an instance. */
+/* Functions for the slot `key` of value types: one has no hash, and raises; a live object that is a
+ * key by its identity; an instance of a Python class. */
 bool key_is_refused(tracer *t, value *key);
 bool key_by_identity(tracer *t, value *key);
 bool key_object_check(tracer *t, value *key);
 value *value_dict(tracer *t);
-bool key_is_enum_class(tracer *t, PyTypeObject *type); /* whose members' hash is Enum's own */
+/* Is it an Enum class whose members hash as Enum says? */
+bool key_is_enum_class(tracer *t, PyTypeObject *type);
 bool object_is_enum_member(tracer *t, PyObject *object);
-Py_hash_t key_hash(tracer *t, PyObject *key); /* of one that may be hashed; -1: raise or break */
+/* The hash of a key that passed key_check(); -1 after a raise or break. */
+Py_hash_t key_hash(tracer *t, PyObject *key);
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
-bool dict_unpack(tracer *t, value *dict, value *other); /* {**other} (dict.c) */
+bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
 
 /* ---- iter.c: iterators ---- */
 
-/* An iterator over a sequence, made again where it stands (-1: at its end). */
-value *iter_array(tracer *t, value *array, int64_t count); /* as NumPy's iter(array) gives it */
-bool generator_unwinds(const frame *f); /* dropping it now would run code of its own */
-/* Iterators (values/iter.c). */
-value *iter_over(tracer *t, value *sequence); /* tuple or list value, live */
-value *iter_exactly(value *iterator);         /* iter() or reversed() of the sequence itself */
-value *iter_known(tracer *t, value *const *items, Py_ssize_t count); /* a snapshot */
+/* An iterator over the first axis of an array, as NumPy's iter(array) is. */
+value *iter_array(tracer *t, value *array, int64_t count);
+/* Would dropping this generator's frame now run its code (a `finally`, a `with`)? */
+bool generator_unwinds(const frame *f);
+/* Over a tuple or list value: sees later changes of it. */
+value *iter_over(tracer *t, value *sequence);
+/* Marks a fresh iterator as what iter() or reversed() of a sequence gives: its items may be rows of
+ * arrays. */
+value *iter_exactly(value *iterator);
+/* Over these items, whatever happens to where they came from. */
+value *iter_known(tracer *t, value *const *items, Py_ssize_t count);
 value *iter_enumerate(tracer *t, value *iterator, value *start);
 value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);
 value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count);
 value *iter_filter(tracer *t, value *function, value *iterator);
 value *iter_call(tracer *t, value *function, value *sentinel);
-/* Over what is in a dictionary (`what`: see dict_list) or set, which has to keep its keys
- * meanwhile. */
+/* Over the items of a dictionary (`what`: as in dict_list) or set. It raises when the keys of
+ * `owner` change meanwhile. */
 value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
-/* The same one, standing in front of item `at` (behind it where it goes backwards); NULL with
- * nothing pending: it goes over something else. */
+/* The iterator, moved in front of item `at` (behind it when it goes backwards). NULL with nothing
+ * pending: it goes over no sequence. */
 value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
-value *iter_self(tracer *t, value *v); /* slots of iterators */
+value *iter_self(tracer *t, value *v); /* the slot `iter` of iterators */
 value *iterator_get_attr(tracer *t, value *v, PyObject *name);
-/* For loops that are captured once: how many items are left, a number, or -1: that cannot be told;
- * the item `ahead` further on, a number too; one item on; to the end; and what is iterated over,
- * but not where it stands. Nothing is guarded but what telling needs. */
+/* For loops that are captured once. How many items are left: a number of the graph, or -1: unknown.
+ * Adds no guard that the answer does not need. */
 int64_t iter_left(tracer *t, value *v);
-int64_t iter_items(const value *v); /* for people: how many are left of a list, or -1 */
+int64_t iter_items(const value *v); /* for messages: how many items of a list are left, or -1 */
+/* The item `ahead` positions further on; `ahead` is a number of the graph. */
 value *iter_ahead(tracer *t, value *v, int64_t ahead);
-bool iter_step(tracer *t, value *v, int64_t by); /* `by`: a number; of a range any */
+/* Moves it on by `by` items: a number of the graph, which may be symbolic for a range. */
+bool iter_step(tracer *t, value *v, int64_t by);
+/* Moves the iterator to its end. */
 void iter_finish(value *v);
-bool iter_jumps(const value *v); /* any number of items on, also one that only the run knows */
+bool iter_jumps(const value *v); /* can it be moved on by a number that only the run knows? */
+/* Adds what is iterated over to the state of a loop, but not the position. */
 void iter_walk_bases(roll_walk *w, value *v);
-/* Loops over items of lists (gather.c). */
-bool iter_lends(tracer *t, value *v); /* are there such, for which it matters that they are lent? */
-bool iter_is_known(tracer *t, value *v);             /* and some that are known one by one, too? */
-void iter_lend_early(tracer *t, value *v);           /* these are lent in all iterations */
-void iter_lend(tracer *t, value *v, uint16_t place); /* items may be lent */
-bool iter_prepare(tracer *t, value *v);              /* for iter_ahead; false: they differ */
-void iter_lent_over(tracer *t, value *v);            /* nobody has an item that was lent */
+/* For loops over items of lists, which are lent to the hidden iteration as rows of arrays
+ * (gather.c). */
+/* Are there sequences in it whose items have to be lent: other items than small ints in equal
+ * steps? */
+bool iter_lends(tracer *t, value *v);
+/* Is one of these sequences an ordinary list or tuple, whose items capture knows one by one? */
+bool iter_is_known(tracer *t, value *v);
+/* Items are lent in all iterations from now on, not in the hidden one alone. */
+void iter_lend_early(tracer *t, value *v);
+/* Items are lent to the loop at this place. */
+void iter_lend(tracer *t, value *v, uint16_t place);
+/* Makes the stacks that iter_ahead() reads. False: the items are not alike. */
+bool iter_prepare(tracer *t, value *v);
+/* No lent item is known to anybody any more: the sequences may be changed again. */
+void iter_lent_over(tracer *t, value *v);
 /* Why its items cannot be rows, or NULL. */
 const char *iter_refuses(const value *v);
-value *iter_chain(tracer *t, value *iterables); /* an iterator of iterables */
+/* Over the items of each iterable, one after the other. */
+value *iter_chain(tracer *t, value *iterables);
 value *value_generator(tracer *t, frame *f);
-value *generator_send(tracer *t, value *v,
-                      value *sent); /* NULL with nothing pending: t->returned is its value */
+/* Sends a value into a generator. NULL with nothing pending: it has returned t->returned. */
+value *generator_send(tracer *t, value *v, value *sent);
 
 /* ---- range.c: ranges ---- */
 
@@ -121,36 +139,43 @@ value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 value *value_set(tracer *t, bool frozen);
 bool set_add(tracer *t, value *set, value *item);
 bool set_is_frozen(const value *v);
-bool value_is_any_set(const value *v);   /* or a constant one */
-void set_disorder(value *v);             /* the order of its items is not known from here on */
-PyObject *set_real(tracer *t, value *v); /* NULL without an exception: its order is not certain */
+bool value_is_any_set(const value *v); /* or a constant one */
+/* From here on the order in which Python would iterate the set is unknown. */
+void set_disorder(value *v);
+/* A real set in Python's own order; NULL without an exception: that order is not certain. */
+PyObject *set_real(tracer *t, value *v);
 value *set_from(tracer *t, value *iterable, bool frozen);
 
 /* ---- container.c: instances of Python classes over dict and list ---- */
 
-PyTypeObject *
-container_base(PyTypeObject *type); /* dict or list, which it is a Python class over */
-value *object_content(value *v);    /* the dict or list value, or NULL */
+/* dict or list, when the type is a Python class over one of them; else NULL. */
+PyTypeObject *container_base(PyTypeObject *type);
+/* The dict or list value that an instance holds, or NULL. */
+value *object_content(value *v);
 bool container_fill(tracer *t, value *v);
-/* Is it what an instance made here holds? Rebuilt by itself it would be another object: a break. */
+/* Is it the content of an instance that was made inside? Then it cannot be a result by itself:
+ * rebuilt alone it would be another object. */
 bool container_holds(tracer *t, value *content);
-bool container_wrap(tracer *t, value *v); /* of a live one */
-bool container_keeps(tracer *t, value *v,
-                     const char *name); /* the method is the builtin type's own */
+/* Gives a live instance its content. */
+bool container_wrap(tracer *t, value *v);
+/* Is the instance's method of this name the builtin type's own? */
+bool container_keeps(tracer *t, value *v, const char *name);
+/* A call of a method of dict or list through the type, self first. */
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
-                      PyObject *kwnames); /* self first */
+                      PyObject *kwnames);
 recipe *container_rebuild(tracer *t, value *v);
 
 /* ---- derived.c: instances of Python classes over set, deque and the like ---- */
 
-/* What an instance holds: of a live one; nothing yet. */
+/* The content of an instance of a class over `base`: of a live one, and an empty one. */
 value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
 value *derived_new(tracer *t, PyTypeObject *base);
-/* As container_call(); not_implemented: it is no instance of these, or the method is not followed.
- */
+/* As container_call(). not_implemented: self is no such instance, or capture does not follow the
+ * method. */
 value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                     PyObject *kwnames);
-value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr); /* as scalar_attr() */
+/* Described at scalar_attr() */
+value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
 int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content);
 value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                            PyObject *kwnames);

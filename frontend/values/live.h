@@ -1,5 +1,6 @@
-/* What existed before the call: dictionaries, iterators, attributes and variables, and their
- * changes. */
+/* Objects that existed before the call ("live" ones): dictionaries, iterators, attributes and
+ * variables. Capture changes none of them: it notes the changes, and a run makes them at its end.
+ */
 #ifndef LOOM_FRONTEND_VALUES_LIVE_H
 #define LOOM_FRONTEND_VALUES_LIVE_H
 
@@ -11,9 +12,12 @@
 
 /* ---- liveiter.c: iterators that existed before the call ---- */
 
+/* A recipe for an iterator over a tuple or list, in front of item `index` (behind it, going
+ * backwards, with `reverse`). */
 recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
-value *live_iter_wrap(tracer *t, PyObject *object,
-                      const source *s); /* NULL, nothing pending: none */
+/* A live iterator as a value; NULL with nothing pending: it is no iterator that capture follows. */
+value *live_iter_wrap(tracer *t, PyObject *object, const source *s);
+/* Guards that iterators which the function has advanced are no other objects that it has read. */
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
 void live_iter_finish(tracer *t);
 
@@ -21,14 +25,17 @@ void live_iter_finish(tracer *t);
 
 typedef struct live_dict live_dict;
 
-live_dict *dict_live(const value *v); /* NULL: made inside */
-value *dict_owner(const value *v);    /* the object whose attributes it holds, or NULL */
-/* `object`, an instance of dict, as a value; `owner`: the live object whose __dict__ it is. */
+/* The live dictionary behind a dict value; NULL: it was made inside. */
+live_dict *dict_live(const value *v);
+value *dict_owner(const value *v); /* the object whose attributes it holds, or NULL */
+/* The value of `object`, an instance of dict. `owner`: the live object whose __dict__ it is; or
+ * NULL. */
 value *live_new(tracer *t, PyObject *object, const source *s, value *owner);
-/* Is `dict` read as a dictionary of its own, and (`changed`) was something stored in it? */
+/* Has capture read `dict` as a dictionary of its own, not as the __dict__ of an object? With
+ * `changed`: has it stored something in it? */
 bool live_is_read(const tracer *t, const PyObject *dict, bool changed);
-/* The same of the dictionary that holds an object's or a module's attributes: these have to be read
- * or stored where that is not known. */
+/* live_is_read() for the dictionary that holds the attributes of an object or a module. If so,
+ * attributes have to be read from and stored in that dictionary value. */
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed);
 /* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
 int live_find(tracer *t, live_dict *d, value *key, value **item_out);
@@ -36,58 +43,72 @@ bool live_put(tracer *t, live_dict *d, value *key, value *item);
 bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
 bool live_clear(tracer *t, live_dict *d);
 value *live_keys(tracer *t, live_dict *d); /* a new list */
+/* The keys that the dictionary had before the call, guarded. */
 value *live_keys_before(tracer *t, live_dict *d);
+/* A dict value with all items as they are now. */
 value *live_whole(tracer *t, live_dict *d);
 Py_ssize_t live_length(tracer *t, live_dict *d);
 void live_walk(roll_walk *w, const tracer *t);
-value *live_changed(live_dict **from); /* the next one that was changed, or NULL */
+/* The next dictionary that was changed, or NULL; moves `from` on. */
+value *live_changed(live_dict **from);
+/* Turns the changes of a dictionary into changes of the capture. */
 void live_finish(tracer *t, const live_dict *d);
 
 /* ---- shadow.c: changes to what existed before the call ---- */
 
-/* To be asked before the content of a list or cell is changed; false after a break. */
+/* To be called before the content of a list or cell changes, whether it is live or not. False after
+ * a break. */
 bool shadow_open(tracer *t, value *v);
-/* A model of a live deque, or of a live defaultdict (`items` NULL): what is done to its items, and
- * what it keeps beside them, is done to the object. */
+/* A model object that stands for a live deque, or for a live defaultdict (`items` is NULL). Changes
+ * to its items and to its setting (maxlen, default_factory) become changes of `object`. */
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
-/* Of the live deque that has these items now; NULL: of none. */
+/* The source of the live deque whose items are now this list value; NULL: there is none. */
 const source *shadow_model_source(tracer *t, const value *items);
-/* The same for a set, with the operation: a method of sets. */
+/* shadow_open() for a set. Notes the change, which is a call of this method of sets. */
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
-bool shadow_takes(const value *lazy, PyObject *name); /* a method that needs not look at it */
+/* Is this a method that changes a list or set without reading it (append, add)? */
+bool shadow_takes(const value *lazy, PyObject *name);
+/* That method, bound to a list or set that capture has not read. */
 value *shadow_method(tracer *t, value *lazy);
-/* `v` has just been made of an object that may have been changed unseen. */
+/* `v` has just been made of `object`. When shadow_method() has appended to that before, `v` gets
+ * those items. */
 bool shadow_catch_up(tracer *t, value *v, PyObject *object);
-/* A cell made inside gets its content when all else has been made: functions in it may hold it. */
+/* Notes a cell made inside as one that gets its content at the end, when everything else has been
+ * made. A function in it may refer to the cell itself. */
 bool shadow_fill(tracer *t, value *cell);
-/* A call of a live object, of which the result is known, is made again at the end. */
+/* Notes a call of a live object whose result capture knows already: the run makes the call at its
+ * end. */
 bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count);
+/* The source of a value, or of the live cell that a cell value stands for. */
 const source *shadow_source(const value *v);
-bool shadow_is_open(const tracer *t, const value *v); /* it is being changed */
-/* As a change: the iterator that `s` reads is taken so many items further. */
+/* Has its content been changed, or is it about to be? */
+bool shadow_is_open(const tracer *t, const value *v);
+/* Adds a change: the iterator that `s` reads is advanced by `count` items. */
 void shadow_advance(tracer *t, const source *s, Py_ssize_t count);
-/* As changes: an item of the dictionary that `s` reads, set or (NULL) deleted; an attribute, or a
- * variable, of a name. */
+/* Adds a change: an item of the dictionary that `s` reads is set, or deleted (`item` NULL).
+ * shadow_named() does it for an attribute, or a variable in a dictionary of globals. */
 void shadow_item(tracer *t, const source *s, value *key, value *item);
 void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool attribute);
-/* What has been appended to a list that was not looked at. */
+/* Does this list value hold the items that were appended to an unread live list (shadow_method)? */
 bool shadow_is_pending(const tracer *t, const value *list);
 void shadow_walk(roll_walk *w, const tracer *t);
 void shadow_finish(tracer *t);
 
 /* ---- overlay.c: attributes and variables that were assigned or deleted ---- */
 
-/* Attributes, or items of a dictionary, that were assigned or deleted. */
+/* The attributes of an object, or the items of a dictionary of variables, that were assigned or
+ * deleted. */
 typedef struct overlay overlay;
 
 typedef struct overlay_slot {
   PyObject *key;
   value *item; /* NULL: deleted */
-  bool moved;  /* was deleted before: comes last */
-  bool hidden; /* behind a descriptor of the class: an item of __dict__ */
+  bool moved;  /* it was deleted before it was set again: it comes last in the order */
+  bool hidden; /* stored in __dict__ under the name of a descriptor of the class */
 } overlay_slot;
 
-/* Of attributes, or of the items of a dictionary of variables. NULL: nothing has been. */
+/* The changes of an object's attributes, or of the items of a dictionary of variables. NULL: there
+ * are none. */
 overlay *overlay_of(const tracer *t, PyObject *object, bool attributes);
 uint32_t overlay_count(const overlay *o); /* `o` may be NULL */
 const overlay_slot *overlay_at(const overlay *o, uint32_t i);
@@ -95,15 +116,16 @@ overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attribu
 overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);
 bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *item);
-bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed); /* before the call */
+/* `existed`: before the call. */
+bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed);
 void overlay_walk(roll_walk *w, const tracer *t);
 bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs);
 void overlay_finish(tracer *t);
 
 /* ---- apart.c: guards that two objects stay two ---- */
 
-/* Guards that nothing else that capture has read, nor what is in `unread`, is the object, which is
- * changed; false after a break. */
+/* Guards that `object`, which is changed, is neither another object that capture has read nor one
+ * in `unread`. False after a break. */
 bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_map *unread,
                     int *pairs);
 

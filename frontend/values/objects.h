@@ -22,83 +22,99 @@ typedef struct partial_data {
 /* ---- function.c: functions, bound methods, cells, super() ---- */
 
 value *value_method(tracer *t, value *function, value *self);
-value *value_lazy(tracer *t, PyObject *object, const source *s); /* not looked at yet */
-/* Functions and objects. */
+/* A live object as a value that is looked at, and guarded, when something needs it. */
+value *value_lazy(tracer *t, PyObject *object, const source *s);
 value *function_new(tracer *t, function_data *data, value *name);
-function_data *function_get(tracer *t, value *v); /* of a value_function_type, with its guards */
+/* The data of a function value (value_function_type). Adds its guards. */
+function_data *function_get(tracer *t, value *v);
 value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 
 /* ---- exception.c: exceptions ---- */
 
-/* The three ways in which a step can end besides well: */
-void *trace_raise(tracer *t, PyObject *exception_type, const char *format,
-                  ...);            /* as the user's code would raise */
-void *trace_raise_live(tracer *t); /* turns the pending Python exception into a traced one */
+/* Raises an exception of this type, as the user's code would. */
+void *trace_raise(tracer *t, PyObject *exception_type, const char *format, ...);
+/* Turns Python's pending exception into one that the traced code raises. */
+void *trace_raise_live(tracer *t);
 value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                       PyObject *kwnames);
 bool exception_init(tracer *t, value *v, value *const *args, Py_ssize_t count);
 void exception_set_cause(value *v, value *cause);
-/* What is known of a traceback is that there is one. */
+/* Is it a traceback? Capture knows nothing of a traceback except that it exists. */
 bool value_is_traceback(const value *v);
-value *exception_traceback(tracer *t, value *v); /* None, or the one of when it was last raised */
-bool exception_raised(tracer *t, value *v);      /* it now has another one */
-bool exception_give(value *v,
-                    value *traceback); /* false: this is no traceback that is known, nor None */
+/* The exception's traceback, or None. */
+value *exception_traceback(tracer *t, value *v);
+/* The exception is raised: it gets a new traceback. */
+bool exception_raised(tracer *t, value *v);
+/* Sets the exception's traceback. False: `traceback` is neither a traceback value nor None. */
+bool exception_give(value *v, value *traceback);
 value *value_exception(tracer *t, PyObject *type, value *args);
-/* Of one made inside, or a live one: */
+/* The class of an exception value, made inside or live. */
 PyObject *exception_class(value *v);
 bool value_is_exception(const value *v);
 value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
 void *trace_raise_key(tracer *t, value *key);        /* KeyError(key) */
 const char *exception_message(value *v);
 bool exception_matches(tracer *t, value *exception, PyObject *type);
-const source *handled_source(tracer *t, const char *name); /* what reads it: see read_handled() */
-/* Guards that it is nothing; false: something is pending. */
+/* A source that reads the exception which the thread is handling (source.c). */
+const source *handled_source(tracer *t, const char *name);
+/* Guards that the caller is handling no exception. False: a failure is pending. */
 bool handled_is_nothing(tracer *t);
 
 /* ---- object.c: instances of Python classes ---- */
 
-/* What an object's own __index__() gives, where it has one and does not have the method `unless`
- * (or NULL); else `v` itself. */
+/* The result of an object's __index__(), when its class has one and does not have the method
+ * `unless` (or NULL). Else `v` itself. */
 value *value_index(tracer *t, value *v, const char *unless);
-/* What a class has by a name along its bases, or NULL (borrowed): guarded to stay that, where
- * classes can be changed. */
+/* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
+ * the class cannot be changed. */
 PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
+/* class_lookup() of a name in a C string. */
 PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
-void guard_mro(tracer *t, PyTypeObject *type); /* its bases are what they are */
+/* Guards that __mro__, the order of the bases, stays the same tuple. */
+void guard_mro(tracer *t, PyTypeObject *type);
+/* Is the method of this name object's own, or missing? */
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
+/* Does the object have a dict value of attributes: was it made inside? */
 bool object_is_virtual(value *v);
 bool object_is_namespace(PyObject *object); /* an exact types.SimpleNamespace */
-/* A container that an attribute of a live object holds, not looked at yet; NULL with nothing
- * pending: it is none, or has been. */
+/* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
+ * the attribute holds something else, or has been read already. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
+/* Sets an attribute of an object that a run has just made, in its __dict__ or slot: runs no
+ * property of the class. */
 int object_give(PyObject *made, PyObject *name, PyObject *item);
 recipe *object_rebuild_attributes(tracer *t, value *v);
-/* The __dict__ of an object made here, as part of that; NULL with nothing pending: it is none. */
+/* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
+ * nothing pending: it is no such dictionary. */
 recipe *object_rebuild_dict(tracer *t, value *dict);
-PyObject *name_interned(tracer *t, const char *name);    /* borrowed; NULL after a failure */
-value *object_attr(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
-/* Of a live one's __dict__, whatever the class says of the name; NULL: deleted. */
+PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
+/* NULL with nothing pending: it is missing. */
+value *object_attr(tracer *t, value *v, PyObject *name);
+/* An item of a live object's __dict__, whatever the class has under that name. NULL with nothing
+ * pending: there is none. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);
-/* It has to stay a data descriptor, or none (`descr` may be NULL). */
+/* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
 void guard_data_descriptor(tracer *t, PyObject *descr);
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
-value *trace_special(tracer *t, value *v,
-                     const char *name); /* bound, from the type; NULL without pending: none */
+/* The special method of this name, found on the type and bound to `v`. NULL with nothing pending:
+ * there is none. */
+value *trace_special(tracer *t, value *v, const char *name);
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
-const char *object_operator_name(int op); /* "add", ... (object.c) */
+/* "add" for the operator +, and so on. */
+const char *object_operator_name(int op);
 
 /* ---- special.c: special methods asked for by name ---- */
 
-/* special.c: the row of a special method that is asked for by name, or NULL; and a method of the
- * type that a model stands for, called through the type (or not_implemented). */
+/* The row of a special method that is asked for by name, or NULL. */
 const builtin_method *special_find(const value *self, const char *name);
+/* A method of the C type that a model stands for, called through that type; not_implemented: it is
+ * none. */
 value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 

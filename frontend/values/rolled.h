@@ -1,5 +1,6 @@
-/* What loops that are captured once see: the state in a canonical form, lists that grow, items that
- * are lent. */
+/* What loops that are captured once see: the state in a canonical form, lists that an iteration
+ * appends to (their items are rows of arrays), and items lent to the iteration that stands for all.
+ */
 #ifndef LOOM_FRONTEND_VALUES_ROLLED_H
 #define LOOM_FRONTEND_VALUES_ROLLED_H
 
@@ -10,23 +11,22 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* Items of a list in groups that are all alike: `count` of them, from group `from` on. What differs
- * lies in stacks: row i of stack k is what group i has for the k-th array or number in `items`. */
+/* A block of a long list's items, in groups that are all alike: `count` groups, from group `from`
+ * on. Row i of stack k is the k-th array or number of group i. */
 #define ROWS_LEAVES 16
 
 typedef struct rows {
-  int64_t from, count, total; /* numbers of the graph; total: rows of the stacks */
-  Py_ssize_t each;            /* items of a group */
+  int64_t from, count, total; /* numbers of the graph; total: how many rows the stacks have */
+  Py_ssize_t each;            /* how many items a group has */
   value **items;
   loom_value *stacks;
-  int64_t *outputs; /* of the graph, or -1 */
-  value **fixed;    /* NULL, or a number which is this very object in all rows */
+  int64_t *outputs; /* by stack: the graph's output that holds it, or -1 */
+  value **fixed;    /* by stack: the one object that is this number in all rows, or NULL */
   uint32_t leaves;
-  value **ends; /* ROWS_LEAVES contents each; behind the last group the list had these, which are
-                   the last rows, with: */
+  value **ends; /* the items of the last rows, as the items that they were when appended */
   loom_value *contents;
   Py_ssize_t end_count;
-  bool live; /* of a list that existed before: its items are the list's own */
+  bool live; /* the list existed before the call: a row stands for an object that the list holds */
 } rows;
 
 static inline bool list_is_hidden(const value *v) { return v->type == &value_hidden_list_type; }
@@ -44,20 +44,21 @@ enum { WALK_NONE = 1, WALK_INT, WALK_FLOAT, WALK_OWN, WALK_DEAD };
 
 /* ---- walk.c: the evaluator's state in a canonical form ---- */
 
-/* A place of the evaluator's state that may hold something else after an iteration: a value of the
- * graph, a Python float, or a number of the graph. */
+/* A place of the evaluator's state whose content an iteration may change: a value of the graph, a
+ * Python float, or a number of the graph. */
 typedef struct roll_slot {
   loom_value *at; /* where the value of the graph is noted, or NULL */
-  value **holder; /* a float: what holds it */
-  value *held;    /* what it held when it was looked at, and since its contents are hidden */
+  value **holder; /* of a float: the pointer to the value that holds it */
+  value *held;    /* the value there when the state was taken, and the one that hides it since */
   value *hidden;
   void *owner; /* of `at`, for `changed` */
   void (*changed)(tracer *t, void *owner);
-  loom_value node; /* what it held when it was looked at; LOOM_NO_VALUE: a known float, `bits` */
+  /* The content when the state was taken; LOOM_NO_VALUE: a known float, in `bits`. */
+  loom_value node;
   uint64_t bits;
   bool whole; /* a number of the graph: in `*number`, or an int in `*holder` */
   int64_t *number;
-  int64_t size; /* what it was */
+  int64_t size; /* the number when the state was taken */
 } roll_slot;
 
 /* The state in a canonical form: two states that differ only in the contents of their slots, and in
@@ -68,74 +69,84 @@ struct roll_walk {
   uint32_t token_count, token_capacity;
   roll_slot *slots;
   uint32_t slot_count, slot_capacity;
-  pointer_map seen;         /* objects in the order in which they were come to */
-  const frame *head;        /* the frame with the loop, whose dead locals are left out */
-  const bool *live;         /* its locals */
+  pointer_map seen;         /* object -> 1 + how many were reached before it */
+  const frame *head;        /* the frame with the loop: its dead locals are left out */
+  const bool *live;         /* which of its locals are live */
   value *own;               /* the loop's iterator */
-  int own_seen;             /* how often it was come to */
-  int exact;                /* ints are looked at that may not change */
-  bool merges;              /* an int of the graph's data is an int like any other */
-  bool looped;              /* a number depends on the index of a loop */
-  bool lent;                /* there is an item that a loop was lent */
+  int own_seen;             /* how often it was reached */
+  int exact;                /* not 0: inside of roll_exactly() */
+  bool merges;              /* an int that is a value of the graph and a known int have one token */
+  bool looped;              /* some number depends on the index of a loop */
+  bool lent;                /* some value is lent */
   loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
   const char *refused;      /* why such a state cannot be looked at, or NULL */
-  struct roll_lists *lists; /* that the loop may append to, or NULL */
+  struct roll_lists *lists; /* the lists that the loop may append to, or NULL */
   uint32_t list_count;
-  Py_ssize_t *counts;  /* how many items list_count of these have */
+  Py_ssize_t *counts;  /* the lengths of list_count of these */
   pointer_map numbers; /* roll_object() -> slot */
-  uint32_t numbered;   /* slots that are in it */
+  uint32_t numbered;   /* how many slots are in it */
 };
 
 /* values/walk.c: for value types and adapters, which tell what of the state of the evaluator they
  * hold, in an order that depends on nothing but its shape. */
-void roll_token(roll_walk *w, uint64_t token); /* something that has to stay as it is */
+/* A part of the state that has to be equal in both states. */
+void roll_token(roll_walk *w, uint64_t token);
 void roll_pointer(roll_walk *w, const void *p);
-bool roll_seen(roll_walk *w, const void *object); /* notes it; true when it was come to before */
+bool roll_seen(roll_walk *w, const void *object); /* notes an object; true: it was reached before */
 void roll_value(roll_walk *w, value **holder);
-void roll_exactly(roll_walk *w, value **holder); /* ints in it stay what they are */
-/* A value of the graph (or LOOM_NO_VALUE), which may change; `changed` is told of it. */
+/* As roll_value(), but ints in it are tokens, not slots. */
+void roll_exactly(roll_walk *w, value **holder);
+/* A slot: a value of the graph (or LOOM_NO_VALUE), which may change. `changed` is called when the
+ * slot gets another one. */
 void roll_node(roll_walk *w, loom_value *at, void *owner, void (*changed)(tracer *t, void *owner));
-/* A number of the graph, which may change by as much in every iteration. */
+/* A slot: a number of the graph, which may grow by one step in every iteration. */
 void roll_whole(roll_walk *w, int64_t *number, void *owner,
                 void (*changed)(tracer *t, void *owner));
-void roll_is_lent(roll_walk *w, const value *v);  /* notes whether it is (values/gather.c) */
-void roll_refuse(roll_walk *w, const char *what); /* loops over such a state are unrolled */
-/* Cached reads of this value of the graph and later ones are to be forgotten. */
+void roll_is_lent(roll_walk *w, const value *v); /* notes whether the value is lent (gather.c) */
+/* The state cannot be compared, for this reason: the loop is unrolled. */
+void roll_refuse(roll_walk *w, const char *what);
+/* Cached reads of this value of the graph, and of later ones, are to be forgotten. */
 loom_value roll_scrub(const roll_walk *w);
 void roll_walk_const(roll_walk *w, value **holder);
 void roll_walk_number(roll_walk *w, value **holder);
-void roll_walk_any_list(roll_walk *w, value *v); /* see loop_hooks.walk_list */
+void roll_walk_any_list(roll_walk *w, value *v); /* described in loop_hooks.walk_list */
 
 /* ---- rows.c: long lists, whose items are rows of arrays ---- */
 
-/* What is in an ordinary item, when it has the type and sizes of `like`, which is a row. */
+/* Reads an ordinary item as a value of the graph, when it has the type and sizes of `like`, a row.
+ */
 typedef bool (*list_reader)(tracer *t, value *item, const value *like, loom_value *node);
 
-/* A tuple or list that was made here. */
+/* Is it a tuple or list that was made inside? */
 bool rows_is_container(const value *item);
-/* The arrays and numbers in an item, which may be such: at most `room`; -1: something else. */
+/* The arrays and numbers in an item, or in the tuples and lists that it consists of: at most
+ * `room`. Their count, or -1: it holds something else. */
 int rows_leaves(tracer *t, value *item, value **leaves, int room);
 loom_value *rows_at(value *leaf, const void *parts[2]);
 loom_value rows_node(tracer *t, value *leaf);
-bool rows_like(tracer *t, value *a, value *b); /* two items */
+bool rows_like(tracer *t, value *a, value *b); /* do two items have the same form? */
 bool rows_stack_type(tracer *t, value *leaf, int64_t count, loom_type *out);
-loom_value rows_slice(tracer *t, loom_value stack, int64_t i);               /* row i */
-loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i); /* with another one */
+loom_value rows_slice(tracer *t, loom_value stack, int64_t i); /* row i of a stack */
+/* The stack with another row i. */
+loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i);
 value *rows_leaf_new(tracer *t, value *like, loom_value node);
-/* Makes one of these an ordinary list again; false when something is pending. */
+/* Makes a long list an ordinary one again. False: a failure is pending. */
 bool list_settle(tracer *t, value *v);
-/* A long list as one stack: one like its rows; NULL: it is none. */
+/* A long list as one array, `*node`, of all its items in order; the result is a value like its
+ * rows. NULL: that is not possible. */
 value *list_stack(tracer *t, value *v, list_reader read, loom_value *node);
-bool rows_number(tracer *t, value *v, loom_dtype *out); /* a Python number as data */
-loom_value rows_single(tracer *t, loom_value row);      /* a stack of one row */
-/* How many items a long list has: a number. */
+/* A Python number as a value of the graph. */
+bool rows_number(tracer *t, value *v, loom_dtype *out);
+loom_value rows_single(tracer *t, loom_value row); /* a stack of one row */
+/* How many items a long list has: a number of the graph. */
 bool long_count(tracer *t, value *v, int64_t *out);
-/* The rows of a long list that is `*prefix` ordinary items and then nothing but rows in order;
- * NULL: it is not. */
+/* The rows of a long list that consists of `*prefix` ordinary items and then one block of rows.
+ * NULL: it has another form. */
 const rows *long_direct(tracer *t, const value *v, Py_ssize_t *prefix);
-/* Item `index` of any long list as an ordinary one. NULL with nothing pending: there is none. */
+/* Item `index` of any long list as an ordinary value. NULL with nothing pending: there is none. */
 value *long_single(tracer *t, value *v, int64_t index);
-/* Item `index`, a number from 0 on, of such a list, as it is or lent. */
+/* Item `index` (a number of the graph, not negative) of a list of the form of long_direct(): an
+ * ordinary item, or a row that is lent to the loop at `place`. */
 value *long_item(tracer *t, uint16_t place, value *v, int64_t index);
 
 /* ---- lent.c: which object a lent value stands for ---- */
@@ -144,8 +155,9 @@ value *long_item(tracer *t, uint16_t place, value *v, int64_t index);
 typedef struct lent_item lent_item;
 
 struct lent_item {
-  lent_item *whole;   /* it is part `at` of this; NULL: it is item `index`, a number, of one of: */
-  const gathered *of; /* items as they were */
+  lent_item *whole;   /* it is part `at` of this item; NULL: it is item `index`, a number of the
+                         graph, of `of` or of `list` */
+  const gathered *of; /* the items as they were when they were gathered; or NULL */
   value *list;
   int64_t index;
   Py_ssize_t at;
@@ -153,29 +165,36 @@ struct lent_item {
 
 lent_item *lent_new(tracer *t, const gathered *of, value *list, int64_t index);
 lent_item *lent_part(tracer *t, lent_item *whole, Py_ssize_t at);
-/* The object itself; NULL, perhaps with something pending: it is not known which one. */
+/* The object itself. NULL: it is not known which one, or a failure is pending. */
 value *lent_real(tracer *t, const value *v);
-recipe *lent_rebuild(tracer *t, const value *v); /* the same as a result */
+recipe *lent_rebuild(tracer *t, const value *v); /* a recipe for the object itself */
 
 /* ---- gather.c: items of a list as rows of arrays, lent to a loop ---- */
 
+/* Why items first to end - 1 cannot be rows of arrays; NULL: they can. */
 const char *gather_refuses(tracer *t, const value *base, Py_ssize_t first, Py_ssize_t end);
-/* Items first to end - 1; NULL when they are not alike, or something is pending. */
+/* Stacks of items first to end - 1, lent to the loop at `place`. NULL: the items are not alike, or
+ * a failure is pending. */
 gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, Py_ssize_t end);
+/* Are the gathered items still what the list holds there? */
 bool gather_holds(const gathered *g, const value *base, Py_ssize_t first, Py_ssize_t end);
 value *gather_item(tracer *t, const gathered *g, int64_t index);
-value *gather_real(const gathered *g, int64_t index); /* as it was */
+/* The item itself, as it was when it was gathered. */
+value *gather_real(const gathered *g, int64_t index);
 value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row,
                   int64_t index);
+/* No lent item is known to anybody any more: the list may be changed again. */
 void gather_over(gathered *g);
-/* Item `key` of a tuple or list in a loop that is captured once, lent; NULL with nothing pending:
- * as any other. */
+/* Item `key` of a tuple or list, where the key depends on the index of a loop that is captured
+ * once: a row that is lent. NULL with nothing pending: the item is read as any other. */
 value *gather_at(tracer *t, value *base, value *key);
-void gather_leave(tracer *t, uint16_t place); /* nobody has an item that this loop was lent so */
-/* A live list whose items are not looked at one by one: a long list; NULL: its items are no rows.
- */
+/* No item that gather_at() lent to the loop at `place` is known to anybody any more. */
+void gather_leave(tracer *t, uint16_t place);
+/* A live list as a long list, without looking at its items one by one. NULL: its items cannot be
+ * rows. */
 value *gather_live(tracer *t, PyObject *list, const source *s);
-/* Its items are needed: capture starts again, and looks at them. */
+/* The items of a list of gather_live() are needed: capture starts again, and looks at them one by
+ * one. */
 void gather_apart(tracer *t, PyObject *list);
 bool gather_is_live(const value *v);
 
