@@ -1,4 +1,4 @@
-/* Where code goes: joins of branches and natural loops (flow.h).
+/* Control flow of a code: joins of branches and natural loops.
  *
  * Both follow from sets of instructions. What comes after an instruction in any case is itself and
  * what comes after all of its successors in any case: the largest sets for which that holds are

@@ -1,4 +1,4 @@
-/* Which locals of a code are read later, before they are assigned (flow.h).
+/* Liveness of locals: which ones may be read later, before they are assigned.
  *
  * A set of locals for each instruction: what it reads itself, what is read behind it and not
  * assigned by it, and what the handler reads that covers it (whatever may raise in between). The

@@ -1,4 +1,4 @@
-/* Domains of operations: the operands with which they raise a floating-point flag (domain.h).
+/* Domains of operations: the operands with which they raise a floating-point flag.
  *
  * A pole raises divide, an operand outside of the domain raises invalid, one beyond the range of
  * exponents overflow. NaN raises nothing.

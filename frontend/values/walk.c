@@ -1,4 +1,4 @@
-/* The evaluator's state in a canonical form (roll.h).
+/* The evaluator's state in a canonical form.
  *
  * Whatever the code behind a loop's head may read is looked at, in an order that only depends on
  * the shape of the state. What could hide something that changes is refused. */
