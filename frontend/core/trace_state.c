@@ -287,7 +287,7 @@ bool class_is_made(const tracer *t, PyObject *object) {
 /* What such a class has by a name it may have from a live class among its bases, which can change:
  * the source there; NULL where the name is its own, or is missing. Live classes in front of that
  * one are guarded to go on without it. */
-const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
+static const source *class_made_source(tracer *t, PyObject *cls, PyObject *name) {
   PyObject *mro = ((PyTypeObject *)cls)->tp_mro;
   for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
     PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);

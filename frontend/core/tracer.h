@@ -290,6 +290,5 @@ static inline step frame_result(frame *f, value *v) {
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
 void *trace_raise_value(tracer *t, value *exception);
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
-const source *class_made_source(tracer *t, PyObject *cls, PyObject *name);
 
 #endif

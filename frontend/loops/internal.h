@@ -267,8 +267,6 @@ bool roll_put(tracer *t, roll_slot *slot, loom_value v);
 bool roll_put_whole(tracer *t, roll_slot *slot, int64_t number);
 /* Replaces the content of each carried slot by a copy, or by base + step * index. */
 bool roll_hide_slots(tracer *t, roll *r);
-/* Does anything in the hidden iteration depend on the symbol of its index? */
-bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now);
 /* Is each number, after the hidden iteration, what the next iteration begins with? */
 bool roll_steps_hold(tracer *t, const roll *r, const roll_walk *now);
 

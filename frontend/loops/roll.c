@@ -207,7 +207,7 @@ static bool roll_node_looped(tracer *t, const loom_node *node) {
 
 /* Does anything of the hidden iteration depend on the symbol of its index? Behind it there may be
  * more slots than before, of which `carried` knows nothing. */
-bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
+static bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
   const loom_graph *graph = trace_graph(t);
   bool looped = now->looped;
   for (uint32_t i = 0; i < r->before->slot_count && r->carried && !looped; i++)
@@ -589,9 +589,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
   bool apart = row && row->apart && iterator && iter_lends(t, iterator);
   if (trace_pending(t) || left == -1 || few || !t->loops.bans) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
-  bool *live = !r      ? NULL
-               : ended ? roll_end_live(t, f, f->pc - 1)
-                       : live_of(t, f->code, f->pc - 1);
+  bool *live = !r ? NULL : ended ? roll_end_live(t, f, f->pc - 1) : live_of(t, f->code, f->pc - 1);
   if (!live) return NULL;
   roll_forget(t, f, f->pc);
   *r = (roll){.next = t->loops.rolls,

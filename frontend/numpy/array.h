@@ -173,7 +173,6 @@ recipe *np_rebuild(tracer *t, value *v);
 recipe *
 np_row_payload(tracer *t, const np_array *a,
                int64_t output); /* the recipe of one row of output number `output`: RECIPE_ROW */
-void np_add_storage(tracer *t, np_storage *s);
 np_storage *np_storages(tracer *t);     /* all storages of the capture, the last one made first */
 np_mask **np_masks(tracer *t);          /* of this capture */
 np_errors *np_error_tracked(tracer *t); /* of this capture */

@@ -214,7 +214,8 @@ np_array *np_as_array(tracer *t, value *v) {
   return np_array_of(np_fresh(t, np_operand_load(t, &o, dtype), NULL));
 }
 
-bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
+/* The bits of a Python or NumPy number stored as NumPy's item assignment does; raises or breaks. */
+static bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits) {
   *bits = 0;
   bool integer = PyLong_Check(number);
   if ((dtype == LOOM_F32 || dtype == LOOM_F16) && (integer || PyFloat_Check(number))) {

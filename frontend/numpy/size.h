@@ -120,8 +120,6 @@ bool np_resolve(tracer *t, PyObject *ufunc, const np_operand *o, int nin, np_arr
                 int nout, PyObject *dtype, PyObject *casting, loom_dtype *types);
 /* np.result_type of operands. */
 bool np_result_type(tracer *t, const np_operand *o, int count, loom_dtype *out);
-/* The bits of a Python or NumPy number stored as NumPy's item assignment does; raises or breaks. */
-bool np_pack(tracer *t, PyObject *number, loom_dtype dtype, uint64_t *bits);
 bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting);
 const char *np_shape_text(const loom_type *type, char *buffer, size_t size);
 

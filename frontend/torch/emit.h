@@ -58,8 +58,7 @@ int fx_ints(fx_call *c, int i, int64_t *out, int capacity);  /* the count, or -1
 int fx_dims(fx_call *c, int i, loom_dim *out, int capacity); /* sizes, maybe symbolic */
 bool fx_number(fx_call *c, int i, int64_t *out);             /* an int, maybe symbolic */
 int fx_numbers(fx_call *c, int i, int64_t *out, int capacity);
-/* A number, maybe symbolic, as a 0-d int64; as a tensor of this type. */
-loom_value fx_number_data(fx_call *c, int64_t number);
+/* A number, maybe symbolic, as a tensor of this type. */
 loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number);
 /* The product of the sizes over the axes of a mask, maybe symbolic. */
 bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out);

@@ -168,7 +168,8 @@ bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out) 
   return true;
 }
 
-loom_value fx_number_data(fx_call *c, int64_t number) {
+/* A number, maybe symbolic, as a 0-d int64. */
+static loom_value fx_number_data(fx_call *c, int64_t number) {
   fx_import *im = c->im;
   const loom_type type = {.dtype = LOOM_I64};
   if (!LOOM_STRIDE_IS_SYM(number)) return loom_build_int(c->b, &type, number);
