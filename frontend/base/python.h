@@ -32,14 +32,14 @@ static inline uint64_t python_dict_version(PyObject *dict) {
 /* ---- objects -----------------------------------------------------------------------------------
  */
 
-/* Has a generator begun, and is not through? What is below 0 can be resumed; the least is one that
- * has not begun. */
+/* Is the generator suspended after it has begun? States below 0 can be resumed; the lowest is that
+ * of a generator that has not begun. */
 static inline bool python_generator_waits(PyObject *generator) {
   int state = ((PyGenObject *)generator)->gi_frame_state;
   return state < 0 && state > (LOOM_PYTHON >= 313 ? -3 : -2);
 }
 
-/* Is this what a weak reference refers to? NULL: is it dead? */
+/* Does the weak reference refer to `object`? With NULL: is it dead? */
 static inline int python_weakref_is(PyObject *reference, PyObject *object) {
 #if LOOM_PYTHON >= 313
   PyObject *alive = NULL;
@@ -51,7 +51,7 @@ static inline int python_weakref_is(PyObject *reference, PyObject *object) {
 #endif
 }
 
-/* What it refers to: a new reference, or NULL when that is dead. */
+/* The object of a weak reference: a new reference, or NULL when it is dead. */
 static inline PyObject *python_weakref_get(PyObject *reference) {
 #if LOOM_PYTHON >= 313
   PyObject *alive = NULL;
@@ -62,7 +62,7 @@ static inline PyObject *python_weakref_get(PyObject *reference) {
 #endif
 }
 
-/* Borrowed. From 3.12 on builtin types keep theirs elsewhere. */
+/* The dictionary of a type, borrowed. From 3.12 on tp_dict of builtin types is NULL. */
 static inline PyObject *python_type_dict(PyTypeObject *type) {
 #if LOOM_PYTHON >= 312
   PyObject *dict = PyType_GetDict(type);
@@ -73,15 +73,14 @@ static inline PyObject *python_type_dict(PyTypeObject *type) {
 #endif
 }
 
-/* Is it written in C, and not to be changed? From 3.12 on such types may be on the heap. */
+/* Is the type written in C and immutable? From 3.12 on such types may be heap types. */
 static inline bool python_type_is_builtin(PyTypeObject *type) {
   return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
          PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
 }
 
-/* Takes a class out of what `base.__subclasses__()` lists, as it is when it dies. Changes of the
- * base no longer reach it. Builtin bases go on listing it. False with an exception: it was not
- * there. */
+/* Removes a class from `base.__subclasses__()`, as happens when it dies: changes of the base no
+ * longer reach it. Builtin bases go on listing it. False with an exception: it was not listed. */
 static inline bool python_type_unlist(PyTypeObject *base, PyObject *cls) {
   PyObject *listed = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? base->tp_subclasses : NULL;
   if (!listed || !PyDict_CheckExact(listed)) return true;
@@ -115,8 +114,8 @@ int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *
 #define PyUnstable_Code_SetExtra _PyCode_SetExtra
 #endif
 
-/* Has a third of the calls that C code may nest been used up? From 3.12 on they are counted apart
- * from Python's own, up to a low number that nobody can raise. */
+/* Has a third of the C recursion limit been used up? From 3.12 on it is counted apart from Python's
+ * own, up to a low number that nobody can raise. */
 static inline bool python_recursion_is_low(void) {
 #if LOOM_PYTHON >= 313
   return _PyThreadState_UncheckedGet()->c_recursion_remaining < Py_C_RECURSION_LIMIT * 2 / 3;
@@ -127,8 +126,8 @@ static inline bool python_recursion_is_low(void) {
 #endif
 }
 
-/* Lets the calls that C code nests go deeper by some, as far as they are counted apart; what it
- * gives has to be taken back when the call that it was for has returned. */
+/* Raises the C recursion limit by a few calls, where it is counted apart. The result is to be
+ * passed to python_recursion_take_back() afterwards. */
 static inline int python_recursion_lend(void) {
 #if LOOM_PYTHON >= 312
   enum { SOME = 64 };
@@ -175,10 +174,10 @@ typedef struct python_frame {
   PyObject *slots[1]; /* locals, then the stack */
 } python_frame;
 
-/* Has every frame to be evaluated, so that it is dropped? */
+/* Does the interpreter drop a frame only by evaluating it? */
 #define PYTHON_FRAME_IS_EVALUATED (LOOM_PYTHON >= 312)
 
-/* Where a frame stands before its first instruction, in bytes before it. */
+/* How many bytes before its first instruction a new frame stands. */
 #define PYTHON_FRAME_STARTS_BEFORE (LOOM_PYTHON >= 313 ? 0 : 2)
 
 /* The frame that runs now in this thread, or NULL. */
@@ -191,7 +190,7 @@ static inline const python_frame *python_frame_now(void) {
 #endif
 }
 
-/* From here on this frame seems to be the one that runs. */
+/* Makes this frame the current one of the thread. */
 static inline void python_frame_set(const python_frame *f) {
   PyThreadState *state = _PyThreadState_UncheckedGet();
 #if LOOM_PYTHON >= 313
@@ -204,8 +203,8 @@ static inline void python_frame_set(const python_frame *f) {
 /* ---- who looks on ------------------------------------------------------------------------------
  */
 
-/* Has a tool asked for events of all code (sys.monitoring)? The interpreter keeps what is asked for
- * with each code object, and has brought it up to date for what runs now. */
+/* Does a tool ask for events of all code (sys.monitoring)? The interpreter keeps that with each
+ * code object, and has brought it up to date for the running one. */
 static inline bool python_is_monitored(void) {
 #if LOOM_PYTHON >= 312
   const python_frame *f = python_frame_now();
@@ -220,7 +219,7 @@ static inline bool python_is_monitored(void) {
 #endif
 }
 
-/* Has a tool asked for events of this code alone (a breakpoint in it)? */
+/* Does a tool ask for events of this code alone (a breakpoint in it)? */
 static inline bool python_code_is_monitored(PyObject *code) {
 #if LOOM_PYTHON >= 312
   const _PyCoMonitoringData *kept = ((PyCodeObject *)code)->_co_monitoring;
@@ -240,9 +239,9 @@ static inline bool python_is_traced(void) {
   return state->c_tracefunc || state->c_profilefunc || python_is_monitored();
 }
 
-/* What the generator that runs now, or the thread outside of any, has in the place that
- * PyErr_SetHandledException() writes (a new reference, or NULL). PyErr_GetHandledException() goes
- * on to what the generator's caller handles, which is not to be written there. */
+/* The exception stored in the place that PyErr_SetHandledException() writes: that of the running
+ * generator, or of the thread. A new reference, or NULL. PyErr_GetHandledException() also looks at
+ * the generator's caller, whose exception must not be written there. */
 static inline PyObject *python_handled_here(void) {
   return Py_XNewRef(PyThreadState_Get()->exc_info->exc_value);
 }

@@ -161,8 +161,8 @@ typedef struct step_code {
   int32_t next[3];    /* where the function goes on behind each exit; -1: there is no such exit */
   int32_t depth[3];   /* of its stack there */
   slot_set locals[3]; /* which locals are bound there; no other slot is in use */
-  int32_t
-      place; /* offset of the instruction, which the handler expects under the exception; or -1 */
+  /* Offset of the instruction, which the handler expects under the exception; or -1. */
+  int32_t place;
   call_place call; /* when it is a CALL */
 } step_code;
 

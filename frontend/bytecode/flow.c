@@ -1,10 +1,10 @@
-/* Control flow of a code: joins of branches and natural loops.
+/* Control flow of a code: joins of branches, and natural loops.
  *
- * Both follow from sets of instructions. What comes after an instruction in any case is itself and
- * what comes after all of its successors in any case: the largest sets for which that holds are
- * found by starting with all instructions. Paths that end in an exception come to no join. A loop
- * is what leads to a jump back without passing its target. Exception tables are left out: a handler
- * is not come to at all here. */
+ * A join is the first common post-dominator of two instructions. An instruction's post-dominators
+ * are itself and those that all of its successors have in common: the greatest fixed point, found
+ * by starting with all instructions. Paths that end in an exception come to no join. A loop
+ * consists of the instructions that lead to a backward jump without passing its target. Exception
+ * tables are left out, so that no handler is reached here. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 

@@ -1,9 +1,9 @@
 /* Liveness of locals: which ones may be read later, before they are assigned.
  *
- * A set of locals for each instruction: what it reads itself, what is read behind it and not
- * assigned by it, and what the handler reads that covers it (whatever may raise in between). The
- * least sets for which that holds are found by starting with none, from the code's end on, until
- * nothing is added. They are worked out once for each capture. */
+ * The live set of an instruction has what it reads itself, what is live behind it and not assigned
+ * by it, and what is live in the handler that covers it (an exception may occur anywhere in
+ * between). This is the least fixed point, found by starting with empty sets, from the code's end
+ * on, until nothing is added. It is computed once for each capture. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 

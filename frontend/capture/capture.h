@@ -16,13 +16,13 @@
  * KeyboardInterrupt. */
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const number_mode *modes, size_table *sizes);
-/* The same from `start` (NULL: the function's beginning), where argument slots are those of a
- * frame_shape. */
+/* capture_function() from `start` (NULL: the function's beginning), where argument slots are those
+ * of a frame_shape. */
 capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
                       Py_ssize_t count, const number_mode *modes, size_table *sizes);
-/* What can be captured before the instruction at which capture_from() broke (`step` of its
- * break_info), or before an earlier one when there the frame holds what cannot be rebuilt. NULL
- * without an exception: nothing. */
+/* Captures what comes before the instruction at which capture_from() broke (`step` of its
+ * break_info); or before an earlier instruction, when the frame holds something there that cannot
+ * be rebuilt. NULL without an exception: there is nothing to capture. */
 capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
                        Py_ssize_t count, const number_mode *modes, size_table *sizes, int64_t step);
 

@@ -56,15 +56,15 @@ struct loom_adapter {
   PyObject *(*derived)(PyObject *base, PyObject *key);
   /* Checks a live array against the payload of GUARD_ARRAY: flat C, no Python. */
   bool (*guard_array)(PyObject *object, const void *payload);
-  /* A GUARD_ARRAY in words: "a: float32[16, 4]"; a new string. */
+  /* A GUARD_ARRAY in words, "a: float32[16, 4]": a new string. */
   PyObject *(*describe)(PyObject *name, const void *payload);
   /* A hash of what matters to capture in an object of this library; 0 when it is not one. */
   Py_hash_t (*fingerprint)(PyObject *object);
-  /* GUARD_SIZE: reads a size or stride of a live array whose guard held; false when it has none
-   * such. */
+  /* For GUARD_SIZE: reads a size or stride of a live array whose GUARD_ARRAY held. False: it has no
+   * such axis. */
   bool (*size)(PyObject *object, size_field field, int axis, int64_t *out);
-  /* Which sizes of a live object fail a GUARD_ARRAY that holds otherwise? Bits by axis: sizes, and
-   * strides that do not follow from them. False when something else fails. */
+  /* Which sizes of a live object fail a GUARD_ARRAY whose other conditions hold? A bit for each
+   * axis: sizes, and strides that do not follow from them. False: something else fails. */
   bool (*sizes_differ)(PyObject *object, const void *payload, uint32_t *sizes, uint32_t *strides);
   int64_t (*guarded_size)(const void *payload, size_field field, int axis); /* of a GUARD_ARRAY */
   /* "float32[3]"; NULL without an exception when it is no array. */
@@ -75,10 +75,11 @@ struct loom_adapter {
   bool (*guard)(const void *payload, PyObject *object);
   /* Data pointer of element [0, ..., 0] of a live array whose guard held. */
   void *(*data)(PyObject *array);
-  /* Bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false when it is none. With
-   * `dtype` LOOM_DTYPE_COUNT: of its own type, only to see whether two numbers differ. */
+  /* The bits of a number of the library for a LOOM_INPUT_SCALAR of `dtype`; false: the object is no
+   * such number. With `dtype` LOOM_DTYPE_COUNT: the bits in the number's own type, to see whether
+   * two numbers differ. */
   bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
-  /* GUARD_CUSTOM of a number: is this another one of the same type? */
+  /* For a GUARD_CUSTOM of a number: is the object a different number of the same type? */
   bool (*number_differs)(const void *payload, PyObject *object);
   PyObject *(*number)(const void *payload); /* the guarded one: a new object */
   /* A new array for an output: allocates from the runtime's blocks, sets *data. `symbols`: this
@@ -93,8 +94,8 @@ struct loom_adapter {
    * of an array that was made inside and owns its memory, or of a number of the library; NULL: it
    * is another value. parts: objects that two aliases of it have in common. */
   loom_value *(*row_at)(value *v, const void *parts[2]);
-  bool (*row_like)(const value *a,
-                   const value *b); /* have two such values one kind, type and layout? */
+  /* Have two such values one kind, type and layout? */
+  bool (*row_like)(const value *a, const value *b);
   value *(*row_new)(tracer *t, const value *like, loom_value node);
   /* The type of a stack of `rows` values like this one. */
   bool (*row_fits)(tracer *t, const value *like, loom_type *stack, int64_t rows);
@@ -107,8 +108,8 @@ struct loom_adapter {
    * *count: a number of the graph, how many items there are. */
   value *(*stack_live)(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
                        uint32_t room, int64_t *count);
-  bool (*row_is_small)(tracer *t,
-                       const value *v);    /* is it so small that a copy costs next to nothing? */
+  /* Is it so small that a copy costs next to nothing? */
+  bool (*row_is_small)(tracer *t, const value *v);
   loom_value (*read)(tracer *t, value *v); /* the elements of a value as a value of the graph */
   /* `count` known numbers as a constant array of the graph. */
   loom_value (*numbers)(tracer *t, loom_dtype dtype, const uint64_t *bits, int64_t count);
@@ -138,8 +139,8 @@ struct loom_adapter {
   /* Copies an array or a number into a buffer; false with a TypeError or ValueError that calls it
    * `what`. */
   bool (*buffer_store)(const loom_buffer *buffer, PyObject *from, const char *what);
-  /* Host calls: runs the function in the slot on buffers (see numpy/host.c). What owns the memory
-   * of results that come without any goes to the list *kept, made when it is NULL. */
+  /* Host calls: runs the function in the slot on buffers (numpy/host.c). The owners of memory of
+   * results that have no buffer of the plan go to the list *kept, which is made when it is NULL. */
   int (*host_call)(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                    uint32_t count, int64_t *symbols, PyObject **kept);
 };

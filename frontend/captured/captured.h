@@ -26,10 +26,10 @@ typedef enum recipe_kind {
   RECIPE_SIZE,   /* number: an int that follows from the sizes of this call */
   RECIPE_ITEM,   /* item `number` of the list items[0] */
   RECIPE_SHARED, /* number: an earlier recipe of this capture: the same object (identity, cycles) */
-  RECIPE_ROWS, /* among the items of a list or tuple: all items, `number` times over, with rows from
-                  that on which the payload, a number too, names */
-  RECIPE_ROW   /* within those, number: output of the graph: one row of it, as an array of its own
-                  (payload: of the   adapter) or a Python number */
+  RECIPE_ROWS,   /* among the items of a list or tuple: the items are repeated `number` times, with
+                    rows of outputs, from the row on that the payload, a number of the graph, names */
+  RECIPE_ROW     /* within those, number: output of the graph: one row of it, as an array of its own
+                    (payload of the adapter) or a Python number */
 } recipe_kind;
 
 struct recipe {
@@ -43,7 +43,7 @@ struct recipe {
   size_t payload_size;
 };
 
-/* Done in order after a run whose status is good, before the result is handed over. */
+/* Made in order after a run with a good status, before the result is handed over. */
 typedef struct effect {
   enum {
     EFFECT_WRITE_ARRAY /* copy output `number` into the array `target` (source or view) */
@@ -52,12 +52,12 @@ typedef struct effect {
   int64_t number;
   int64_t report; /* slot of `hosts`: how the library reports a floating-point exception of the one
                      operation that made the output, or -1 */
-  bool given; /* the output is what one operation of the library wrote into all of the array, given
-                 as out= */
+  bool given; /* one operation of the library has written the output into the whole array, given as
+                 out= */
 } effect;
 
-/* What is done to other objects than arrays, in order, when everything that is read has been read
- * (effects.c). */
+/* A change of another object than an array. Changes are made in order, when everything has been
+ * read (effects.c). */
 typedef enum change_kind {
   CHANGE_ATTR,   /* made: object, value; the attribute `key` is set, or deleted */
   CHANGE_ITEM,   /* made: dict, key, value: set, or deleted */
@@ -82,7 +82,7 @@ typedef struct break_info {
                    broke; -1: it is not known, or capture cannot end there */
 } break_info;
 
-/* What became of a loop of the user's: for logs and explain() (roll_note.c). */
+/* What became of a loop of the user: for logs and explain() (loops/roll_note.c). */
 typedef enum loop_fate {
   LOOP_ROLLED,   /* its body is in the graph once */
   LOOP_UNROLLED, /* once for each iteration */

@@ -1,4 +1,4 @@
-/* Sources, where a live object comes from, and guards, what has to hold of it. */
+/* Sources say where a live object comes from; guards say what a call has to find there. */
 #ifndef LOOM_FRONTEND_CAPTURED_GUARD_H
 #define LOOM_FRONTEND_CAPTURED_GUARD_H
 
@@ -6,16 +6,16 @@
 #include "graph/graph.h"
 
 typedef enum source_kind {
-  SOURCE_ARG,    /* index: argument slot (positional, then keyword-only, then *args tuple, then
-                  **kwargs dict) */
-  SOURCE_GLOBAL, /* key (a str) in the globals (then builtins) of `object` (a function's globals
-                    dict) */
-  SOURCE_CELL,   /* index: closure cell of the function `base` */
-  SOURCE_ATTR,   /* key: attribute of base: of a type, looked up along its MRO; of a module, in its
-                    dictionary; of a   function, its own (__code__, ...); else in the instance
-                    dictionary or a slot, never the type */
-  SOURCE_ITEM,   /* key: constant item of base (tuple, list, dict, or what is over them); of a type,
-                    what its own   dictionary holds */
+  SOURCE_ARG,     /* index: argument slot (positional, then keyword-only, then *args tuple, then
+                   **kwargs dict) */
+  SOURCE_GLOBAL,  /* key (a str) in the globals (then builtins) of `object` (a function's globals
+                     dict) */
+  SOURCE_CELL,    /* index: closure cell of the function `base` */
+  SOURCE_ATTR,    /* key: attribute of base: of a type, looked up along its MRO; of a module, in its
+                     dictionary; of a function, its own (__code__, ...); else in the instance
+                     dictionary or a slot, never the type */
+  SOURCE_ITEM,    /* key: constant item of base (tuple, list, dict, or an instance of a class over
+                     them); of a type, an item of its own dictionary */
   SOURCE_DEFAULT, /* index: positional default of the function `base` */
   SOURCE_KWDEFAULT,
   SOURCE_FUNCTION, /* the compiled function itself */
@@ -35,21 +35,22 @@ typedef struct source {
 } source;
 
 typedef enum guard_kind {
-  GUARD_TYPE,      /* exact type is `object` */
-  GUARD_IDENTITY,  /* is `object` */
+  GUARD_TYPE,      /* the exact type is `object` */
+  GUARD_IDENTITY,  /* the object read is `object` */
   GUARD_NUMBER,    /* exact type and bits of an int, float, complex, bool, str, bytes or None equal
                       `object`'s */
-  GUARD_LENGTH,    /* the length that a list, tuple, dict or set has by itself is `number` */
+  GUARD_LENGTH,    /* the length of a list, tuple, dict or set, whatever a class over it says, is
+                      `number` */
   GUARD_DICT_KEYS, /* keys of a dict, in order, are the tuple `object` */
   GUARD_MISSING,   /* the source cannot be read */
-  GUARD_PRESENT,   /* it can */
+  GUARD_PRESENT,   /* the source can be read */
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME, /* source and source2 read one object (number 1) or two different ones (number 0) */
-  GUARD_DISJOINT, /* extents of two arrays (source and source2) do not overlap */
-  GUARD_APART,    /* a guard_apart: of many arrays some overlap none */
+  GUARD_DISJOINT, /* the memory extents of two arrays (source and source2) do not overlap */
+  GUARD_APART,    /* payload guard_apart: some of many arrays overlap no other one */
   GUARD_NONZERO,  /* an exact float is not 0 */
-  GUARD_IN_PARTS, /* a guard_parts: what the object consists of (lifetime.c) */
-  GUARD_SIZE,     /* a size_guard: reads a symbol, or compares sizes */
+  GUARD_IN_PARTS, /* payload guard_parts: the object consists of the same parts */
+  GUARD_SIZE,     /* payload size_guard: reads a symbol, or compares sizes */
   GUARD_CUSTOM    /* adapter->guard(...) with payload: process state and the like */
 } guard_kind;
 
@@ -63,15 +64,15 @@ typedef enum size_field {
 } size_field;
 
 typedef enum size_test {
-  SIZE_BINDS, /* what `field` of the source reads is `right` times the value of symbol `left`, which
-                 is in its range */
-  SIZE_READS, /* what is read equals `left` */
-  SIZE_EQUAL, /* left == right */
+  SIZE_BINDS,    /* the field of the source is `right` times the value of symbol `left`, which is in
+                    its range */
+  SIZE_READS,    /* the field of the source equals `left` */
+  SIZE_EQUAL,    /* left == right */
   SIZE_DIFFERS,  /* left != right */
   SIZE_LESS,     /* left < right */
   SIZE_AT_MOST,  /* left <= right */
   SIZE_COMPUTES, /* symbol `left` is the int that formula `right` gives, in its range */
-  SIZE_ANSWERS   /* formula `right` gives the truth `left` */
+  SIZE_ANSWERS   /* formula `right` is true (`left` is 1) or false (0) */
 } size_test;
 
 typedef struct size_guard {
@@ -98,7 +99,8 @@ typedef struct guard {
   void *payload; /* malloc'ed, owned, flat */
   size_t payload_size;
   loom_location location; /* the user's line that caused it */
-  int64_t step; /* the instruction of the outermost frame that did, as in break_info; -1: none */
+  /* The instruction of the outermost frame that caused it, as in break_info; -1: none. */
+  int64_t step;
 } guard;
 
 /* ---- source.c: sources: where a live object comes from ---- */
@@ -108,14 +110,15 @@ PyObject *source_name(const source *s);
 /* Reads the source again on this call's arguments: a new reference, NULL without an exception when
  * it is gone. Runs no Python code. */
 PyObject *source_read(const source *s, PyObject *const *args);
-PyObject *source_attribute(PyObject *base, PyObject *name); /* as a SOURCE_ATTR is read */
+/* Reads an attribute as a SOURCE_ATTR does. */
+PyObject *source_attribute(PyObject *base, PyObject *name);
 /* An object whose derived sources read the state of the thread; borrowed. */
 PyObject *source_thread(void);
 struct source_table *source_table_new(void);
 void source_table_free(struct source_table *table);
 int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
-/* Puts None in the place of objects that sources begin at and that are not needed any more. */
+/* Replaces root objects of sources that are not needed any more by None. */
 void source_table_forget(struct source_table *table,
                          bool (*unneeded)(void *context, PyObject *root), void *context);
 
@@ -131,8 +134,8 @@ typedef struct guard_parts {
 } guard_parts;
 
 bool guard_parts_hold(const guard_parts *p, PyObject *object);
-/* What a guard can look at in place of the object: how many pointers to `out`, with room for
- * GUARD_PARTS; or -1. */
+/* The parts that a guard can compare in place of the object itself: their count, with room for
+ * GUARD_PARTS in `out`; or -1: it has none. */
 int object_parts(PyObject *object, PyObject **out);
 
 #endif

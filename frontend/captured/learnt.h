@@ -19,16 +19,16 @@ typedef struct size_fact {
   size_field field;
   int32_t axis;
   size_state state;
-  uint32_t group; /* facts of one group are taken for one symbol: all are that symbol plus their
-                     offset */
+  uint32_t group; /* facts of one group share a symbol: each is that symbol plus its offset */
   int64_t offset;
-  bool apart;      /* it has had a symbol of its own */
+  bool apart;      /* the fact has had a symbol of its own */
   bool of_library; /* SIZE_OF_FLOAT: a number of a library, not of Python */
   bool skip;       /* a constant in the capture now being made */
   int64_t min, max;
-  int64_t unit; /* divides it in all calls that the next capture is for: its symbol is how often */
-  int64_t before, now; /* how it changed when it was last seen to */
-  int64_t symbol;      /* in the capture now being made: a number, 0: none yet */
+  int64_t unit; /* it divides the size in all calls that the next capture is for: the size is `unit`
+                   times its symbol */
+  int64_t before, now; /* the values before and after its latest change */
+  int64_t symbol;      /* its number in the capture that is being made; 0: none yet */
 } size_fact;
 
 typedef struct size_table {
@@ -38,22 +38,23 @@ typedef struct size_table {
   bool never;  /* none is */
 } size_table;
 
-#define SIZE_DIM_MAX ((int64_t)1 << 40) /* of a dimension; more is left to constants */
+#define SIZE_DIM_MAX ((int64_t)1 << 40) /* the largest symbolic size; larger ones are constants */
 void size_table_clear(size_table *table);
-/* The fact about the source with this name; NULL: there is none. */
+/* The fact about this field of the source with this name; NULL: there is none. */
 size_fact *size_table_find(size_table *table, const char *name, size_field field, int axis);
 /* The fact with this key, made when there is none; NULL when out of memory. */
 size_fact *size_table_get(size_table *table, const source *s, size_field field, int axis);
 
-/* What the number of an argument slot (an exact float or a library's scalar) becomes: guarded by
- * value; an input of the graph, unless capture has to know its value; an input, and what has to
- * know its value breaks. */
+/* What the number in an argument slot (an exact float, or a scalar of an array library) becomes.
+ * NUMBER_KNOWN: a constant with a guard on its value. NUMBER_INPUT: an input of the graph, unless
+ * capture has to know the value. NUMBER_APART: an input; where capture has to know the value, it
+ * breaks. */
 typedef uint8_t number_mode;
 
 enum { NUMBER_KNOWN, NUMBER_INPUT, NUMBER_APART };
-/* Numbers of libraries that were inputs are known from now on, perhaps for want of their values
- * capture broke. False: there are none, but for those that have been known and changed all the
- * same. */
+/* From now on numbers of array libraries that were inputs are constants, since capture may have
+ * broken because it did not know them. False: there are none, apart from those that were constants
+ * once and changed all the same. */
 bool size_know_numbers(size_table *table);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a call that no version fits says of sizes: those by which it fails a version that fits
- * otherwise change from call to call, and are symbols of the next capture. */
+/* What is learnt of sizes from a call that no version fits. If a version fails because of some
+ * sizes alone, these sizes change from call to call: they become symbols of the next capture. */
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"

@@ -16,7 +16,7 @@
 typedef struct interrupt_watch {
   PyObject *code, *type, *raised, *traceback; /* owned */
   PyFrameObject *frame;                       /* of the function: borrowed, it runs */
-  int32_t begin, end;                         /* of these lines, in bytes of co_code */
+  int32_t begin, end;                         /* the protected lines, in bytes of co_code */
   uint64_t busy_late, late; /* when the exception is raised wherever the function is */
   bool done, calls; /* done: it has been raised; calls: the lines are those of called functions */
   struct interrupt_watch *outer;
@@ -70,11 +70,12 @@ void resume_take(PyObject **items, PyObject *tuple, Py_ssize_t count, const slot
 
 /* Is this the code of a generator function, whose parts can be compiled? */
 bool generator_is_code(const PyObject *code);
-/* What is called for the callable of such a function. */
+/* The vectorcall function of the callable of a generator function. */
 PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
                                PyObject *kwnames);
-/* The generator for a frame of such a function, which is about to start and holds its arguments;
- * `c` is the shared callable for its code. NULL without an exception: it is to be a plain one. */
+/* The generator for a frame of a generator function that is about to start and holds its arguments.
+ * `c`: the shared callable for its code. NULL without an exception: a plain generator is to be
+ * made. */
 PyObject *generator_call_frame(callable *c, PyFunctionObject *function, PyObject *const *slots);
 
 #endif

@@ -9,8 +9,8 @@
 
 /* ---- builtins_types.c ---- */
 
-/* What a function of the interpreter's own makes of an argument that has to be an int: an int, also
- * of a bool. NULL after a break: the interpreter tells what is none. */
+/* For builtins with an argument that has to be an int: an int of an int or a bool. NULL after a
+ * break: the interpreter has to raise for other arguments. */
 value *value_whole(tracer *t, value *v);
 /* The value of a keyword, or NULL. */
 value *builtin_keyword(const builtin_args *a, const char *name);
@@ -26,8 +26,8 @@ bool builtin_has_row(PyObject *object);
 value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                     PyObject *kwnames, bool *mine);
 
-/* A row's function returns t->not_implemented when the call is not for it: an adapter may know it,
- * else it breaks. */
+/* The functions of the rows of builtins.def. A function returns t->not_implemented when the call is
+ * none for it: then an adapter may know it, else capture breaks. */
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
   value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
 #define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \
@@ -44,8 +44,11 @@ value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t 
 
 /* ---- builtins_iter.c ---- */
 
+/* A call of a functools.partial with more arguments. */
 value *partial_call(tracer *t, value *function, value *args, value *keywords, value *const *more,
                     Py_ssize_t count, PyObject *kwnames);
+/* A call of a builtin method bound to a type: object.__new__(cls), tuple.__new__(cls, ...) and the
+ * like. */
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a);
 
 #endif

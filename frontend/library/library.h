@@ -8,8 +8,8 @@
 
 /* ---- standin.c: stand-ins for the captured frames during a host call ---- */
 
-/* standin.c: a function for each frame being captured, the outermost first: a new tuple; and
- * callable(*args, **kwargs) from within them. */
+/* trace_standins(): a new tuple of functions, one for each frame that is being captured, the
+ * outermost first. standin_call(): callable(*args, **kwargs) called from within them. */
 PyObject *trace_standins(tracer *t);
 PyObject *standin_call(PyObject *standins, PyObject *callable, PyObject *args, PyObject *kwargs);
 

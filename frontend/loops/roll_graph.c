@@ -1,4 +1,4 @@
-/* Parts of the graph as the body of a loop, or as the two ways of a branch. */
+/* Nodes of the graph as the body of a loop, or as the two regions of a branch. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/loops/internal.h"

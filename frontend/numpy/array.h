@@ -170,9 +170,8 @@ value *np_view_same(tracer *t, np_array *a);
 /* np_finish(): the adapter's finish. np_rebuild(): the slot `rebuild` of arrays. */
 bool np_finish(tracer *t);
 recipe *np_rebuild(tracer *t, value *v);
-recipe *
-np_row_payload(tracer *t, const np_array *a,
-               int64_t output); /* the recipe of one row of output number `output`: RECIPE_ROW */
+/* The recipe of one row of output number `output`: RECIPE_ROW. */
+recipe *np_row_payload(tracer *t, const np_array *a, int64_t output);
 np_storage *np_storages(tracer *t);     /* all storages of the capture, the last one made first */
 np_mask **np_masks(tracer *t);          /* of this capture */
 np_errors *np_error_tracked(tracer *t); /* of this capture */

@@ -41,8 +41,8 @@ bool np_bool_arg(tracer *t, value *v, bool missing, bool *out);
 /* Is this a value that NumPy takes for subok=? It changes nothing for exact arrays. */
 bool np_subok_arg(tracer *t, value *v);
 bool np_int_arg(tracer *t, value *v, int64_t *out);
-bool np_c_int_arg(tracer *t, value *v,
-                  int64_t *out); /* an int that fits into C's int, as NumPy requires */
+/* An int that fits into C's int, as NumPy requires. */
+bool np_c_int_arg(tracer *t, value *v, int64_t *out);
 /* A known int or tuple of ints. */
 bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 /* Normalised axes as a mask and in order; None: all. AxisError or ValueError. */

@@ -27,8 +27,8 @@ typedef struct np_host_call {
  * pending: it is something else. */
 value *np_mask_get(tracer *t, value *v, value *key);
 value *np_nonzero(tracer *t, const np_call *c); /* the indices of what is not 0, in a host call */
-bool np_host_is_quiet(
-    PyObject *callable); /* Does it neither warn nor report floating-point exceptions? */
+/* Does it neither warn nor report floating-point exceptions? */
+bool np_host_is_quiet(PyObject *callable);
 
 /* ---- host.c: host calls: library functions inside the plan ---- */
 

@@ -1,8 +1,4 @@
-/* The NumPy adapter: the only place that includes NumPy's headers.
- *
- * Sections by file: array.c (live arrays: guards, data, results, write-back, errstate); the other
- * files hold what NumPy's operations mean at capture.
- */
+/* Live NumPy arrays, without values: this header alone includes NumPy's own. */
 #ifndef LOOM_FRONTEND_NUMPY_H
 #define LOOM_FRONTEND_NUMPY_H
 
@@ -22,30 +18,29 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
-/* ---- array.c
- * ----------------------------------------------------------------------------------------------------
- */
-
-/* Flags of a payload. The guard demands each bit as it is: set or clear. The first three are
- * NumPy's own bits, so that a guard compares them as they are; the third no header of NumPy's
- * shows. */
+/* Flags of a payload. A guard demands that each bit of flags_mask is as in `flags`. The first three
+ * are NumPy's own bits; no header of NumPy declares the third. */
 enum {
-  NUMPY_ALIGNED = NPY_ARRAY_ALIGNED,     /* for its dtype; always in native byte order */
+  NUMPY_ALIGNED = NPY_ARRAY_ALIGNED,     /* aligned for its dtype */
   NUMPY_WRITEABLE = NPY_ARRAY_WRITEABLE, /* guards: see flags_mask; results and views */
-  NUMPY_WARNS = INT32_MIN, /* writing into it warns, as into what np.broadcast_arrays gives */
+  NUMPY_WARNS = INT32_MIN,               /* a write warns, as for arrays of np.broadcast_arrays() */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4,   /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
-  NUMPY_STEPPED = 64, /* views: strides are right without elements, too */
+  NUMPY_STEPPED = 64, /* views: strides stay as they are when there are no elements */
   NUMPY_SCALAR = 32   /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
 };
 
-/* The one flat description of an array, payload of:
- *   GUARD_ARRAY     exact ndarray of this type number, native byte order, no metadata, dims,
- * strides, flags RECIPE_OUTPUT   the new array (strides: any permutation of a contiguous layout,
- * those of the graph's output) RECIPE_SCALAR   typenum and flags only RECIPE_VIEW     a view of
- * items[0]: element [0, ...] lies `offset` bytes after the base's Strides are compared exactly,
- * also where a dimension has one element, since results show them. */
+/* ---- array.c: live arrays ---- */
+
+/* The flat description of an array. It is the payload of
+ * - GUARD_ARRAY: an exact ndarray of this type number, in native byte order, without metadata, with
+ *   these dims, strides and flags;
+ * - RECIPE_OUTPUT: the new array, whose strides are those of the graph's output;
+ * - RECIPE_SCALAR: typenum and flags only;
+ * - RECIPE_VIEW: a view of items[0], whose element [0, ...] lies `offset` bytes after the base's.
+ *
+ * Strides are compared exactly, also along a dimension of one element, since results show them. */
 typedef struct numpy_array_payload {
   loom_dtype dtype;
   int typenum; /* NPY_LONG and NPY_LONGLONG differ, though both are LOOM_I64 */
@@ -58,17 +53,14 @@ typedef struct numpy_array_payload {
 
 /* Imports NumPy's tables; false with an exception set. The adapter's init calls it. */
 bool numpy_array_init(void);
-
 /* Type number to dtype and back; false when the graph has no such type. */
 bool numpy_dtype_from_typenum(int typenum, loom_dtype *out);
 int numpy_typenum_from_dtype(loom_dtype dtype); /* -1 */
-
 /* Describes a live object. False when it is not an exact ndarray of a supported dtype, in native
  * byte order, without metadata, at most LOOM_MAX_RANK dimensions and strides that are multiples of
  * the item size. */
 bool numpy_array_describe(PyObject *object, numpy_array_payload *out);
-
-/* Entries of the adapter's table (frontend.h). */
+/* Entries of the adapter's table (captured/adapter.h). */
 bool numpy_array_guard(PyObject *object, const void *payload);
 void *numpy_array_data(PyObject *array);
 PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,
@@ -79,30 +71,42 @@ bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *s
 int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
 PyObject *numpy_array_words_of(PyObject *object);
 PyObject *numpy_array_scalar(const void *payload, const void *data);
-/* Does writing into the array warn? */
+/* Does a write into the array warn? */
 bool numpy_array_warns(const PyObject *array);
-PyObject *numpy_array_row(const void *payload, const loom_graph *graph, const int64_t *symbols,
-                          const void *stack, int64_t i);
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols);
-bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
-                       const void *data);
-int numpy_report(PyObject *row, uint32_t flags);
-/* Is a descriptor NumPy's own one of its type number, or a copy of it? */
+/* Is a descriptor the built-in one of its type number, or a copy of that? */
 bool numpy_descr_plain(const PyArray_Descr *descr);
-void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides);
 Py_hash_t numpy_array_fingerprint(PyObject *object);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
 bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);
 bool numpy_array_disjoint(PyObject *a, PyObject *b);
-/* From the first byte of an array to the end of the last; the same for one without elements. */
+/* The memory of an array: from its first byte to behind its last one. Both are equal for an array
+ * without elements. */
 void numpy_array_extent(PyObject *array, const char **low, const char **high);
-/* The first `written` of these arrays overlap none of all. */
-bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count);
-/* Which flags this context's state reports, and which of those it does by a warning. */
+/* Which flags the error state of this context reports, and which of these by a warning. */
 bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
 
-/* Entries of the adapter's table (warned.c). */
+/* ---- rows.c: arrays as rows of a list that a loop appends to ---- */
+
+PyObject *numpy_array_row(const void *payload, const loom_graph *graph, const int64_t *symbols,
+                          const void *stack, int64_t i);
+
+/* ---- write.c: results written into existing arrays ---- */
+
+bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
+                       const void *data);
+int numpy_report(PyObject *row, uint32_t flags);
+void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides);
+
+/* ---- aliases.c: arrays that are written must not alias others ---- */
+
+/* Does none of the first `written` arrays overlap another one of the `count`? */
+bool numpy_arrays_apart(PyObject *const *objects, uint32_t written, uint32_t count);
+
+/* ---- warned.c: which warnings anybody would see ---- */
+
+/* Entries of the adapter's table: flags_matter, warnings_shown. */
 int numpy_flags_matter(uint32_t flags);
 bool numpy_warnings_shown(const struct capture *c, PyObject *globals, uint32_t flags,
                           const uint32_t *rows, uint32_t *matter, uint32_t *shown);

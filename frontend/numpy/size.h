@@ -43,9 +43,8 @@ bool np_addressable(tracer *t, const loom_type *type);
 bool np_has_room(tracer *t, const loom_type *type);
 /* Makes all sizes of the array constants: capture starts again when some are not. */
 void np_know_sizes(tracer *t, const np_array *a);
-bool np_gate_values(
-    tracer *t, value *const *values,
-    Py_ssize_t count); /* no symbolic size passes: capture starts again with them constant */
+/* No symbolic size passes: capture starts again with them constant. */
+bool np_gate_values(tracer *t, value *const *values, Py_ssize_t count);
 bool np_gate_key(tracer *t, value *key); /* of a key: only late sizes pass */
 bool np_gate_late(tracer *t, value *v);  /* all sizes but late ones pass */
 /* Assumes that late sizes are at least 2: in these values, and in an array. */

@@ -7,8 +7,8 @@
 
 /* ---- report_entry.c: one version as a dict ---- */
 
-/* (file, line, column, function, fate, iterations or None, why) of its loops; `left`: only of those
- * that are left to Python. A new list. */
+/* A new list of the loops of a capture: (file, line, column, function, fate, iterations or None,
+ * why). `left`: only those that are left to Python. */
 PyObject *report_loop_rows(const capture *captured, bool left);
 
 #endif

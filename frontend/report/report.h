@@ -8,8 +8,8 @@
 
 typedef struct report {
   PyObject *breaks;     /* list of tuples; or NULL */
-  PyObject *loops;      /* the same, of loops in which capture broke */
-  PyObject *recompiles; /* the same, see recompile.c */
+  PyObject *loops;      /* list of tuples, of loops in which capture broke; or NULL */
+  PyObject *recompiles; /* list of tuples of recompile_why(); or NULL */
 } report;
 
 /* ---- report.c: what a callable remembers of its breaks ---- */

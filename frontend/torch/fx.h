@@ -10,7 +10,7 @@
 typedef struct fx_value {
   enum { FX_NOTHING, FX_TENSOR, FX_MANY, FX_SIZE, FX_REAL, FX_OBJECT } kind;
   loom_value value;       /* TENSOR; REAL: a symbolic float, float64 of rank 0 */
-  loom_value wide;        /* TENSOR of halves: the same before it was rounded, float32; or none */
+  loom_value wide;        /* TENSOR of halves: its float32 value before it was rounded; or none */
   int32_t placeholder;    /* TENSOR: which one it is, or -1 */
   struct fx_value *items; /* MANY; in the import's arena */
   uint32_t count;
@@ -44,19 +44,20 @@ typedef struct fx_input {
   enum { FX_INPUT_TENSOR, FX_INPUT_SIZE, FX_INPUT_OBJECT } kind;
   uint32_t number; /* TENSOR: of the graph's inputs */
   torch_spec spec; /* TENSOR */
-  bool whole;      /* TENSOR: it has to be the whole of its storage, which something looks into */
-  int64_t size;    /* SIZE: the number, maybe symbolic */
+  bool whole;   /* TENSOR: it has to be the whole of its storage, since an op reads the storage */
+  int64_t size; /* SIZE: the number, maybe symbolic */
 } fx_input;
 
 #define FX_MAX_SYMBOLS LOOM_MAX_SYMBOLS
 
-/* A symbol of torch's: where a call tells its value, and what is known of it. */
+/* A symbol of torch's: where a call finds its value, and what is known of it. */
 typedef struct fx_symbol {
-  PyObject *name;               /* owned */
-  uint32_t place;               /* the placeholder that tells it */
-  int32_t axis;                 /* its size there; -1: the int itself */
-  int64_t factor;               /* what is there is so many times the symbol */
-  int64_t min, max, unit, hint; /* unit divides it; hint: in the call that was captured */
+  PyObject *name; /* owned */
+  uint32_t place; /* the placeholder that tells it */
+  int32_t axis;   /* its size there; -1: the int itself */
+  int64_t factor; /* the size or int there is `factor` times the symbol */
+  /* `unit` divides the symbol; `hint` is its value in the call that was captured. */
+  int64_t min, max, unit, hint;
   bool hinted;
 } fx_symbol;
 
@@ -75,8 +76,8 @@ typedef struct fx_scalar {
 typedef struct fx_import {
   loom_graph *graph;
   loom_builder builder;
-  int64_t visible;           /* so many first results may be written to by whoever gets them */
-  PyObject *own;             /* a set: numbers of results that are handed on as they are */
+  int64_t visible;           /* how many results, from the first on, the caller may write to */
+  PyObject *own;             /* a set: numbers of results that are returned without a copy */
   PyObject *frozen;          /* dict: number of a placeholder -> the tensor that is bound to it */
   const fx_symbols *symbols; /* of the module */
   const int64_t *values_of_symbols; /* their values, or NULL: they become symbols of the graph */
@@ -95,7 +96,7 @@ typedef struct fx_import {
   PyObject *host_reasons; /* list of (op, reason) */
   PyObject *host_places;  /* for each: "file:line" of the model, or "" */
   uint32_t ops;           /* call_function nodes with an array result */
-  bool checks;            /* some op checks a value: when it is wrong, eager torch raises */
+  bool checks;            /* some op checks a value, for which eager torch would raise */
 } fx_import;
 
 /* ---- fx.c: importing an FX graph ---- */
@@ -118,11 +119,11 @@ bool fx_is_fake_tensor(PyObject *meta);
 /* A tensor as a value of the graph: its data is bound to the plan. LOOM_NO_VALUE with an exception.
  */
 loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type);
-/* The tensor that is so bound to a value, borrowed; NULL for other values. */
+/* The tensor that fx_constant() has bound to a value, borrowed; NULL for other values. */
 PyObject *fx_bound(const fx_import *im, loom_value value);
 /* The arguments of a call by its schema; false when declined or with an exception. */
 bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs);
-void fx_release(fx_call *c); /* what fx_bind has made */
+void fx_release(fx_call *c); /* frees what fx_bind() has made */
 /* One call: through its emitter or through torch. False with an exception. */
 bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values);
 
@@ -132,23 +133,23 @@ bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *valu
 bool fx_find_symbols(const fx_input *inputs, uint32_t count, PyObject *const *metas,
                      fx_symbols *out);
 void fx_symbols_fini(fx_symbols *s);
-/* Does what is known of the symbols hold for these values? */
+/* Do these values satisfy what is known of the symbols (range, divisor)? */
 bool fx_symbols_fit(const fx_symbols *s, const int64_t *values);
-/* Makes the numbers that the symbols stand for in an import. */
+/* Makes the numbers of the graph for torch's symbols in an import. */
 bool fx_bind_symbols(fx_import *im);
 /* An int or SymInt as a number; as a size of a type. False with an exception. */
 bool fx_read_number(fx_import *im, PyObject *number, int64_t *out);
 bool fx_read_dim(fx_import *im, PyObject *number, loom_dim *out);
 /* The value of a number in the call that was captured. */
 int64_t fx_hint(const fx_import *im, int64_t number);
-/* Is a size 0 or 1? No symbolic one counts as that. */
+/* Is a size 0 or 1? A symbolic one is neither. */
 bool fx_one(int64_t size);
 /* A spec for these values of the graph's symbols; false when a size overflows. */
 bool fx_spec_at(const loom_graph *graph, const torch_spec *spec, const int64_t *symbols,
                 torch_spec *out);
-/* The strides of `spec` as those of a dense array of permuted axes (axes of size 1 get one that
- * fits) in `out`; where they are no such strides, `spec` and `out` become C order. False when that
- * cannot be expressed. */
+/* The strides of `spec`, written to `out`, as strides of a dense array with permuted axes (an axis
+ * of size 1 gets a stride that fits). Where they are no such strides, both become C order. False:
+ * that cannot be expressed. */
 bool fx_spec_dense(fx_import *im, torch_spec *spec, int64_t *out);
 /* The axes by their strides in the captured call, the largest first, equal ones as they come. */
 void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
@@ -164,8 +165,8 @@ typedef struct fx_place {
 } fx_place;
 
 bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);
-/* In a graph without symbols: does a value lie in the memory of `input`, a placeholder? As which
- * tensor, and how many elements behind its beginning. */
+/* In a graph without symbols: does a value lie in the memory of `input`, a placeholder? If so,
+ * *view is it as a tensor, *offset how many elements behind the input's begin it begins. */
 bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
                 int64_t *offset);
 /* The results of an output node, malloc'ed. */

@@ -43,19 +43,20 @@ typedef struct torch_view {
 /* Finds torch's C interface; false with an exception when torch is not imported or too different.
  */
 bool torch_init(void);
-/* Is it a conjugate or negative view, or zeros that take no memory: does its memory not hold its
- * elements? */
+/* Is it a conjugate or negative view, or a tensor of zeros without memory? The memory of such a
+ * tensor does not hold its elements. */
 bool torch_is_lazy(PyObject *tensor);
-PyObject *torch_resolve(PyObject *tensor); /* what such a tensor stands for, in memory of its own */
+PyObject *torch_resolve(PyObject *tensor); /* the elements of such a tensor, in memory of its own */
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
-/* Does its storage begin with it, and have so many bytes? */
+/* Is the tensor the whole of its storage: does it begin there, and has the storage so many bytes?
+ */
 bool torch_is_whole(PyObject *tensor, int64_t bytes);
 /* A new tensor from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
-/* A tensor over another one's memory, `offset` elements behind where that begins, which autograd
- * does not know as a view of it. */
+/* A tensor over another one's memory, `offset` elements behind its begin. Autograd does not know it
+ * as a view. */
 PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset);
-/* A tensor over memory of somebody else, who keeps it while it is used. */
+/* A tensor over memory that the caller keeps alive. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
 /* out = l @ r by torch's own product of matrices, if there is one; false with an exception. */
@@ -75,7 +76,7 @@ bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, in
 
 /* ---- native.c: ops that the extension computes itself ---- */
 
-/* What stands for the op in a slot: a function and its numbers, an object of its own type. */
+/* The object for such an op in a slot of hosts: a function and its numbers. */
 PyObject *torch_native_op(torch_native_fn run, const int64_t *numbers, int count);
 bool torch_is_native(PyObject *op);
 int torch_native_run(PyObject *op, PyObject *specs, PyObject *results, const loom_graph *graph,

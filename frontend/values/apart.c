@@ -1,5 +1,5 @@
-/* What must not be one object: two sources that led to two objects when the function was captured
- * must not lead to one later on, for what is done to one would have to be seen in the other. */
+/* Guards against aliasing. Two sources that led to two objects when the function was captured must
+ * not lead to one object in a later call: a change of one would have to be seen in the other. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/guard.h"

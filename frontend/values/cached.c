@@ -1,6 +1,7 @@
-/* Calls of functions with functools.lru_cache that existed before: one that the cache knows gives
- * what it holds, guarded, and is made again at the end for its count and its order; one that it
- * does not know breaks, and Python fills the cache. */
+/* Calls of functions with functools.lru_cache that existed before the call. For a key that the
+ * cache knows, the result is what the cache holds, guarded; the run repeats the call at its end,
+ * for the cache's statistics and order. A key that the cache does not know breaks, and Python fills
+ * the cache. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"

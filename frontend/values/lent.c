@@ -1,9 +1,8 @@
 /* Which object a lent value stands for (gather.c).
  *
- * In the iteration that stands for all, an item of a list is a row of an array. Behind the loop
- * a name may still stand for it: `last = v`. The item's index is a number that grows by one in
- * every iteration, as what the code computes of the index does, so that it is known again there;
- * and the item of the list with that index is the object. */
+ * In the hidden iteration of a loop, an item of a list is a row of an array. Behind the loop a name
+ * may still stand for it: `last = v`. The item's index in the list is an induction variable, so
+ * that its value behind the loop is known: the object is the item of the list with that index. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"

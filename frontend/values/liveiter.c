@@ -1,10 +1,11 @@
-/* Iterators that existed before the call: what they go over is read in their place, and at the end
- * they are taken as far as capture has come.
+/* Iterators that existed before the call. Capture reads the items of what an iterator goes over
+ * instead of advancing it, and a run advances it at its end.
  *
- * Where one stands is guarded. Once a call has found it elsewhere its place is a number of the
- * graph, and such a one is left to Python, as is one on the stack of a frame that goes on: each
- * call would need a version. Only itertools.count is followed from wherever it is. Those that are
- * made inside are made again behind a break by the last section. */
+ * The position is guarded. Once a call has found an iterator at another position, the position is a
+ * number of the graph, and the iterator is left to Python: each call would need a version of its
+ * own. So is an iterator on the stack of a frame that goes on behind a break. Only itertools.count
+ * is followed from any position. Iterators made inside are made again behind a break by the last
+ * section. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"

@@ -1,6 +1,8 @@
-/* Iterators over ranges, and ranges a part of which is a number of the graph. A constant range's
- * iterator has the next index in any.i. One over numbers of the graph has them in any.a: only a
- * loop that is captured once (roll.c) does not have to know how many there are. */
+/* Iterators over ranges, and ranges with a symbolic begin, end or step.
+ *
+ * The iterator of a constant range has the next index in any.i. That of a symbolic range has its
+ * numbers in any.a: only a loop that is captured once (roll.c) can use it without knowing how many
+ * items there are. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"

@@ -26,9 +26,9 @@ value *value_made(tracer *t, PyObject *object);
  * reference, NULL without an exception when some part is not known. Adds the guards that knowing it
  * needs. */
 PyObject *value_known(tracer *t, value *v);
-/* The same, but only when it is made of nothing but exact builtin types (numbers, str, bytes, None,
- * Ellipsis, slices, ranges, tuples, lists, dicts, sets): calling pure C functions with it runs no
- * user code. */
+/* value_known(), but only when the object is made of nothing but exact builtin types (numbers, str,
+ * bytes, None, Ellipsis, slices, ranges, tuples, lists, dicts, sets): pure C functions called with
+ * it run no user code. */
 PyObject *value_plain(tracer *t, value *v);
 /* By __index__ of exact types; false: not known. */
 bool value_known_int(tracer *t, value *v, int64_t *out);
@@ -41,7 +41,7 @@ bool trace_symbolic(const tracer *t, const source *s);
 /* The items of a live tuple or list (or of an instance of a class over them), guarded. */
 value *seq_of_live(tracer *t, PyObject *object, const source *s);
 bool value_is_none(const value *v);
-bool object_is_nan(PyObject *object);       /* an exact float or complex that is none */
+bool object_is_nan(PyObject *object);       /* is it an exact float or complex with a NaN? */
 bool object_is_immutable(PyObject *object); /* does an adapter say that it never changes? */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);

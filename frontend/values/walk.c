@@ -1,7 +1,8 @@
 /* The evaluator's state in a canonical form.
  *
- * Whatever the code behind a loop's head may read is looked at, in an order that only depends on
- * the shape of the state. What could hide something that changes is refused. */
+ * The walk visits everything that the code behind a loop's head may read, in an order that depends
+ * only on the shape of the state. It refuses a state with objects in which something could change
+ * unseen: such a loop is unrolled. */
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/objects.h"

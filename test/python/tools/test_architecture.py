@@ -191,16 +191,20 @@ def test_floors_call_what_they_may():
             assert name not in declared or path.name == "module.c" or declared[name] == {floor_of(path)}, f"{path}: {name}"
 
 
+def functions_of(text):
+    """The functions that the text of a header declares, inline ones apart."""
+    text = re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", text, flags=re.S)
+    text = re.sub(r"^\s*#(.*\\\n)*.*$", "", text, flags=re.M)  # macros: their functions are the rows of tables
+    text = re.sub(r"\{[^{}]*\}", "{}", re.sub(r"\{[^{}]*\}", "{}", text))
+    names = re.findall(r"^(?!static|typedef|extern|return|else)[A-Za-z_][\w ]*[ *](\w+)\([^{};]*\)\s*;", text, re.M)
+    return [name for name in names if name != "_PySet_NextEntry"]  # CPython's own
+
+
 def declared_functions():
-    """(header, function) for each function that a header of the frontend declares, inline ones apart."""
-    prototype = re.compile(r"^(?!static|typedef|extern|return|else)[A-Za-z_][\w ]*[ *](\w+)\([^{};]*\)\s*;", re.M)
+    """(header, function) for each function that a header of the frontend declares."""
     for path in sources("frontend", ".h"):
-        text = re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", path.read_text(), flags=re.S)
-        text = re.sub(r"^\s*#(.*\\\n)*.*$", "", text, flags=re.M)  # macros: their functions are the rows of tables
-        text = re.sub(r"\{[^{}]*\}", "{}", re.sub(r"\{[^{}]*\}", "{}", text))
-        for name in prototype.findall(text):
-            if name != "_PySet_NextEntry":  # CPython's own
-                yield path, name
+        for name in functions_of(path.read_text()):
+            yield path, name
 
 
 def test_declared_functions_are_defined_in_their_floor_and_used():
@@ -214,6 +218,25 @@ def test_declared_functions_are_defined_in_their_floor_and_used():
     for path, name in found:
         assert (floor_of(path), name) in defined, f"{path.relative_to(ROOT)}: {path.parent.name}/ does not define {name}()"
         assert words[name] > 2, f"{path.relative_to(ROOT)}: nothing calls {name}()"
+
+
+def test_sections_of_headers_name_the_file_that_defines():
+    """`/* ---- file.c: what it does ---- */` heads the functions of that file, once a header."""
+    definition = re.compile(r"^(?!static|typedef)[A-Za-z_][\w ]*[ *\n](\w+)\([^{};]*\)\s*\{", re.M)
+    defined = {}
+    for path in sources("frontend", ".c"):
+        text = re.sub(r"/\*.*?\*/|__attribute__\(\(.*?\)\)+", "", path.read_text(), flags=re.S)
+        for name in definition.findall(text):
+            defined.setdefault((floor_of(path), name), set()).add(path.name)
+    unsorted = {"core/tracer.h", "core/value.h", "dispatch/callable.h", "run/run.h"}  # one large type and what is about it
+    for path in {path for path, _ in declared_functions()} - {ROOT / "frontend" / name for name in unsorted}:
+        parts = re.split(r"^/\* ---- (\w+\.c)\b[^*]*\*/$", path.read_text(), flags=re.M)
+        names = parts[1::2]
+        assert len(set(names)) == len(names), f"{path.relative_to(ROOT)} has sections twice: {names}"
+        for name, text in zip(names, parts[2::2]):
+            for function in functions_of(text):
+                files = defined.get((floor_of(path), function), {name})
+                assert name in files, f"{path.relative_to(ROOT)}: {function}() stands under {name}, but is in {files}"
 
 
 def test_headers_of_the_frontend_are_short():
