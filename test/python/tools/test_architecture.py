@@ -239,10 +239,11 @@ def test_sections_of_headers_name_the_file_that_defines():
                 assert name in files, f"{path.relative_to(ROOT)}: {function}() stands under {name}, but is in {files}"
 
 
-def test_headers_of_the_frontend_are_short():
-    for path in sources("frontend", ".h"):
-        lines = len(path.read_text().splitlines())
-        assert lines <= 300, f"{path} has {lines} lines"
+def test_headers_are_short():
+    for folder in RULES:
+        for path in sources(folder, ".h"):
+            lines = len(path.read_text().splitlines())
+            assert lines <= 300, f"{path} has {lines} lines"
 
 
 def test_the_drawing_of_the_floors_is_current():

@@ -1,0 +1,168 @@
+/* The plan's binary form. Included by runtime.h. */
+#ifndef LOOM_RUNTIME_PLAN_FORMAT_H
+#define LOOM_RUNTIME_PLAN_FORMAT_H
+
+#include "graph/graph.h"
+
+/* ---- the plan's binary form
+ *
+ * Little-endian, position-independent, all offsets from the start and 8-byte aligned: header, then
+ * the sections that it names. Versioned and bounds-checked when loaded; kernels' code is
+ * checksummed.
+ *
+ * Registers hold 64-bit integers, those of one call: first the graph's symbols (given by the
+ * caller, or written by the host call that introduces them), then constants, then what
+ * LOOM_PLAN_SIZE instructions compute. Sizes and offsets of buffers, the arena's size, chunks and
+ * kernels' parameters may name a register instead of a number.
+ */
+#define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
+#define LOOM_PLAN_VERSION 8u
+#define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
+
+typedef struct loom_plan_section {
+  uint32_t offset, count; /* bytes from the start; entries */
+} loom_plan_section;
+
+typedef struct loom_plan_header {
+  uint64_t magic;
+  uint32_t version, total_size;
+  uint64_t checksum;     /* XXH3 of all bytes after this field */
+  uint64_t cpu_features; /* what the code needs: loom_cpu_features() must include these bits */
+  uint64_t arena_size;   /* bytes of scratch arena for one call, or a register
+                            (LOOM_PLAN_ARENA_REGISTER) */
+  uint64_t peak; /* bytes that are there at the highest point of a call, what the caller gives away
+                    or makes late included; 0: not known */
+  uint32_t input_count, output_count, scalar_count;
+  uint32_t symbol_count, register_count; /* registers: symbols, constants, computed ones */
+  uint32_t late_count;                   /* buffers of kind LATE */
+  uint32_t kept_count, reserved;         /* buffers of kind KEPT */
+  uint32_t prologue; /* so many first instructions are SIZE and CHECK, and need only what the caller
+                        knows */
+  uint32_t flags;    /* LOOM_PLAN_ARENA_REGISTER */
+  loom_plan_section inputs;    /* loom_plan_input, for each graph input */
+  loom_plan_section buffers;   /* loom_plan_buffer */
+  loom_plan_section instrs;    /* loom_plan_instr */
+  loom_plan_section indices;   /* uint32_t: buffer and parameter lists of the instructions */
+  loom_plan_section kernels;   /* loom_plan_kernel: one for each stage's entry point */
+  loom_plan_section constants; /* int64_t: the constant registers */
+  loom_plan_section names;     /* bytes: NUL-terminated names */
+  loom_plan_section
+      image; /* bytes: one loom_image (image.c) with the code of all kernels; count 0: no code */
+  loom_plan_section once;    /* loom_plan_instr: LAUNCHes that read constants and what is kept;
+                                run once, before the first call's instructions */
+  loom_plan_section regions; /* plans of what is run over and over or only sometimes: whole plans
+                                one after the other, whose kernels are in this image */
+  /* With LOOM_PLAN_CHECKED: */
+  loom_plan_section extents; /* loom_plan_extent, for each buffer */
+  loom_plan_section sites;   /* loom_plan_site: accesses in the kernels' code, not of regions */
+} loom_plan_header;
+
+typedef enum loom_plan_input_kind {
+  LOOM_PLAN_ARRAY,
+  LOOM_PLAN_SCALAR,
+  LOOM_PLAN_CONST
+} loom_plan_input_kind;
+
+typedef struct loom_plan_input {
+  uint32_t kind;   /* loom_plan_input_kind */
+  uint32_t buffer; /* ARRAY, CONST: its buffer; SCALAR: its number among the scalars */
+} loom_plan_input;
+
+typedef enum loom_plan_buffer_kind {
+  LOOM_PLAN_BUFFER_INPUT,  /* index: which input */
+  LOOM_PLAN_BUFFER_OUTPUT, /* index: which output */
+  LOOM_PLAN_BUFFER_ARENA,  /* index: unused; offset into the arena */
+  LOOM_PLAN_BUFFER_LATE,   /* index: which late buffer; its data comes from an ALLOC or from a host
+                              call */
+  LOOM_PLAN_BUFFER_KEPT    /* index: which kept buffer; `once` fills it, and it stays as long as the
+                              plan, or until `once` has used it last when nothing else does */
+} loom_plan_buffer_kind;
+
+/* Flags of buffers, instructions and the header: the field is a register's number. */
+#define LOOM_PLAN_SIZE_REGISTER 1u
+#define LOOM_PLAN_OFFSET_REGISTER 2u
+#define LOOM_PLAN_CHUNKS_REGISTER 1u
+#define LOOM_PLAN_SCRATCH_REGISTER 2u
+#define LOOM_PLAN_ARENA_REGISTER 1u
+#define LOOM_PLAN_REGION 2u  /* of the header: one of the regions of another plan */
+#define LOOM_PLAN_CHECKED 4u /* of the header: kernels compare what they access with its bounds */
+/* In a launch's list of parameters: a register, not a scalar. */
+#define LOOM_PLAN_PARAM_REGISTER 0x80000000u
+
+typedef struct loom_plan_buffer {
+  uint32_t kind, index;
+  uint64_t offset,
+      size; /* bytes, or registers by `flags`; size of an output: what the caller allocates */
+  uint32_t flags;
+  uint32_t overwrites; /* OUTPUT: 1 + the input whose buffer may be passed for it as well; or 0 */
+} loom_plan_buffer;
+
+/* Bytes that kernels may access of a buffer: from `low` bytes behind its pointer on, where strides
+ * are negative from before it. */
+typedef struct loom_plan_extent {
+  int64_t low;
+  int64_t size;
+  uint32_t flags;   /* LOOM_PLAN_OFFSET_REGISTER: of `low`, LOOM_PLAN_SIZE_REGISTER */
+  uint32_t storage; /* in the arena: 1 + what is the same for all that see the same memory; or 0 */
+} loom_plan_extent;
+
+typedef struct loom_plan_site {
+  uint32_t text;  /* in `names`: what it does, in which kernel, for which op, of which line */
+  int32_t buffer; /* number in the launch, or LOOM_CHECK_* (graph/check.h) */
+  uint32_t bytes, reserved;
+} loom_plan_site;
+
+typedef enum loom_plan_opcode {
+  LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks` from chunk `b` on; lists: buffers, then params */
+  LOOM_PLAN_HOST_CALL, /* name `a`, slot `b`; buffers list: `c` read, the rest written */
+  LOOM_PLAN_COPY,      /* buffer `a` to buffer `b` */
+  LOOM_PLAN_SIZE, /* register a = register b OP register c, `op` a loom_expr_kind; stops on overflow
+                   */
+  LOOM_PLAN_CHECK, /* stops unless register a OP register b, `op` a loom_plan_check */
+  LOOM_PLAN_ALLOC, /* memory for late buffer `a`: until the call's end (b 0), or as output b - 1 */
+  /* Control flow. Plans are numbered from 1 in `regions`; one runs only later ones. The last `c`
+     buffers are written, in C order like all others. */
+  LOOM_PLAN_FOR,   /* plan `a` as often as the first buffer (int64) says; then `c` carried values,
+                      then what else it reads. It gets the int64 index in place of the count,
+                      and as the value of its symbol b - 1 (0: none).
+                      params: LOOM_PLAN_CARRY_BEFORE */
+  LOOM_PLAN_WHILE, /* plan `a` while the one result (bool) of plan `b` is true; both get `c` carried
+                      values and what else they read, plan `a` the number of iterations before as
+                      the value of its symbol `op` - 1 (0: none) */
+  LOOM_PLAN_BRANCH, /* plan `a` if the first buffer (bool) is true, else plan `b`, with the others
+                     */
+  LOOM_PLAN_SYNC,
+  LOOM_PLAN_TRIM, /* pages [a, b) of the arena hold nothing any more: back to the system */
+  LOOM_PLAN_OPCODE_COUNT
+} loom_plan_opcode;
+
+/* In a loop's list of parameters: what each carried value becomes is a result of the body, by
+ * number, or, with this bit, a carried value as it was before. */
+#define LOOM_PLAN_CARRY_BEFORE 0x80000000u
+
+typedef enum loom_plan_check {
+  LOOM_PLAN_CHECK_EQ,
+  LOOM_PLAN_CHECK_NE,
+  LOOM_PLAN_CHECK_LE,
+  LOOM_PLAN_CHECK_COUNT
+} loom_plan_check;
+
+typedef struct loom_plan_instr {
+  uint16_t opcode;
+  uint8_t device, stream; /* 0: the host */
+  uint32_t a, b, c;
+  uint32_t fp_mask;               /* LAUNCH: which floating-point flags matter */
+  uint32_t buffers, buffer_count; /* in `indices` */
+  uint32_t params, param_count;   /* in `indices`: scalar numbers or registers */
+  uint32_t scratch;               /* bytes private to a thread */
+  uint32_t chunks;                /* or a register */
+  uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER, LOOM_PLAN_SCRATCH_REGISTER */
+  uint32_t op;                    /* SIZE, CHECK, WHILE */
+} loom_plan_instr;
+
+typedef struct loom_plan_kernel {
+  uint32_t entry; /* bytes from the start of the image's code */
+  uint32_t name;  /* in `names`: for profiles and logs */
+} loom_plan_kernel;
+
+#endif
