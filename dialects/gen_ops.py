@@ -21,7 +21,7 @@ KINDS = {
 BITS = ("exact", "rounded", "whole", "truth", "strided")
 SLOTS = 256  # of the hash table that finds an op by its name, in table.c
 
-Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs")
+Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs real")
 
 
 def ops(records):
@@ -60,7 +60,7 @@ def rows(records):
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
-                  cost["wide"], bits, attrs)
+                  cost["wide"], bits, attrs, record["real"])
 
 
 def slots(names):
@@ -143,12 +143,19 @@ def table(records):
     print(f"""/* Generated from dialects/loom.td by dialects/gen_ops.py.
  * LOOM_OP(ENUM, "name", fields of loom_op_info...): an op of graphs.
  * LOOM_OP_INTERNAL(ENUM, "name"): an op that only the compiler makes.
+ * LOOM_OP_REAL1(ENUM, formula), LOOM_OP_REAL2(ENUM, formula): what it is of the double x, of x and y.
  * LOOM_OP_SLOT(slot, ENUM): where the op is in a hash table of {SLOTS} slots over all names. */
 #ifndef LOOM_OP
 #define LOOM_OP(...)
 #endif
 #ifndef LOOM_OP_INTERNAL
 #define LOOM_OP_INTERNAL(...)
+#endif
+#ifndef LOOM_OP_REAL1
+#define LOOM_OP_REAL1(...)
+#endif
+#ifndef LOOM_OP_REAL2
+#define LOOM_OP_REAL2(...)
 #endif
 #ifndef LOOM_OP_SLOT
 #define LOOM_OP_SLOT(...)
@@ -163,12 +170,14 @@ def table(records):
         if attrs:
             fields.append(f".attrs = {{{attrs}}}")
         print(f'LOOM_OP({row.name.upper()}, "{row.name}", {", ".join(fields)})')
+        if row.real:
+            print(f"LOOM_OP_REAL{row.operands}({row.name.upper()}, {row.real})")
     for record in ops(records):
         if not is_of_graphs(record):
             print(f'LOOM_OP_INTERNAL({record["opName"].upper()}, "{record["opName"]}")')
     for slot, name in slots(record["opName"] for record in ops(records)):
         print(f"LOOM_OP_SLOT({slot}, {name.upper()})")
-    print("#undef LOOM_OP\n#undef LOOM_OP_INTERNAL\n#undef LOOM_OP_SLOT")
+    print("#undef LOOM_OP\n#undef LOOM_OP_INTERNAL\n#undef LOOM_OP_REAL1\n#undef LOOM_OP_REAL2\n#undef LOOM_OP_SLOT")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 //   exact      a float result needs no rounding: it is an operand or its negative, or a whole number
 //   rounded    a float result is the exact one, rounded once: the same bits on every machine (of minima and maxima
 //              NumPy leaves it open which of two zeros they are)
+//   real       the reference interpreter's result for floats, in C of the doubles x and y; "": graph/cell.c has a case
 //   whole      floats become whole numbers, integers and bools stay what they are
 //   truth      a bool result is 0 or 1, whatever bytes the operands have: it is computed, not moved
 //   strided    a kernel of its own reads operands through any views that are strides
@@ -74,6 +75,7 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   Loom_Cost cost = CostOne;
   bit exact = 0;
   bit rounded = 0;
+  string real = "";
   bit whole = 0;
   bit truth = 0;
   bit strided = 0;
@@ -143,72 +145,134 @@ class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = 
 def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
+  let real = "fabs(x)";
 }
 def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]> {
   let exact = 1;
   let rounded = 1;
   let parts = "each";
+  let real = "-x";
 }
-def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc"> { let exact = 1; let rounded = 1; }
+def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc"> {
+  let exact = 1;
+  let rounded = 1;
+  let real = "isnan(x) ? x : (x > 0) - (x < 0)";
+}
 def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu">;
 def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
   let whole = 1;
   let truth = 0;
+  let real = "ceil(x)";
 }
 def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
   let whole = 1;
   let truth = 0;
+  let real = "floor(x)";
 }
 def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
   let whole = 1;
   let truth = 0;
+  let real = "trunc(x)";
 }
 def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
   let whole = 1;
   let truth = 0;
+  let real = "rint(x)";
 }
 def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid> {
   let cost = CostDivision;
   let rounded = 1;
+  let real = "sqrt(x)";
 }
-def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid> { let cost = CostDivisions; }
-def CbrtOp : Loom_Unary<"cbrt", "Cube root", "f"> { let cost = CostFunction; }
+def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid> {
+  let cost = CostDivisions;
+  let real = "1.0 / sqrt(x)";
+}
+def CbrtOp : Loom_Unary<"cbrt", "Cube root", "f"> { let cost = CostFunction; let real = "cbrt(x)"; }
 def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow> {
   let cost = CostFunction;
   let parts = "formula";
+  let real = "exp(x)";
 }
-def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> { let cost = CostWideFunction; }
-def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflowInvalid> { let cost = CostFunction; }
-def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid> { let cost = CostFunction; }
-def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid> { let cost = CostWideFunction; }
-def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid> { let cost = CostWideFunction; }
+def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> {
+  let cost = CostWideFunction;
+  let real = "exp2(x)";
+}
+def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflowInvalid> {
+  let cost = CostFunction;
+  let real = "expm1(x)";
+}
+def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid> {
+  let cost = CostFunction;
+  let real = "log(x)";
+}
+def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid> {
+  let cost = CostWideFunction;
+  let real = "log2(x)";
+}
+def Log10Op : Loom_Unary<"log10", "Logarithm to base 10", "f", FpDivideOverflowInvalid> {
+  let cost = CostWideFunction;
+  let real = "log10(x)";
+}
 def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOverflowInvalid> {
   let cost = CostWideFunction;
+  let real = "log1p(x)";
 }
-def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
-def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
-def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid> { let cost = CostFunction; }
-def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid> { let cost = CostFunction; }
-def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid> { let cost = CostWideFunction; }
-def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> { let cost = CostFunction; }
-def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow> { let cost = CostWideFunction; }
-def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow> { let cost = CostWideFunction; }
-def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc"> { let cost = CostFunction; }
-def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc"> { let cost = CostWideFunction; }
-def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid> { let cost = CostWideFunction; }
+def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid> {
+  let cost = CostFunction;
+  let real = "sin(x)";
+}
+def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid> {
+  let cost = CostFunction;
+  let real = "cos(x)";
+}
+def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid> {
+  let cost = CostFunction;
+  let real = "tan(x)";
+}
+def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid> {
+  let cost = CostFunction;
+  let real = "asin(x)";
+}
+def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid> {
+  let cost = CostWideFunction;
+  let real = "acos(x)";
+}
+def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> { let cost = CostFunction; let real = "atan(x)"; }
+def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow> {
+  let cost = CostWideFunction;
+  let real = "sinh(x)";
+}
+def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow> {
+  let cost = CostWideFunction;
+  let real = "cosh(x)";
+}
+def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc"> { let cost = CostFunction; let real = "tanh(x)"; }
+def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc"> {
+  let cost = CostWideFunction;
+  let real = "asinh(x)";
+}
+def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid> {
+  let cost = CostWideFunction;
+  let real = "acosh(x)";
+}
 def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", "fc", FpDivideOverflowInvalid> {
   let cost = CostWideFunction;
+  let real = "atanh(x)";
 }
-def ErfOp : Loom_Unary<"erf", "Error function", "f"> { let cost = CostFunction; }
-def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow> { let cost = CostFunction; }
+def ErfOp : Loom_Unary<"erf", "Error function", "f"> { let cost = CostFunction; let real = "erf(x)"; }
+def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow> {
+  let cost = CostFunction;
+  let real = "1.0 / (1.0 + exp(-x))";
+}
 def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)", "iu">;
 
 def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc">;
@@ -221,19 +285,23 @@ def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negativ
 def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]> {
   let rounded = 1;
   let parts = "each";
+  let real = "x + y";
 }
 def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid> {
   let rounded = 1;
   let parts = "each";
+  let real = "x - y";
 }
 def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]> {
   let rounded = 1;
   let parts = "formula";
+  let real = "x * y";
 }
 def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid> {
   let cost = CostDivision;
   let rounded = 1;
   let parts = "formula";
+  let real = "x / y";
 }
 def FloorDivOp : Loom_Binary<"floor_div",
     "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag", "iuf",
@@ -250,31 +318,50 @@ def RemOp : Loom_Binary<"rem",
 def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", "iuf", FpDivideOverflowInvalid> {
   let cost = CostRemainder;
   let fpInteger = FpDivideOverflow;
+  let real = "fmod(x, y)";
 }
 def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", "iufc", FpDivideOverflowInvalid> {
   let cost = CostLoop;
 }
-def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f"> { let cost = CostFunction; }
+def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f"> {
+  let cost = CostFunction;
+  let real = "atan2(x, y)";
+}
 def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", "f", FpOverflowUnderflow, [Commutative]> {
   let cost = CostWideFunction;
+  let real = "hypot(x, y)";
 }
 def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "biuf"> {
   let cost = CostFew;
   let exact = 1;
+  let real = "isgreater(x, y) || isnan(x) ? x : y";
 }
 def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf"> {
   let cost = CostFew;
   let exact = 1;
+  let real = "isless(x, y) || isnan(x) ? x : y";
 }
-def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf"> { let exact = 1; }
-def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf"> { let exact = 1; }
+def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf"> {
+  let exact = 1;
+  let real = "isgreater(x, y) || isnan(y) ? x : y";
+}
+def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf"> {
+  let exact = 1;
+  let real = "isless(x, y) || isnan(y) ? x : y";
+}
 def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]>;
 def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]>;
 def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]>;
 def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
 def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;
-def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f"> { let exact = 1; let rounded = 1; }
-def BesideOp : Loom_Binary<"beside", "lhs; rhs is computed beside it, for the floating-point flags that it raises", "f">;
+def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f"> {
+  let exact = 1;
+  let rounded = 1;
+  let real = "copysign(x, y)";
+}
+def BesideOp : Loom_Binary<"beside", "lhs; rhs is computed beside it, for the floating-point flags that it raises", "f"> {
+  let real = "x";
+}
 def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow> {
   let cost = CostFunction;
 }

@@ -158,42 +158,12 @@ static bool cell_unary_int(loom_opcode op, loom_dtype dtype, loom_cell a, loom_c
   return true;
 }
 
-static double cell_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x == 0 ? 0.0 : x; }
-static double cell_logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
-
+/* loom.td says what most ops on floats compute (`real`). */
 static bool cell_unary_float(loom_opcode op, double x, double *out) {
   switch (op) {
-  case LOOM_OP_ABS: *out = fabs(x); break;
-  case LOOM_OP_NEG: *out = -x; break;
-  case LOOM_OP_SIGN: *out = isnan(x) ? x : cell_sign(x); break;
-  case LOOM_OP_CEIL: *out = ceil(x); break;
-  case LOOM_OP_FLOOR: *out = floor(x); break;
-  case LOOM_OP_TRUNC: *out = trunc(x); break;
-  case LOOM_OP_ROUND_EVEN: *out = rint(x); break;
-  case LOOM_OP_SQRT: *out = sqrt(x); break;
-  case LOOM_OP_RSQRT: *out = 1.0 / sqrt(x); break;
-  case LOOM_OP_CBRT: *out = cbrt(x); break;
-  case LOOM_OP_EXP: *out = exp(x); break;
-  case LOOM_OP_EXP2: *out = exp2(x); break;
-  case LOOM_OP_EXPM1: *out = expm1(x); break;
-  case LOOM_OP_LOG: *out = log(x); break;
-  case LOOM_OP_LOG2: *out = log2(x); break;
-  case LOOM_OP_LOG10: *out = log10(x); break;
-  case LOOM_OP_LOG1P: *out = log1p(x); break;
-  case LOOM_OP_SIN: *out = sin(x); break;
-  case LOOM_OP_COS: *out = cos(x); break;
-  case LOOM_OP_TAN: *out = tan(x); break;
-  case LOOM_OP_ASIN: *out = asin(x); break;
-  case LOOM_OP_ACOS: *out = acos(x); break;
-  case LOOM_OP_ATAN: *out = atan(x); break;
-  case LOOM_OP_SINH: *out = sinh(x); break;
-  case LOOM_OP_COSH: *out = cosh(x); break;
-  case LOOM_OP_TANH: *out = tanh(x); break;
-  case LOOM_OP_ASINH: *out = asinh(x); break;
-  case LOOM_OP_ACOSH: *out = acosh(x); break;
-  case LOOM_OP_ATANH: *out = atanh(x); break;
-  case LOOM_OP_ERF: *out = erf(x); break;
-  case LOOM_OP_LOGISTIC: *out = cell_logistic(x); break;
+#define LOOM_OP_REAL1(OP, FORMULA)                                                                 \
+  case LOOM_OP_##OP: *out = FORMULA; break;
+#include "loom_ops.inc"
   case LOOM_OP_COPY: *out = x; break;
   default: return false;
   }
@@ -418,28 +388,18 @@ static double cell_nextafter(loom_dtype dtype, double a, double b) {
   return next;
 }
 
-static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double a, double b, double *out) {
+static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double x, double y, double *out) {
   switch (op) {
-  case LOOM_OP_ADD: *out = a + b; break;
-  case LOOM_OP_SUB: *out = a - b; break;
-  case LOOM_OP_MUL: *out = a * b; break;
-  case LOOM_OP_DIV: *out = a / b; break;
-  case LOOM_OP_FLOOR_DIV: *out = cell_divmod(dtype, a, b, true); break;
-  case LOOM_OP_REM: *out = cell_divmod(dtype, a, b, false); break;
-  case LOOM_OP_FMOD: *out = fmod(a, b); break;
+#define LOOM_OP_REAL2(OP, FORMULA)                                                                 \
+  case LOOM_OP_##OP: *out = FORMULA; break;
+#include "loom_ops.inc"
+  case LOOM_OP_FLOOR_DIV: *out = cell_divmod(dtype, x, y, true); break;
+  case LOOM_OP_REM: *out = cell_divmod(dtype, x, y, false); break;
   case LOOM_OP_POW:
-    if (a == 0 && b == -INFINITY) feraiseexcept(FE_DIVBYZERO); /* as NumPy's vectors do */
-    *out = pow(a, b);
+    if (x == 0 && y == -INFINITY) feraiseexcept(FE_DIVBYZERO); /* as NumPy's vectors do */
+    *out = pow(x, y);
     break;
-  case LOOM_OP_ATAN2: *out = atan2(a, b); break;
-  case LOOM_OP_HYPOT: *out = hypot(a, b); break;
-  case LOOM_OP_MAX: *out = isgreater(a, b) || isnan(a) ? a : b; break;
-  case LOOM_OP_MIN: *out = isless(a, b) || isnan(a) ? a : b; break;
-  case LOOM_OP_FMAX: *out = isgreater(a, b) || isnan(b) ? a : b; break;
-  case LOOM_OP_FMIN: *out = isless(a, b) || isnan(b) ? a : b; break;
-  case LOOM_OP_COPYSIGN: *out = copysign(a, b); break;
-  case LOOM_OP_BESIDE: *out = a; break;
-  case LOOM_OP_NEXTAFTER: *out = cell_nextafter(dtype, a, b); break;
+  case LOOM_OP_NEXTAFTER: *out = cell_nextafter(dtype, x, y); break;
   default: return false;
   }
   return true;

@@ -456,15 +456,48 @@ def test_sizes():
     interpreted_alike([Case("size {0} axis = 2 : {t}", [x], np.int64(5)), Case("assume_shape {0} : {t}", [x], x)])
 
 
+def ufunc_rows():
+    """Op: the ufunc that it is, for each op that has one of its own in the frontend's table."""
+    text = (ROOT / "frontend" / "numpy" / "ufuncs.def").read_text()
+    found = re.findall(r"^LOOM_UFUNC\((\w+), (?:SAME1|SAME2|PREDICATE), (\w+), NULL\)", text, re.M)
+    return {op.lower(): getattr(np, ufunc) for ufunc, op in found if ufunc != "float_power"}
+
+
+def elementwise_rows():
+    """Op: (Unary, Binary or Predicate, the classes of element types that it computes on)."""
+    table = (ROOT / "dialects" / "loom.td").read_text()
+    found = re.findall(r'^def \w+ : Loom_(Unary|Binary|Predicate)<\s*"(\w+)",\s*"[^"]*",\s*"(\w+)"', table, re.M)
+    return {op: (kind, classes) for kind, op, classes in found}
+
+
+@pytest.mark.parametrize("op", sorted(set(ufunc_rows()) & set(elementwise_rows())))
+def test_ufuncs_of_the_table(op):
+    """A new op with a row for NumPy is compared here without a line of its own."""
+    ufunc, cases, (what, classes) = ufunc_rows()[op], [], elementwise_rows()[op]
+    types = "{t}" if what == "Predicate" else "{r}"
+    for dtype in ["bool", *INTS, *FLOATS]:
+        kind = np.dtype(dtype).kind
+        operands = samples(dtype)[:ufunc.nin]
+        if kind not in classes:
+            continue
+        result = ufunc(*operands)
+        if what != "Predicate" and result.dtype != dtype:  # the frontend converts before this op
+            continue
+        text = f"{op} " + ", ".join("{%d}" % i for i in range(ufunc.nin)) + f" : {types}"
+        cases.append(Case(text, operands, result, ulp=4 * (kind == "f")))
+    assert cases
+    check(cases)
+
+
 def test_every_op_is_interpreted_here():
     """A new row of the op table needs a case above (or stands here with the reason)."""
     listed = subprocess.run([LOOM_OPT, "--help"], capture_output=True, text=True)
     assert listed.returncode == 0
     table = (ROOT / "dialects" / "loom.td").read_text()
-    names = set(re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate|View|\w*Op)<"(\w+)"', table, re.M))
+    names = set(re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate|View|\w*Op)<"(\w+)"', table, re.M)) - set(ufunc_rows())
     structure = {"for", "while", "if", "control", "yield", "fusion", "kernel", "apply", "plan", "buffer", "launch", "call_host", "copy_buffer",
                  "trim_arena"}
     elsewhere = {"host_call", "attention", "attention_gradient"}  # need a library; test_torch_attention.py
     here = Path(__file__).read_text()
     missing = [n for n in names - structure - elsewhere if not re.search(rf"\b{n}\b", here)]
-    assert not missing
+    assert not missing, f"{missing}: a row in frontend/numpy/ufuncs.def (SAME1, SAME2, PREDICATE) or a case in this file"

@@ -300,12 +300,50 @@ def op_records():
 def test_every_op_has_a_shape_rule_and_an_interpreter():
     rules = set(re.findall(r'\{"(\w+)", infer_\w+, (?:true|false)\}', (ROOT / "graph" / "infer.c").read_text()))
     interpreter = "".join((ROOT / "graph" / f).read_text() for f in ("cell.c", "interp.c"))
-    ops = list(op_records())
+    ops, formulas = list(op_records()), elementwise_records()
     assert len(ops) > 80
     for name, shape in ops:
         assert shape in rules, f"{name}: no shape rule {shape}"
-        assert re.search(rf"\bLOOM_OP_{name.upper()}\b", interpreter), f"{name} has no interpreter"
+        assert 'let real = "' in formulas.get(name, "") or re.search(rf"\bLOOM_OP_{name.upper()}\b", interpreter), (
+            f"{name} has no interpreter")
     assert not rules - {shape for _, shape in ops}, "a shape rule that no op uses"
+
+
+# What one of the libraries has no function for; `beside` is the compiler's own.
+NOT_IN_NUMPY = {"rsqrt", "erf", "logistic", "beside"}
+NOT_IN_TORCH = {"cbrt", "popcount", "beside"}
+
+
+def elementwise_records():
+    """Op: its record in loom.td, of the ops of one or two operands that compute each element by itself."""
+    text = (ROOT / "dialects" / "loom.td").read_text()
+    found = re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)',
+                       text, re.M | re.S)
+    return dict(found)
+
+
+def places(name, record):
+    """(what it is for, where it is written, is it there?) of an elementwise op: docs/add-an-op.md."""
+    def names(*files):
+        everything = "".join(p.read_text() for file in files for p in ROOT.glob(file))
+        return re.search(rf"\b(LOOM_OP_)?{name.upper()}\b", everything) is not None
+
+    yield "interpreter", 'a column `real` in dialects/loom.td, or a case in graph/cell.c', (
+        'let real = "' in record or names("graph/cell.c"))
+    yield "lowering", "a case in passes/lower_scalar.c, or a row in passes/math.def", names(
+        "passes/lower_scalar.c", "passes/math.def")
+    yield "NumPy", "a row in frontend/numpy/ufuncs.def", name in NOT_IN_NUMPY or names("frontend/numpy/ufuncs.def")
+    yield "torch", "a row in frontend/torch/aten.def", name in NOT_IN_TORCH or names(
+        "frontend/torch/aten.def", "frontend/torch/*.c")
+
+
+def test_every_elementwise_op_has_all_of_its_places():
+    ops = elementwise_records()
+    assert len(ops) > 50
+    missing = [f"loom.{name} has no {what}: add {where}"
+               for name, record in ops.items() for what, where, there in places(name, record) if not there]
+    assert not missing, "\n".join(missing)
+    assert NOT_IN_NUMPY | NOT_IN_TORCH <= set(ops)
 
 
 def compiler_sources():
@@ -360,7 +398,7 @@ def test_costs_of_functions_are_those_of_their_types():
 def test_every_op_is_on_the_reference_page():
     page = (ROOT / "docs" / "dialect.md").read_text()
     for name, shape in op_records():
-        assert f"`loom.{name}`" in page, f"{name}: run `make docs`"
+        assert f"`loom.{name}`" in page, f"{name}: run `cmake --build --preset dev --target docs`"
 
 
 def test_names_of_the_makers_of_this_tree_stay_out():
