@@ -45,7 +45,9 @@ const loom_target *loom_target_find(const char *name);
 bool loom_target_resolve(const loom_target *target, const loom_target_options *options,
                          loom_target_cpu *out, loom_error *err);
 
-extern const loom_target loom_target_x86, loom_target_nvptx, loom_target_amdgpu;
+#define LOOM_TARGET(NAME) extern const loom_target loom_target_##NAME;
+#include "targets/targets.def"
+#undef LOOM_TARGET
 
 /* ---- legal.c --------------------------------------------------------------------------------- */
 

@@ -256,14 +256,49 @@ def pass_rows():
     return re.findall(r'^LOOM_PASS\((\w+),\s*"([\w-]+)"', text, re.M)
 
 
+def pass_places(stem, flag):
+    """(where something is written, is it there?) for a row of passes.def: docs/add-a-pass.md."""
+    def has(path, *words):
+        return (ROOT / path).exists() and all(word in (ROOT / path).read_text() for word in words)
+
+    yield f"passes/{stem}.c with loom_make_{stem}_pass(void)", has(f"passes/{stem}.c", f"loom_make_{stem}_pass(void)")
+    yield f"test/passes/{stem}.mlir, which runs --{flag}", has(f"test/passes/{stem}.mlir", f"--{flag}", "CHECK")
+    # the interpreter is a tool for tests
+    yield f"the line of passes/pipeline.c that runs {flag}", stem == "interpret" or has(
+        "passes/pipeline.c", f"loom_make_{stem}_pass()")
+
+
 def test_every_pass_has_its_file_and_its_test():
     assert pass_rows()
-    for stem, flag in pass_rows():
-        source = ROOT / "passes" / f"{stem}.c"
-        assert source.exists(), stem
-        assert f"loom_make_{stem}_pass(void)" in source.read_text()
-        test = ROOT / "test" / "passes" / f"{stem}.mlir"
-        assert test.exists() and f"--{flag}" in test.read_text(), f"{test.relative_to(ROOT)} does not run --{flag}"
+    missing = [where for stem, flag in pass_rows() for where, there in pass_places(stem, flag) if not there]
+    assert not missing, "missing: " + "\nmissing: ".join(missing)
+
+
+def target_places(name):
+    """The same for a row of targets.def: docs/add-a-target.md."""
+    def found(path, pattern):
+        return (ROOT / path).exists() and re.search(pattern, (ROOT / path).read_text()) is not None
+
+    emit = ROOT / "targets" / name / "emit.c"
+    bit = re.search(r"\.bit = (\d+)", emit.read_text()) if emit.exists() else None
+    yield f"targets/{name}/emit.c with loom_target_{name}", found(
+        f"targets/{name}/emit.c", rf"const loom_target loom_target_{name} = ")
+    yield f"targets/legal.c: {name.upper()} = <the struct's .bit> in the first enum", bit and found(
+        "targets/legal.c", rf"enum \{{.*\b{name.upper()} = {bit.group(1)}\b")
+    yield f"targets/loom-compile.c: {name} in the help of --target", found("targets/loom-compile.c", rf'"target",.*\b{name}\b')
+    yield f"docs/loom-compile.md: --target={name}", found("docs/loom-compile.md", rf"`{name}`|--target={name}")
+    tests = [p for p in (ROOT / "test" / "targets").glob("*") if p.suffix in (".mlir", ".test", ".ll")]
+    yield f"a test in test/targets with --target={name}", name == "x86" or any(f"--target={name}" in p.read_text() for p in tests)
+
+
+def test_every_target_has_its_places():
+    names = re.findall(r"^LOOM_TARGET\((\w+)\)", (ROOT / "targets" / "targets.def").read_text(), re.M)
+    assert {"x86", "nvptx"} <= set(names)
+    missing = [where for name in names for where, there in target_places(name) if not there]
+    assert not missing, "missing: " + "\nmissing: ".join(missing)
+    bits = re.findall(r"\.bit = (\d+)", "".join((ROOT / "targets" / name / "emit.c").read_text() for name in names))
+    every = re.search(r"enum \{.*\bALL = (\d+)", (ROOT / "targets" / "legal.c").read_text()).group(1)
+    assert sum(map(int, bits)) == int(every), "targets/legal.c: ALL has to be the sum of the targets' bits"
 
 
 def test_every_part_of_the_lowering_has_its_test():
