@@ -373,6 +373,37 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
 /* ---- when the plan runs: the call --------------------------------------------------------------
  */
 
+/* Results that an op computes only if it is asked to, as it is by default: by this argument. */
+static const struct host_spare {
+  const char *op, *keyword;
+  Py_ssize_t position;
+  uint32_t results; /* bits */
+} host_spares[] = {{"aten::_linalg_eigh", "compute_v", 2, 1u << 1},
+                   {"aten::_linalg_svd", "compute_uv", 2, 1u << 0 | 1u << 2}};
+
+/* The arguments by name, with which the op leaves out what nobody takes: torch.linalg.eigvalsh and
+ * svdvals are traced as eigh and svd, which take twice as long. A new reference. */
+static PyObject *host_spare(const fx_call *c, PyObject *args, PyObject *kwargs) {
+  PyObject *schema = PyObject_GetAttrString(c->target, "_schema");
+  PyObject *name = schema ? PyObject_GetAttrString(schema, "name") : NULL, *spared = NULL;
+  uint32_t taken = 0;
+  error_drop();
+  for (uint32_t i = 0; i < c->result_count; i++)
+    taken |= (uint32_t)c->present[i] << i;
+  for (size_t k = 0; name && k < sizeof host_spares / sizeof *host_spares; k++) {
+    const struct host_spare *s = &host_spares[k];
+    if (PyUnicode_CompareWithASCIIString(name, s->op) || taken & s->results ||
+        PyTuple_GET_SIZE(args) > s->position || PyDict_GetItemString(kwargs, s->keyword))
+      continue;
+    spared = PyDict_Copy(kwargs);
+    if (spared && PyDict_SetItemString(spared, s->keyword, Py_False) < 0) Py_CLEAR(spared);
+    if (!spared) error_drop();
+  }
+  Py_XDECREF(name);
+  Py_XDECREF(schema);
+  return spared ? spared : Py_NewRef(kwargs);
+}
+
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
   host_row row = {.call = c, .specs = PyList_New(0)};
   host_leave_untaken(c);
@@ -383,7 +414,9 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   }
   if (row.specs && host_emit_settled(c, args, kwargs, out)) return Py_DECREF(row.specs), true;
   PyObject *list = row.specs ? host_map(args, host_template, &row) : NULL;
-  PyObject *keywords = list ? host_keywords(kwargs, host_template, &row) : NULL;
+  PyObject *asked = list ? host_spare(c, args, kwargs) : NULL;
+  PyObject *keywords = asked ? host_keywords(asked, host_template, &row) : NULL;
+  Py_XDECREF(asked);
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   PyObject *results = keywords ? host_results(c, axes) : NULL;
   PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
