@@ -3,6 +3,7 @@
 #define LOOM_FRONTEND_CORE_VALUE_H
 
 #include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "graph/graph.h"
