@@ -1,10 +1,11 @@
 /* What a plan computes of constants alone: packed weights, transposed or converted ones.
  *
  * The first run does so, into buffers that stay as long as the plan. Other threads that come
- * meanwhile wait for it by looking again and again, since a lock that one thread holds stays locked
- * for ever in a process that another one forks: there, whoever finds that a process which is not
- * this one was at it begins anew. Nothing here asks to be polled, so that a thread may wait while
- * it holds a lock (of an interpreter, say) that questions would need. */
+ * meanwhile wait by polling the state. They take no lock: a lock that a thread holds while another
+ * thread forks stays locked for ever in the child process. A state that names another process as
+ * the one at work is such a leftover of a fork: the child computes the buffers anew. A waiting
+ * thread does not ask for signals, so that it may wait while it holds a lock (of an interpreter,
+ * say) that signal handlers would need. */
 #include "runtime/internal.h"
 
 #include <stdlib.h>

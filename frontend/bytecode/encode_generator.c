@@ -37,7 +37,7 @@ typedef struct marked {
 typedef struct rewrite {
   encoder e;
   int32_t *depth;   /* of the stack in front of an instruction, -1: not reached */
-  marked *holds;    /* which items of it are of these kinds */
+  marked *holds;    /* which items of that stack have special kinds */
   int32_t *in, *at; /* where the instruction is: with its question, behind it */
   int32_t *place;   /* of an instruction, -1: none */
   int32_t *todo, todo_count;

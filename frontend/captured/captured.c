@@ -68,7 +68,7 @@ void capture_free(capture *c) {
   free(c);
 }
 
-/* For the collector, which is to see what is owned. */
+/* For the garbage collector, which must be shown owned references alone. */
 typedef struct capture_owned {
   const capture *c;
   visitproc visit;

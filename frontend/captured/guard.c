@@ -32,7 +32,7 @@ struct guard_program {
   const guard **args, **named, **rest, **sizes; /* point into the capture's guards */
   guard_held *held;
   uint32_t arg_count, named_count, held_count, rest_count, size_count, dict_count;
-  PyObject **codes; /* that are guarded: nobody is to watch one (borrowed) */
+  PyObject **codes; /* code objects that no tool may monitor (borrowed) */
   uint32_t code_count;
   const capture *captured;
   PyObject *dicts[GUARD_MAX_DICTS]; /* owned */

@@ -326,7 +326,7 @@ static PyObject *read_class(PyObject *base, PyObject *key) {
 }
 
 static PyObject *read_derived(PyObject *base, PyObject *key) {
-  static PyObject *mro; /* most of these guards are on it: keys that name it are interned */
+  static PyObject *mro; /* __mro__ is the most frequent key; such keys are interned */
   if (!mro) mro = PyUnicode_InternFromString("__mro__");
   if (key == mro && PyType_Check(base)) return Py_XNewRef(((PyTypeObject *)base)->tp_mro);
   if (base == source_thread()) return read_handled(key);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CONSTANTS_MAX 3     /* operands of a pointwise op */
-#define CONSTANTS_BUDGET 64 /* nodes that are looked at behind one */
+#define CONSTANTS_BUDGET 64 /* how many nodes are visited behind one operand */
 
 static const loom_node *constants_node(const loom_graph *graph, loom_value v) {
   int32_t node = graph->values[v].node;

@@ -125,7 +125,7 @@ static PyObject *hook_key(const PyFunctionObject *function) {
   return PyLong_FromVoidPtr(function->func_code);
 }
 
-/* The callee lives as long as one of those that it is called from. */
+/* Keeps a callee alive: each callable that calls it holds a reference. */
 static callable *hook_keep(callable *owner, const PyFunctionObject *function, callable *c) {
   PyObject *callees = owner->resumes.callees;
   if (c->resumes.callees == callees) return c;
@@ -288,7 +288,7 @@ static PyObject *hook_resume(PyThreadState *state, struct _PyInterpreterFrame *f
   hook_record *own = compiled ? r->twin_of : r;
   if (!own || !own->trial.open) return hook_pass(state, f, 0);
   PyObject *code =
-      Py_NewRef((PyObject *)frame_code(f)); /* and with it that which it is a twin of */
+      Py_NewRef((PyObject *)frame_code(f)); /* keeps the code of which it is the twin alive, too */
   uint64_t start = loom_clock_ns();
   PyObject *result = hook_pass(state, f, 0);
   if (own->trial.open) trial_note(own, compiled, loom_clock_ns() - start);

@@ -486,7 +486,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
     return STEP_FAIL;
   }
   if (!object_grows(object)) return frame_result(f, value_wrap(t, object, s));
-  guard_simple(t, GUARD_PRESENT, s, NULL, 0); /* also where nobody asks what it is */
+  guard_simple(t, GUARD_PRESENT, s, NULL, 0); /* also where nothing reads its content */
   return frame_result(f, value_lazy(t, object, s));
 }
 

@@ -272,7 +272,7 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   if (t->outer.stopped) return false; /* roll_is_open() sees it */
   if (!good && !trace_pending(t) && !branch_writes_more(t, &j, jumps))
     branch_ban(t, f->code->object, jumps->pc);
-  if (t->state == TRACE_RAISING) { /* what is raised on one way only */
+  if (t->state == TRACE_RAISING) { /* an exception that one way alone raises */
     t->state = TRACE_GOING;
     branch_ban(t, f->code->object, jumps->pc);
   }

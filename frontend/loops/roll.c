@@ -164,7 +164,7 @@ bool roll_slot_same(const roll_slot *a, const roll_slot *b) {
   return a->node == b->node && (a->node != LOOM_NO_VALUE || a->bits == b->bits);
 }
 
-/* Adds the slots that differ to those that are carried; how many there are. */
+/* Marks the slots that differ as carried. How many were added. */
 static uint32_t roll_differ(tracer *t, roll *r, const roll_walk *before, const roll_walk *now) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < now->slot_count; i++) {
@@ -260,7 +260,7 @@ bool roll_put(tracer *t, roll_slot *slot, loom_value v) {
   return roll_hold(slot, number);
 }
 
-/* A number is what it is now, plus so much times the index. */
+/* Hides a number: it becomes its present value + step * index. */
 static bool roll_hide_whole(tracer *t, roll *r, uint32_t i) {
   int64_t number;
   r->bases[i] = r->before->slots[i].size;
@@ -468,7 +468,7 @@ static bool roll_is_steady(tracer *t, const roll_walk *first, const roll_walk *s
   return true;
 }
 
-/* After how many iterations is the state what it was? 0: it is not. */
+/* The period: after how many iterations the state is the same again; 0: it never is. */
 static int roll_find_period(tracer *t, const roll *r, const roll_walk *now) {
   for (int p = r->given; p <= ROLL_ORDER * r->given && p <= ROLL_PERIOD; p += r->given) {
     const roll_walk *second = r->past[p - 1],

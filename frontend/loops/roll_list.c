@@ -181,7 +181,7 @@ static bool list_alike(tracer *t, const roll_list *list, Py_ssize_t at) {
   return true;
 }
 
-/* May the group in front of those that are rows so far become one? */
+/* May the group of items before the first row become a row, too? */
 static bool list_fits(tracer *t, roll *r, const roll_list *list) {
   return list_is_own(t, r, list, list->first - list->each);
 }

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#define ALIAS_PAIRS 12 /* so many are guarded one by one */
+#define ALIAS_PAIRS 12 /* up to so many pairs get a GUARD_DISJOINT each */
 
 /* May two elements of the array lie at one place? Dimensions by growing stride: each must step over
  * all that the ones before it reach. */

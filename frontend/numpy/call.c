@@ -666,15 +666,14 @@ value *np_scalar_again(tracer *t, value *v) {
   return made;
 }
 
-/* What handlers give back as it is is another object in NumPy where it is a scalar. */
+/* A handler may return its argument itself. Where that is a NumPy scalar, NumPy returns a new object. */
 static value *call_new_scalar(tracer *t, const np_call *c, value *v) {
   bool given = v && c->count && v == c->args[0] && strcmp(c->name, "__copy__") != 0;
   np_array *a = given ? np_array_of(v) : NULL;
   return a && a->scalar ? np_scalar_again(t, v) : v;
 }
 
-/* A call of several arguments that raises: which of them the library looks at first decides what it
- * raises, so that it raises it itself. */
+/* A call with several arguments that raises. Which exception it raises depends on the argument that the library checks first: so the library has to make the call. */
 static value *call_judged(tracer *t, value *v, bool several, const char *name) {
   if (v || t->state != TRACE_RAISING || !several) return v;
   return trace_raise_plainly(t, "%s() of several arguments raises an exception", name);

@@ -40,7 +40,7 @@ typedef struct host_output {
   int64_t order[LOOM_MAX_RANK]; /* axes from the outermost in memory to the innermost */
   bool scalar, view, number;    /* number: a Python bool or float */
   bool gaps;                    /* a view between whose elements others lie */
-  const void *block;            /* gaps: what tells the memory apart that it is in */
+  const void *block;            /* gaps: identifies the memory that the view lies in */
   int64_t at;                   /* gaps: its first element in that memory */
   np_array *own;                /* gaps: the array that stands for that memory */
 } host_output;

@@ -13,7 +13,7 @@
 
 #define SIZES_MOST 24     /* sizes and numbers among the arguments */
 #define SIZES_FURTHEST 64 /* of a constant that is added */
-#define SIZES_STEEPEST 8  /* of one by which is multiplied or divided */
+#define SIZES_STEEPEST 8  /* of a constant factor or divisor */
 
 typedef struct sizes_known {
   int64_t number;

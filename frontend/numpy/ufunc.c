@@ -344,7 +344,7 @@ static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_valu
               : emit2(t, LOOM_OP_COMPLEX, re, emit1(t, LOOM_OP_NEG, im));
 }
 
-/* Is it a constant that is no number, or made of one? */
+/* Is it a NaN constant, or computed from one? */
 static bool ufunc_is_nan(tracer *t, loom_value v, int depth) {
   const loom_graph *g = trace_graph(t);
   int32_t at = v == LOOM_NO_VALUE ? -1 : g->values[v].node;

@@ -48,7 +48,7 @@ static loom_value hush_not_nan(loom_builder *b, loom_value x) {
   return loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_NAN, x));
 }
 
-/* Where is it a number that is neither zero nor NaN? */
+/* A bool for each element: is it neither zero nor NaN? */
 static loom_value hush_nonzero(loom_builder *b, loom_value x) {
   return hush_and(b, hush_zero(b, x, false), hush_not_nan(b, x));
 }
@@ -116,7 +116,7 @@ static loom_value hush_operation(hush_maker *m, loom_builder *b, const loom_node
     where = hush_or(b, where, places[i].where);
   memcpy(operands, node->operands, node->operand_count * sizeof *operands);
   operands[last] = loom_build_select(b, where, hush_number(b, operands[last], 1), operands[last]);
-  b->location = node->location; /* it may raise what is not hushed */
+  b->location = node->location; /* the operation may still raise other flags */
   loom_value made = loom_build(b, node->op, operands, node->operand_count, NULL, 0, NULL, 0);
   b->location = (loom_location){.file = NULL};
   for (int i = 0; i < count; i++)

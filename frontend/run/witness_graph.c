@@ -189,7 +189,7 @@ static loom_value witness_join(witness_walk *w, loom_value v) {
   return rank ? loom_build_reduce(&w->b, "or", v, (1u << rank) - 1, false) : v;
 }
 
-/* Those of one shape are joined first. */
+/* Joins tests of one shape before they are reduced to one bool. */
 static void witness_add(witness_walk *w, loom_value where) {
   for (int i = 0; i < w->shapes; i++)
     if (loom_type_equal(loom_build_type(&w->b, w->any[i]), loom_build_type(&w->b, where))) {

@@ -33,7 +33,7 @@ typedef struct version {
   bool release_gil;
   bool checks;           /* a failed check of a value has the call run again in eager torch */
   bool lends;            /* some tensors are made and dropped during a run, as these say: */
-  uint32_t *made_by;     /* by output: 1 + the result that it is, made when it is first written */
+  uint32_t *made_by;     /* by output: 1 + the number of its result, set when it is first written */
   uint32_t *placeholder; /* by input: 1 + the argument, dropped when it has been read */
   PyObject *constants, *hosts, *host_reasons, *host_places;
   loom_compile_report report;
@@ -54,8 +54,8 @@ typedef struct compiled {
   version *general;     /* or NULL */
   version *versions;    /* for known sizes, last used first */
   uint32_t known;       /* how many of these have been made */
-  bool no_general;      /* it was tried */
-  bool per_size;        /* they are better than the general one */
+  bool no_general;      /* no general plan: making one has failed */
+  bool per_size;        /* plans for given sizes are better than the general one */
   PyObject *why_static; /* why there is no general one, or why it is not the better one; or NULL */
   PyObject *weak;
   PyObject *dict; /* attributes: AOTAutograd's wrappers copy them */
@@ -333,7 +333,7 @@ static bool compiled_prepare_general(compiled *c, const int64_t *hints, version 
   return c->general || compiled_forgive(&c->why_static);
 }
 
-/* Compiles at once, so that what is not supported shows here. */
+/* Compiles at once, so that an unsupported graph fails here and not at the first call. */
 static bool compiled_prepare(compiled *c) {
   int64_t hints[FX_MAX_SYMBOLS];
   bool hinted = true;
@@ -721,7 +721,7 @@ static bool compiled_read_symbols(const compiled *c, PyObject *const *args, int6
   return true;
 }
 
-/* What is compiled for no such call: eager torch. */
+/* A call that the plan does not support runs in eager torch. */
 static PyObject *compiled_eager(const compiled *c, PyObject *const *args) {
   PyObject *result = PyObject_Vectorcall(c->module, args, c->input_count, NULL);
   bool many = !result || PyTuple_Check(result) || PyList_Check(result);
@@ -911,7 +911,7 @@ PyObject *torch_py_init(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-/* Arguments that are taken to be what they were are not read. */
+/* Frozen arguments are bound to the plan, and are not read from a call. */
 static bool compiled_freeze(compiled *c, PyObject *frozen) {
   PyObject *number, *tensor;
   Py_ssize_t at = 0;

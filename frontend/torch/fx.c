@@ -341,7 +341,7 @@ static bool fx_declared(fx_call *c) {
   return true;
 }
 
-/* Are the emitted values what torch says they are? */
+/* Have the emitted values the types that torch declares? */
 static bool fx_agrees(fx_call *c, const loom_value *values) {
   for (uint32_t i = 0; i < c->result_count; i++) {
     if (!c->present[i]) continue;

@@ -7,7 +7,7 @@
 #include "frontend/core/value.h"
 #include "frontend/values/live.h"
 
-/* The object is one that a guard names itself. */
+/* Is the source a constant object? */
 static bool apart_is_fixed(const source *s) { return s->kind == SOURCE_CONST; }
 
 static bool apart_guard(tracer *t, const source *a, const source *b, int *pairs) {

@@ -32,8 +32,7 @@ value *trace_condition_value(tracer *t, loom_value condition) {
   return v;
 }
 
-/* Do the functions at work ask which object something is? (That of a constant is no such question:
- * what is chosen is none.) */
+/* Do the running functions use `is`? A comparison with a constant does not count: a chosen value is no constant. */
 static bool choose_observed(const tracer *t) {
   for (const frame *f = t->frame; f; f = f->back)
     for (int32_t i = 1; i < f->code->count; i++)

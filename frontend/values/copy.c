@@ -164,7 +164,7 @@ static value *copy_instance(tracer *t, value *v, copy_memo *memo) {
   return good ? made : NULL;
 }
 
-/* What a model holds is its own: it is copied with what it holds. */
+/* The content of a model object belongs to it: a copy of the object has a copy of the content. */
 static value *copy_model(tracer *t, value *v, copy_memo *memo) {
   value *made = value_object_new(t, object_class(v)), *all = v->any.b;
   if (!copy_note(t, memo, v, made) || !(made->any.b = value_dict(t))) return NULL;

@@ -199,7 +199,7 @@ value *iter_chain(tracer *t, value *iterables) {
 
 /* ---- the next item of each ------------------------------------------------------------------ */
 
-/* Ints that grow by as much from one to the next, or one object again and again. */
+/* Are the items ints in equal steps, or one object again and again? */
 static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
   bool back = d->kind == ITER_REVERSED;
   Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
@@ -225,7 +225,7 @@ static Py_ssize_t sequence_end(const iter_data *d) {
   return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
 }
 
-/* Are they ints of which there is one object each? */
+/* Are the items ints that Python has one object each of? */
 static bool sequence_is_small(tracer *t, iter_data *d) {
   int64_t first, step;
   if (!sequence_step(t, d, &first, &step)) return false;
@@ -421,7 +421,7 @@ value *iterator_get_attr(tracer *t, value *v, PyObject *name) {
 
 /* ---- made again behind a break -------------------------------------------------------------- */
 
-/* enumerate() and zip() ask what they are given for an iterator again. */
+/* enumerate() and zip() call iter() on the iterator that they are given. */
 static bool iter_asks_nobody(tracer *t, value *const *inner, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
     if (value_is_instance(inner[i]))
@@ -507,7 +507,7 @@ static int64_t long_left(tracer *t, const iter_data *d) {
   return size_op(t, LOOM_EXPR_ADD, count, -(int64_t)d->at, &count) ? count : -1;
 }
 
-/* Is what is in a dictionary or set what it was? */
+/* Are the items of the dictionary or set unchanged since the iterator was made? */
 static bool iter_is_settled(tracer *t, const iter_data *d) {
   value *owner = d->function;
   if (iter_size(t, owner) != d->count) return false;

@@ -273,7 +273,7 @@ value *live_keys_before(tracer *t, live_dict *d) {
   return d->before = all;
 }
 
-/* Those of the object that are no longer there, and those that have come since. */
+/* The keys of an object's __dict__ now: those from before the call without deleted ones, then new ones. */
 static value *owner_keys(tracer *t, live_dict *d) {
   value *before = live_keys_before(t, d), *keys = before ? value_list(t, NULL, 0) : NULL;
   const overlay *o = overlay_of(t, d->owner->object, true);
@@ -366,7 +366,7 @@ value *live_changed(live_dict **from) {
   return v;
 }
 
-/* Is it guarded that the key was missing? */
+/* Is there a guard that the key is missing? */
 static bool live_was_missed(tracer *t, const live_dict *d, value *key) {
   PyObject *k = key->object;
   Py_hash_t hash = k ? key_hash(t, k) : -1;

@@ -37,7 +37,7 @@ static value *live_part(tracer *t, PyObject *object, const source *s, const char
   return at ? value_wrap(t, item, at) : trace_pending(t) ? NULL : trace_fail(t);
 }
 
-/* Where it stands; false: it is not known. One that goes backwards is read from its end on. */
+/* The iterator's position (-1: a reversed iterator at its end). False: it is unknown. */
 static bool live_stands(tracer *t, PyObject *object, const source *s, bool back, int64_t *out) {
   value *v = live_part(t, object, s, "place");
   *out = back ? -1 : 0;

@@ -142,7 +142,7 @@ static loom_value number_either(tracer *t, loom_value which, loom_value yes, loo
   return trace_node(t, LOOM_OP_SELECT, (loom_value[]){which, yes, no}, 3, NULL, 0, NULL);
 }
 
-/* What f + x, which is `sum`, rounds off. */
+/* The rounding error of `sum`, which is f + x. */
 static loom_value number_rounded_off(tracer *t, loom_value f, loom_value x, loom_value sum) {
   loom_value sizes[2] = {trace_node(t, LOOM_OP_ABS, &f, 1, NULL, 0, NULL),
                          trace_node(t, LOOM_OP_ABS, &x, 1, NULL, 0, NULL)};
@@ -202,7 +202,7 @@ static bool number_within(tracer *t, int64_t number, int64_t limit) {
   return size_less(t, -limit, number) > 0 && size_less(t, number, limit) > 0;
 }
 
-/* A float that the graph computes; not one that it is given. */
+/* Is it a float that the graph computes, not one of its inputs? */
 static bool number_is_data_float(tracer *t, const value *v) {
   if (!value_is_number(v) || number_is_size(v)) return false;
   const loom_graph *graph = trace_graph(t);

@@ -635,7 +635,7 @@ value *trace_special(tracer *t, value *v, const char *name) {
 }
 
 value *value_index(tracer *t, value *v, const char *unless) {
-  value *content = scalar_content(v); /* an int is taken for what it is */
+  value *content = scalar_content(v); /* an instance of a class over int is that int */
   if (!value_is_instance(v) || (content && PyLong_CheckExact(content->object))) return v;
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (!class_special(t, type, "__index__") || (unless && class_special(t, type, unless))) return v;
@@ -915,7 +915,7 @@ static recipe *object_rebuild(tracer *t, value *v) {
   return r;
 }
 
-/* An int is taken for what it is: no __index__ is asked. */
+/* An instance of a class over int is that int: its __index__ is not called. */
 static bool object_known_int(tracer *t, value *v, int64_t *out) {
   value *content = scalar_content(v);
   return content && PyLong_CheckExact(content->object) && value_known_int(t, content, out);

@@ -397,7 +397,7 @@ value *long_item(tracer *t, uint16_t place, value *v, int64_t index) {
              : NULL;
 }
 
-/* What all items are like; NULL: they are not. */
+/* A value like all items; NULL: the items differ. */
 static value *stack_like(const value *v) {
   value *like = NULL;
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {
@@ -448,7 +448,7 @@ static recipe *rows_rebuild_leaf(tracer *t, value *like, loom_value stack, int64
 static recipe *rows_rebuild_item(tracer *t, const rows *r, value *like, uint32_t *leaf) {
   if (!rows_is_container(like)) {
     uint32_t k = (*leaf)++;
-    value *fixed = r->fixed ? r->fixed[k] : NULL; /* the second time it is a shared one */
+    value *fixed = r->fixed ? r->fixed[k] : NULL; /* the second call makes it a shared recipe */
     if (fixed) return trace_rebuild(t, fixed) ? trace_rebuild(t, fixed) : NULL;
     return rows_rebuild_leaf(t, like, r->stacks[k], &r->outputs[k]);
   }

@@ -196,7 +196,7 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
   if (!strcmp(name, "__init__")) return t->none;
   if (kwnames && !strncmp(name, "__", 2)) return t->not_implemented; /* which few of these take */
   bool separates = !strcmp(name, "partition") || !strcmp(name, "rpartition");
-  if (separates && count > 1 && scalar_content(args[1])) /* the result has it as it is */
+  if (separates && count > 1 && scalar_content(args[1])) /* the result holds the argument itself */
     return t->not_implemented;
   value **plain = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
   if (!plain) return NULL;

@@ -38,7 +38,7 @@ typedef struct series_operand {
 typedef struct series_walk {
   tracer *t;
   int64_t symbol; /* the loop's, -1: none met yet */
-  int64_t count;  /* iterations that are looked at: at most what the tables that are met have */
+  int64_t count;  /* iterations to compute: at most as many as the tables that were found have */
   int nodes;
 } series_walk;
 

@@ -78,7 +78,7 @@ static bool small_singleton(PyObject *o) {
   return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
 }
 
-/* What is lent, as what it stands for, where it is not compared with None or the like. */
+/* The object that a lent value stands for, unless it is compared with None or a similar singleton. */
 static value *identity_side(tracer *t, value *v, const value *other) {
   if (!v->lent || (value_is_const(other) && small_singleton(other->object))) return v;
   value *real = lent_real(t, v);
