@@ -121,8 +121,7 @@ static MlirValue pow_any(math *m, MlirValue x, MlirValue y) {
   return math_pick(m, math_test(m, "oeq", y, 0), one, p);
 }
 
-/* ---- the shorter way --------------------------------------------------------------------------
- */
+/* ---- the shorter way ---- */
 
 #define POW_NUMBERS(NAME) NAME, (int)(sizeof NAME / sizeof *NAME)
 

@@ -171,8 +171,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   out->chunks = schedule_ceil(lower_tile_units(plan), out->units);
 }
 
-/* ---- symbolic sizes: the shape of the schedule by what is likely, its numbers by expressions ----
- */
+/* ---- symbolic sizes: a schedule for the likely ones, its numbers as expressions ---- */
 
 static bool schedule_is_static(const lower_plan *plan) {
   const lower_nest *nests[] = {&plan->kept, &plan->inner};

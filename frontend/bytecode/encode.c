@@ -28,8 +28,7 @@ typedef struct front {
   int32_t begin, end, target;
 } front;
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 bool encode_read_one(const encoder *e, int32_t at, region *out) {
   uint32_t arg = 0;
@@ -136,8 +135,7 @@ int32_t encode_begin(PyCodeObject *code, int32_t unit) {
   return found ? r.begin : -1;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 void encode_unit(encoder *e, int opcode, uint32_t arg) {
   if (e->count >= e->capacity) {
@@ -279,8 +277,7 @@ static int32_t put_exit(encoder *e, const step_code *s, int number) {
   return stay;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 void encode_byte(writer *w, uint32_t byte) {
   if (w->count == w->capacity) {
@@ -385,8 +382,7 @@ static void write_lines(writer *w, PyCodeObject *code, int32_t unit, int32_t cou
   encode_signed(w, -delta);
 }
 
-/* ---- one code object ---------------------------------------------------------------------------
- */
+/* ---- one code object ---- */
 
 static PyObject *encode_consts(const encoder *e) {
   PyObject *consts = PyTuple_New(e->consts + HANDOVER_ROLES);

@@ -50,8 +50,7 @@ typedef struct rewrite {
   generator_layout *out;
 } rewrite;
 
-/* ---- how deep the stack is ----------------------------------------------------------------------
- */
+/* ---- how deep the stack is ---- */
 
 /* 0: goes on behind; 1, -1: jumps forward or back. */
 static int jump_direction(int opcode) {
@@ -167,8 +166,7 @@ int32_t generator_call_below(int opcode, int32_t arg) {
   }
 }
 
-/* ---- where parts may begin and end --------------------------------------------------------------
- */
+/* ---- where parts may begin and end ---- */
 
 /* Instructions at which no capture ends, but because of what follows. */
 static bool op_is_trivial(int opcode) {
@@ -269,8 +267,7 @@ static void find_exits(rewrite *w, int32_t begin) {
   w->out->exits[w->out->exit_count++] = (generator_exit){.unit = -1, .places = {-1, -1}};
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 /* What was written since the last call has the line of `unit`. */
 static void lines_from(rewrite *w, int32_t *written, int32_t unit) {
@@ -432,8 +429,7 @@ static void stubs_write(rewrite *w) {
   tree_write(w, 0, w->out->exit_count, &written);
 }
 
-/* ---- the code object ----------------------------------------------------------------------------
- */
+/* ---- the code object ---- */
 
 static void line_write(writer *out, PyCodeObject *code, int32_t unit, int32_t count, int *now) {
   int line = 0, column = -1, end_line = 0, end_column = -1;

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* ---- operators on two live numbers -------------------------------------------------------------
- */
+/* ---- operators on two live numbers ---- */
 
 /* Results that would take the machine's memory or minutes. */
 bool const_too_large(int op, PyObject *l, PyObject *r) {
@@ -40,8 +39,7 @@ PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace) {
   return const_operators[inplace][op](l, r);
 }
 
-/* ---- on a call --------------------------------------------------------------------------------
- */
+/* ---- on a call ---- */
 
 static PyObject *formula_row(PyObject *rows, int64_t slot, const loom_graph *graph,
                              const int64_t *symbols);
@@ -103,8 +101,7 @@ bool formula_int_now(const capture *c, int64_t slot, const int64_t *symbols, int
   return whole && !overflow;
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static PyObject *formula_operand_words(const capture *c, PyObject *operand) {
   if (!PyTuple_CheckExact(operand)) return guard_words(operand);

@@ -436,8 +436,7 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
   return true;
 }
 
-/* ---- what they cost ---------------------------------------------------------------------------
- */
+/* ---- what they cost ---- */
 
 #define COST_ROUNDS 5
 #define COST_TIMES 200

@@ -286,8 +286,7 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
   return plain ? callable_call_uncompiled(c, args, flags, kwnames) : result;
 }
 
-/* ---- functions that are left to Python --------------------------------------------------------
- */
+/* ---- functions that are left to Python ---- */
 
 #define LET_BE_ROW                                                                                 \
   16 /* calls in a row that are left to Python, until there are no guards either                   \

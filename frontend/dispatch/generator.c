@@ -62,8 +62,7 @@ static void segments_unref(segments *s) {
   free(s);
 }
 
-/* ---- one part -----------------------------------------------------------------------------------
- */
+/* ---- one part ---- */
 
 /* A function that is called in place of another has it where functions have their documentation: it
  * is nobody's who could ask for that. */
@@ -293,8 +292,7 @@ static void call_hook(const segments *s, const generator_exit *out, PyObject **s
   error_drop();
 }
 
-/* ---- what the code asks -------------------------------------------------------------------------
- */
+/* ---- what the code asks ---- */
 
 static python_frame *segments_frame(const segments *s) {
   python_frame *f = (python_frame *)python_frame_now();
@@ -386,8 +384,7 @@ static PyObject *mark_make(void *context, int32_t role) {
   return (PyObject *)m;
 }
 
-/* ---- the generator function ---------------------------------------------------------------------
- */
+/* ---- the generator function ---- */
 
 bool generator_is_code(const PyObject *object) {
   const PyCodeObject *code = (const PyCodeObject *)object;
@@ -471,8 +468,7 @@ PyObject *generator_vectorcall(PyObject *self, PyObject *const *args, size_t fla
   return result;
 }
 
-/* ---- generator functions that are called by what runs for real ---------------------------------
- */
+/* ---- generator functions that are called by what runs for real ---- */
 
 /* May a part still begin somewhere? */
 static bool twin_asks(const PyFunctionObject *twin) {

@@ -37,8 +37,7 @@ static Py_ssize_t scope_count;      /* of all threads */
 static frame_evaluator *hook_outer; /* whoever was there before */
 static Py_ssize_t hook_index = -1;  /* of what is kept with code objects */
 
-/* ---- what is kept with a code object ------------------------------------------------------------
- */
+/* ---- what is kept with a code object ---- */
 
 /* Of generators: some are compiled and some are plain, and each time that one goes on is measured.
  */
@@ -112,8 +111,7 @@ void hook_forget(const callable *c) {
   if (r && r->made == c) *r = (hook_record){.barred = r->barred, .leave = r->leave};
 }
 
-/* ---- which callable a frame is given to ---------------------------------------------------------
- */
+/* ---- which callable a frame is given to ---- */
 
 static bool hook_options_agree(const callable *a, const callable *b) {
   return a->kind == b->kind && a->dynamic == b->dynamic && a->fastmath == b->fastmath &&
@@ -262,8 +260,7 @@ static PyObject *hook_call(PyThreadState *state, struct _PyInterpreterFrame *f, 
   return result;
 }
 
-/* ---- generators --------------------------------------------------------------------------------
- */
+/* ---- generators ---- */
 
 /* Whether compiled parts gain more than they cost shows only when a generator runs. */
 static void trial_note(hook_record *r, bool compiled, uint64_t ns) {
@@ -357,8 +354,7 @@ static void hook_remove(void) {
                                        hook_outer ? hook_outer : _PyEval_EvalFrameDefault);
 }
 
-/* ---- when it is on ------------------------------------------------------------------------------
- */
+/* ---- when it is on ---- */
 
 /* The other threads do not go on in a child of this process. */
 static void hook_forked(void) {

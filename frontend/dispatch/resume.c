@@ -33,8 +33,7 @@ struct resume_point {
 
 static const PyObject *resume_none[LOOM_MAX_SLOTS];
 
-/* ---- points ------------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
 void resume_point_free(resume_point *p) {
   if (!p) return;
@@ -135,8 +134,7 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
   return result;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 bool resume_is_possible(const callable *c, const break_info *why) {
   const PyCodeObject *code = (const PyCodeObject *)c->code;
@@ -177,8 +175,7 @@ int resume_traverse(callable *c, visitproc visit, void *arg) {
   return 0;
 }
 
-/* ---- the state ---------------------------------------------------------------------------------
- */
+/* ---- the state ---- */
 
 /* How many slots a state has. */
 static Py_ssize_t state_count(Py_ssize_t locals, const frame_shape *at) {
@@ -227,8 +224,7 @@ static void state_take_exit(frame_state *s, frame_shape *at, const callable *par
   if (place) Py_SETREF(s->items[locals + at->depth - 2], place);
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------
- */
+/* ---- the loop ---- */
 
 /* Frames that were left with an exception, whose names are kept up to date. */
 #define DRIVE_LEFT 8

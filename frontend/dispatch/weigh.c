@@ -70,8 +70,7 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
   return attributes && *attributes && weigh_dict_has(*attributes, depth - 1);
 }
 
-/* ---- may it be compiled now? ------------------------------------------------------------------
- */
+/* ---- may it be compiled now? ---- */
 
 static bool weigh_is_own(const callable *c) { return !c->shared; }
 
@@ -131,8 +130,7 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
   return !ran_out;
 }
 
-/* ---- plain runs in its place ------------------------------------------------------------------
- */
+/* ---- plain runs in its place ---- */
 
 void weigh_run_begin(weigh_run *run, callable *c) {
   run->unfit = c->weighing.unfit;
@@ -163,8 +161,7 @@ void weigh_run_end(const weigh_run *run, callable *c) {
   c->weighing.calls += stands_for - 1;
 }
 
-/* ---- for people -------------------------------------------------------------------------------
- */
+/* ---- for people ---- */
 
 PyObject *weigh_report(const callable *c) {
   const weighing *w = &c->weighing;

@@ -46,8 +46,7 @@ void branch_ban(tracer *t, PyCodeObject *code, int32_t pc) {
   if (row) row->delay = ROLL_NEVER;
 }
 
-/* ---- the state -------------------------------------------------------------------------------
- */
+/* ---- the state ---- */
 
 static bool branch_is_plain(PyObject *object) {
   bool plain = object_is_scalar(object);
@@ -122,8 +121,7 @@ static bool branch_restore(branch_job *j) {
   return true;
 }
 
-/* ---- a way -----------------------------------------------------------------------------------
- */
+/* ---- a way ---- */
 
 /* To where they meet; the value that the function returns is what is on the stack there. */
 static roll_walk *branch_take(branch_job *j, branch_way way) {
@@ -142,8 +140,7 @@ static roll_walk *branch_take(branch_job *j, branch_way way) {
   return branch_look(j, j->live, LOOM_NO_VALUE);
 }
 
-/* ---- where they meet -------------------------------------------------------------------------
- */
+/* ---- where they meet ---- */
 
 static loom_value branch_value(tracer *t, const roll_slot *slot) {
   if (slot->whole) return slot->holder ? size_node(t, slot->size) : LOOM_NO_VALUE;

@@ -43,8 +43,7 @@ uint64_t roll_symbol(tracer *t, const roll *r) {
   return (uint64_t)trace_graph(t)->exprs[LOOM_STRIDE_EXPR(r->symbol)].value;
 }
 
-/* ---- loops that are left alone ----------------------------------------------------------------
- */
+/* ---- loops that are left alone ---- */
 
 roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
   for (int i = 0; bans && i < bans->count; i++)
@@ -136,8 +135,7 @@ bool roll_is_open(tracer *t) {
   return false;
 }
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- looking ---- */
 
 roll_walk *roll_look(tracer *t, const roll *r) {
   roll_walk *w = trace_alloc(t, sizeof *w);
@@ -217,8 +215,7 @@ static bool roll_is_looped(tracer *t, const roll *r, const roll_walk *now) {
   return looped;
 }
 
-/* ---- the hidden iteration ----------------------------------------------------------------------
- */
+/* ---- the hidden iteration ---- */
 
 loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits) {
   const loom_type type = {.dtype = dtype};
@@ -320,8 +317,7 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
          roll_hide_slots(t, r) && roll_lists_note(t, r);
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------
- */
+/* ---- the loop ---- */
 
 static uint16_t roll_own_place(tracer *t, const roll *r);
 
@@ -507,8 +503,7 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
   return period && r->carried && r->tries > r->delay && !trace_pending(t);
 }
 
-/* ---- items that are lent (values/gather.c) ------------------------------------------------------
- */
+/* ---- items that are lent (values/gather.c) ---- */
 
 /* The place of a loop, whose items may be lent; 0: there are too many. */
 static uint16_t roll_place(tracer *t, const frame *f) {

@@ -32,8 +32,7 @@
 #define END_PEELED 2
 #define END_NESTED 6 /* branches in each other */
 
-/* ---- where loops end -------------------------------------------------------------------------
- */
+/* ---- where loops end ---- */
 
 /* A jump that may end a loop: which of its ways stays, and the loop's head; false: it is none. */
 static bool end_find(const loom_flow *flow, const branch_jumps *jumps, int *stays, int32_t *head) {
@@ -72,8 +71,7 @@ static roll_learnt *end_learn(tracer *t, roll_ban_row *row) {
   return row->learnt ? row->learnt : trace_fail(t);
 }
 
-/* ---- the hidden iteration ----------------------------------------------------------------------
- */
+/* ---- the hidden iteration ---- */
 
 static bool end_counts(const roll *r) {
   bool counts = r->iterator != NULL;
@@ -138,8 +136,7 @@ static bool end_note(tracer *t, roll *r, loom_value stays, branch_way way) {
   return true;
 }
 
-/* ---- its end ---------------------------------------------------------------------------------
- */
+/* ---- its end ---- */
 
 /* Notes what else is changed; how many slots, or -1: something cannot be carried. */
 static int end_compare(tracer *t, const roll *r, const roll_walk *now, bool at_end,
@@ -380,8 +377,7 @@ static bool end_check(tracer *t, roll *r, int32_t out) {
   return false;
 }
 
-/* ---- while -----------------------------------------------------------------------------------
- */
+/* ---- while ---- */
 
 static roll *end_open(tracer *t, const frame *f, int32_t head) {
   for (roll *r = t->loops.rolls; r; r = r->next)
@@ -482,8 +478,7 @@ static roll_end end_while(tracer *t, frame *f, const loom_flow *flow, branch_jum
   return ROLL_END_REFUSED;
 }
 
-/* ---- for -------------------------------------------------------------------------------------
- */
+/* ---- for ---- */
 
 /* At the head, after the hidden iteration: there are as many as the iterator has items, unless data
  * ends them. */

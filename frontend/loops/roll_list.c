@@ -36,8 +36,7 @@ roll_lists *roll_lists_new(tracer *t, const roll_ban_row *row) {
   return l;
 }
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- looking ---- */
 
 /* The row of a list that the loop has found; NULL: it is another. */
 static roll_list *list_find(const roll_lists *l, const value *v) {
@@ -145,8 +144,7 @@ void roll_lists_grow(roll *r, const roll_walk *from, const roll_walk *to) {
   }
 }
 
-/* ---- hiding -----------------------------------------------------------------------------------
- */
+/* ---- hiding ---- */
 
 /* The arrays and numbers of a group that begins at item `at`; -1: it has others. */
 static int list_leaves(tracer *t, const roll_list *list, Py_ssize_t at, value **leaves) {
@@ -327,8 +325,7 @@ void roll_lists_show(roll *r) {
   }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 Py_ssize_t roll_list_visible(tracer *t, const value *v) {
   Py_ssize_t least = v->seq.count;
@@ -355,8 +352,7 @@ void roll_reads_list(tracer *t, value *v, Py_ssize_t from_end) {
   if (!trace_pending(t)) trace_break(t, BREAK_LIMIT, "a list that a loop appends to is read");
 }
 
-/* ---- behind the hidden iteration ---------------------------------------------------------------
- */
+/* ---- behind the hidden iteration ---- */
 
 /* Are the tuples and lists in an item of this iteration? */
 static bool list_is_made(const roll *r, const value *item) {
@@ -497,8 +493,7 @@ bool roll_lists_close(tracer *t, roll *r, loom_value *inits, loom_value *before,
   return true;
 }
 
-/* ---- behind the loop ---------------------------------------------------------------------------
- */
+/* ---- behind the loop ---- */
 
 static bool leave_is_slot(const roll_walk *now, const loom_value *at, value **holder) {
   for (uint32_t i = 0; i < now->slot_count; i++)

@@ -64,8 +64,7 @@ bool numpy_buffer_store(const loom_buffer *buffer, PyObject *from, const char *w
   return good;
 }
 
-/* ---- running a graph --------------------------------------------------------------------------
- */
+/* ---- running a graph ---- */
 
 /* The arrays that a graph is called with, as buffers, and what its symbols are. */
 typedef struct graph_run {

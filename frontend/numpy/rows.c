@@ -110,8 +110,7 @@ PyObject *numpy_array_row(const void *payload, const loom_graph *graph, const in
   return array;
 }
 
-/* ---- the whole list as one array -------------------------------------------------------------
- */
+/* ---- the whole list as one array ---- */
 
 static bool row_read(tracer *t, value *item, const value *like, loom_value *node) {
   const np_array *want = np_array_of(like);

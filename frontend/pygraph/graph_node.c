@@ -46,8 +46,7 @@ static PyObject *item_graph(PyObject *self, void *unused) {
   return Py_NewRef(((graph_item *)self)->graph);
 }
 
-/* ---- numbers that may be symbolic -------------------------------------------------------------
- */
+/* ---- numbers that may be symbolic ---- */
 
 static PyObject *number_text(const loom_graph *graph, uint32_t index) {
   static const char *const words[] = {
@@ -83,8 +82,7 @@ static PyObject *number_tuple(const loom_graph *graph, const int64_t *numbers, i
   return tuple;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static const loom_value_info *value_info(PyObject *self) {
   const graph_item *item = (const graph_item *)self;
@@ -181,8 +179,7 @@ PyTypeObject loom_graph_value_type = {
     .tp_getset = value_getset,
 };
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static const loom_node *node_of(PyObject *self) {
   const graph_item *item = (const graph_item *)self;

@@ -128,8 +128,7 @@ void entry_log(const entry *e) {
   entry_log_time(e, name);
 }
 
-/* ---- the compiler's schedule -------------------------------------------------------------------
- */
+/* ---- the compiler's schedule ---- */
 
 char *schedule_log_folder(void) {
   const char *base = getenv("TMPDIR");

@@ -86,8 +86,7 @@ static PyObject *recompile_new(const guard *g, PyObject *const *slots) {
   return words;
 }
 
-/* ---- advice -----------------------------------------------------------------------------------
- */
+/* ---- advice ---- */
 
 static PyObject *advise_array(const guard *g, PyObject *object, PyObject *name) {
   uint32_t sizes = 0, strides = 0;
@@ -165,8 +164,7 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
   return text;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 static PyObject *recompile_tuple(PyObject *title, const capture *newest, const guard *g,
                                  PyObject *const *slots) {

@@ -185,8 +185,7 @@ static void size_know_for(tracer *t, int64_t number, bool for_ever) {
 
 void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
 
-/* ---- floats that are read from objects ---------------------------------------------------------
- */
+/* ---- floats that are read from objects ---- */
 
 static size_fact *size_float(const tracer *t, const source *s) {
   if (!t->call.sizes || t->call.sizes->never || !t->call.sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
@@ -247,8 +246,7 @@ int64_t size_hint(tracer *t, int64_t number) {
   return 2;
 }
 
-/* ---- signs: what the ranges of the symbols say of a difference --------------------------------
- */
+/* ---- signs: what the ranges of the symbols say of a difference ---- */
 
 static bool size_open_term(const loom_graph *graph, uint32_t index, size_term *out) {
   const loom_expr *e = &graph->exprs[index];
@@ -585,8 +583,7 @@ bool size_admit(tracer *t, int64_t number, loom_dim *out) {
   return size_overflows(t);
 }
 
-/* ---- exact division ---------------------------------------------------------------------------
- */
+/* ---- exact division ---- */
 
 /* term / by, when it is a product of some of its factors. */
 static bool size_divide_term(const size_term *term, const size_term *by, size_term *out) {
@@ -679,8 +676,7 @@ bool size_exists(tracer *t, int64_t number) {
   return !trace_pending(t);
 }
 
-/* ---- as data and as Python ints ---------------------------------------------------------------
- */
+/* ---- as data and as Python ints ---- */
 
 /* A number with a symbol that a host call introduces: computed in the graph. */
 static loom_value size_late_node(tracer *t, uint32_t index) {

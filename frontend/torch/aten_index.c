@@ -62,8 +62,7 @@ bool aten_assert_async(fx_call *c, loom_value *out) {
   return index_check(c, loom_build_convert(b, loom_build_reshape(b, v, 0, NULL), LOOM_BOOL));
 }
 
-/* ---- one index tensor along one axis ------------------------------------------------------------
- */
+/* ---- one index tensor along one axis ---- */
 
 bool aten_embedding(fx_call *c, loom_value *out) {
   int64_t n = loom_stride_of_dim(index_type(c, 0)->dims[0]);

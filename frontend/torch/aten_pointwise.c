@@ -23,8 +23,7 @@ static loom_value pointwise_operand(fx_call *c, loom_type *type) {
   return fx_operand(c, 0, type->dtype, type);
 }
 
-/* ---- one operand ------------------------------------------------------------------------------
- */
+/* ---- one operand ---- */
 
 /* Integers become floats first, where the declared result is one. */
 bool aten_unary(fx_call *c, loom_value *out) {

@@ -44,8 +44,7 @@ static loom_value reduce_mean(fx_call *c, loom_value x, uint32_t axes) {
   return loom_build2(c->b, LOOM_OP_DIV, sum, reduce_spread(c, count, &type));
 }
 
-/* ---- plain reductions ---------------------------------------------------------------------------
- */
+/* ---- plain reductions ---- */
 
 /* sum, prod, amax, amin: operand, axes at argument 1 (`text` ends in '*': over everything). */
 static bool reduce_kind(fx_call *c, const char *kind, bool all, loom_value *out) {

@@ -36,8 +36,7 @@ typedef struct resample_axis {
   loom_dtype dtype; /* of the computation */
 } resample_axis;
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 typedef struct resample_line {
   fx_call *c;
@@ -163,8 +162,7 @@ static resample_taps line_taps(resample_line *l, loom_value own) {
   return taps;
 }
 
-/* ---- forward ----------------------------------------------------------------------------------
- */
+/* ---- forward ---- */
 
 static loom_value resample_along(fx_call *c, loom_value v, const resample_axis *a) {
   loom_builder *b = c->b;
@@ -182,8 +180,7 @@ static loom_value resample_along(fx_call *c, loom_value v, const resample_axis *
   return sum;
 }
 
-/* ---- gradients --------------------------------------------------------------------------------
- */
+/* ---- gradients ---- */
 
 /* Places that may have an element among their taps: how many, and elements from there to the first
  * of them; infinite when it is the first of all. */
@@ -259,8 +256,7 @@ static loom_value resample_back(fx_call *c, loom_value v, const resample_axis *a
   return sum;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 typedef struct resample_call {
   resample_axis axes[RESAMPLE_MAX_AXES];
@@ -303,8 +299,7 @@ static bool resample_read(fx_call *c, resample_call *r, const loom_type *from, c
   return true;
 }
 
-/* ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 /* Is the nearest element of place i element i / block, as torch computes it? The block, or 0. */
 static int64_t resample_block(const resample_axis *a) {

@@ -125,8 +125,7 @@ bool aten_scatter(fx_call *c, loom_value *out) {
   return scatter_done(c, index_scatter(c, combine, s.operand, s.at, s.src, s.axis), out);
 }
 
-/* ---- reductions by index ----------------------------------------------------------------------
- */
+/* ---- reductions by index ---- */
 
 /* A reduction by torch's name, and the number that changes nothing. */
 typedef struct scatter_kind {

@@ -74,8 +74,7 @@ bool aten_repeat(fx_call *c, loom_value *out) {
   return true;
 }
 
-/* ---- slices ------------------------------------------------------------------------------------
- */
+/* ---- slices ---- */
 
 /* The start of a slice or an index as a number that counts from the front; declines where its sign
  * depends on the sizes. */

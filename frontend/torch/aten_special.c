@@ -33,8 +33,7 @@ typedef struct special_table {
 
 #define PI 3.14159265358979323846
 
-/* ---- short names ------------------------------------------------------------------------------
- */
+/* ---- short names ---- */
 
 static loom_value num(special *s, double x) { return loom_build_float(s->b, &s->type, x); }
 static loom_value add(special *s, loom_value l, loom_value r) {

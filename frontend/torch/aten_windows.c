@@ -25,8 +25,7 @@ typedef struct windows_axis {
   int64_t places;        /* the most in one window */
 } windows_axis;
 
-/* ---- integers along one axis ------------------------------------------------------------------
- */
+/* ---- integers along one axis ---- */
 
 typedef struct windows_line {
   fx_call *c;

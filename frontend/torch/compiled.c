@@ -351,8 +351,7 @@ static bool compiled_prepare(compiled *c) {
   return compiled_keep(c, version_finish(c, known ? known : version_new(c, hints))) != NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 #define RUN_STACK 64 /* inputs and outputs that need no allocation */
 

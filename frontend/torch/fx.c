@@ -12,8 +12,7 @@
 
 #include <string.h>
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 bool fx_read_dtype(PyObject *dtype, loom_dtype *out) {
   PyObject *text = PyObject_Str(dtype); /* "torch.float32" */
@@ -53,8 +52,7 @@ bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out) {
   return good;
 }
 
-/* ---- values of nodes ----------------------------------------------------------------------------
- */
+/* ---- values of nodes ---- */
 
 fx_value *fx_value_of(fx_import *im, PyObject *node) {
   if (PyLong_Check(node) || PyFloat_Check(node) || PyUnicode_Check(node) || PyList_Check(node))
@@ -563,8 +561,7 @@ static bool fx_call_function(fx_import *im, PyObject *node) {
   return good;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 /* get_attr: a dotted path from the module. */
 static bool fx_attribute(fx_import *im, PyObject *node) {

@@ -256,8 +256,7 @@ loom_dtype fx_compute_dtype(loom_dtype dtype) {
   return dtype == LOOM_F16 || dtype == LOOM_BF16 ? LOOM_F32 : dtype;
 }
 
-/* ---- operands and promotion --------------------------------------------------------------------
- */
+/* ---- operands and promotion ---- */
 
 static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape) {
   PyObject *o = c->args[i];

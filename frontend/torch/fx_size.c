@@ -34,8 +34,7 @@ static PyObject *size_expr(PyObject *number) {
   return expr;
 }
 
-/* ---- the symbols of a module ------------------------------------------------------------------
- */
+/* ---- the symbols of a module ---- */
 
 static const fx_symbol *symbols_find(const fx_symbols *s, PyObject *name) {
   for (uint32_t i = 0; i < s->count; i++)
@@ -223,8 +222,7 @@ bool fx_symbols_fit(const fx_symbols *s, const int64_t *values) {
   return true;
 }
 
-/* ---- the symbols in an import -----------------------------------------------------------------
- */
+/* ---- the symbols in an import ---- */
 
 /* Symbol `i` of torch's as a number of the graph: a symbol of it, times its unit. */
 static bool size_make_symbol(fx_import *im, const fx_symbol *row, int64_t *out) {
@@ -251,8 +249,7 @@ bool fx_bind_symbols(fx_import *im) {
   return im->sizes != NULL;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ---- */
 
 static bool size_read_expr(fx_import *im, PyObject *expr, int64_t *out);
 
@@ -388,8 +385,7 @@ int64_t fx_hint(const fx_import *im, int64_t number) {
   return loom_stride_eval(im->graph, number, im->hints, &value) ? value : 0;
 }
 
-/* ---- specs ------------------------------------------------------------------------------------
- */
+/* ---- specs ---- */
 
 bool fx_one(int64_t size) { return !LOOM_STRIDE_IS_SYM(size) && size <= 1; }
 

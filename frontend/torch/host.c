@@ -289,8 +289,7 @@ static bool host_record(fx_call *c) {
   return good;
 }
 
-/* ---- of constants alone: at once --------------------------------------------------------------
- */
+/* ---- of constants alone: at once ---- */
 
 typedef struct host_settled {
   fx_import *im;
@@ -370,8 +369,7 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
   return good;
 }
 
-/* ---- when the plan runs: the call --------------------------------------------------------------
- */
+/* ---- when the plan runs: the call ---- */
 
 /* Results that an op computes only if it is asked to, as it is by default: by this argument. */
 static const struct host_spare {
@@ -452,8 +450,7 @@ bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, in
   return good || fx_decline(c, "operands that it cannot take");
 }
 
-/* ---- when the plan runs -------------------------------------------------------------------------
- */
+/* ---- when the plan runs ---- */
 
 static bool host_copy(PyObject *to, PyObject *from) {
   PyObject *done = to && from ? PyObject_CallMethod(to, "copy_", "O", from) : NULL;

@@ -53,8 +53,7 @@ static uint64_t tensor_keys(PyObject *tensor) {
   return keys;
 }
 
-/* ---- finding and probing the interface --------------------------------------------------------
- */
+/* ---- finding and probing the interface ---- */
 
 static void *torch_library(PyObject *module, const char *name) {
   PyObject *file = PyObject_GetAttrString(module, "__file__");
@@ -168,8 +167,7 @@ bool torch_init(void) {
   return torch.ready;
 }
 
-/* ---- reading and making tensors -----------------------------------------------------------------
- */
+/* ---- reading and making tensors ---- */
 
 bool torch_is_lazy(PyObject *tensor) {
   bool plain = Py_TYPE(tensor) == torch.tensor || Py_TYPE(tensor) == torch.parameter;

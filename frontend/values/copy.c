@@ -28,8 +28,7 @@ static bool copy_note(tracer *t, copy_memo *memo, value *v, value *made) {
   return made && (!memo || trace_map_set(t, &memo->made, v, made));
 }
 
-/* ---- builtin containers -----------------------------------------------------------------------
- */
+/* ---- builtin containers ---- */
 
 value *copy_tuple(tracer *t, value *v, copy_memo *memo) {
   if (tuple_class(v)) return copy_array(t, v, memo);
@@ -84,8 +83,7 @@ value *copy_set(tracer *t, value *v, copy_memo *memo) {
   return copy_note(t, memo, v, made) ? made : NULL;
 }
 
-/* ---- instances --------------------------------------------------------------------------------
- */
+/* ---- instances ---- */
 
 /* Does anything but object (or dict and list) say how the class is taken apart and put together? */
 static bool copy_is_plain(tracer *t, PyTypeObject *type) {
@@ -207,8 +205,7 @@ value *copy_object(tracer *t, value *v, copy_memo *memo) {
                           : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a copy of a %s", type->tp_name);
 }
 
-/* ---- all values -------------------------------------------------------------------------------
- */
+/* ---- all values ---- */
 
 value *copy_same(tracer *t, value *v, copy_memo *memo) { return v; }
 

@@ -26,8 +26,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 /* The same number to the last bit: 1, 1.0 and True are three. */
 static bool formula_same_operand(PyObject *a, PyObject *b) {
@@ -135,8 +134,7 @@ static PyObject *formula_of_value(tracer *t, value *v, bool *varies) {
   return number ? Py_NewRef(v->object) : NULL;
 }
 
-/* ---- what becomes of them -----------------------------------------------------------------------
- */
+/* ---- what becomes of them ---- */
 
 void formula_sample(tracer *t, int64_t *symbols) {
   const capture *c = t->capture;

@@ -41,8 +41,7 @@ static const loom_adapter *gather_owner(const value *leaf) {
   return NULL;
 }
 
-/* ---- are they alike? --------------------------------------------------------------------------
- */
+/* ---- are they alike? ---- */
 
 static const char *const gather_differ = "its items differ in type, dtype, size or layout";
 static const char *const gather_odd = "its items are objects, each looked at by itself";
@@ -80,8 +79,7 @@ const char *gather_refuses(tracer *t, const value *base, Py_ssize_t first, Py_ss
   return why;
 }
 
-/* ---- stacks ----------------------------------------------------------------------------------
- */
+/* ---- stacks ---- */
 
 static int gather_leaves(value *item, value **leaves, int room) {
   int count = 0;
@@ -201,9 +199,7 @@ gathered *gather_make(tracer *t, uint16_t place, value *base, Py_ssize_t first, 
   return g;
 }
 
-/* ---- items that are asked for by the index
- * --------------------------------------------------------
- */
+/* ---- items that are asked for by the index ---- */
 
 struct gathered_list {
   struct gathered_list *next;
@@ -270,8 +266,7 @@ void gather_over(gathered *g) {
     g->lenders[i]->lender = 0;
 }
 
-/* ---- lists that existed before ------------------------------------------------------------------
- */
+/* ---- lists that existed before ---- */
 
 value *gather_live(tracer *t, PyObject *list, const source *s) {
   const roll_bans *bans = t->loops.bans;
@@ -316,8 +311,7 @@ void gather_apart(tracer *t, PyObject *list) {
   if (bans->apart_count < ROLL_APART) bans->apart[bans->apart_count++] = list;
 }
 
-/* ---- items ------------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 static value *gather_new(tracer *t, uint16_t place, const loom_value *stacks, value *like,
                          int64_t row, uint32_t *leaf, lent_item *from) {

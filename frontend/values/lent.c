@@ -80,8 +80,7 @@ recipe *lent_rebuild(tracer *t, const value *v) {
   return real && !trace_pending(t) ? trace_rebuild(t, real) : r;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* Capture has to know which object it is: the loop is unrolled. */
 static void *name_asked(tracer *t, const value *v) {

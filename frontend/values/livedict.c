@@ -75,8 +75,7 @@ bool live_holds_attributes(const tracer *t, PyObject *object, bool changed) {
   return dict && *dict && live_is_read(t, *dict, changed);
 }
 
-/* ---- attributes of an object ------------------------------------------------------------------
- */
+/* ---- attributes of an object ---- */
 
 /* The attribute that a key names; NULL after a break. */
 static PyObject *owner_name(tracer *t, value *owner, value *key) {
@@ -98,8 +97,7 @@ static bool owner_put(tracer *t, const live_dict *d, value *key, value *item) {
   return name && object_own_put(t, d->owner, name, item);
 }
 
-/* ---- one key ----------------------------------------------------------------------------------
- */
+/* ---- one key ---- */
 
 static bool live_is_nan(PyObject *o) {
   if (PyTuple_CheckExact(o)) {
@@ -224,8 +222,7 @@ bool live_remove(tracer *t, live_dict *d, value *key) {
   return true;
 }
 
-/* ---- as a whole -------------------------------------------------------------------------------
- */
+/* ---- as a whole ---- */
 
 /* A key that stands for itself: compared with by value, or the very object. */
 static value *live_key_value(tracer *t, PyObject *key) {
@@ -342,8 +339,7 @@ bool live_clear(tracer *t, live_dict *d) {
   return keys != NULL;
 }
 
-/* ---- for the walk of a loop's state, and at the end -------------------------------------------
- */
+/* ---- for the walk of a loop's state, and at the end ---- */
 
 void live_walk(roll_walk *w, const tracer *t) {
   for (live_dict *d = t->live.dicts; d; d = d->next) {

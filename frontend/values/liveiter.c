@@ -27,8 +27,7 @@ struct live_iter {
   struct live_iter *next;
 };
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static value *live_part(tracer *t, PyObject *object, const source *s, const char *name) {
   PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
@@ -154,8 +153,7 @@ value *live_iter_wrap(tracer *t, PyObject *object, const source *s) {
   return v->object ? v : NULL;
 }
 
-/* ---- as a value -------------------------------------------------------------------------------
- */
+/* ---- as a value ---- */
 
 static value *live_iter_self(tracer *t, value *v) { return v; }
 
@@ -183,8 +181,7 @@ static const value_type value_live_iter_type = {.name = "iterator that existed b
                                                 .python_type = live_iter_type,
                                                 .rebuild = live_iter_rebuild};
 
-/* ---- at the end -------------------------------------------------------------------------------
- */
+/* ---- at the end ---- */
 
 bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
   for (const struct live_iter *d = t->live.iters; d; d = d->next) {

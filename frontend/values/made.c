@@ -104,8 +104,7 @@ recipe *method_rebuild_made(tracer *t, value *v) {
   return trace_rebuild_call(t, Py_NewRef((PyObject *)&PyMethod_Type), parts, 2);
 }
 
-/* ---- partial(function, *args, **keywords) ------------------------------------------------------
- */
+/* ---- partial(function, *args, **keywords) ---- */
 
 /* call(function, args, keywords) */
 static PyObject *make_call(PyObject *module, PyObject *const *parts, Py_ssize_t count) {
@@ -129,8 +128,7 @@ recipe *partial_rebuild(tracer *t, value *v) {
   return rebuild_by_call(t, value_const(t, d->type), args, d->keywords);
 }
 
-/* ---- generators that have not begun ------------------------------------------------------------
- */
+/* ---- generators that have not begun ---- */
 
 static bool generator_is_new(const frame *f) {
   return !f->finished && f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_RETURN_GENERATOR;

@@ -89,8 +89,7 @@ value *builtin_model(tracer *t, const builtin_args *a) {
   return callee && args ? trace_call(t, callee, args, a->count, a->kwnames) : NULL;
 }
 
-/* ---- deques that existed before the call ------------------------------------------------------
- */
+/* ---- deques that existed before the call ---- */
 
 /* Its items as a list of the model, each with its source. */
 static value *deque_items(tracer *t, PyObject *object, const source *s) {
@@ -108,8 +107,7 @@ static value *deque_items(tracer *t, PyObject *object, const source *s) {
   return items;
 }
 
-/* ---- objects that existed before the call: the model's attributes lead to what they hold ------
- */
+/* ---- objects that existed before the call: the model's attributes lead to what they hold ---- */
 
 static const char *model_name(PyTypeObject *type) {
   if (!python_type_is_builtin(type)) return NULL;

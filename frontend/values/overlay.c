@@ -89,8 +89,7 @@ bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
   return overlay_add(t, o, (overlay_slot){.key = key});
 }
 
-/* ---- for the walk of a loop's state, and at the end -------------------------------------------
- */
+/* ---- for the walk of a loop's state, and at the end ---- */
 
 void overlay_walk(roll_walk *w, const tracer *t) {
   for (overlay *o = t->live.overlays; o; o = o->next) {

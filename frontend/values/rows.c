@@ -23,8 +23,7 @@
 #define ROWS_DEPTH 8      /* of tuples and lists in an item */
 #define ROWS_ORDINARY 200 /* items of a long list that is made an ordinary one */
 
-/* ---- items ------------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 /* NULL: a Python number. */
 static const loom_adapter *rows_owner(const value *leaf) {
@@ -122,8 +121,7 @@ value *rows_leaf_new(tracer *t, value *like, loom_value node) {
   return number;
 }
 
-/* ---- stacks ----------------------------------------------------------------------------------
- */
+/* ---- stacks ---- */
 
 bool rows_stack_type(tracer *t, value *leaf, int64_t count, loom_type *out) {
   const loom_adapter *owner = rows_owner(leaf);
@@ -181,8 +179,7 @@ loom_value rows_put(tracer *t, loom_value stack, loom_value row, int64_t i) {
   return trace_node(t, LOOM_OP_UPDATE_SLICE, (loom_value[]){stack, part}, 2, attrs, 2, NULL);
 }
 
-/* ---- one group as ordinary items ---------------------------------------------------------------
- */
+/* ---- one group as ordinary items ---- */
 
 static value *rows_item(tracer *t, const rows *r, value *like, int64_t row, uint32_t *leaf) {
   if (!rows_is_container(like)) {
@@ -263,8 +260,7 @@ bool list_settle(tracer *t, value *v) {
   return true;
 }
 
-/* ---- what is answered without ------------------------------------------------------------------
- */
+/* ---- what is answered without ---- */
 
 bool long_count(tracer *t, value *v, int64_t *out) {
   int64_t more;
@@ -433,8 +429,7 @@ value *list_stack(tracer *t, value *v, list_reader read, loom_value *node) {
   return *node == LOOM_NO_VALUE ? NULL : like;
 }
 
-/* ---- as results ------------------------------------------------------------------------------
- */
+/* ---- as results ---- */
 
 static recipe *rows_rebuild_leaf(tracer *t, value *like, loom_value stack, int64_t *output) {
   const loom_adapter *owner = rows_owner(like);
@@ -501,8 +496,7 @@ static void rows_walk(roll_walk *w, value *v) {
     roll_node(w, &r->stacks[i], NULL, NULL);
 }
 
-/* ---- everything else: of the ordinary list -----------------------------------------------------
- */
+/* ---- everything else: of the ordinary list ---- */
 
 static value *rolled_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (inplace && op == 0 && list_is_rolled(l) && !list_is_rolled(r) && value_is_sequence(r))

@@ -42,8 +42,7 @@ typedef struct series_walk {
   int nodes;
 } series_walk;
 
-/* ---- of which loop ----------------------------------------------------------------------------
- */
+/* ---- of which loop ---- */
 
 static bool series_meet(series_walk *w, uint32_t symbol) {
   if (w->symbol >= 0) return w->symbol == (int64_t)symbol;
@@ -110,8 +109,7 @@ static bool series_meet_value(series_walk *w, value *v) {
          (PyFloat_CheckExact(v->object) || PyLong_CheckExact(v->object) || PyBool_Check(v->object));
 }
 
-/* ---- operands ---------------------------------------------------------------------------------
- */
+/* ---- operands ---- */
 
 static double series_double(uint64_t bits) {
   double x;
@@ -207,8 +205,7 @@ static PyObject *series_object(const series_operand *o, int64_t i) {
                               : PyLong_FromLongLong((int64_t)o->bits[i]);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 #define SERIES_OPERANDS 4
 

@@ -105,8 +105,7 @@ const source *shadow_model_source(tracer *t, const value *items) {
   return NULL;
 }
 
-/* ---- operations that are kept as they are ------------------------------------------------------
- */
+/* ---- operations that are kept as they are ---- */
 
 /* The argument as it is now. */
 static value *call_argument(tracer *t, value *v) {
@@ -146,8 +145,7 @@ bool shadow_set(tracer *t, value *set, const char *method, value *const *args, P
   return shadow_open(t, set) && call_add(t, set, method, args, count);
 }
 
-/* ---- lists and sets that have not been looked at: what only adds to them does not have to -----
- */
+/* ---- lists and sets that have not been looked at: what only adds to them does not have to ---- */
 
 static bool unread_method(PyObject *object, PyObject *name) {
   bool append = !PyUnicode_CompareWithASCIIString(name, "append");
@@ -249,8 +247,7 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object) {
   return true;
 }
 
-/* ---- the walk of a loop's state (values/walk.c) --------------------------------------------------
- */
+/* ---- the walk of a loop's state (values/walk.c) ---- */
 
 void shadow_walk(roll_walk *w, const tracer *t) {
   struct shadows *s = t->live.shadows;
@@ -264,8 +261,7 @@ void shadow_walk(roll_walk *w, const tracer *t) {
   live_walk(w, t);
 }
 
-/* ---- as changes of the capture ----------------------------------------------------------------
- */
+/* ---- as changes of the capture ---- */
 
 static recipe *made_source(tracer *t, const source *s) {
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
@@ -454,8 +450,7 @@ static void finish_fills(tracer *t, struct shadows *s) {
   }
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 static bool finish_apart(tracer *t) {
   static struct shadows nothing;
