@@ -1,5 +1,5 @@
-// All the C++ there is: what MLIR offers no C entry point for. Every function here forwards to C; logic never goes
-// in this file.
+// All the C++ there is: what MLIR offers no C entry point for. Every function here forwards to C;
+// logic never goes in this file.
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Pass.h"
@@ -47,8 +47,12 @@ extern "C" {
 namespace {
 struct LoomInliner : mlir::DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(mlir::Operation *, mlir::Region *, bool, mlir::IRMapping &) const final { return true; }
-  bool isLegalToInline(mlir::Region *, mlir::Region *, bool, mlir::IRMapping &) const final { return true; }
+  bool isLegalToInline(mlir::Operation *, mlir::Region *, bool, mlir::IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(mlir::Region *, mlir::Region *, bool, mlir::IRMapping &) const final {
+    return true;
+  }
 };
 } // namespace
 
@@ -62,7 +66,8 @@ void loom::LoomDialect::initialize() {
 
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Loom, loom, loom::LoomDialect)
 
-// ---- fold and constant materialisation ----------------------------------------------------------------------------
+// ---- fold and constant materialisation
+// ----------------------------------------------------------------------------
 
 namespace {
 mlir::OpFoldResult fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands) {
@@ -70,31 +75,34 @@ mlir::OpFoldResult fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> ope
   for (mlir::Attribute attribute : operands)
     constants.push_back(wrap(attribute));
   loom_folded folded = loom_fold_op(wrap(op), constants.size(), constants.data());
-  if (folded.value.ptr)
-    return unwrap(folded.value);
+  if (folded.value.ptr) return unwrap(folded.value);
   return unwrap(folded.attribute);
 }
 } // namespace
 
-mlir::Operation *loom::LoomDialect::materializeConstant(mlir::OpBuilder &builder, mlir::Attribute value,
-                                                        mlir::Type type, mlir::Location loc) {
-  if (!loom_can_materialize(wrap(value), wrap(type)))
-    return nullptr;
+mlir::Operation *loom::LoomDialect::materializeConstant(mlir::OpBuilder &builder,
+                                                        mlir::Attribute value, mlir::Type type,
+                                                        mlir::Location loc) {
+  if (!loom_can_materialize(wrap(value), wrap(type))) return nullptr;
   return loom::ConstantOp::create(builder, loc, type, value);
 }
 
-#define LOOM_FOLD(CLASS)                                                                                             \
-  mlir::OpFoldResult loom::CLASS::fold(FoldAdaptor adaptor) { return ::fold(getOperation(), adaptor.getOperands()); }
+#define LOOM_FOLD(CLASS)                                                                           \
+  mlir::OpFoldResult loom::CLASS::fold(FoldAdaptor adaptor) {                                      \
+    return ::fold(getOperation(), adaptor.getOperands());                                          \
+  }
 #include "loom_folds.inc"
 #undef LOOM_FOLD
 
-// ---- type inference -------------------------------------------------------------------------------------------------
+// ---- type inference
+// -------------------------------------------------------------------------------------------------
 
 namespace {
 template <typename OpType>
 llvm::LogicalResult infer(mlir::MLIRContext *context, std::optional<mlir::Location> location,
                           mlir::ValueRange operands, mlir::DictionaryAttr attributes,
-                          mlir::OpaqueProperties properties, llvm::SmallVectorImpl<mlir::Type> &types) {
+                          mlir::OpaqueProperties properties,
+                          llvm::SmallVectorImpl<mlir::Type> &types) {
   mlir::Attribute all = attributes;
   if constexpr (OpType::hasProperties())
     if (properties)
@@ -104,35 +112,41 @@ llvm::LogicalResult infer(mlir::MLIRContext *context, std::optional<mlir::Locati
     values.push_back(wrap(value));
   MlirType type = {nullptr};
   MlirLocation where = location ? wrap(*location) : MlirLocation{nullptr};
-  if (mlirLogicalResultIsFailure(loom_infer_types(wrap(context), where, wrap(OpType::getOperationName()),
-                                                  values.size(), values.data(), wrap(all), &type)))
+  if (mlirLogicalResultIsFailure(loom_infer_types(wrap(context), where,
+                                                  wrap(OpType::getOperationName()), values.size(),
+                                                  values.data(), wrap(all), &type)))
     return llvm::failure();
   types.push_back(unwrap(type));
   return llvm::success();
 }
 } // namespace
 
-#define LOOM_INFER(CLASS)                                                                                            \
-  llvm::LogicalResult loom::CLASS::inferReturnTypes(                                                                 \
-      mlir::MLIRContext *context, std::optional<mlir::Location> location, mlir::ValueRange operands,                 \
-      mlir::DictionaryAttr attributes, mlir::OpaqueProperties properties, mlir::RegionRange,                         \
-      llvm::SmallVectorImpl<mlir::Type> &types) {                                                                    \
-    return ::infer<CLASS>(context, location, operands, attributes, properties, types);                               \
+#define LOOM_INFER(CLASS)                                                                          \
+  llvm::LogicalResult loom::CLASS::inferReturnTypes(                                               \
+      mlir::MLIRContext *context, std::optional<mlir::Location> location,                          \
+      mlir::ValueRange operands, mlir::DictionaryAttr attributes,                                  \
+      mlir::OpaqueProperties properties, mlir::RegionRange,                                        \
+      llvm::SmallVectorImpl<mlir::Type> &types) {                                                  \
+    return ::infer<CLASS>(context, location, operands, attributes, properties, types);             \
   }
 #include "loom_infers.inc"
 #undef LOOM_INFER
 
-// ---- passes in C ----------------------------------------------------------------------------------------------------
+// ---- passes in C
+// ----------------------------------------------------------------------------------------------------
 
 extern "C" void loom_register_pass(MlirPass (*make)(void)) {
   mlir::registerPass([make] { return std::unique_ptr<mlir::Pass>(unwrap(make())); });
 }
 
-extern "C" void loom_register_pipeline(const char *flag, const char *summary, void (*build)(MlirOpPassManager)) {
-  mlir::PassPipelineRegistration<>(flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
+extern "C" void loom_register_pipeline(const char *flag, const char *summary,
+                                       void (*build)(MlirOpPassManager)) {
+  mlir::PassPipelineRegistration<>(
+      flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
 }
 
-// ---- what a compilation needs of MLIR: all dialects and their extensions would cost milliseconds ---------------------
+// ---- what a compilation needs of MLIR: all dialects and their extensions would cost milliseconds
+// ---------------------
 
 extern "C" void loom_register_conversions(MlirDialectRegistry handle) {
   mlir::DialectRegistry &registry = *unwrap(handle);
@@ -155,14 +169,17 @@ extern "C" void loom_register_translations(MlirContext context) {
   unwrap(context)->appendDialectRegistry(registry);
 }
 
-// ---- plugins of mlir-opt ----------------------------------------------------------------------------------------------
+// ---- plugins of mlir-opt
+// ----------------------------------------------------------------------------------------------
 
-extern "C" __attribute__((visibility("default"))) mlir::DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
+extern "C" __attribute__((visibility("default"))) mlir::DialectPluginLibraryInfo
+mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1",
           [](mlir::DialectRegistry *registry) { registry->insert<loom::LoomDialect>(); }};
 }
 
-extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo mlirGetPassPluginInfo() {
+extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo
+mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1", [] { loom_register_passes(); }};
 }
 
@@ -172,9 +189,9 @@ extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo ml
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 extern "C" int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry) {
-  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "loom optimizer\n", *unwrap(registry));
-  if (!loom_check_input(argc, argv, input.c_str()))
-    return 1;
+  auto [input, output] =
+      mlir::registerAndParseCLIOptions(argc, argv, "loom optimizer\n", *unwrap(registry));
+  if (!loom_check_input(argc, argv, input.c_str())) return 1;
   return mlir::failed(mlir::MlirOptMain(argc, argv, input, output, *unwrap(registry)));
 }
 

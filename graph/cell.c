@@ -425,8 +425,7 @@ static double cell_part(loom_dtype dtype, double x) {
 /* Smith's method in the order of NumPy's loops: `large` is the part of b of larger magnitude. A b
  * of 0 divides both parts of a. */
 static loom_cell cell_divide_complex(loom_dtype dtype, loom_cell a, loom_cell b) {
-  if (b.re == 0 && b.im == 0)
-    return (loom_cell){.re = a.re / fabs(b.re), .im = a.im / fabs(b.re)};
+  if (b.re == 0 && b.im == 0) return (loom_cell){.re = a.re / fabs(b.re), .im = a.im / fabs(b.re)};
   bool first = fabs(b.re) >= fabs(b.im);
   double large = first ? b.re : b.im, small = first ? b.im : b.re;
   double ratio = cell_part(dtype, small / large);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define BOX_LANES 8 /* the lane loop is cut only where it is at least so long */
+#define BOX_LANES 8  /* the lane loop is cut only where it is at least so long */
 #define BOX_GROWTH 3 /* code may grow to so many times that of the undivided loop */
 
 /* ---- finding ---- */

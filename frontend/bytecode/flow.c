@@ -117,8 +117,8 @@ static flow_cycle *flow_cycle_at(loom_arena *arena, loom_flow *flow, int32_t hea
   for (int32_t i = 0; i < flow->cycle_count; i++)
     if (flow->cycles[i].head == head) return &flow->cycles[i];
   flow_cycle *cycle = &flow->cycles[flow->cycle_count];
-  *cycle =
-      (flow_cycle){.head = head, .body = loom_arena_alloc(arena, sizeof *cycle->body * (size_t)flow->words)};
+  *cycle = (flow_cycle){.head = head,
+                        .body = loom_arena_alloc(arena, sizeof *cycle->body * (size_t)flow->words)};
   if (!cycle->body) return NULL;
   flow->cycle_count++;
   bits_add(cycle->body, head);

@@ -66,8 +66,8 @@ live_locals *live_locals_new(loom_arena *arena, const loom_code *code) {
   live_locals *l = loom_arena_alloc(arena, sizeof *l);
   if (!l) return NULL;
   *l = (live_locals){.code = code, .words = (code->locals + 63) / 64};
-  l->sets = loom_arena_alloc(arena,
-                             sizeof *l->sets * (size_t)l->words * ((size_t)code->count + 1) + 1);
+  l->sets =
+      loom_arena_alloc(arena, sizeof *l->sets * (size_t)l->words * ((size_t)code->count + 1) + 1);
   l->covers = loom_arena_alloc(arena, sizeof *l->covers * ((size_t)code->count + 1));
   if (!l->sets || !l->covers) return NULL;
   live_cover(l);

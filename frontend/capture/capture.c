@@ -1,9 +1,9 @@
 /* From a function and its arguments to a capture: sets the tracer up, runs the function's frame,
  * and writes down how the result is rebuilt. */
+#include "frontend/capture/capture.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
-#include "frontend/capture/capture.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
@@ -58,14 +58,15 @@ static bool capture_arguments(tracer *t, frame *f) {
     return trace_break(t, BREAK_OPCODE, "more arguments than locals") != NULL;
   for (Py_ssize_t i = 0; i < t->call.count; i++)
     if (t->call.args[i] && !(f->locals[i] = capture_slot(
-                            t, i, PyTuple_GET_ITEM(f->code->object->co_localsplusnames, i))))
+                                 t, i, PyTuple_GET_ITEM(f->code->object->co_localsplusnames, i))))
       return false;
   return true;
 }
 
 /* A cell that the function has made: nothing but its content may be looked at. */
 static value *capture_cell(tracer *t, Py_ssize_t i, PyObject *name) {
-  PyObject *cell = t->call.args[i], *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
+  PyObject *cell = t->call.args[i],
+           *key = trace_keep(t, PyUnicode_InternFromString("cell_contents"));
   const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
   const source *content = s && key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
   value *v = content ? value_new(t, &value_cell_type) : NULL;
@@ -89,11 +90,11 @@ static bool capture_frame_state(tracer *t, frame *f) {
                      : handled ? PyUnicode_FromString("<handled>")
                                : PyUnicode_FromFormat("stack[%zd]", i - locals);
     if (!trace_keep(t, name)) return trace_fail(t) != NULL;
-    bool cell =
-        local && t->call.args[i] && PyCell_Check(t->call.args[i]) && loom_local_is_cell(code, (int32_t)i);
+    bool cell = local && t->call.args[i] && PyCell_Check(t->call.args[i]) &&
+                loom_local_is_cell(code, (int32_t)i);
     value *v = !t->call.args[i] ? (local ? NULL : t->null)
-               : cell      ? capture_cell(t, i, name)
-                           : capture_slot(t, i, name);
+               : cell           ? capture_cell(t, i, name)
+                                : capture_slot(t, i, name);
     if (!v && t->call.args[i]) return false;
     if (local)
       f->locals[i] = v;
@@ -143,13 +144,16 @@ static recipe *capture_frame(tracer *t, const frame *f) {
   int32_t locals = code->co_nlocalsplus - code->co_nfreevars;
   frame_shape *at = &t->capture->at;
   int32_t slots = locals + f->sp + !!t->outer.leaving;
-  *at = (frame_shape){.unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->outer.handlers};
+  *at = (frame_shape){
+      .unit = f->code->instrs[f->pc].unit, .depth = f->sp, .handled = t->outer.handlers};
   if (!t->outer.handlers != !t->outer.leaving || slots > LOOM_MAX_SLOTS)
     return trace_break(t, BREAK_OPCODE, "the frame cannot be left here");
   recipe *all = trace_recipe(t, RECIPE_TUPLE);
   if (!all || !(all->items = calloc((size_t)slots + 1, sizeof *all->items))) return trace_fail(t);
   for (int32_t i = 0; i < slots; i++) {
-    value *v = i < locals ? f->locals[i] : i < locals + f->sp ? f->stack[i - locals] : t->outer.leaving;
+    value *v = i < locals           ? f->locals[i]
+               : i < locals + f->sp ? f->stack[i - locals]
+                                    : t->outer.leaving;
     if (!v || v == t->null) continue;
     if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
     all->count++;
@@ -232,12 +236,11 @@ static capture *capture_range(PyFunctionObject *function, const frame_shape *sta
     sizes->facts[i].skip = false;
   Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
   for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
-    tracer t = {
-        .call = {.args = args, .count = count, .numbers = numbers, .sizes = sizes},
-        .outer = {.start = start, .stop = stop},
-        .late = {.known = late},
-        .loops = {.never_choose = &never_choose, .blamed = -1, .bans = &bans},
-        .stack = __builtin_frame_address(0)};
+    tracer t = {.call = {.args = args, .count = count, .numbers = numbers, .sizes = sizes},
+                .outer = {.start = start, .stop = stop},
+                .late = {.known = late},
+                .loops = {.never_choose = &never_choose, .blamed = -1, .bans = &bans},
+                .stack = __builtin_frame_address(0)};
     capture_forget_symbols(sizes);
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
     if (capture_init(&t)) capture_run(&t, function);

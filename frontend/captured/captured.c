@@ -1,6 +1,6 @@
 /* What a capture gives back: its memory, the references that it has, and its graph. */
-#include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
+#include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 
 _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
@@ -16,8 +16,7 @@ int object_order(const void *a, const void *b) {
 }
 
 bool capture_borrows(const capture *c, PyObject *object) {
-  return c->weak_count &&
-         bsearch(&object, c->weak, c->weak_count, sizeof *c->weak, object_order);
+  return c->weak_count && bsearch(&object, c->weak, c->weak_count, sizeof *c->weak, object_order);
 }
 
 int capture_each(const capture *c, visitproc visit, void *arg) {

@@ -1,4 +1,5 @@
-/* Formulas of a capture on a call: what Python computes of sizes (values/formula.c), and in words. */
+/* Formulas of a capture on a call: what Python computes of sizes (values/formula.c), and in words.
+ */
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"

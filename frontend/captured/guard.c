@@ -12,11 +12,11 @@
  * - rest: as capture found them, each read by its source;
  * - sizes: read the capture's symbols, one after the other, and compare what follows from them.
  */
+#include "frontend/captured/guard.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
-#include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
 
 #define GUARD_MAX_DICTS 16

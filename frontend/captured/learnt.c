@@ -1,7 +1,7 @@
 /* What a callable has learnt of the sizes and numbers of its calls, for its next capture. */
+#include "frontend/captured/learnt.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
-#include "frontend/captured/learnt.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Live objects: of which kinds they are, and what their parts are, by C code that runs none of
  * Python's. Guards read objects so, and so does capture. */
-#include "frontend/base/base.h"
 #include "frontend/captured/objects.h"
+#include "frontend/base/base.h"
 
 #include <string.h>
 
@@ -77,7 +77,8 @@ bool live_order_is_plain(PyObject *dict) {
   return true;
 }
 
-/* ---- deques, and what classes over builtin types have by the builtin's own code --------------- */
+/* ---- deques, and what classes over builtin types have by the builtin's own code ---------------
+ */
 
 PyObject *scalar_exact(PyObject *object) {
   if (PyLong_Check(object)) return _PyLong_Copy((PyLongObject *)object);
@@ -162,7 +163,8 @@ PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash) {
   return Py_XNewRef(link ? ((cached_link *)item)->result : item);
 }
 
-/* ---- iterators of builtin types --------------------------------------------------------------- */
+/* ---- iterators of builtin types ---------------------------------------------------------------
+ */
 
 /* As itertools keeps it on all versions: `now` is PY_SSIZE_T_MAX where the number is an object. */
 typedef struct count_layout {
@@ -218,7 +220,8 @@ PyObject *live_iter_read(PyObject *object, PyObject *key) {
   return item;
 }
 
-/* ---- models of types that are written in C ---------------------------------------------------- */
+/* ---- models of types that are written in C ----------------------------------------------------
+ */
 
 PyObject *loom_models;
 

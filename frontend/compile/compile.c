@@ -1,7 +1,7 @@
 /* From a captured graph to a loaded plan: the disk cache first, then the compiler library, which is
  * opened once, on the first miss. All of it runs without the GIL. */
-#include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
+#include "frontend/base/base.h"
 #include "frontend/compile/internal.h"
 
 #include <cpuid.h>

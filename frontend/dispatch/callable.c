@@ -5,10 +5,10 @@
  * attributes are read from it and written to it, it binds as a method, copies as itself and pickles
  * by name.
  */
+#include "frontend/dispatch/callable.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
 #include "frontend/dispatch/trial.h"
 #include "frontend/report/report.h"
@@ -30,7 +30,6 @@
 /* Functions that this thread is running as plain Python inside a compiled call: a recursive call
  * among them that no entry fits is not captured again. */
 static _Thread_local plain_frame *plain_frames __attribute__((tls_model("initial-exec")));
-
 
 static callable *all_callables; /* doubly linked, under the GIL */
 
@@ -335,7 +334,8 @@ uint32_t callable_let_be(callable *c, bool settled, bool often) {
   c->turns.left_at = now;
   c->turns.let_be = c->turns.let_be_all = 0;
   if (settled && callable_is_let_be(c) && c->vectorcall == callable_vectorcall) {
-    c->turns.let_be = c->turns.let_be_all = stands_for < LET_BE_MOST ? stands_for * 2 - 1 : LET_BE_MOST;
+    c->turns.let_be = c->turns.let_be_all =
+        stands_for < LET_BE_MOST ? stands_for * 2 - 1 : LET_BE_MOST;
     c->vectorcall = let_be_vectorcall;
   }
   return stands_for;
@@ -639,9 +639,7 @@ static PyObject *callable_why_plain(PyObject *object) {
   return nothing;
 }
 
-static PyObject *callable_globals(const callable *c) {
-  return callable_function(c)->func_globals;
-}
+static PyObject *callable_globals(const callable *c) { return callable_function(c)->func_globals; }
 
 bool loom_callable_init(PyObject *module) {
   static const dispatch_hooks hooks = {.pause = hook_pause,

@@ -80,8 +80,9 @@ static void negative_add(callable *c, Py_hash_t signature) {
   c->builds.failures++;
   negative *n = negative_find(c, signature);
   if (!n)
-    n = &c->builds.negatives[c->builds.negative_count < CALLABLE_NEGATIVES ? c->builds.negative_count++
-                                                             : c->builds.failures % CALLABLE_NEGATIVES];
+    n = &c->builds.negatives[c->builds.negative_count < CALLABLE_NEGATIVES
+                                 ? c->builds.negative_count++
+                                 : c->builds.failures % CALLABLE_NEGATIVES];
   if (n->signature != signature) *n = (negative){.signature = signature};
   n->attempts++;
 }
@@ -130,7 +131,8 @@ static number_mode number_choose(const callable *c, Py_ssize_t slot) {
   if (c->dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
   if (slot_has(&c->numbers.apart, slot)) return NUMBER_APART;
   if (slot_has(&c->numbers.by_value, slot)) return NUMBER_KNOWN;
-  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->numbers.symbolic, slot) ? NUMBER_INPUT : NUMBER_KNOWN;
+  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->numbers.symbolic, slot) ? NUMBER_INPUT
+                                                                              : NUMBER_KNOWN;
 }
 
 /* Which slots' numbers are to be captured as inputs: those that differ from the last capture's.
@@ -269,7 +271,8 @@ static void build_report(callable *c, const break_info *why) {
 static capture *build_capture(callable *c, PyObject *const *slots, number_mode *modes,
                               const slot_set *libraries) {
   const frame_shape *start = resume_start(c);
-  capture *captured = capture_from(callable_function(c), start, slots, c->slots, modes, &c->numbers.sizes);
+  capture *captured =
+      capture_from(callable_function(c), start, slots, c->slots, modes, &c->numbers.sizes);
   if (!captured || !captured->broke.reason) return captured;
   if (captured->broke.reason == BREAK_PUT_OFF) return captured;
   if (!size_know_numbers(&c->numbers.sizes) && !slot_any(libraries)) return captured;
@@ -315,8 +318,8 @@ static void build_log_constant(const callable *c, const break_info *why) {
 static entry *build_until(callable *c, PyObject *const *slots, const number_mode *modes,
                           PyObject *code, int64_t step, bool *sized, break_info *why) {
   double start = loom_clock_ms();
-  capture *captured =
-      capture_until(callable_function(c), resume_start(c), slots, c->slots, modes, &c->numbers.sizes, step);
+  capture *captured = capture_until(callable_function(c), resume_start(c), slots, c->slots, modes,
+                                    &c->numbers.sizes, step);
   double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
   entry *e = captured ? build_entry(c, captured, code, why) : NULL;
@@ -418,7 +421,8 @@ static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
  * this is no such part. */
 static int64_t build_split(const callable *c, PyObject *const *slots) {
   const entry_list *list = c->entries;
-  if (!list || list->count < (uint64_t)loom_config.recompile_limit || c->builds.splits >= BUILD_MAX_SPLITS)
+  if (!list || list->count < (uint64_t)loom_config.recompile_limit ||
+      c->builds.splits >= BUILD_MAX_SPLITS)
     return -1;
   if (c->fullgraph || !(c->owner || c->shared)) return -1;
   const entry *e = list->items[c->builds.splits ? list->count - 1 : 0];
@@ -433,7 +437,9 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
 static void build_make_room(callable *c) {
   const entry_list *list = c->entries;
   int64_t limit = loom_config.recompile_limit;
-  if (!list || c->builds.wasted + (uint64_t)list->count < (uint64_t)limit || c->builds.spent >= limit) return;
+  if (!list || c->builds.wasted + (uint64_t)list->count < (uint64_t)limit ||
+      c->builds.spent >= limit)
+    return;
   for (uint32_t i = list->count; i-- > 0;) {
     if (!list->items[i]->captured->spent) continue;
     uint32_t wasted = c->builds.wasted; /* it was not */

@@ -27,13 +27,13 @@
  * What a function calls is not compiled in the plain runs of a comparison. Once a version with
  * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
  * is, if they call anything that can be compiled. */
+#include "frontend/dispatch/trial.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
-#include "frontend/dispatch/trial.h"
 #include "frontend/run/run.h"
 
 #include <time.h>
@@ -437,7 +437,8 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   PyObject *result = entry_run(e, slots, symbols, plain);
   bool counts = builds == callable_builds;
   if (result && counts && t->state == TRIAL_OVER) {
-    e->watched = c->turns.clocked = trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
+    e->watched = c->turns.clocked =
+        trial_since(start, true).wall > TRIAL_CHANGED * t->compiled.most;
     if (e->watched) trial_open(t);
   } else if (counts) {
     trial_compiled(c, e, start, !result, *plain);

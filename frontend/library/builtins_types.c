@@ -176,7 +176,6 @@ value *builtin_pow(tracer *t, const builtin_args *a) {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-
 value *builtin_str(tracer *t, const builtin_args *a) {
   if (a->kwnames || a->count > 1) return builtin_number(t, a);
   return a->count ? trace_str(t, a->args[0]) : value_str(t, "");

@@ -1,9 +1,9 @@
 /* Loops that are captured once, and branches on data, as the lower floors ask for them. */
+#include "frontend/loops/loops.h"
 #include "frontend/base/base.h"
 #include "frontend/core/hooks.h"
 #include "frontend/loops/branch.h"
 #include "frontend/loops/internal.h"
-#include "frontend/loops/loops.h"
 
 void loops_init(void) {
   static const loop_hooks hooks = {.blames = roll_blames,

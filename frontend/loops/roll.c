@@ -106,7 +106,8 @@ bool roll_blames(tracer *t) {
   const branch *inner = t->loops.branches;
   for (roll *r = t->loops.rolls; r; r = r->next) { /* the innermost came last */
     if (inner && r == inner->rolls && t->loops.blamed < 0) break;
-    bool meant = t->loops.blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->loops.blamed);
+    bool meant =
+        t->loops.blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->loops.blamed);
     roll_ban_row *lends = roll_row(t->loops.bans, r->frame ? r->frame->code->object : NULL, r->pc);
     bool early = r->stage == ROLL_WATCHING && lends && lends->lends;
     if ((r->stage != ROLL_HIDDEN && !early) || (!meant && !early)) continue;
@@ -508,7 +509,8 @@ bool roll_watch(tracer *t, roll *r, int64_t left) {
 /* The place of a loop, whose items may be lent; 0: there are too many. */
 static uint16_t roll_place(tracer *t, const frame *f) {
   for (int i = 0; i < t->loops.lent_count; i++)
-    if (t->loops.lent[i].code == f->code->object && t->loops.lent[i].pc == f->pc) return (uint16_t)(i + 1);
+    if (t->loops.lent[i].code == f->code->object && t->loops.lent[i].pc == f->pc)
+      return (uint16_t)(i + 1);
   if (t->loops.lent_count == ROLL_LENT) return 0;
   t->loops.lent[t->loops.lent_count] = (struct lent_place){f->code->object, f->pc};
   return (uint16_t)++t->loops.lent_count;

@@ -1,12 +1,12 @@
 /* Calls of NumPy's functions and methods: rows of names.def give the handler; ufuncs go to ufunc.c;
  * functions that NumPy wrote in Python are inlined through the dispatcher's _implementation; what
  * is pure and wholly known is called at capture. */
+#include "frontend/numpy/call.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
 #include "frontend/numpy/host_call.h"
 #include "frontend/numpy/index.h"
 #include "frontend/numpy/numpy.h"
@@ -666,14 +666,16 @@ value *np_scalar_again(tracer *t, value *v) {
   return made;
 }
 
-/* A handler may return its argument itself. Where that is a NumPy scalar, NumPy returns a new object. */
+/* A handler may return its argument itself. Where that is a NumPy scalar, NumPy returns a new
+ * object. */
 static value *call_new_scalar(tracer *t, const np_call *c, value *v) {
   bool given = v && c->count && v == c->args[0] && strcmp(c->name, "__copy__") != 0;
   np_array *a = given ? np_array_of(v) : NULL;
   return a && a->scalar ? np_scalar_again(t, v) : v;
 }
 
-/* A call with several arguments that raises. Which exception it raises depends on the argument that the library checks first: so the library has to make the call. */
+/* A call with several arguments that raises. Which exception it raises depends on the argument that
+ * the library checks first: so the library has to make the call. */
 static value *call_judged(tracer *t, value *v, bool several, const char *name) {
   if (v || t->state != TRACE_RAISING || !several) return v;
   return trace_raise_plainly(t, "%s() of several arguments raises an exception", name);

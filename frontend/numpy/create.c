@@ -826,7 +826,6 @@ value *np_python_number(tracer *t, loom_value node) {
   return v && v->number.node != LOOM_NO_VALUE ? v : NULL;
 }
 
-
 /* a.item(i), flat, or a.item(i, j, ...). */
 static value *item_at(tracer *t, const np_call *c, np_array *a) {
   value *from = c->args[0], *key = c->count == 2 ? c->args[1] : NULL;

@@ -7,12 +7,12 @@
  * is asked of NumPy with arrays of at most two elements along each axis. Where sizes are symbolic
  * they are asked for with this call's strides, whose order is guarded.
  */
+#include "frontend/numpy/fancy.h"
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/call.h"
-#include "frontend/numpy/fancy.h"
 #include "frontend/numpy/host_call.h"
 #include "frontend/numpy/index.h"
 #include "frontend/numpy/size.h"

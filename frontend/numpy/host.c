@@ -10,6 +10,7 @@
  * outputs, error state, functions that stand in for the user's frames), where an input is (type
  * number, sizes) and an output too, with the order of its axes in memory as a third item when that
  * is not C's. host_run.c runs it. */
+#include "frontend/numpy/host.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/core/tracer.h"
@@ -17,7 +18,6 @@
 #include "frontend/library/library.h"
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/call.h"
-#include "frontend/numpy/host.h"
 #include "frontend/numpy/host_call.h"
 #include "frontend/numpy/index.h"
 #include "frontend/numpy/numpy.h"

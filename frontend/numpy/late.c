@@ -226,7 +226,6 @@ value *np_mask_get(tracer *t, value *v, value *key) {
   return np_fresh(t, late_call(t, LATE_GET_ITEM, (np_array *[]){a, mask}, 2, &type), NULL);
 }
 
-
 /* ---- nonzero and its like ------------------------------------------------------------------- */
 
 /* The indices of what is not zero, a row for each. */

@@ -1,5 +1,5 @@
-/* Arrays and NumPy scalars that a loop captured once appends to a list (values/rows.c): in the graph
- * they are rows of one array, and when the run is over each owns its memory. */
+/* Arrays and NumPy scalars that a loop captured once appends to a list (values/rows.c): in the
+ * graph they are rows of one array, and when the run is over each owns its memory. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"

@@ -503,7 +503,6 @@ value *np_sliding_window(tracer *t, const np_call *c) {
   return count ? v : np_unsupported(t, c, "without windows");
 }
 
-
 /* Known counts, one for each element along the axis: the elements at known indices. */
 static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, int axis) {
   npy_intp total = 0, at = 0;

@@ -191,7 +191,8 @@ static PyObject *graph_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyErr_SetString(PyExc_TypeError, "a region of a graph is not run by itself");
     return NULL;
   }
-  return loom_adapters()[0]->graph_run(&g->captured, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args));
+  return loom_adapters()[0]->graph_run(&g->captured, &PyTuple_GET_ITEM(args, 0),
+                                       PyTuple_GET_SIZE(args));
 }
 
 static PyMethodDef graph_methods[] = {

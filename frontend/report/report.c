@@ -1,9 +1,9 @@
 /* What a callable remembers for people: where capture broke, and the loops that are left to Python.
  */
+#include "frontend/report/report.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/report/internal.h"
-#include "frontend/report/report.h"
 
 #include <string.h>
 
@@ -41,8 +41,7 @@ bool report_break(report *r, PyObject *name, const break_info *info) {
   PyObject *row = break_tuple(info);
   if (row && !r->breaks) r->breaks = PyList_New(0);
   int known = row && r->breaks ? PySequence_Contains(r->breaks, row) : -1;
-  if (known == 0 && PyList_GET_SIZE(r->breaks) < REPORT_ROWS)
-    known = PyList_Append(r->breaks, row);
+  if (known == 0 && PyList_GET_SIZE(r->breaks) < REPORT_ROWS) known = PyList_Append(r->breaks, row);
   Py_XDECREF(row);
   return known >= 0;
 }

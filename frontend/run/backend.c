@@ -39,7 +39,8 @@ static bool backend_make(entry *e, PyObject *inputs) {
 static bool backend_store(const entry *e, PyObject *result, const loom_buffer *outputs) {
   uint32_t count = e->captured->graph.output_count;
   bool many = PyTuple_Check(result) || PyList_Check(result);
-  if (!many && count == 1) return loom_adapters()[0]->buffer_store(outputs, result, "what the backend gave");
+  if (!many && count == 1)
+    return loom_adapters()[0]->buffer_store(outputs, result, "what the backend gave");
   if (!many || PySequence_Fast_GET_SIZE(result) != count) {
     PyErr_Format(PyExc_TypeError, "what the backend made gave no tuple of %u results",
                  (unsigned)count);

@@ -19,7 +19,6 @@
 #include "frontend/run/internal.h"
 #include "frontend/run/run.h"
 
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,6 +13,7 @@
  *   constant, so that a function which nobody has looked through is never given a symbol.
  *
  * What was learnt stays in the callable's size table. */
+#include "frontend/size/size.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
@@ -20,7 +21,6 @@
 #include "frontend/captured/learnt.h"
 #include "frontend/core/tracer.h"
 #include "frontend/size/internal.h"
-#include "frontend/size/size.h"
 
 #include <inttypes.h>
 
@@ -188,7 +188,9 @@ void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
 /* ---- floats that are read from objects ---- */
 
 static size_fact *size_float(const tracer *t, const source *s) {
-  if (!t->call.sizes || t->call.sizes->never || !t->call.sizes->count || !s || s->kind == SOURCE_ARG) return NULL;
+  if (!t->call.sizes || t->call.sizes->never || !t->call.sizes->count || !s ||
+      s->kind == SOURCE_ARG)
+    return NULL;
   PyObject *text = source_name(s);
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
   size_fact *f = name ? size_table_find(t->call.sizes, name, SIZE_OF_FLOAT, 0) : NULL;
@@ -480,7 +482,8 @@ int size_equal(tracer *t, int64_t a, int64_t b) {
 
 /* The fact whose size is `number` but for a constant. */
 static size_fact *size_fact_of(tracer *t, int64_t number, int64_t *offset) {
-  for (uint32_t i = 0; t->call.sizes && LOOM_STRIDE_IS_SYM(number) && i < t->call.sizes->count; i++) {
+  for (uint32_t i = 0; t->call.sizes && LOOM_STRIDE_IS_SYM(number) && i < t->call.sizes->count;
+       i++) {
     size_fact *f = &t->call.sizes->facts[i];
     if (f->symbol && size_minus(t, number, f->symbol, offset) && !LOOM_STRIDE_IS_SYM(*offset))
       return f;
@@ -713,4 +716,3 @@ loom_value size_node(tracer *t, int64_t number) {
   if (v != LOOM_NO_VALUE) c->inputs[c->input_count - 1].size = number;
   return v;
 }
-

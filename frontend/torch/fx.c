@@ -4,9 +4,9 @@
  * meta["val"]. An emitter's result has to have exactly that type, else the node runs through torch
  * like one without an emitter, so that a mistake in an emitter's promotion or shape rule cannot
  * become a wrong answer. */
+#include "frontend/torch/fx.h"
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 #include "graph/build.h"
 

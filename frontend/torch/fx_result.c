@@ -217,7 +217,9 @@ static int fx_differs(PyObject *a, PyObject *b, const char *property) {
   return differs;
 }
 
-/* A result may share storage with another result that has been made already. When one of them is the whole storage, the result is a view of it, as in eager torch. Results that share only some elements are refused. */
+/* A result may share storage with another result that has been made already. When one of them is
+ * the whole storage, the result is a view of it, as in eager torch. Results that share only some
+ * elements are refused. */
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
                          fx_result *all, const bool *known) {
   fx_result *out = &all[i];
@@ -397,7 +399,8 @@ static bool fx_is_own(fx_import *im, Py_ssize_t i, const fx_value *v) {
   return own && !fx_is_of_input(im, v);
 }
 
-/* One node is one tensor, however often it is returned. `known[i]`: result i has been made already. */
+/* One node is one tensor, however often it is returned. `known[i]`: result i has been made already.
+ */
 static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all,
                          const bool *known) {
   PyObject *item = PySequence_Fast_GET_ITEM(list, i);

@@ -32,7 +32,8 @@ value *trace_condition_value(tracer *t, loom_value condition) {
   return v;
 }
 
-/* Do the running functions use `is`? A comparison with a constant does not count: a chosen value is no constant. */
+/* Do the running functions use `is`? A comparison with a constant does not count: a chosen value is
+ * no constant. */
 static bool choose_observed(const tracer *t) {
   for (const frame *f = t->frame; f; f = f->back)
     for (int32_t i = 1; i < f->code->count; i++)

@@ -121,7 +121,8 @@ static bool finalizer_breaks(tracer *t, PyObject *before) {
 bool trace_gives_up(tracer *t, PyObject *before, const value *item) {
   /* The frame has it, or captured code has read it and may keep it, as who puts another in its
    * place for a while does. */
-  return (before && pointer_map_get(&t->known.wrapped, before)) || trace_gives_up_item(t, before, item);
+  return (before && pointer_map_get(&t->known.wrapped, before)) ||
+         trace_gives_up_item(t, before, item);
 }
 
 bool trace_gives_up_item(tracer *t, PyObject *before, const value *item) {

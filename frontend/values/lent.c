@@ -84,7 +84,8 @@ recipe *lent_rebuild(tracer *t, const value *v) {
 
 /* Capture has to know which object it is: the loop is unrolled. */
 static void *name_asked(tracer *t, const value *v) {
-  if (!loom_loops->lent(t, v)) trace_break(t, BREAK_DATA_DEPENDENT, "a name that a loop goes through");
+  if (!loom_loops->lent(t, v))
+    trace_break(t, BREAK_DATA_DEPENDENT, "a name that a loop goes through");
   return NULL;
 }
 
@@ -98,7 +99,8 @@ static PyObject *name_type(tracer *t, value *v) { return name_asked(t, v); }
 static PyObject *name_known(tracer *t, value *v, bool plain) { return name_asked(t, v); }
 static bool name_known_int(tracer *t, value *v, int64_t *out) { return name_asked(t, v), false; }
 static recipe *name_rebuild(tracer *t, value *v) { return name_asked(t, v); }
-static void name_walk(roll_walk *w, value *v) {} /* the state of the loop has its identity already */
+static void name_walk(roll_walk *w, value *v) {
+} /* the state of the loop has its identity already */
 
 static value *name_side(value *l, value *r) { return l->type == &value_lent_type ? l : r; }
 

@@ -270,7 +270,8 @@ value *live_keys_before(tracer *t, live_dict *d) {
   return d->before = all;
 }
 
-/* The keys of an object's __dict__ now: those from before the call without deleted ones, then new ones. */
+/* The keys of an object's __dict__ now: those from before the call without deleted ones, then new
+ * ones. */
 static value *owner_keys(tracer *t, live_dict *d) {
   value *before = live_keys_before(t, d), *keys = before ? value_list(t, NULL, 0) : NULL;
   const overlay *o = overlay_of(t, d->owner->object, true);

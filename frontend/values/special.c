@@ -85,8 +85,27 @@ static value *special_call(tracer *t, const char *name, value *v, value *const *
   X(len)                                                                                           \
   X(iter)                                                                                          \
   X(getitem)                                                                                       \
-  X(setitem) X(delitem) X(contains) X(add) X(iadd) X(mul) X(imul) X(or) X(ior) X(and) X(iand)      \
-      X(sub) X(isub) X(xor) X(ixor) X(lt) X(le) X(eq) X(ne) X(gt) X(ge)
+  X(setitem)                                                                                       \
+  X(delitem)                                                                                       \
+  X(contains)                                                                                      \
+  X(add)                                                                                           \
+  X(iadd)                                                                                          \
+  X(mul)                                                                                           \
+  X(imul)                                                                                          \
+  X(or)                                                                                            \
+  X(ior)                                                                                           \
+  X(and)                                                                                           \
+  X(iand)                                                                                          \
+  X(sub)                                                                                           \
+  X(isub)                                                                                          \
+  X(xor)                                                                                           \
+  X(ixor)                                                                                          \
+  X(lt)                                                                                            \
+  X(le)                                                                                            \
+  X(eq)                                                                                            \
+  X(ne)                                                                                            \
+  X(gt)                                                                                            \
+  X(ge)
 
 #define SPECIAL_FUNCTION(NAME)                                                                     \
   static value *special_##NAME(tracer *t, value *v, value *const *args, Py_ssize_t count,          \

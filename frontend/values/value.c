@@ -1,5 +1,6 @@
 /* Making values: of constants, of live objects (with the guards that looking at them needs), of
  * fresh objects; and what is known of a value: its object, its identity. */
+#include "frontend/core/value.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
@@ -9,7 +10,6 @@
 #include "frontend/captured/objects.h"
 #include "frontend/core/hooks.h"
 #include "frontend/core/tracer.h"
-#include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/live.h"
@@ -78,7 +78,8 @@ static bool small_singleton(PyObject *o) {
   return o == Py_None || PyBool_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented;
 }
 
-/* The object that a lent value stands for, unless it is compared with None or a similar singleton. */
+/* The object that a lent value stands for, unless it is compared with None or a similar singleton.
+ */
 static value *identity_side(tracer *t, value *v, const value *other) {
   if (!v->lent || (value_is_const(other) && small_singleton(other->object))) return v;
   value *real = lent_real(t, v);

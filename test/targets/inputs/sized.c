@@ -36,8 +36,7 @@ static double check(int64_t n, int64_t m) {
     for (int64_t j = 0; j < m; j++)
       worst = fmax(worst, fabs(y[i * m + j] - weighted(x, w, m, i, j)));
     for (int64_t j = 0; j < n; j++)
-      worst = fmax(worst,
-                   fabs(z[i * n + j] - product(x, w, m, i, j) - product(x, w, m, j, i)));
+      worst = fmax(worst, fabs(z[i * n + j] - product(x, w, m, i, j) - product(x, w, m, j, i)));
   }
   void *all[] = {x, w, y, s, z, workspace};
   for (int i = 0; i < 6; i++)
