@@ -93,6 +93,19 @@ def test_files_stay_readable():
             assert len(lines) <= 1000, f"{path.relative_to(ROOT)} has {len(lines)} lines"
 
 
+def test_code_is_formatted():
+    """As `make format` leaves it: by the version that .clang-format is written for."""
+    files = subprocess.run(["git", "ls-files", "*.c", "*.h", "dialects/glue.cpp"], cwd=ROOT, capture_output=True, text=True)
+    if files.returncode != 0:
+        pytest.skip("not a git checkout")
+    formatter = shutil.which("clang-format-22")
+    if not formatter:
+        pytest.skip("clang-format-22 is not installed: scripts/setup.sh test does that")
+    done = subprocess.run([formatter, "--dry-run", "-Werror", *files.stdout.split()], cwd=ROOT, capture_output=True, text=True)
+    unformatted = sorted(set(re.findall(r"^(.*?):\d+:\d+: error", done.stderr, re.M)))
+    assert done.returncode == 0 and not unformatted, f"run `make format`: {unformatted} {done.stderr[:200]}"
+
+
 def test_comments_stay_short():
     """What takes more words is the essay at a file's head, or a page of docs/."""
     for folder in RULES:
