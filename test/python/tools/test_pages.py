@@ -59,6 +59,15 @@ def test_commands_name_what_is_there(page):
             assert word in MADE or (ROOT / word).exists(), f"docs/{page}.md runs {word}"
 
 
+def test_steps_of_a_call_are_in_their_files():
+    rows = re.findall(r"^\| \d+ \| (`.*`) \| `([\w/.]+)` \| \d+ \|$", text_of("follow-a-call"), re.M)
+    assert len(rows) >= 8
+    for functions, file in rows:
+        text = (ROOT / file).read_text()
+        for name in re.findall(r"`(\w+)\(\)`", functions):
+            assert re.search(rf"^[\w*].*\b{name}\(|^{name}\(", text, re.M), f"{file} does not define {name}()"
+
+
 def test_lines_of_code_are_those_of_the_tree():
     """The examples of docs/add-an-op.md are rows and lines that are there."""
     lines = [line.strip() for line in re.findall(r"^ {4,}(.*)$", text_of("add-an-op"), re.M)]
