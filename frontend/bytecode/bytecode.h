@@ -37,7 +37,7 @@ static inline void slot_drop(slot_set *s, Py_ssize_t i) {
 enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };
 
 typedef enum loom_bytecode {
-#define LOOM_BYTECODE(NAME) BC_##NAME,
+#define LOOM_BYTECODE(NAME, REACH) BC_##NAME,
 #include "frontend/bytecode/bytecode.def"
 #undef LOOM_BYTECODE
   BC_COUNT

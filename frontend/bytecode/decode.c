@@ -10,7 +10,7 @@
 #include "frontend/bytecode/opcodes.h"
 
 static const char *const bytecode_names[BC_COUNT] = {
-#define LOOM_BYTECODE(NAME) #NAME,
+#define LOOM_BYTECODE(NAME, REACH) #NAME,
 #include "frontend/bytecode/bytecode.def"
 #undef LOOM_BYTECODE
 };

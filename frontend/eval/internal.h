@@ -7,7 +7,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
-#define LOOM_BYTECODE(NAME) step step_##NAME(tracer *t, frame *f, const loom_instr *in);
+#define LOOM_BYTECODE(NAME, REACH) step step_##NAME(tracer *t, frame *f, const loom_instr *in);
 #include "frontend/bytecode/bytecode.def"
 #undef LOOM_BYTECODE
 

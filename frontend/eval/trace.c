@@ -19,7 +19,7 @@
 typedef step (*step_fn)(tracer *t, frame *f, const loom_instr *in);
 
 static const step_fn step_table[BC_COUNT] = {
-#define LOOM_BYTECODE(NAME) step_##NAME,
+#define LOOM_BYTECODE(NAME, REACH) step_##NAME,
 #include "frontend/bytecode/bytecode.def"
 #undef LOOM_BYTECODE
 };
@@ -47,77 +47,18 @@ static bool frame_unwind(tracer *t, frame *f) {
 
 /* How many items an instruction may look at. Those that only move them, or drop them, leave what
  * has not been looked at as it is. */
+#define REACH_ANY (arg < 16 ? arg + 5 : 5)
 static int32_t step_reach(const loom_instr *in) {
+  int32_t arg = in->arg;
   switch (in->op) {
-  case BC_POP:
-  case BC_PUSH_NULL:
-  case BC_NULL_UNDER:
-  case BC_SWAP:
-  case BC_COPY:
-  case BC_LOAD_CONST:
-  case BC_LOAD_FAST:
-  case BC_LOAD_FAST_AND_CLEAR:
-  case BC_LOAD_GLOBAL:
-  case BC_LOAD_DEREF:
-  case BC_LOAD_CLOSURE:
-  case BC_STORE_FAST:
-  case BC_STORE_DEREF:
-  case BC_DELETE_FAST:
-  case BC_JUMP:
-  case BC_PUSH_EXC:
-  case BC_POP_EXC:
-  case BC_KW_NAMES: return 0;
-  case BC_UNARY:
-  case BC_TO_BOOL:
-  case BC_CONVERT:
-  case BC_FOR_ITER:
-  case BC_GET_ITER:
-  case BC_RETURN:
-  case BC_LOAD_ATTR:
-  case BC_DELETE_ATTR:
-  case BC_RERAISE:
-  case BC_BEFORE_WITH:
-  case BC_IMPORT_FROM:
-  case BC_LIST_TO_TUPLE:
-  case BC_UNPACK_SEQUENCE:
-  case BC_UNPACK_EX:
-  case BC_JUMP_IF_FALSE_OR_POP:
-  case BC_JUMP_IF_TRUE_OR_POP:
-  case BC_POP_JUMP_IF_FALSE:
-  case BC_POP_JUMP_IF_TRUE:
-  case BC_POP_JUMP_IF_NONE:
-  case BC_POP_JUMP_IF_NOT_NONE: return 1;
-  case BC_BINARY:
-  case BC_COMPARE:
-  case BC_IS:
-  case BC_CONTAINS:
-  case BC_EXC_MATCH:
-  case BC_SUBSCR:
-  case BC_DELETE_SUBSCR:
-  case BC_STORE_ATTR:
-  case BC_IMPORT_NAME: return 2;
-  case BC_FORMAT_VALUE: return in->arg & 4 ? 2 : 1;
-  case BC_MAKE_FUNCTION: return 1 + __builtin_popcount((unsigned)in->arg & 15);
-  case BC_SET_FUNCTION:
-  case BC_STORE_SUBSCR:
-  case BC_LOAD_SUPER_ATTR: return 3;
-  case BC_CALL: return in->arg + 2;
-  case BC_CALL_KW: return in->arg + 3;
-  case BC_RAISE:
-  case BC_BUILD_TUPLE:
-  case BC_BUILD_LIST:
-  case BC_BUILD_SET:
-  case BC_BUILD_SLICE:
-  case BC_BUILD_STRING: return in->arg;
-  case BC_BUILD_MAP: return 2 * in->arg;
-  case BC_BUILD_CONST_KEY_MAP:
-  case BC_LIST_APPEND:
-  case BC_LIST_EXTEND:
-  case BC_SET_UPDATE:
-  case BC_SET_ADD: return in->arg + 1;
-  default: return in->arg < 16 ? in->arg + 5 : 5;
+#define LOOM_BYTECODE(NAME, REACH)                                                                 \
+  case BC_##NAME: return REACH;
+#include "frontend/bytecode/bytecode.def"
+#undef LOOM_BYTECODE
+  default: return REACH_ANY;
   }
 }
+#undef REACH_ANY
 
 /* The call of a method that only adds to a container, behind a break among its arguments: the stack
  * holds the type's own method and the container. */

@@ -389,24 +389,28 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
 
 /* ---- rows ---- */
 
-#define NP_FUNCTION(MODULE, NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);
-#define NP_METHOD(NAME, HANDLER) value *HANDLER(tracer *t, const np_call *c);
+#define NP_FUNCTION(MODULE, NAME, HANDLER, NUMBERS) value *HANDLER(tracer *t, const np_call *c);
+#define NP_METHOD(NAME, HANDLER, NUMBERS) value *HANDLER(tracer *t, const np_call *c);
 #define NP_FOLD(MODULE, NAME)
 #include "frontend/numpy/names.def"
 #undef NP_FUNCTION
 #undef NP_METHOD
 #undef NP_FOLD
 
+/* Which numbers a handler was written for: others would take complex ones for integers. */
+typedef enum call_numbers { REAL, COMPLEX } call_numbers;
+
 typedef struct call_row {
   const char *module, *name;
   np_handler handler; /* NULL: only called at capture */
   PyObject *object;
+  call_numbers numbers;
 } call_row;
 
 static call_row call_functions[] = {
-#define NP_FUNCTION(MODULE, NAME, HANDLER) {MODULE, NAME, HANDLER, NULL},
-#define NP_METHOD(NAME, HANDLER)
-#define NP_FOLD(MODULE, NAME) {MODULE, NAME, NULL, NULL},
+#define NP_FUNCTION(MODULE, NAME, HANDLER, NUMBERS) {MODULE, NAME, HANDLER, NULL, NUMBERS},
+#define NP_METHOD(NAME, HANDLER, NUMBERS)
+#define NP_FOLD(MODULE, NAME) {MODULE, NAME, NULL, NULL, REAL},
 #include "frontend/numpy/names.def"
 #undef NP_FUNCTION
 #undef NP_METHOD
@@ -414,14 +418,14 @@ static call_row call_functions[] = {
 };
 
 static const call_row call_methods[] = {
-#define NP_FUNCTION(MODULE, NAME, HANDLER)
-#define NP_METHOD(NAME, HANDLER) {"", NAME, HANDLER, NULL},
+#define NP_FUNCTION(MODULE, NAME, HANDLER, NUMBERS)
+#define NP_METHOD(NAME, HANDLER, NUMBERS) {"", NAME, HANDLER, NULL, NUMBERS},
 #define NP_FOLD(MODULE, NAME)
 #include "frontend/numpy/names.def"
 #undef NP_FUNCTION
 #undef NP_METHOD
 #undef NP_FOLD
-    {NULL, NULL, NULL, NULL}};
+    {NULL, NULL, NULL, NULL, REAL}};
 
 static PyTypeObject *call_dispatcher_type;
 
@@ -540,56 +544,6 @@ static bool call_has_complex(const value *v, int depth) {
   return false;
 }
 
-/* Handlers that were written with complex numbers in mind; others would take them for integers. */
-static bool call_takes_complex(const call_row *row) {
-  static const char *const names[] = {"sum",
-                                      "mean",
-                                      "cumsum",
-                                      "all",
-                                      "any",
-                                      "reshape",
-                                      "ravel",
-                                      "transpose",
-                                      "swapaxes",
-                                      "squeeze",
-                                      "broadcast_to",
-                                      "concatenate",
-                                      "stack",
-                                      "diagonal",
-                                      "zeros_like",
-                                      "empty_like",
-                                      "ones_like",
-                                      "full_like",
-                                      "full",
-                                      "copy",
-                                      "__copy__",
-                                      "astype",
-                                      "where",
-                                      "take",
-                                      "flatten",
-                                      "matmul",
-                                      "dot",
-                                      "inner",
-                                      "outer",
-                                      "tensordot",
-                                      "einsum",
-                                      "conj",
-                                      "conjugate",
-                                      "fill",
-                                      "roll",
-                                      "repeat",
-                                      "result_type",
-                                      "array",
-                                      "asarray",
-                                      "asanyarray",
-                                      "ascontiguousarray",
-                                      "asfortranarray",
-                                      "may_share_memory"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(row->name, names[i]) == 0) return true;
-  return strcmp(row->module, "numpy.fft") == 0; /* run by the library */
-}
-
 /* What NumPy wrote in Python behind a function that dispatches: borrowed, or NULL. */
 static PyObject *call_python(PyObject *callee) {
   if (PyFunction_Check(callee)) return callee;
@@ -696,7 +650,7 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
     PyObject *own = method || !callee ? NULL : call_python(callee);
     if (own && !call_binds(own, count, kwnames))
       return trace_break(t, BREAK_RAISES, "np.%s does not take these arguments", row->name);
-    for (Py_ssize_t i = 0; i < count && !call_takes_complex(row); i++)
+    for (Py_ssize_t i = 0; i < count && row->numbers == REAL; i++)
       if (call_has_complex(args[i], 0))
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
     value *v = call_new_scalar(t, &c, row->handler(t, &c));
