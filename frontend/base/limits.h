@@ -16,7 +16,7 @@
 #define WEIGH_STEP_NS 1000
 /* Instructions that a first capture may take, which plain runs have not paid for. */
 #define WEIGH_ASKED_STEPS 10000
-/* The same for a first capture of a part behind a break. */
+/* Instructions that a first capture of a part behind a break may take. */
 #define WEIGH_PART_STEPS 3000
 /* What a capture may take in any case. */
 #define WEIGH_LEAST_NS 1000000
@@ -53,7 +53,7 @@
 #define TRIAL_WARM_UP_PLAIN 8
 /* Of a compiled and a plain run in one comparison, at most. */
 #define TRIAL_PAIRS 7
-/* The same where runs are brief. */
+/* Pairs in one comparison, at most, where runs are brief (TRIAL_BRIEF_NS). */
 #define TRIAL_PAIRS_BRIEF 9
 /* Pairs after which a clear case is decided: 1.5 times as fast, or as slow. */
 #define TRIAL_CLEAR_PAIRS 3
@@ -86,9 +86,9 @@
 #define TRIAL_AGAIN_MOST 6
 /* Compiled calls until there is another comparison where it is not known which is faster. */
 #define TRIAL_AGAIN_DOUBT 64
-/* The same where the version has won. */
+/* Compiled calls until there is another comparison where the version has won. */
 #define TRIAL_AGAIN_CLOSE 2048
-/* The same where it has won by far. */
+/* Compiled calls until there is another comparison where it has won by far. */
 #define TRIAL_AGAIN_CLEAR 32768
 /* Calls of a function from one look at the version that runs to the next. */
 #define TRIAL_LOOK 1024
@@ -96,7 +96,7 @@
 #define TRIAL_GROWN 4
 /* Such runs in a row, after which the version is compared again. */
 #define TRIAL_GROWN_RUNS 3
-/* Times the longest compiled run of the trial: the same for versions that stay. */
+/* Times the longest compiled run of the trial: a version that stays is compared again. */
 #define TRIAL_CHANGED 2
 /* Plain runs of which one is timed when all has been decided. */
 #define TRIAL_SELDOM 8

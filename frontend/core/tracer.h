@@ -11,59 +11,6 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* ---- trace_state.c ---- */
-
-/* What is being raised is raised by the operation itself, behind a break: its type, its text, or
- * what it has done by then is not followed. */
-void *trace_raise_plainly(tracer *t, const char *format, ...);
-void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
-loom_graph *trace_graph(tracer *t);
-loom_location trace_location(tracer *t); /* of the user's instruction now being evaluated */
-/* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after
- * trace_break(). */
-loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
-                      const loom_attr *attrs, uint32_t attr_count, const loom_type *type);
-
-/* ---- constants.c ---- */
-
-/* The value, or a constant in its place when the node just made for it has only constant operands.
- * A break when the library would report a floating-point exception for it at every call
- * (constants.c). */
-loom_value constants_fold(tracer *t, loom_value v);
-
-/* ---- trace_state.c ---- */
-
-void trace_guard(tracer *t, guard g); /* takes over g's object and payload */
-const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
-                           PyObject *key, Py_ssize_t index); /* hash-consed */
-/* For what recurses along the user's objects: false, with a break, when capture has used up its
- * share of the C stack (lists that hold themselves, or many levels of them). */
-bool trace_goes_deeper(tracer *t);
-bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
-void *trace_alloc(tracer *t, size_t bytes); /* zeroed, lives as long as the capture is being made */
-/* An array of such memory with room for one more; NULL: out of memory. */
-void *trace_more(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
-PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
-/* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose
- * reference it takes). */
-loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type,
-                       const int64_t *strides, const source *s, PyObject *constant);
-/* A new graph output; its number. */
-int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
-void **trace_state(tracer *t,
-                   const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
-recipe *trace_recipe(
-    tracer *t,
-    recipe_kind kind); /* zeroed, owned by the capture; its payload and items are malloc'ed */
-void trace_effect(tracer *t, effect e);
-void trace_change(tracer *t, change c); /* takes over its key */
-/* From here on the function ignores these floating-point flags, and reports those. */
-void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
-/* Nodes made from here on are those of an operation that the code itself asks for: by this name
- * (which lasts) the library warns of it. NULL: of anything else. */
-void trace_operation(tracer *t, const char *name);
-int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
-
 typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own
                                   name or NULL */
   PyCodeObject *code;
@@ -94,9 +41,7 @@ typedef struct frame {
   bool generator, running, finished, library;
 } frame;
 
-int32_t frame_line(const frame *f); /* of the instruction now being evaluated */
 typedef enum step { STEP_NEXT, STEP_FAIL, STEP_RETURN, STEP_YIELD } step;
-
 typedef enum trace_status {
   TRACE_GOING,
   TRACE_RAISING, /* `raised` travels to a handler */
@@ -126,7 +71,6 @@ typedef struct roll_ban_row {
 
 #define ROLL_LENT 32
 #define ROLL_APART 16
-
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
@@ -144,7 +88,6 @@ typedef struct roll_bans {
 #define ROLL_ENDS (2 << 24)
 typedef struct roll roll;
 typedef struct branch branch;
-
 /* The call that is captured. */
 typedef struct trace_call_state {
   PyObject *const *args;
@@ -259,6 +202,50 @@ struct tracer {
 /* trace_late.known: nothing is known, or it is another of these sizes, else the number itself. */
 #define LATE_FREE (-1)
 #define LATE_SAME(size) (-2 - (int64_t)(size))
+
+/* ---- trace_state.c: how a step fails, what is appended to the capture ---- */
+
+/* What is being raised is raised by the operation itself, behind a break: its type, its text, or
+ * what it has done by then is not followed. */
+void *trace_raise_plainly(tracer *t, const char *format, ...);
+void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
+loom_graph *trace_graph(tracer *t);
+loom_location trace_location(tracer *t); /* of the user's instruction now being evaluated */
+/* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after
+ * trace_break(). */
+loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
+                      const loom_attr *attrs, uint32_t attr_count, const loom_type *type);
+void trace_guard(tracer *t, guard g); /* takes over g's object and payload */
+const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
+                           PyObject *key, Py_ssize_t index); /* hash-consed */
+/* For what recurses along the user's objects: false, with a break, when capture has used up its
+ * share of the C stack (lists that hold themselves, or many levels of them). */
+bool trace_goes_deeper(tracer *t);
+bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
+void *trace_alloc(tracer *t, size_t bytes); /* zeroed, lives as long as the capture is being made */
+/* An array of such memory with room for one more; NULL: out of memory. */
+void *trace_more(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
+PyObject *trace_keep(tracer *t, PyObject *object); /* takes the reference, returns it borrowed */
+/* For adapters. A new graph input read from `s` on each call (or the constant `constant`, whose
+ * reference it takes). */
+loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type,
+                       const int64_t *strides, const source *s, PyObject *constant);
+/* A new graph output; its number. */
+int64_t trace_output(tracer *t, loom_value v, const int64_t *strides);
+void **trace_state(tracer *t,
+                   const loom_adapter *adapter); /* a pointer of the adapter's own, NULL at first */
+recipe *trace_recipe(
+    tracer *t,
+    recipe_kind kind); /* zeroed, owned by the capture; its payload and items are malloc'ed */
+void trace_effect(tracer *t, effect e);
+void trace_change(tracer *t, change c); /* takes over its key */
+/* From here on the function ignores these floating-point flags, and reports those. */
+void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
+/* Nodes made from here on are those of an operation that the code itself asks for: by this name
+ * (which lasts) the library warns of it. NULL: of anything else. */
+void trace_operation(tracer *t, const char *name);
+int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
+int32_t frame_line(const frame *f);           /* of the instruction now being evaluated */
 /* The same in the tracer's arena; false with an error pending. */
 bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item);
 bool trace_charge(
@@ -267,12 +254,24 @@ bool trace_charge(
 void *trace_fail(tracer *t); /* a Python exception of our own is set: capture ends with it */
 bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
 void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value instead */
-static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
+void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
+void *trace_raise_value(tracer *t, value *exception);
+bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 
-/* ---- const.c ---- */
+/* ---- constants.c: what only constants determine ---- */
+
+/* The value, or a constant in its place when the node just made for it has only constant operands.
+ * A break when the library would report a floating-point exception for it at every call
+ * (constants.c). */
+loom_value constants_fold(tracer *t, loom_value v);
 
 extern value
     value_poison; /* what an empty stack gives: only bytecode that makes no sense pops it */
+
+/* ---- inline ---- */
+
+static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
+
 static inline value *frame_pop(frame *f) { return f->sp > 0 ? f->stack[--f->sp] : &value_poison; }
 
 static inline value *frame_peek(frame *f, int32_t depth) {
@@ -284,11 +283,5 @@ static inline step frame_result(frame *f, value *v) {
   f->stack[f->sp++] = v;
   return STEP_NEXT;
 }
-
-/* ---- trace_state.c ---- */
-
-void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number);
-void *trace_raise_value(tracer *t, value *exception);
-bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 
 #endif

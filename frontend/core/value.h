@@ -130,8 +130,6 @@ set. `changes`: of the last two, how often there may have been some */
   };
 };
 
-/* ---- const.c ---- */
-
 extern const value_type value_const_type, value_tuple_type, value_list_type, value_dict_type,
     value_set_type, value_slice_type, value_function_type, value_method_type, value_cell_type,
     value_iterator_type, value_number_type, value_exception_type, value_null_type;
@@ -178,13 +176,9 @@ static inline bool value_is_iterator(const value *v) {
 static inline bool value_is_range_iterator(const value *v) { return v->type == &value_range_type; }
 static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
 
-/* ---- rows.c ---- */
-
 extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
 extern const value_type value_long_list_type;   /* rows are among its items */
 extern const value_type value_rows_type;        /* any.a; never seen outside of such lists */
-
-/* ---- lent.c ---- */
 
 extern const value_type value_lent_type; /* a lent name: nothing can be done with it */
 

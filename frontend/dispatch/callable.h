@@ -10,29 +10,6 @@
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
 
-/* ---- callable.c ---- */
-
-extern PyTypeObject loom_callable_type;
-bool loom_callable_init(PyObject *module);
-PyObject *loom_py_reset(PyObject *module, PyObject *unused);
-/* frameloom.graph_break(), skip_frame() and is_compiling(), as plain Python calls them (capture:
- * builtins.def). */
-PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
-
-/* ---- stance.c: may this call be compiled? ---- */
-
-/* stance.c: what the process does about functions that would have to be compiled. */
-PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
-PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
-
-/* ---- bury.c: versions of which something has died ---- */
-
-/* Drops them; and the same when the interpreter next has the chance. */
-void callable_bury(struct callable *c);
-void callable_bury_soon(struct callable *home);
-
 /* A signature that was not captured: not tried again on every call. */
 typedef struct negative {
   Py_hash_t signature;
@@ -50,7 +27,6 @@ typedef enum callable_role {
 typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
 /* A place in a function where capture ended, and what runs from there on (resume.c). */
 typedef struct resume_point resume_point;
-
 /* Places of one callable. */
 typedef struct resume_table {
   struct callable **points; /* owned */
@@ -144,29 +120,22 @@ typedef struct binding {
   PyObject *varargs, *varkw; /* owned or NULL */
 } binding;
 
-/* ---- bind.c: arguments to slots ---- */
+/* While one is open, calls of `c` in this thread that no version fits are not captured. */
+typedef struct plain_frame {
+  const callable *who;
+  struct plain_frame *outer;
+} plain_frame;
 
-/* Positional, keyword, default and variadic arguments as Python binds them. False without an
- * exception when they do not fit (the plain function then says why), or with one (MemoryError). */
-bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
-                    binding *out);
-void binding_fini(binding *b);
+/* ---- callable.c: the object that is called ---- */
 
-/* ---- miss.c: a call that no entry fits ---- */
-
-/* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
- * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
- * KeyboardInterrupt. */
-entry *callable_build(callable *c, PyObject *const *slots);
-extern uint64_t callable_builds; /* how often that has captured something, of any function */
-/* Takes over the reference. It is tried before all others, or (`last`) after them. */
-void callable_publish(callable *c, entry *e, bool last);
-void callable_forget(callable *c); /* all that was compiled or learnt */
-/* Its versions ask it for nothing from here on, whatever of what they guard dies. */
-void callable_disown(callable *c);
-
-/* ---- callable.c ---- */
-
+extern PyTypeObject loom_callable_type;
+bool loom_callable_init(PyObject *module);
+PyObject *loom_py_reset(PyObject *module, PyObject *unused);
+/* frameloom.graph_break(), skip_frame() and is_compiling(), as plain Python calls them (capture:
+ * builtins.def). */
+PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
 /* A callable for the part of `owner`'s function (with this code) that starts at `point`, which it
  * takes over. */
 callable *callable_part(callable *owner, resume_point *point, PyObject *code);
@@ -205,23 +174,48 @@ bool callable_stack_check(
  * them up to a low number: lets them go deeper where the stack has room. What it gives is for
  * python_recursion_take_back(), when the call has returned. */
 int callable_go_deeper(void);
-
-/* While one is open, calls of `c` in this thread that no version fits are not captured. */
-typedef struct plain_frame {
-  const callable *who;
-  struct plain_frame *outer;
-} plain_frame;
-
 void plain_frame_open(plain_frame *frame, const callable *c);
 void plain_frame_close(const plain_frame *frame);
+/* All live callables, for reports over them: a new list. */
+PyObject *loom_py_callables(PyObject *module, PyObject *unused);
 
 /* ---- stance.c: may this call be compiled? ---- */
 
+/* What the process does about functions that would have to be compiled. */
+PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
+PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
 extern bool loom_all_eager;     /* config.disable, or the stance: every function is a plain one */
 void loom_stance_refresh(void); /* config.disable may have changed */
 vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
 /* False, perhaps with an exception: this call, which no version fits, is not to be compiled. */
 bool stance_allows(const callable *c, PyObject *const *slots);
+
+/* ---- bury.c: versions of which something that they guard has died ---- */
+
+/* Drops them; and the same when the interpreter next has the chance. */
+void callable_bury(struct callable *c);
+void callable_bury_soon(struct callable *home);
+
+/* ---- bind.c: arguments to slots ---- */
+
+/* Positional, keyword, default and variadic arguments as Python binds them. False without an
+ * exception when they do not fit (the plain function then says why), or with one (MemoryError). */
+bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                    binding *out);
+void binding_fini(binding *b);
+
+/* ---- miss.c: a call that no version fits ---- */
+
+/* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
+ * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
+ * KeyboardInterrupt. */
+entry *callable_build(callable *c, PyObject *const *slots);
+extern uint64_t callable_builds; /* how often that has captured something, of any function */
+/* Takes over the reference. It is tried before all others, or (`last`) after them. */
+void callable_publish(callable *c, entry *e, bool last);
+void callable_forget(callable *c); /* all that was compiled or learnt */
+/* Its versions ask it for nothing from here on, whatever of what they guard dies. */
+void callable_disown(callable *c);
 
 /* ---- dynamic.c: what a miss says of sizes ---- */
 
@@ -229,7 +223,7 @@ bool stance_allows(const callable *c, PyObject *const *slots);
  */
 void dynamic_learn(callable *c, PyObject *const *slots);
 
-/* ---- explain.c ---- */
+/* ---- explain.c: what people are told of a callable ---- */
 
 bool callable_record_break(callable *c, const break_info *info); /* as report_break() */
 /* Why a call fits no version: recompile_why() of the newest one. NULL without an exception. */
@@ -239,10 +233,5 @@ PyObject *callable_report(PyObject *self,
 extern bool explain_measures;                /* guards of new versions are measured */
 PyObject *loom_py_measure_guards(PyObject *module, PyObject *on);
 PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
-
-/* ---- callable.c ---- */
-
-/* All live callables, for reports over them: a new list. */
-PyObject *loom_py_callables(PyObject *module, PyObject *unused);
 
 #endif

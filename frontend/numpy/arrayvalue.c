@@ -20,7 +20,7 @@
 #include <opcode.h>
 #include <string.h>
 
-#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: frontend.h's are meant */
+#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: ours are meant */
 #undef UNARY_NOT
 
 /* An operator; those of scalars report what those of arrays do not. */

@@ -11,7 +11,7 @@
 #include <opcode.h>
 #include <string.h>
 
-#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: frontend.h's are meant */
+#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: ours are meant */
 #undef UNARY_NOT
 
 static const struct {

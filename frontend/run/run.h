@@ -12,7 +12,6 @@
 #include "runtime/runtime.h"
 
 typedef struct callable callable; /* what dispatches calls to versions (dispatch/callable.h) */
-
 typedef enum backend {
   BACKEND_LOOM,
   BACKEND_INTERPRET,
@@ -20,13 +19,9 @@ typedef enum backend {
   BACKEND_USER /* a callable of the user's: backend.c */
 } backend;
 
-/* ---- entry.c ---- */
-
-bool backend_from_name(const char *name, backend *out);
 #define ENTRY_SIMPLE_INPUTS 16
 /* In place of a slot: the input is no argument, its source is read. */
 #define ENTRY_READ UINT32_MAX
-
 /* What a run took, in ns: on the wall's clock, but no more than on CPUs; and on CPUs, all threads
  * of this process together. */
 typedef struct trial_cost {
@@ -34,7 +29,6 @@ typedef struct trial_cost {
 } trial_cost;
 
 #define TRIAL_LOW 4
-
 /* Of the runs of one kind in a comparison: the wall time of the shortest ones, in order, and of the
  * longest; the least of both. */
 typedef struct trial_sample {
@@ -122,6 +116,35 @@ typedef struct entry {
   uint32_t passed_by;
 } entry;
 
+/* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
+struct hook_scope;
+typedef struct dispatch_hooks {
+  bool (*pause)(struct hook_scope *scope); /* hook_pause() */
+  void (*go_on)(const struct hook_scope *scope);
+  bool (*give_up)(entry *e);           /* trial_give_up() */
+  void (*died)(struct callable *home); /* something that a version of it guards */
+  PyObject *(*globals)(
+      const struct callable *home); /* of the function that is being called; borrowed */
+} dispatch_hooks;
+
+/* A list of entries as calls see it: never changed once published, newest first. */
+typedef struct entry_list {
+  uint32_t refs, count;
+  entry *items[];
+} entry_list;
+
+/* While one is open in a thread, functions that are called there are compiled, with the options of
+ * `owner`; not the one with the code `code`. */
+typedef struct hook_scope {
+  callable *owner; /* NULL: a pause */
+  const PyObject *code;
+  struct hook_scope *outer;
+  call_place call; /* what runs is this CALL of `code` */
+} hook_scope;
+
+/* ---- entry.c: one version: how it is made, run and dropped ---- */
+
+bool backend_from_name(const char *name, backend *out);
 /* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
  * no exception). */
 entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
@@ -136,55 +159,26 @@ int entry_traverse(entry *e, visitproc visit, void *arg);
  * before): what was raised was so when something had been changed. */
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed);
-
-static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols,
-                                  bool *fallback) {
-  bool changed = false;
-  return entry_run_part(e, args, symbols, fallback, &changed);
-}
-
-/* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
-struct hook_scope;
-
-typedef struct dispatch_hooks {
-  bool (*pause)(struct hook_scope *scope); /* hook_pause() */
-  void (*go_on)(const struct hook_scope *scope);
-  bool (*give_up)(entry *e);           /* trial_give_up() */
-  void (*died)(struct callable *home); /* something that a version of it guards */
-  PyObject *(*globals)(
-      const struct callable *home); /* of the function that is being called; borrowed */
-} dispatch_hooks;
-
 extern const dispatch_hooks *loom_dispatch;
+void entries_unref(entry_list *list);
 
-/* ---- witness.c ---- */
+/* ---- witness.c: which operations have raised a floating-point flag ---- */
 
 bool witness_is_hushed(const entry *e); /* is it not its own, as a rule? */
 
-/* ---- lifetime.c ---- */
+/* ---- lifetime.c: what a version does not keep alive ---- */
 
 /* Keeps what the version refers to weakly alive until entry_release(): for who looks at its guards
  * and makes objects meanwhile. False: some of it has died. */
 bool entry_hold(const entry *e);
 void entry_release(const entry *e);
 
-/* A list of entries as calls see it: never changed once published, newest first. */
-typedef struct entry_list {
-  uint32_t refs, count;
-  entry *items[];
-} entry_list;
+/* ---- inline ---- */
 
-/* ---- entry.c ---- */
-
-void entries_unref(entry_list *list); /* miss.c */
-
-/* While one is open in a thread, functions that are called there are compiled, with the options of
- * `owner`; not the one with the code `code`. */
-typedef struct hook_scope {
-  callable *owner; /* NULL: a pause */
-  const PyObject *code;
-  struct hook_scope *outer;
-  call_place call; /* what runs is this CALL of `code` */
-} hook_scope;
+static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols,
+                                  bool *fallback) {
+  bool changed = false;
+  return entry_run_part(e, args, symbols, fallback, &changed);
+}
 
 #endif
