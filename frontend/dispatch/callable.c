@@ -390,8 +390,7 @@ static bool callable_options(callable *c, PyObject *backend_given, PyObject *dyn
     return false;
   }
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
-  c->numbers.sizes.always = c->dynamic == DYNAMIC_ALWAYS;
-  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
+  callable_numbers_init(&c->numbers, c->dynamic);
   return true;
 }
 
@@ -448,8 +447,7 @@ static callable *callable_copy(const callable *like, PyObject *function) {
   c->dynamic = like->dynamic;
   c->fastmath = like->fastmath;
   memcpy(c->cpu, like->cpu, sizeof c->cpu);
-  c->numbers.sizes.always = c->dynamic == DYNAMIC_ALWAYS;
-  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
+  callable_numbers_init(&c->numbers, c->dynamic);
   callable_link(c);
   return c;
 }

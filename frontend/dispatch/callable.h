@@ -206,6 +206,10 @@ void binding_fini(binding *b);
 
 /* ---- miss.c: a call that no version fits ---- */
 
+void callable_numbers_init(callable_numbers *n,
+                           dynamic sizes); /* of one that is all zero, or fini */
+void callable_numbers_fini(callable_numbers *n);
+
 /* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
  * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
  * KeyboardInterrupt. */

@@ -127,6 +127,17 @@ static bool numbers_vary(const callable *c) {
   return !c->fullgraph && versions >= (part ? 2 : (uint64_t)loom_config.recompile_limit / 2);
 }
 
+void callable_numbers_init(callable_numbers *n, dynamic sizes) {
+  n->sizes.always = sizes == DYNAMIC_ALWAYS;
+  n->sizes.never = sizes == DYNAMIC_NEVER;
+}
+
+void callable_numbers_fini(callable_numbers *n) {
+  size_table_clear(&n->sizes);
+  n->symbolic = n->by_value = n->apart = (slot_set){{0}};
+  Py_CLEAR(n->last);
+}
+
 static number_mode number_choose(const callable *c, Py_ssize_t slot) {
   if (c->dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
   if (slot_has(&c->numbers.apart, slot)) return NUMBER_APART;
@@ -545,9 +556,8 @@ void callable_forget(callable *c) {
   callable_disown(c);
   c->entries = NULL;
   c->builds.failures = c->builds.negative_count = c->builds.captures = 0;
-  c->numbers.symbolic = c->numbers.by_value = c->numbers.apart = (slot_set){{0}};
-  size_table_clear(&c->numbers.sizes);
-  c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
+  callable_numbers_fini(&c->numbers);
+  callable_numbers_init(&c->numbers, c->dynamic);
   c->warned = c->skipped = false;
   c->builds.splits = c->builds.wasted = 0;
   c->builds.spent = 0;
@@ -556,7 +566,6 @@ void callable_forget(callable *c) {
   c->turns.tried = NULL;
   callable_look_at(c);
   report_clear(&c->report);
-  Py_CLEAR(c->numbers.last);
   entry_unref(tried);
   entries_unref(old);
   resume_clear(c);
