@@ -232,7 +232,7 @@ static MlirValue pow_outside(math *m, MlirValue bits, int64_t from, int64_t to) 
  * the power, and the flags that it raises by itself. `name` gets its name. */
 static void pow_function(math *m, char *name, size_t size) {
   int lanes = mlirTypeIsAVector(m->type) ? lane_width(m->type) : 0;
-  snprintf(name, size, "%.200s_pow_%s%d", m->l->symbol, m->narrow ? "narrow" : "f64_", lanes);
+  snprintf(name, size, "%.200s_pow_cases_%s%d", m->l->symbol, m->narrow ? "f32_" : "f64_", lanes);
   if (math_find_symbol(m->l, "func.func", name).ptr) return;
   MlirType types[] = {m->type, m->type};
   MlirLocation locs[] = {m->b->loc, m->b->loc};
@@ -248,7 +248,8 @@ static void pow_function(math *m, char *name, size_t size) {
   math_add_function(m->l, name, block, 2, results);
 }
 
-/* The power of all lanes, by 2^e where none is odd. */
+/* The power of all lanes: by 2^e, but for lanes that are odd. Where a vector has one of these, the
+ * others get what they would get without it: no element depends on its neighbours. */
 static MlirValue pow_choose(math *m, MlirValue odd, MlirValue x, MlirValue y, pair e) {
   MlirRegion regions[2];
   MlirType types[] = {m->type, mlirIntegerTypeGet(m->b->ctx, 32)};
@@ -264,7 +265,10 @@ static MlirValue pow_choose(math *m, MlirValue odd, MlirValue x, MlirValue y, pa
     MlirValue results[2];
     if (i == 0) {
       MlirOperation call = loom_build(&b, "func.call", 2, operands, 2, types, 1, &callee);
-      results[0] = loom_result(call, 0);
+      MlirValue zero = math_const(&inside, 0);
+      pair safe = {math_pick(&inside, odd, zero, e.high), math_pick(&inside, odd, zero, e.low)};
+      MlirValue ordinary = pow_exp2(&inside, safe);
+      results[0] = math_pick(&inside, odd, loom_result(call, 0), ordinary);
       results[1] = loom_result(call, 1);
     } else {
       results[0] = pow_exp2(&inside, e);

@@ -10,6 +10,7 @@
  */
 #include "passes/math.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define SHARED_FEW 6
@@ -40,6 +41,7 @@ MlirOperation math_find_symbol(const lower *l, const char *kind, const char *nam
 
 void math_add_function(const lower *l, const char *name, MlirBlock body, intptr_t count,
                        const MlirValue *results) {
+  assert(!math_find_symbol(l, "func.func", name).ptr);
   loom_builder top = loom_builder_before(l->kernel->op), b = loom_builder_at_end(body, top.loc);
   MlirType to[4], from[4];
   intptr_t arguments = mlirBlockGetNumArguments(body);
