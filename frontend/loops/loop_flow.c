@@ -14,9 +14,12 @@ const loom_flow *flow_of(tracer *t, const loom_code *code) {
 
 bool *live_of(tracer *t, const loom_code *code, int32_t at) {
   live_locals *l = pointer_map_get(&t->loops.lives, code);
-  if (!l && !(l = live_locals_new(&t->arena, code))) return trace_fail(t);
+  if (!l) {
+    l = live_locals_new(&t->arena, code);
+    if (!l) return trace_fail(t);
+    if (!trace_map_set(t, &t->loops.lives, code, l)) return NULL;
+  }
   bool *out = trace_alloc(t, (size_t)code->locals + 1);
-  if (!out || !trace_map_set(t, &t->loops.lives, code, l)) return NULL;
-  live_from(l, at, out);
+  if (out) live_from(l, at, out);
   return out;
 }
