@@ -5,6 +5,7 @@
 
 #include <mlir-c/IR.h>
 #include <mlir-c/Pass.h>
+#include <mlir-c/Rewrite.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -89,6 +90,24 @@ MlirLogicalResult loom_infer_types(MlirContext ctx, MlirLocation loc, MlirString
 /* ---- verify_structure.c ---- */
 
 bool loom_verify_structure(MlirOperation op);
+/* The kernel that an apply or a launch names; null when it is not there. */
+MlirOperation loom_find_kernel(MlirOperation op);
+
+/* ---- effects.c: what the classes of loom.td forward ---- */
+
+bool loom_is_effect_free(MlirOperation op);
+/* May it run where it would not have run? Not if it raises a floating-point exception. */
+bool loom_is_speculatable(MlirOperation op);
+
+/* Looks a symbol up from an op; null when it is not there. */
+typedef MlirOperation (*loom_lookup)(void *symbols, MlirOperation from, MlirAttribute name);
+/* Does the op name what there is? */
+MlirLogicalResult loom_verify_symbols(MlirOperation op, loom_lookup lookup, void *symbols);
+
+int loom_branch_taken(MlirAttribute condition); /* 0: then; 1: else; -1: not known */
+/* How many operands of a yield reach a block or a result: that of a condition only decides. */
+intptr_t loom_yield_forwards(MlirOperation yield);
+MlirLogicalResult loom_canonicalize(MlirOperation op, MlirRewriterBase rewriter);
 
 /* ---- fold.c ---- */
 

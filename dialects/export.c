@@ -61,7 +61,9 @@ static bool export_type(loom_graph *graph, MlirType type, loom_type *out, loom_e
   if (loom_type_from_mlir(type, out))
     return loom_fail(err, "a dynamic size needs an expression: an affine map over symbols as the "
                           "tensor type's encoding");
-  return loom_fail(err, "the type is no tensor of a loom element type and a rank up to %d",
+  return loom_fail(err,
+                   "the type is no tensor of a loom element type, a rank up to %d and fewer than "
+                   "2^63 bytes",
                    LOOM_MAX_RANK);
 }
 

@@ -56,7 +56,7 @@ def rows(records):
                 else:
                     arity[group] += 1
         cost = records[record["cost"]["def"]]
-        bits = [name for name in BITS if record[name]] + ["pure"] * ("Pure" in traits(record))
+        bits = [name for name in BITS if record[name]] + ["pure"] * ("NoMemoryEffect" in traits(record))
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],

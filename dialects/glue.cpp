@@ -4,6 +4,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Pass.h"
 #include "mlir/CAPI/Registration.h"
+#include "mlir/CAPI/Rewrite.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Dialect.h"
@@ -13,6 +14,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
@@ -39,6 +41,15 @@ extern "C" {
 #include "LoomDialect.h.inc"
 #define GET_OP_CLASSES
 #include "LoomOps.h.inc"
+
+static llvm::LogicalResult verifySymbols(mlir::Operation *op,
+                                         mlir::SymbolTableCollection &symbols) {
+  loom_lookup lookup = [](void *symbols, MlirOperation from, MlirAttribute name) {
+    return wrap(static_cast<mlir::SymbolTableCollection *>(symbols)->lookupNearestSymbolFrom(
+        unwrap(from), mlir::cast<mlir::SymbolRefAttr>(unwrap(name))));
+  };
+  return unwrap(loom_verify_symbols(wrap(op), lookup, &symbols));
+}
 
 #include "LoomDialect.cpp.inc"
 #define GET_OP_CLASSES

@@ -260,6 +260,14 @@ bool loom_dtype_from_mlir(MlirType element, loom_dtype *out) {
   return known;
 }
 
+/* Do the bytes of the static sizes fit an int64? As in NumPy, sizes of 0 do not help the others. */
+static bool ir_is_addressable(const loom_type *type) {
+  int64_t bytes = (int64_t)loom_dtype_size(type->dtype);
+  for (int i = 0; i < type->rank; i++)
+    if (type->dims[i] > 0 && __builtin_mul_overflow(bytes, type->dims[i], &bytes)) return false;
+  return true;
+}
+
 bool loom_type_from_mlir(MlirType type, loom_type *out) {
   if (!mlirTypeIsARankedTensor(type) && !mlirTypeIsAMemRef(type)) return false;
   memset(out, 0, sizeof *out);
@@ -277,7 +285,8 @@ bool loom_type_from_mlir(MlirType type, loom_type *out) {
     if (!loom_sizes_read(loom_sizes(), type, &known)) return false;
     *out = known;
   }
-  return loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), &out->dtype);
+  return loom_dtype_from_mlir(mlirShapedTypeGetElementType(type), &out->dtype) &&
+         ir_is_addressable(out);
 }
 
 MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type) {

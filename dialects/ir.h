@@ -113,7 +113,7 @@ static inline MlirValue loom_result(MlirOperation op, intptr_t i) {
 }
 /* A plain type from a ranked tensor or memref type: element type and sizes (symbolic ones by the
  * table of loom_sizes(); dynamic ones without an expression, or where no pass runs, become -1).
- * False with no diagnostic for anything else or a rank over LOOM_MAX_RANK. */
+ * False with no diagnostic for anything else, a rank over LOOM_MAX_RANK, or 2^63 bytes and more. */
 bool loom_type_from_mlir(MlirType type, loom_type *out);
 MlirType loom_type_to_mlir(MlirContext ctx, const loom_type *type); /* tensor */
 /* The same with symbolic sizes: a dynamic size is a result of the affine map that the tensor type

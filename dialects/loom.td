@@ -27,6 +27,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 
 def Loom_Dialect : Dialect {
   let name = "loom";
@@ -63,6 +64,33 @@ def CostRemainder : Loom_Cost<30, 30>;
 def CostLoop : Loom_Cost<60, 60>;
 def CostRandom : Loom_Cost<100, 100>;
 
+// What the C++ classes forward to C.
+defvar Loom_Verify = [{
+  ::llvm::LogicalResult $cppClass::verify() { return unwrap(loom_verify_op(wrap(getOperation()))); }
+}];
+defvar Loom_Speculate = [{
+  ::mlir::Speculation::Speculatability $cppClass::getSpeculatability() {
+    return loom_is_speculatable(wrap(getOperation())) ? ::mlir::Speculation::Speculatable
+                                                      : ::mlir::Speculation::NotSpeculatable;
+  }
+}];
+defvar Loom_Effects = [{
+  void $cppClass::getEffects(
+      ::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
+    if (!loom_is_effect_free(wrap(getOperation()))) effects.emplace_back(::mlir::MemoryEffects::Write::get());
+  }
+}];
+defvar Loom_SymbolUses = [{
+  ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &symbols) {
+    return ::verifySymbols(getOperation(), symbols);
+  }
+}];
+defvar Loom_Canonicalize = [{
+  ::llvm::LogicalResult $cppClass::canonicalize($cppClass op, ::mlir::PatternRewriter &rewriter) {
+    return unwrap(loom_canonicalize(wrap(op), wrap(static_cast<::mlir::RewriterBase *>(&rewriter))));
+  }
+}];
+
 // The base of every op: the verifier calls C (loom_verify_op in verify.c).
 class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemonic, traits> {
   string shape = "none";
@@ -81,12 +109,22 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   bit strided = 0;
   bit infersType = 0;
   let hasVerifier = 1;
-  let extraClassDefinition = [{
-    ::llvm::LogicalResult $cppClass::verify() { return unwrap(loom_verify_op(wrap(getOperation()))); }
-  }];
+  let extraClassDefinition = Loom_Verify;
 }
 
-class Loom_PureOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, !listconcat([Pure], traits)>;
+// No effect. It may run where it would not have run, unless that would raise a floating-point exception or it reads a
+// loop's symbol (loom_is_speculatable in effects.c).
+defvar Loom_Pure = [NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>];
+class Loom_PureOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, !listconcat(Loom_Pure, traits)> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate);
+}
+
+// Whether there is an effect depends on attributes (loom_is_effect_free in effects.c).
+defvar Loom_Effective = [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                         DeclareOpInterfaceMethods<ConditionallySpeculatable>];
+class Loom_EffectiveOp<string mnemonic, list<Trait> traits = []> : Loom_Op<mnemonic, !listconcat(Loom_Effective, traits)> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate, Loom_Effects);
+}
 
 // One result, whose type the shape rule determines: MLIR's type inference calls C (loom_infer_types in verify.c).
 class Loom_InferredOp<string mnemonic, list<Trait> traits = []>
@@ -94,7 +132,13 @@ class Loom_InferredOp<string mnemonic, list<Trait> traits = []>
   let infersType = 1;
 }
 class Loom_PureInferredOp<string mnemonic, list<Trait> traits = []>
-    : Loom_InferredOp<mnemonic, !listconcat([Pure], traits)>;
+    : Loom_InferredOp<mnemonic, !listconcat(Loom_Pure, traits)> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate);
+}
+class Loom_EffectiveInferredOp<string mnemonic, list<Trait> traits = []>
+    : Loom_InferredOp<mnemonic, !listconcat(Loom_Effective, traits)> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate, Loom_Effects);
+}
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
@@ -598,7 +642,7 @@ def PadOp : Loom_PureInferredOp<"pad"> {
   let fusion = "move";
   let parts = "each";
 }
-def GatherOp : Loom_InferredOp<"gather"> {
+def GatherOp : Loom_EffectiveInferredOp<"gather"> {
   let summary = "np.take: the slices of `operand` at the integer `indices` along `axis`";
   let description = [{
     The result has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`. `mode` is
@@ -614,7 +658,7 @@ def GatherOp : Loom_InferredOp<"gather"> {
   let parts = "each";
   let cost = CostRead;
 }
-def ScatterOp : Loom_InferredOp<"scatter"> {
+def ScatterOp : Loom_EffectiveInferredOp<"scatter"> {
   let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
   let description = [{
     `updates` has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`: each index is that
@@ -767,7 +811,7 @@ def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
 
 // ---- sizes, calls of the host ------------------------------------------------------------------------------------------
 
-def AssumeShapeOp : Loom_Op<"assume_shape"> {
+def AssumeShapeOp : Loom_EffectiveOp<"assume_shape"> {
   let summary = "The operand with the (more precise) sizes of the result type, checked when run";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -783,7 +827,7 @@ def SizeOp : Loom_PureInferredOp<"size"> {
   let hasFolder = 1;
   let shape = "size";
 }
-def HostCallOp : Loom_Op<"host_call"> {
+def HostCallOp : Loom_EffectiveOp<"host_call"> {
   let summary = "A call of a library function by its stable name, run by the plan through the frontend";
   let description = [{
     `effects` is a list of words: "pure" (may be merged and dropped), "reads", "writes", "random", "raises", "warns",
@@ -800,39 +844,104 @@ def HostCallOp : Loom_Op<"host_call"> {
 
 // ---- control flow ----------------------------------------------------------------------------------------------------
 
-def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface,
+                              ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "`count` iterations with carried arrays; the body takes the int64 index and the carried values";
   let description = [{
     `symbol` is the number of a symbol that is the index inside the body: starts of slices there may depend on it, sizes may
     not. -1: there is none.
   }];
-  let arguments = (ins Loom_Tensor:$count, Variadic<Loom_Tensor>:$inits, DefaultValuedAttr<I64Attr, "-1">:$symbol);
+  let arguments = (ins Loom_Tensor:$count, Variadic<Loom_Tensor>:$initials, DefaultValuedAttr<I64Attr, "-1">:$symbol);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$count `init` `(` $inits `)` (`symbol` `=` $symbol^)? $body attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$count `init` `(` $initials `)` (`symbol` `=` $symbol^)? $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
+  let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Canonicalize, [{
+    ::llvm::SmallVector<::mlir::Region *> $cppClass::getLoopRegions() { return {&getBody()}; }
+    ::llvm::MutableArrayRef<::mlir::OpOperand> $cppClass::getInitsMutable() {
+      return getOperation()->getOpOperands().drop_front();
+    }
+    ::mlir::Block::BlockArgListType $cppClass::getRegionIterArgs() { return getBody().getArguments().drop_front(); }
+    ::std::optional<::llvm::MutableArrayRef<::mlir::OpOperand>> $cppClass::getYieldedValuesMutable() {
+      return getBody().front().getTerminator()->getOpOperands();
+    }
+    ::std::optional<::mlir::ResultRange> $cppClass::getLoopResults() { return getResults(); }
+    ::mlir::OperandRange $cppClass::getEntrySuccessorOperands(::mlir::RegionSuccessor) { return getInitials(); }
+    void $cppClass::getSuccessorRegions(::mlir::RegionBranchPoint,
+                                        ::llvm::SmallVectorImpl<::mlir::RegionSuccessor> &successors) {
+      successors.emplace_back(&getBody(), getRegionIterArgs());
+      successors.emplace_back(getOperation(), getResults());
+    }
+  }]);
 }
-def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects]> {
+def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects, DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "Carried arrays while the condition region yields a true 0-d bool";
   let description = [{
     `symbol` is the number of a symbol that counts the iterations inside the body, as that of `for` does; -1: there is none.
   }];
-  let arguments = (ins Variadic<Loom_Tensor>:$inits, DefaultValuedAttr<I64Attr, "-1">:$symbol);
+  let arguments = (ins Variadic<Loom_Tensor>:$initials, DefaultValuedAttr<I64Attr, "-1">:$symbol);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
-  let assemblyFormat = "`init` `(` $inits `)` (`symbol` `=` $symbol^)? $condition `do` $body attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`init` `(` $initials `)` (`symbol` `=` $symbol^)? $condition `do` $body attr-dict `:` functional-type(operands, results)";
   let shape = "region";
+  let hasCanonicalizeMethod = 1;
+  // The condition's yield forwards nothing: what reaches the body and the results is not described, hence unknown.
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Canonicalize, [{
+    ::llvm::SmallVector<::mlir::Region *> $cppClass::getLoopRegions() { return {&getCondition(), &getBody()}; }
+    ::mlir::OperandRange $cppClass::getEntrySuccessorOperands(::mlir::RegionSuccessor) { return getInitials(); }
+    void $cppClass::getSuccessorRegions(::mlir::RegionBranchPoint point,
+                                        ::llvm::SmallVectorImpl<::mlir::RegionSuccessor> &successors) {
+      if (point.isParent() || point.getTerminatorPredecessorOrNull()->getParentRegion() != &getCondition()) {
+        successors.emplace_back(&getCondition(), getCondition().getArguments());
+        return;
+      }
+      successors.emplace_back(&getBody());
+      successors.emplace_back(getOperation(), getResults().take_front(0));
+    }
+  }]);
 }
-def IfOp : Loom_Op<"if", [RecursiveMemoryEffects]> {
+def IfOp : Loom_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface,
+        ["getEntrySuccessorOperands", "getEntrySuccessorRegions", "getRegionInvocationBounds"]>]> {
   let summary = "One of two regions by a 0-d bool";
   let arguments = (ins Loom_Tensor:$condition, Variadic<Loom_Tensor>:$inputs);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$else);
   let assemblyFormat = "$condition `(` $inputs `)` $then `else` $else attr-dict `:` functional-type(operands, results)";
   let shape = "region";
+  let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Canonicalize, [{
+    ::mlir::OperandRange $cppClass::getEntrySuccessorOperands(::mlir::RegionSuccessor) { return getInputs(); }
+    void $cppClass::getEntrySuccessorRegions(::llvm::ArrayRef<::mlir::Attribute> constants,
+                                             ::llvm::SmallVectorImpl<::mlir::RegionSuccessor> &successors) {
+      int taken = loom_branch_taken(wrap(constants.front()));
+      if (taken != 1) successors.emplace_back(&getThen(), getThen().getArguments());
+      if (taken != 0) successors.emplace_back(&getElse(), getElse().getArguments());
+    }
+    void $cppClass::getSuccessorRegions(::mlir::RegionBranchPoint point,
+                                        ::llvm::SmallVectorImpl<::mlir::RegionSuccessor> &successors) {
+      if (!point.isParent()) {
+        successors.emplace_back(getOperation(), getResults());
+        return;
+      }
+      successors.emplace_back(&getThen(), getThen().getArguments());
+      successors.emplace_back(&getElse(), getElse().getArguments());
+    }
+    void $cppClass::getRegionInvocationBounds(::llvm::ArrayRef<::mlir::Attribute> constants,
+                                              ::llvm::SmallVectorImpl<::mlir::InvocationBounds> &bounds) {
+      int taken = loom_branch_taken(wrap(constants.front()));
+      bounds.emplace_back(taken == 0, taken != 1);
+      bounds.emplace_back(taken == 1, taken != 0);
+    }
+  }]);
 }
 
-def ControlOp : Loom_Op<"control"> {
+def ControlOp : Loom_Op<"control", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Control flow over functions: what loom-regions makes of for, while and if";
   let description = [{
     `kind` and `bodies`: "for" with a body; "while" with a condition and a body; "if" with two branches. Operands: the
@@ -849,14 +958,21 @@ def ControlOp : Loom_Op<"control"> {
 
 // ---- structure: fusion groups, kernels, plans ----------------------------------------------------------------------------
 
-def YieldOp : Loom_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def YieldOp : Loom_Op<"yield", [Pure, Terminator, ParentOneOf<["ForOp", "WhileOp", "IfOp", "FusionOp", "KernelOp"]>,
+                                DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
   let summary = "The results of a loom region";
+  let extraClassDefinition = !strconcat(Loom_Verify, [{
+    ::mlir::MutableOperandRange $cppClass::getMutableSuccessorOperands(::mlir::RegionSuccessor) {
+      return ::mlir::MutableOperandRange(getOperation(), 0, loom_yield_forwards(wrap(getOperation())));
+    }
+  }]);
   let arguments = (ins Variadic<Loom_Tensor>:$operands);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange{}); }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
 
-def FusionOp : Loom_PureOp<"fusion", [IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+def FusionOp : Loom_Op<"fusion", [RecursiveMemoryEffects, RecursivelySpeculatable, IsolatedFromAbove,
+                                  SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A group of ops that becomes one kernel; the block takes the operands";
   let arguments = (ins Variadic<Loom_Tensor>:$operands);
   let results = (outs Variadic<Loom_Tensor>:$results);
@@ -886,7 +1002,8 @@ def KernelOp : Loom_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicit
   let assemblyFormat = "$sym_name $body attr-dict";
 }
 
-def ApplyOp : Loom_Op<"apply"> {
+def ApplyOp : Loom_EffectiveOp<"apply", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate, Loom_Effects, Loom_SymbolUses);
   let summary = "A use of an outlined kernel: the graph between loom-outline and loom-plan";
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Loom_Tensor>:$operands);
   let results = (outs Variadic<Loom_Tensor>:$results);
@@ -909,7 +1026,8 @@ def BufferOp : Loom_Op<"buffer"> {
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "`offset` `=` $offset attr-dict `:` type($result)";
 }
-def LaunchOp : Loom_Op<"launch", [AttrSizedOperandSegments]> {
+def LaunchOp : Loom_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Runs one stage of a kernel over its chunks; buffers in the kernel's order, then scalars";
   let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$stage, I64Attr:$chunks, I64Attr:$scratch, I64Attr:$fp,
                        Variadic<AnyMemRef>:$buffers, Variadic<Loom_Tensor>:$scalars);
@@ -925,7 +1043,7 @@ def CallOp : Loom_Op<"call_host"> {
 }
 def CopyBufferOp : Loom_Op<"copy_buffer"> {
   let summary = "Copies one buffer to another of the same type";
-  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Arg<AnyMemRef, "", [MemWrite]>:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
 def TrimArenaOp : Loom_Op<"trim_arena"> {
@@ -933,7 +1051,8 @@ def TrimArenaOp : Loom_Op<"trim_arena"> {
   let arguments = (ins I64Attr:$offset, I64Attr:$bytes);
   let assemblyFormat = "`offset` `=` $offset `bytes` `=` $bytes attr-dict";
 }
-def RunOp : Loom_Op<"run"> {
+def RunOp : Loom_Op<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Control flow over plans: buffers read as in loom.control, then one for each result";
   let arguments = (ins StrAttr:$kind, FlatSymbolRefArrayAttr:$plans, DenseI64ArrayAttr:$carry, I64Attr:$reads,
                        Variadic<AnyMemRef>:$buffers);

@@ -190,7 +190,7 @@ static bool structure_kernel(MlirOperation op) {
 
 /* The kernel that `op` names, among the ops beside the function or plan that holds it; null when it
  * is not there (a kernel that has been lowered is a function). */
-static MlirOperation structure_find_kernel(MlirOperation op) {
+MlirOperation loom_find_kernel(MlirOperation op) {
   MlirAttribute symbol = loom_get_attr(op, "kernel");
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(symbol);
   MlirOperation holder = mlirOperationGetParentOperation(op);
@@ -211,7 +211,7 @@ static MlirOperation structure_kernel_yield(MlirOperation kernel) {
 
 /* Numbers only: a kernel takes an operand through a view, whose type it has in its block. */
 static bool structure_apply(MlirOperation op) {
-  MlirOperation kernel = structure_find_kernel(op);
+  MlirOperation kernel = loom_find_kernel(op);
   MlirOperation yield = kernel.ptr ? structure_kernel_yield(kernel) : kernel;
   if (!yield.ptr) return true;
   MlirBlock block = structure_block(kernel, 0);

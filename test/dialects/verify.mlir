@@ -953,7 +953,7 @@ func.func @f(%a: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%a: tensor<4xf80>) {
-  // expected-error@+1 {{the type is no tensor of a loom element type and a rank up to 16}}
+  // expected-error@+1 {{the type is no tensor of a loom element type, a rank up to 16 and fewer than 2^63 bytes}}
   %0 = loom.neg %a : tensor<4xf80>
   return
 }
@@ -961,7 +961,7 @@ func.func @f(%a: tensor<4xf80>) {
 // -----
 
 func.func @f(%a: tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>) {
-  // expected-error@+1 {{the type is no tensor of a loom element type and a rank up to 16}}
+  // expected-error@+1 {{the type is no tensor of a loom element type, a rank up to 16 and fewer than 2^63 bytes}}
   %0 = loom.neg %a : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
   return
 }
@@ -1288,3 +1288,77 @@ func.func @attention_gradient_rows(%q: tensor<1x2x4x8xf32>, %l: tensor<1x2x5xf32
   %0, %1, %2 = loom.attention_gradient %q, %q, %q, %q, %l, %l, %s causal = false : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>, tensor<f32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }
+
+// -----
+
+// Bytes are counted, and sizes of 0 do not help the others.
+func.func @f(%a: tensor<0x4611686018427387904x2xi8>) {
+  // expected-error@+1 {{fewer than 2^63 bytes}}
+  %0 = loom.neg %a : tensor<0x4611686018427387904x2xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<1152921504606846976xf64>) {
+  // expected-error@+1 {{fewer than 2^63 bytes}}
+  %0 = loom.neg %a : tensor<1152921504606846976xf64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4611686018427387904xi8>) -> tensor<4611686018427387904xi8> {
+  %0 = loom.neg %a : tensor<4611686018427387904xi8>
+  return %0 : tensor<4611686018427387904xi8>
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{expects parent op to be one of 'loom.for, loom.while, loom.if, loom.fusion, loom.kernel'}}
+  loom.yield %a : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'loom.apply' op names @absent, which is no kernel}}
+  %0 = loom.apply @absent(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @g(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'loom.apply' op names @g, which is no kernel}}
+  %0 = loom.apply @g(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%n: tensor<i64>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'loom.control' op names @body, which is no function}}
+  %0 = loom.control "for" [@body] carry = [0] (%n, %a) : (tensor<i64>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+loom.plan @main {
+^bb0(%a: memref<4xf32>, %b: memref<4xf32>):
+  // expected-error@+1 {{'loom.launch' op names @k, which is no kernel}}
+  loom.launch @k stage = 0 chunks = 1 (%a, %b) scalars() {fp = 0 : i64, scratch = 0 : i64} : (memref<4xf32>, memref<4xf32>) -> ()
+} {inputs = 1 : i64, consts = array<i64>, arena = 0 : i64}
+
+// -----
+
+loom.plan @main {
+^bb0(%n: tensor<i64>, %a: memref<4xf32>, %b: memref<4xf32>):
+  // expected-error@+1 {{'loom.run' op names @body, which is no plan}}
+  loom.run "for" [@body] carry = [0] reads = 2 (%a, %a, %b) : (memref<4xf32>, memref<4xf32>, memref<4xf32>) -> ()
+} {inputs = 2 : i64, consts = array<i64>, arena = 0 : i64}

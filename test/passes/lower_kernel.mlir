@@ -55,7 +55,7 @@ loom.kernel @scalar {
 // -----
 
 // Its bytes cannot be counted.
-// BAD: error: kernel value 0 is too large
+// BAD: error: 'loom.kernel' op operand or result 0 is no tensor of a loom element type
 // BAD-NEXT: loom.kernel @large
 loom.kernel @large {
 ^bb0(%a: tensor<4611686018427387904x4xf32>):
