@@ -21,6 +21,7 @@ typedef struct loom_check_frame {
   uint64_t site, address;
   uint64_t ignored[2]; /* where later such accesses write theirs, which nobody reads */
   void *spare;         /* LOOM_CHECK_SPARE bytes that no buffer has */
+  uintptr_t kernel;    /* the checked code itself; read by the runtime only */
   loom_check_bounds params, scratch;
   loom_check_bounds buffers[]; /* LOOM_CHECK_BUFFERS of them, in the order of the launch */
 } loom_check_frame;

@@ -137,6 +137,25 @@ static void bounds_report(const run *r, const loom_check_frame *frame, void *con
              (unsigned long long)range.size, (long long)(frame->address - range.begin));
 }
 
+/* A number in each register of vectors that is a signalling NaN or a huge number as each type of
+ * float: kernels that compute with lanes which they have not set raise floating-point flags. */
+static uint32_t bounds_enter(void *const *buffers, const uint64_t *params, void *scratch,
+                             int64_t begin, int64_t end) {
+  static const uint32_t poison[] = {0x7d017d01, 0x7d017d01, 0x7fa17d01, 0x7ff17d01};
+  const loom_check_frame *frame = buffers[-1];
+  loom_kernel_fn kernel = (loom_kernel_fn)frame->kernel;
+#define POISON(N) "movups %0, %%xmm" #N "\n\t"
+  __asm__ volatile(POISON(0) POISON(1) POISON(2) POISON(3) POISON(4) POISON(5) POISON(6) POISON(7)
+                       POISON(8) POISON(9) POISON(10) POISON(11) POISON(12) POISON(13) POISON(14)
+                           POISON(15)
+                   :
+                   : "m"(poison)
+                   : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#undef POISON
+  return kernel(buffers, params, scratch, begin, end);
+}
+
 uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks) {
   union {
     loom_check_frame frame;
@@ -148,6 +167,7 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
   memset(table, 0, sizeof table);
   loom_check_frame *frame = &checked.frame;
   frame->spare = bounds_spare;
+  frame->kernel = (uintptr_t)r->plan->kernels[in->a];
   frame->params.size = sizeof *r->params * in->param_count;
   frame->scratch.size = scratch;
   table[0] = frame;
@@ -155,8 +175,7 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
     table[1 + i] = r->buffers[i];
     frame->buffers[i] = bounds_of(r, list[i]);
   }
-  uint32_t status =
-      loom_threads_launch(r->plan->kernels[in->a], table + 1, r->params, scratch, in->b, chunks);
+  uint32_t status = loom_threads_launch(bounds_enter, table + 1, r->params, scratch, in->b, chunks);
   status &= in->fp_mask | PLAN_STOPS;
   if (!frame->taken) return status;
   bounds_report(r, frame, table + 1);

@@ -116,6 +116,9 @@ void loom_x86_fence(LLVMModuleRef module, const loom_target_cpu *cpu);
 /* Does a comparison raise "invalid" for NaN, as the library does? (passes/lanes.c: lane_signals) */
 bool loom_x86_signals(LLVMValueRef comparison);
 
+/* x86/halves.c: converts single halves without lanes that are nobody's, for a CPU with F16C. */
+void loom_x86_halves(LLVMModuleRef module);
+
 /* x86/quiet.c: exchanges what would raise floating-point flags that no operation of the user's
  * raises. Nothing may optimise the module behind it. */
 void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu);

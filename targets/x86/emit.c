@@ -88,7 +88,9 @@ static void x86_fence_sign(void *module, LLVMValueRef v) {
 /* None that is not the user's is raised. */
 static void x86_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
   x86_each_instruction(module, x86_fence_sign, module);
-  if (!cpu->quiet) loom_x86_quiet(module, cpu);
+  if (cpu->quiet) return;
+  if (cpu->vector_bits >= 256) loom_x86_halves(module);
+  loom_x86_quiet(module, cpu);
 }
 
 const loom_target loom_target_x86 = {

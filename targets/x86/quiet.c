@@ -308,15 +308,6 @@ static bool quiet_is_loud(LLVMValueRef comparison) {
   return predicate != LLVMRealUNO && quiet_find(predicate);
 }
 
-/* Halves are compared as floats. */
-static LLVMValueRef quiet_operand(const quiet_state *s, LLVMValueRef comparison, unsigned i) {
-  LLVMValueRef v = LLVMGetOperand(comparison, i);
-  LLVMTypeRef type = LLVMTypeOf(v), real = LLVMFloatTypeInContext(s->context);
-  if (x86_is_real(type)) return v;
-  if (quiet_is_vector(v)) real = LLVMVectorType(real, LLVMGetVectorSize(type));
-  return LLVMBuildFPExt(s->builder, v, real, "");
-}
-
 bool loom_x86_signals(LLVMValueRef comparison) {
   return (LLVMGetFastMathFlags(comparison) & LLVMFastMathAllowReciprocal) != 0;
 }
@@ -352,7 +343,7 @@ static void quiet_comparison(const quiet_state *s, LLVMValueRef comparison) {
     LLVMInstructionEraseFromParent(comparison);
     return;
   }
-  LLVMValueRef a = quiet_operand(s, comparison, 0), b = quiet_operand(s, comparison, 1);
+  LLVMValueRef a = LLVMGetOperand(comparison, 0), b = LLVMGetOperand(comparison, 1);
   quiet_exchange(comparison, quiet_is_vector(a) ? quiet_compare(s, LLVMTypeOf(a), predicate, a, b)
                                                 : quiet_condition(s, predicate, false, a, b));
 }

@@ -222,6 +222,24 @@ def test_missing_values_raise_what_numpy_raises(dtype, cpu):
     assert not again and asked[0] > 100 and (asked[1] > 20) == (dtype[0] == "c"), (asked, again)
 
 
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
+@frameloom.config.patch(leave_slower=False, check="bounds")
+def test_lanes_that_are_not_set_raise_nothing(dtype, cpu):
+    """A few elements, and what a checked kernel finds in the registers of vectors: signalling NaNs and huge numbers."""
+    numbers, again, count = np.random.default_rng(7), [], 0
+    with frameloom.config.patch(cpu=cpu):
+        for source in [f"np.{name}({'x, y' if getattr(np, name).nin == 2 else 'x'})" for name in MISSING] + MISSING_EXPRESSIONS:
+            plain = eval(f"lambda x, y: {source}", {"np": np})
+            for size in (1, 2, 4, 9):
+                x, y = (with_missing(numbers, dtype, size, False) for _ in range(2))
+                if outcome(plain, (x, y))[1:] == (None, []):
+                    count += 1
+                    if frameloom.explain(plain, x, y).again:
+                        again.append((source, size))
+    assert not again and count > 200, (again, count)
+
+
 # ---- special values: a call runs a second time only where NumPy reports something ---------------------------------------
 
 SPECIAL = [0.0, -0.0, 1.0, 1.5, -2.0, -3.0, 0.5, np.nan, np.inf, -np.inf, 800.0, -800.0, 1e30, -1e30, 1e-30, 1e300]

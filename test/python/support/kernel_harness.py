@@ -33,7 +33,7 @@ class Frame(ctypes.Structure):
     """loom_check_frame (graph/check.h)"""
 
     _fields_ = [("taken", ctypes.c_uint64), ("site", ctypes.c_uint64), ("address", ctypes.c_uint64),
-                ("ignored", ctypes.c_uint64 * 2), ("spare", ctypes.c_void_p), ("params", Bounds), ("scratch", Bounds),
+                ("ignored", ctypes.c_uint64 * 2), ("spare", ctypes.c_void_p), ("kernel", ctypes.c_void_p), ("params", Bounds), ("scratch", Bounds),
                 ("buffers", Bounds * 80)]
 
 
