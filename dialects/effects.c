@@ -8,6 +8,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 /* ---- effects ---- */
 

@@ -10,6 +10,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 typedef struct fold_call {
   MlirOperation op;

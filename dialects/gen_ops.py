@@ -1,12 +1,15 @@
 """Makes C tables from `llvm-tblgen --dump-json` of loom.td, read from standard input.
 
-`table` prints loom_ops.inc (the op table of graph/), `folds` and `infers` list the C++ classes whose fold and whose
-type inference call C, and `docs PAGE` puts a table of all ops before mlir-tblgen's page.
+`tables FOLDER` writes loom_names.inc (opcodes), loom_rows.inc (the op table of graph/), loom_formulas.inc (what its
+interpreter computes), and loom_folds.inc and loom_infers.inc (the C++ classes whose fold and whose type inference call
+C). A file that would not change is not written, so that nothing is built for it. `docs PAGE` puts a table of all ops
+before mlir-tblgen's page.
 """
 
 import json
 import sys
 from collections import namedtuple
+from pathlib import Path
 
 KINDS = {
     "I64Attr": "I64",
@@ -83,9 +86,6 @@ def classes(records, field):
             yield name
 
 
-CLASS_LISTS = {"folds": ("hasFolder", "LOOM_FOLD"), "infers": ("infersType", "LOOM_INFER")}
-
-
 CLASSES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float", "c": "complex"}
 FLAGS = {1: "divide", 2: "overflow", 4: "underflow", 8: "invalid"}
 INTRODUCTION = """# The loom dialect
@@ -125,59 +125,66 @@ def class_name(records, op):
     return next(n for n in records["!instanceof"]["Loom_Op"] if records[n]["opName"] == op).lower()
 
 
-def main():
-    records = json.load(sys.stdin)
-    if sys.argv[1] == "docs":
-        page(records, sys.argv[2])
-        return
-    if sys.argv[1] in CLASS_LISTS:
-        field, macro = CLASS_LISTS[sys.argv[1]]
-        print("/* Generated from dialects/loom.td by dialects/gen_ops.py. */")
-        for name in classes(records, field):
-            print(f"{macro}({name})")
-        return
-    table(records)
+def names(records):
+    """LOOM_OP(ENUM, "name"): an op of graphs; LOOM_OP_INTERNAL(ENUM, "name"): one that only the compiler makes."""
+    for record in ops(records):
+        macro = "LOOM_OP" if is_of_graphs(record) else "LOOM_OP_INTERNAL"
+        yield f'{macro}({record["opName"].upper()}, "{record["opName"]}")'
 
 
 def table(records):
-    print(f"""/* Generated from dialects/loom.td by dialects/gen_ops.py.
- * LOOM_OP(ENUM, "name", fields of loom_op_info...): an op of graphs.
- * LOOM_OP_INTERNAL(ENUM, "name"): an op that only the compiler makes.
- * LOOM_OP_REAL1(ENUM, formula), LOOM_OP_REAL2(ENUM, formula): what it is of the double x, of x and y.
- * LOOM_OP_SLOT(slot, ENUM): where the op is in a hash table of {SLOTS} slots over all names. */
-#ifndef LOOM_OP
-#define LOOM_OP(...)
-#endif
-#ifndef LOOM_OP_INTERNAL
-#define LOOM_OP_INTERNAL(...)
-#endif
-#ifndef LOOM_OP_REAL1
-#define LOOM_OP_REAL1(...)
-#endif
-#ifndef LOOM_OP_REAL2
-#define LOOM_OP_REAL2(...)
-#endif
-#ifndef LOOM_OP_SLOT
-#define LOOM_OP_SLOT(...)
-#endif""")
+    """LOOM_OP_ROW(ENUM, fields of loom_op_info...); LOOM_OP_SLOT(slot, ENUM): its place in a hash table over all names."""
     for row in rows(records):
         attrs = ", ".join(f'{{"{label}", LOOM_ATTR_{kind}}}' for label, kind in row.attrs)
-        fields = [f".operands = {row.operands}", f".results = {row.results}", f".regions = {row.regions}",
-                  f'.shape = "{row.shape}"', f".lower = LOOM_LOWER_{row.lower.upper()}",
+        fields = [f'.name = "{row.name}"', f".operands = {row.operands}", f".results = {row.results}",
+                  f".regions = {row.regions}", f'.shape = "{row.shape}"', f".lower = LOOM_LOWER_{row.lower.upper()}",
                   f".fusion = LOOM_CLASS_{row.fusion.upper()}", f".fp = {row.fp}", f".fp_integer = {row.fp_integer}",
                   f'.dtypes = "{row.dtypes}"', f".parts = LOOM_PARTS_{row.parts.upper()}", f".cost = {row.cost}",
                   f".cost_f64 = {row.cost_f64}", *(f".{bit} = true" for bit in row.bits)]
         if attrs:
             fields.append(f".attrs = {{{attrs}}}")
-        print(f'LOOM_OP({row.name.upper()}, "{row.name}", {", ".join(fields)})')
-        if row.real:
-            print(f"LOOM_OP_REAL{row.operands}({row.name.upper()}, {row.real})")
-    for record in ops(records):
-        if not is_of_graphs(record):
-            print(f'LOOM_OP_INTERNAL({record["opName"].upper()}, "{record["opName"]}")')
+        yield f'LOOM_OP_ROW({row.name.upper()}, {", ".join(fields)})'
     for slot, name in slots(record["opName"] for record in ops(records)):
-        print(f"LOOM_OP_SLOT({slot}, {name.upper()})")
-    print("#undef LOOM_OP\n#undef LOOM_OP_INTERNAL\n#undef LOOM_OP_REAL1\n#undef LOOM_OP_REAL2\n#undef LOOM_OP_SLOT")
+        yield f"LOOM_OP_SLOT({slot}, {name.upper()})"
+
+
+def formulas(records):
+    """LOOM_OP_REAL1(ENUM, formula), LOOM_OP_REAL2(ENUM, formula): what it is of the double x, of x and y."""
+    for row in rows(records):
+        if row.real:
+            yield f"LOOM_OP_REAL{row.operands}({row.name.upper()}, {row.real})"
+
+
+def class_list(field, macro):
+    def lines(records):
+        for name in classes(records, field):
+            yield f"{macro}({name})"
+    lines.__doc__ = f"{macro}(CLASS)"
+    return lines
+
+
+TABLES = {"names": names, "rows": table, "formulas": formulas, "folds": class_list("hasFolder", "LOOM_FOLD"),
+          "infers": class_list("infersType", "LOOM_INFER")}
+
+
+def write_tables(records, folder):
+    for stem, table_of in TABLES.items():
+        lines = list(table_of(records))
+        macros = sorted({line[:line.index("(")] for line in lines})
+        text = "\n".join(["/* Generated from dialects/loom.td by dialects/gen_ops.py.", f" * {table_of.__doc__} */",
+                          *(f"#ifndef {macro}\n#define {macro}(...)\n#endif" for macro in macros), *lines,
+                          *(f"#undef {macro}" for macro in macros)]) + "\n"
+        path = Path(folder) / f"loom_{stem}.inc"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main():
+    records = json.load(sys.stdin)
+    if sys.argv[1] == "docs":
+        page(records, sys.argv[2])
+    else:
+        write_tables(records, sys.argv[2])
 
 
 if __name__ == "__main__":

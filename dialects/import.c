@@ -4,6 +4,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 typedef struct import_state {
   MlirContext ctx;

@@ -1,5 +1,6 @@
 /* The thin layer of ir.h. */
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -71,9 +72,9 @@ static const struct {
   const char *text;
   size_t length;
 } ir_names[LOOM_OP_END] = {
-#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {"loom." NAME, sizeof "loom." NAME - 1},
+#define LOOM_OP(ENUM, NAME) [LOOM_OP_##ENUM] = {"loom." NAME, sizeof "loom." NAME - 1},
 #define LOOM_OP_INTERNAL(ENUM, NAME) [LOOM_OP_##ENUM] = {"loom." NAME, sizeof "loom." NAME - 1},
-#include "loom_ops.inc"
+#include "loom_names.inc"
 };
 
 MlirOperation loom_build_op_regions(loom_builder *b, loom_opcode op, intptr_t operand_count,

@@ -1,6 +1,7 @@
 /* Which floating-point exceptions computing a value can raise: by the columns `fp` and `fpInteger`
  * of the op table, and by the element types. */
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 #define RAISE_BUDGET 32 /* ops that are looked at behind one value */
 

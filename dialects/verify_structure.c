@@ -5,6 +5,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 
 static bool structure_fail(MlirOperation op, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

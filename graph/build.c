@@ -1,5 +1,6 @@
 /* Nodes of a captured graph, made by functions that compose. */
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <stdarg.h>
 #include <string.h>

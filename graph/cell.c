@@ -8,6 +8,7 @@
  * family) the narrow type is used. Floating-point exceptions are left in the environment, and the
  * integer ones that NumPy reports are raised there too. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <complex.h>
 #include <fenv.h>
@@ -163,7 +164,7 @@ static bool cell_unary_float(loom_opcode op, double x, double *out) {
   switch (op) {
 #define LOOM_OP_REAL1(OP, FORMULA)                                                                 \
   case LOOM_OP_##OP: *out = FORMULA; break;
-#include "loom_ops.inc"
+#include "loom_formulas.inc"
   case LOOM_OP_COPY: *out = x; break;
   default: return false;
   }
@@ -392,7 +393,7 @@ static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double x, double
   switch (op) {
 #define LOOM_OP_REAL2(OP, FORMULA)                                                                 \
   case LOOM_OP_##OP: *out = FORMULA; break;
-#include "loom_ops.inc"
+#include "loom_formulas.inc"
   case LOOM_OP_FLOOR_DIV: *out = cell_divmod(dtype, x, y, true); break;
   case LOOM_OP_REM: *out = cell_divmod(dtype, x, y, false); break;
   case LOOM_OP_POW:

@@ -4,6 +4,7 @@
  * doubling into new arena memory and the old copy stays, so that a pointer to a type or a node that
  * a caller holds while it appends stays readable. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * ones that are there. Capture calls these while it builds a graph and the dialect's verifiers call
  * them again, so a message names the op and what is wrong with it. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <stdatomic.h>
 #include <string.h>

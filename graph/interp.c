@@ -2,6 +2,7 @@
  * the oracle for the compiler and a backend of its own. Reductions, contractions and random numbers
  * are in interp_reduce.c, control flow in interp_region.c. */
 #include "graph/interp.h"
+#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>

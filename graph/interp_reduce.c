@@ -1,5 +1,6 @@
 /* The reference interpreter's reductions, scans, sorting, contractions and random numbers. */
 #include "graph/interp.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * description of each struct (pack_type, pack_node, ...) writes and reads: fields are passed by
  * address, and filled when reading; writing leaves them as they are. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>

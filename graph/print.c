@@ -1,6 +1,7 @@
 /* The graph as MLIR text in the loom dialect: generic op syntax, so that every row of the table
  * prints alike, with locations; loom-opt reads it and writes the readable form. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <inttypes.h>
 #include <math.h>

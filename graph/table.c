@@ -1,11 +1,12 @@
 /* The op table, generated from dialects/loom.td. */
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 #include <string.h>
 
 const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
-#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {.name = NAME, __VA_ARGS__},
-#include "loom_ops.inc"
+#define LOOM_OP_ROW(ENUM, ...) [LOOM_OP_##ENUM] = {__VA_ARGS__},
+#include "loom_rows.inc"
 };
 
 bool loom_parts_take(const char *name, const char *word, size_t length) {
@@ -33,17 +34,18 @@ static const struct {
   const char *name;
   uint32_t length;
 } table_names[LOOM_OP_END] = {
-#define LOOM_OP(ENUM, NAME, ...) [LOOM_OP_##ENUM] = {NAME, sizeof NAME - 1},
+#define LOOM_OP(ENUM, NAME) [LOOM_OP_##ENUM] = {NAME, sizeof NAME - 1},
 #define LOOM_OP_INTERNAL(ENUM, NAME) [LOOM_OP_##ENUM] = {NAME, sizeof NAME - 1},
-#include "loom_ops.inc"
+#include "loom_names.inc"
 };
 
 static const uint8_t table_slots[TABLE_SLOTS] = {
 /* opcode + 1; 0: empty */
 #define LOOM_OP_SLOT(SLOT, ENUM) [SLOT] = LOOM_OP_##ENUM + 1,
-#include "loom_ops.inc"
+#include "loom_rows.inc"
 };
 _Static_assert(LOOM_OP_END < 255, "opcodes fit the slots");
+_Static_assert(LOOM_OP_END <= LOOM_OP_ROOM, "opcodes fit their room");
 
 loom_opcode loom_op_find(const char *name, size_t length) {
   uint32_t slot = 0;

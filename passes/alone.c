@@ -1,5 +1,6 @@
 /* The table of ops with a kernel and a lowering of their own (alone.h). */
 #include "passes/alone.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #include <string.h>

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #define ATTEND_QUERIES 16

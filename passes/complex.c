@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 typedef struct parts {

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #define FORWARD_CHAINS 16 /* at a time */

@@ -49,6 +49,7 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
 

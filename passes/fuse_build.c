@@ -2,6 +2,7 @@
  * a group reads is made before it. */
 #include <stdlib.h>
 
+#include "graph/ops.h"
 #include "passes/fuse.h"
 
 typedef struct fuse_emit {

@@ -3,6 +3,7 @@
  * takes. Where it does not, a loom.copy is put in front of the reader.
  */
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
 

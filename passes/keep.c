@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 typedef struct keep_use { /* an apply, and what its kernel has to be told */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 static bool late_is_told(MlirOperation op) {

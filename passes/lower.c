@@ -14,6 +14,7 @@
 #include <mlir-c/Dialect/SCF.h>
 #include <mlir-c/Dialect/Vector.h>
 
+#include "graph/ops.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"

@@ -1,4 +1,5 @@
 /* Lowering of kernels with an attention (attention.h): a chunk is a block of queries of a head. */
+#include "graph/ops.h"
 #include "passes/attention.h"
 #include "passes/math.h"
 

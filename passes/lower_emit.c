@@ -1,5 +1,6 @@
 /* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all
  * it needs. */
+#include "graph/ops.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 

@@ -1,4 +1,5 @@
 /* Arithmetic of one op on registers: NumPy's meaning of each op for each element type. */
+#include "graph/ops.h"
 #include "passes/lower.h"
 #include "passes/math.h"
 

@@ -5,6 +5,7 @@
  *
  * A region is a box of rows x lanes, the lanes being its last dimension of more than one element.
  */
+#include "graph/ops.h"
 #include "passes/alone.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The table of functions, and the tools they are written with (math.h). */
 #include "passes/math.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

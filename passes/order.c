@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #define ORDER_SMALL                                                                                \

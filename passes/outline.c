@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 enum { OUTLINE_ATTRS = 6 }; /* of a kernel, but for its name: at most */

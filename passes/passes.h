@@ -142,9 +142,4 @@ bool loom_map_put(loom_map *map, const void *key, int64_t value); /* false: out 
 int64_t loom_map_get(const loom_map *map, const void *key, int64_t otherwise);
 void loom_map_fini(loom_map *map);
 
-/* ---- one maker for each row of passes.def: MlirPass loom_make_<stem>_pass(void) ---- */
-#define LOOM_PASS(STEM, FLAG, SUMMARY) MlirPass loom_make_##STEM##_pass(void);
-#include "passes/passes.def"
-#undef LOOM_PASS
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "passes/makers.h"
 #include "passes/passes.h"
 
 /* ---- the passes, stage by stage ---- */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

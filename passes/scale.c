@@ -25,6 +25,7 @@
  * one walk from the convolution along its only uses, so that it ends. Without a factor nothing
  * changes. */
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #define SCALE_DEPTH 16 /* ops that constants are made by, one on top of another */

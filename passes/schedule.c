@@ -9,6 +9,7 @@
  *
  * keeps: the body. breaks: nothing.
  */
+#include "graph/ops.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"

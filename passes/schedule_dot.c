@@ -14,6 +14,7 @@
  * first stage, so that the inner loop reads one stream. What is packed at once is bounded
  * (dot_rounds.c).
  */
+#include "graph/ops.h"
 #include "passes/dot.h"
 
 #include <stdlib.h>

@@ -42,6 +42,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 static bool simplify_replace(MlirOperation op, MlirValue value) {

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 #define SUMS_FEWEST 4 /* products whose sum is worth moving their operands */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 
 MlirOperation loom_main_function(MlirOperation module) {

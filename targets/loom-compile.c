@@ -14,6 +14,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "passes/passes.h"
 #include "targets/program.h"
 #include "targets/target.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "targets/program_text.h"
 
 /* ---- plans ---- */

@@ -7,6 +7,7 @@
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
+#include "graph/ops.h"
 
 #include <fenv.h>
 #include <math.h>

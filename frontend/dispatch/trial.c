@@ -35,6 +35,7 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
 #include "frontend/run/run.h"
+#include "graph/ops.h"
 
 #include <time.h>
 

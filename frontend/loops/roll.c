@@ -36,6 +36,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -26,6 +26,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/rolled.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -13,6 +13,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

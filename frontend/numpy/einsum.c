@@ -10,6 +10,7 @@
 #include "frontend/numpy/size.h"
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/size.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -26,6 +26,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>

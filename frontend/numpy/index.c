@@ -12,6 +12,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -10,6 +10,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

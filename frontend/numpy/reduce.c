@@ -11,6 +11,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

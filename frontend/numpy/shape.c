@@ -13,6 +13,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -11,6 +11,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

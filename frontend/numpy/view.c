@@ -16,6 +16,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "frontend/pygraph/pygraph.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
+#include "graph/ops.h"
 #include "targets/compiler.h"
 
 #include <dirent.h>

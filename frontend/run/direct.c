@@ -20,6 +20,7 @@
 #include "frontend/captured/guard.h"
 #include "frontend/run/internal.h"
 #include "frontend/run/run.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

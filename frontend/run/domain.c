@@ -5,6 +5,7 @@
  */
 #include "frontend/base/base.h"
 #include "frontend/run/internal.h"
+#include "graph/ops.h"
 
 typedef enum domain_test {
   DOMAIN_NEVER,

@@ -7,6 +7,7 @@
 #include "frontend/captured/guard.h"
 #include "frontend/run/internal.h"
 #include "frontend/run/run.h"
+#include "graph/ops.h"
 
 #include <fenv.h>
 #include <unistd.h>

@@ -15,6 +15,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/run/internal.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,6 +28,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/run/internal.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -21,6 +21,7 @@
 #include "frontend/captured/learnt.h"
 #include "frontend/core/tracer.h"
 #include "frontend/size/internal.h"
+#include "graph/ops.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,7 @@
 /* Finding the row of an ATen op by its name. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 /* ---- what kernels have formulas for ---------------------------------------------------------- */
 

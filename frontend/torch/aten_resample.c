@@ -12,6 +12,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

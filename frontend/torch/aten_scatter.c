@@ -4,6 +4,7 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

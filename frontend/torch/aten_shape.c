@@ -2,6 +2,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

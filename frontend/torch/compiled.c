@@ -10,6 +10,7 @@
 #include "frontend/compile/compile.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
+#include "graph/ops.h"
 
 #include <structmember.h>
 

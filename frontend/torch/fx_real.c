@@ -4,6 +4,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -8,6 +8,7 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 #include "graph/build.h"
+#include "graph/ops.h"
 
 #include <string.h>
 

@@ -11,6 +11,7 @@
 #include "frontend/core/value.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 loom_value trace_condition(tracer *t, value *v) {
   if (trace_pending(t)) return LOOM_NO_VALUE;

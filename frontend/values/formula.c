@@ -22,6 +22,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <math.h>
 #include <string.h>

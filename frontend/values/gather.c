@@ -22,6 +22,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 struct gathered {
   uint16_t place;

@@ -20,6 +20,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 static void number_know_input(tracer *t, const loom_value_info *info, bool *found) {
   const source *s = t->capture->inputs[info->index].source;

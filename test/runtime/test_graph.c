@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "graph/ops.h"
 
 static loom_type f32(int rank, loom_dim a, loom_dim b) {
   return (loom_type){.dtype = LOOM_F32, .rank = rank, .dims = {a, b}};

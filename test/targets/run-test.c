@@ -21,6 +21,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/ops.h"
 #include "run-program.h"
 #include "runtime/runtime.h"
 #include "targets/compiler.h"
