@@ -10,16 +10,16 @@ void callable_bury(callable *c) {
   entry_list *old = c->entries;
   uint32_t dead = 0, kept = 0, count = old ? old->count : 0;
   for (uint32_t i = 0; i < count; i++)
-    dead += !old->items[i]->fits;
+    dead += !old->items[i]->life.fits;
   entry_list *list =
       dead && dead < count ? malloc(sizeof *list + (size_t)(count - dead) * sizeof(entry *)) : NULL;
   if (!dead || (dead < count && !list)) return;
   for (uint32_t i = 0; i < count; i++) {
     entry *e = old->items[i];
-    if (!e->fits) {
+    if (!e->life.fits) {
       e->home = NULL; /* a run may hold it longer than there is a callable */
       c->builds.splits -= c->builds.splits && i >= count - c->builds.splits;
-      c->builds.wasted += e->hits < BURY_HITS;
+      c->builds.wasted += e->counts.hits < BURY_HITS;
       continue;
     }
     e->refs++;

@@ -135,7 +135,7 @@ static bool call_is_nested(const callable *c) {
 
 static inline bool call_fits(const callable *c, const entry *e, PyObject *const *slots,
                              int64_t *symbols) {
-  return e->fits == c->function->func_code && guard_program_check(e->guards, slots, symbols);
+  return e->life.fits == c->function->func_code && guard_program_check(e->guards, slots, symbols);
 }
 
 static inline entry *call_find(const callable *c, PyObject *const *slots, int64_t *symbols) {
@@ -227,7 +227,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   if (e && c->hits >= c->turns.look_at) trial_look(c, e);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);
-    *useful = e->useful || e->operations > 0;
+    *useful = e->rest.useful || e->operations > 0;
     entry_unref(e);
   }
   loom_function_now = outer;

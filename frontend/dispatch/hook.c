@@ -137,7 +137,7 @@ static callable *hook_keep(callable *owner, const PyFunctionObject *function, ca
 static Py_ssize_t hook_own_references(const callable *c) {
   Py_ssize_t own = 1 + (c->function->func_code == c->code && !c->owner);
   for (uint32_t i = 0; c->entries && i < c->entries->count; i++)
-    own += c->entries->items[i]->code == c->code;
+    own += c->entries->items[i]->life.code == c->code;
   for (uint32_t i = 0; i < c->resumes.count; i++)
     own += hook_own_references(c->resumes.points[i]);
   return own;

@@ -213,23 +213,36 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
   return good;
 }
 
-static bool build_names(entry *e, const callable *c) {
-  e->name = callable_title(c);
-  e->user = Py_XNewRef(c->user);
-  return e->name != NULL;
-}
-
-static void build_begin_trial(const callable *c, entry *e, loom_compile_report report) {
+/* Takes over `captured` and `plan`. NULL with `err` filled, or with an exception. */
+static entry *build_version(const callable *c, capture *captured, loom_plan *plan, PyObject *code,
+                            double capture_ms, const loom_compile_report *report, loom_error *err) {
   int64_t hints[LOOM_MAX_SYMBOLS];
-  e->report = report;
-  e->fastmath = c->fastmath;
-  memcpy(e->cpu, c->cpu, sizeof e->cpu);
+  PyObject *name = callable_title(c);
+  entry_order order = {.kind = c->kind,
+                       .code = code,
+                       .name = name,
+                       .user = c->user,
+                       .cpu = c->cpu,
+                       .fastmath = c->fastmath,
+                       .part = c->owner != NULL,
+                       .capture_ms = capture_ms,
+                       .report = report};
+  if (!name) {
+    capture_free(captured);
+    if (plan) loom_plan_unref(plan);
+    return NULL;
+  }
+  entry *e = entry_new(captured, plan, &order, err);
+  Py_DECREF(name);
+  if (!e) return NULL;
   entry_hints(&e->captured->graph, hints);
   trial_init(e, hints);
+  return e;
 }
 
 /* Takes over `captured`. NULL with `why` filled, or with an exception. */
-static entry *build_entry(const callable *c, capture *captured, PyObject *code, break_info *why) {
+static entry *build_entry(const callable *c, capture *captured, PyObject *code, double capture_ms,
+                          break_info *why) {
   loom_plan *plan = NULL;
   loom_error err = {0};
   loom_compile_report report;
@@ -246,12 +259,7 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
       return NULL;
     }
   } else {
-    entry *e = entry_new(captured, plan, c->kind, code, &err);
-    if (e) build_begin_trial(c, e, report);
-    if (e && !build_names(e, c)) {
-      entry_unref(e);
-      return NULL;
-    }
+    entry *e = build_version(c, captured, plan, code, capture_ms, &report, &err);
     if (e || PyErr_Occurred()) return e;
   }
   why->reason = BREAK_COMPILER;
@@ -314,9 +322,7 @@ static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
     capture_free(captured);
     return NULL;
   }
-  entry *e = build_entry(c, captured, code, why);
-  if (e) e->capture_ms = capture_ms;
-  return e;
+  return build_entry(c, captured, code, capture_ms, why);
 }
 
 static void build_log_constant(const callable *c, const break_info *why) {
@@ -333,8 +339,7 @@ static entry *build_until(callable *c, PyObject *const *slots, const number_mode
                                     &c->numbers.sizes, step);
   double capture_ms = loom_clock_ms() - start;
   *sized = captured && captured->sized;
-  entry *e = captured ? build_entry(c, captured, code, why) : NULL;
-  if (e) e->capture_ms = capture_ms;
+  entry *e = captured ? build_entry(c, captured, code, capture_ms, why) : NULL;
   return e;
 }
 
@@ -454,7 +459,7 @@ static void build_make_room(callable *c) {
   for (uint32_t i = list->count; i-- > 0;) {
     if (!list->items[i]->captured->spent) continue;
     uint32_t wasted = c->builds.wasted; /* it was not */
-    list->items[i]->fits = NULL;
+    list->items[i]->life.fits = NULL;
     c->builds.spent++;
     callable_bury(c);
     c->builds.wasted = wasted;
@@ -505,9 +510,8 @@ entry *callable_build(callable *c, PyObject *const *slots) {
     return NULL;
   }
   if (e) {
-    e->part = c->owner || e->stopped;
-    if (explain_measures) e->guard_ns = guard_program_cost(e->guards, e->captured, slots);
-    times_add(e->name, e->capture_ms, &e->report);
+    if (explain_measures) entry_measure_guards(e, slots);
+    times_add(e->made.name, e->made.capture_ms, &e->made.report);
     entry_log(e);
     entry_settle(e);
     e->refs++;

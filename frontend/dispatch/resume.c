@@ -412,7 +412,7 @@ static void drive_normalise(drive *d) {
 
 PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t *symbols,
                      bool *fallback) {
-  bool idle = !e->useful && e->idle >= RESUME_IDLE_RUNS;
+  bool idle = !e->rest.useful && e->rest.idle >= RESUME_IDLE_RUNS;
   if (idle && loom_config.leave_slower) trial_idle(e);
   if (trial_is_plain(c, e) || idle) {
     *fallback = true;
@@ -422,12 +422,12 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   drive d = {.owner = c,
              .state = &state,
              .at = e->captured->at,
-             .code = e->code,
+             .code = e->life.code,
              .outer = python_handled_here(),
              .timed = trial_watches(e),
              .builds = callable_builds,
              .useful = e->operations > 0};
-  const PyCodeObject *code = (const PyCodeObject *)e->code;
+  const PyCodeObject *code = (const PyCodeObject *)e->life.code;
   Py_ssize_t locals = code->co_nlocalsplus - code->co_nfreevars;
   trial_cost start = d.timed ? trial_clock(c, e) : (trial_cost){0, 0};
   Py_INCREF(c);
@@ -445,8 +445,8 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
     while (drive_step(&d, &result) && drive_part(&d, &result));
   }
   if (d.timed && d.builds == callable_builds) trial_compiled(c, e, start, !result, *fallback);
-  e->useful |= d.useful;
-  e->idle += !d.useful;
+  e->rest.useful |= d.useful;
+  e->rest.idle += !d.useful;
   drive_end_left(&d, result);
   entry_unref(e);
   Py_XDECREF(d.outer);

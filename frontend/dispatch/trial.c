@@ -144,7 +144,7 @@ void trial_init(entry *e, const int64_t *hints) {
 static bool trial_may(const entry *e, uint64_t ns) {
   const trial *t = &e->trial;
   double most = (double)t->likely * (double)ns;
-  if (t->bulky || e->capture_ms * 1e6 + most > TRIAL_AT_ALL_NS) return false;
+  if (t->bulky || e->made.capture_ms * 1e6 + most > TRIAL_AT_ALL_NS) return false;
   return t->pairs || most <= TRIAL_AT_ONCE_NS || most <= (double)t->spent;
 }
 
@@ -189,7 +189,7 @@ static void trial_note(entry *e, trial_cost cost, bool raised) {
   if (!trial_may(e, cost.wall)) {
     /* To read the clock would cost short calls too much meanwhile: see trial_look. */
     t->waits_ns = cost.wall;
-    t->waits_from = e->hits;
+    t->waits_from = e->counts.hits;
     e->watched = e->stopped || cost.wall > TRIAL_SHORT_NS;
     if (e->home) e->home->turns.clocked = e->watched;
     return;
@@ -256,7 +256,7 @@ static bool trial_wins(const trial *t, double share) {
 
 /* Runs to come until it is compared again. */
 static uint64_t trial_waits(const entry *e) {
-  return e->trial.due > e->hits ? e->trial.due - e->hits : 0;
+  return e->trial.due > e->counts.hits ? e->trial.due - e->counts.hits : 0;
 }
 
 static void trial_look_at(callable *c, uint64_t calls) {
@@ -270,7 +270,7 @@ static void trial_keep(callable *c, entry *e) {
                   : trial_wins(t, TRIAL_WON_SOON) ? TRIAL_AGAIN_CLOSE
                                                   : TRIAL_AGAIN_DOUBT;
   t->state = TRIAL_OVER;
-  t->due = e->hits + (runs << t->again);
+  t->due = e->counts.hits + (runs << t->again);
   t->again += t->again < TRIAL_AGAIN_MOST;
   trial_look_at(c, trial_waits(e));
   e->watched = e->stopped;
@@ -408,7 +408,7 @@ void trial_look(callable *c, entry *e) {
   c->turns.look_at = c->hits + TRIAL_LOOK;
   if (t->bulky) return;
   if (t->state == TRIAL_OPEN && !e->watched) {
-    t->spent += t->waits_ns * (e->hits - t->waits_from);
+    t->spent += t->waits_ns * (e->counts.hits - t->waits_from);
     e->watched = true;
   }
   if (t->state != TRIAL_OVER) return;

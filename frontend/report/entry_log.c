@@ -15,12 +15,12 @@
 
 static void entry_log_time(const entry *e, PyObject *name) {
   char line[200];
-  const loom_compile_info *i = &e->report.info;
+  const loom_compile_info *i = &e->made.report.info;
   snprintf(line, sizeof line,
            "capture %.2f ms, compile %.2f ms (load %.2f, import %.2f, passes %.2f, lower %.2f, "
            "emit %.2f)",
-           e->capture_ms, e->report.total_ms, e->report.load_ms, i->import_ms, i->passes_ms,
-           i->lower_ms, i->emit_ms);
+           e->made.capture_ms, e->made.report.total_ms, e->made.report.load_ms, i->import_ms,
+           i->passes_ms, i->lower_ms, i->emit_ms);
   loom_log(LOOM_LOG_TIME, "%U: %s", name, line);
 }
 
@@ -46,12 +46,12 @@ static void entry_log_hosts(const entry *e, PyObject *name) {
 
 /* The graph as MLIR text, and in the manner of Python. */
 static void entry_log_graph(const entry *e) {
-  PyObject *graph = graph_object_new(e->captured, e->name);
+  PyObject *graph = graph_object_new(e->captured, e->made.name);
   PyObject *text = graph && loom_log_mask & LOOM_LOG_GRAPH ? PyObject_Str(graph) : NULL;
   PyObject *code =
       graph && loom_log_mask & LOOM_LOG_GRAPH_CODE ? PyObject_GetAttrString(graph, "code") : NULL;
-  if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", e->name, text);
-  if (code) loom_log(LOOM_LOG_GRAPH_CODE, "%U\n%U", e->name, code);
+  if (text) loom_log(LOOM_LOG_GRAPH, "%U\n%U", e->made.name, text);
+  if (code) loom_log(LOOM_LOG_GRAPH_CODE, "%U\n%U", e->made.name, code);
   Py_XDECREF(code);
   Py_XDECREF(text);
   Py_XDECREF(graph);
@@ -80,9 +80,9 @@ static void entry_log_change(const entry *e, const change *c) {
                      : c->kind == CHANGE_ADVANCE ? "takes items from"
                                                  : "sets an item of";
   if (keyed && c->key)
-    loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: %s %U: %S", e->name, verb, target, c->key);
+    loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: %s %U: %S", e->made.name, verb, target, c->key);
   else
-    loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: %s %U", e->name, verb, target);
+    loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: %s %U", e->made.name, verb, target);
   Py_DECREF(target);
 }
 
@@ -91,7 +91,7 @@ static void entry_log_effects(const entry *e) {
   for (uint32_t i = 0; i < c->effect_count; i++) {
     PyObject *target = entry_words_of(c->effects[i].target);
     if (target)
-      loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: writes output %lld into %U", e->name,
+      loom_log(LOOM_LOG_SIDE_EFFECTS, "%U: writes output %lld into %U", e->made.name,
                (long long)c->effects[i].number, target);
     Py_XDECREF(target);
     error_drop();
@@ -104,7 +104,7 @@ static void entry_log_effects(const entry *e) {
 
 void entry_log(const entry *e) {
   if (!loom_log_mask) return;
-  PyObject *name = e->name;
+  PyObject *name = e->made.name;
   if (loom_log_mask & (LOOM_LOG_GRAPH | LOOM_LOG_GRAPH_CODE)) entry_log_graph(e);
   error_drop(); /* here and below: an interrupt comes back later, and meets no running code */
   bool held = loom_log_mask & LOOM_LOG_GUARDS && entry_hold(e);
@@ -122,10 +122,11 @@ void entry_log(const entry *e) {
   error_drop();
   if (loom_log_mask & LOOM_LOG_HOST_CALLS) entry_log_hosts(e, name);
   if (e->kind != BACKEND_LOOM) return;
-  loom_log(LOOM_LOG_CACHE, "%U: %s", name, e->report.cached ? "from the disk cache" : "compiled");
-  if (!e->report.cached)
-    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->report.info.ops,
-             e->report.info.fusions, e->report.info.kernels);
+  loom_log(LOOM_LOG_CACHE, "%U: %s", name,
+           e->made.report.cached ? "from the disk cache" : "compiled");
+  if (!e->made.report.cached)
+    loom_log(LOOM_LOG_KERNELS, "%U: %u ops, %u fusions, %u kernels", name, e->made.report.info.ops,
+             e->made.report.info.fusions, e->made.report.info.kernels);
   entry_log_time(e, name);
 }
 

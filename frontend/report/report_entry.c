@@ -43,7 +43,8 @@ static PyObject *guard_tuple(const entry *e, uint32_t i) {
   const guard *g = &e->captured->guards[i];
   PyObject *words = guard_describe(e->captured, g);
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("");
-  PyObject *ns = e->guard_ns ? PyFloat_FromDouble(e->guard_ns[i]) : Py_NewRef(Py_None), *row = NULL;
+  PyObject *ns = e->made.guard_ns ? PyFloat_FromDouble(e->made.guard_ns[i]) : Py_NewRef(Py_None),
+           *row = NULL;
   bool known = (size_t)g->kind < sizeof kinds / sizeof *kinds && kinds[g->kind];
   if (words && name && ns)
     row = Py_BuildValue("(sOOzizO)", known ? kinds[g->kind] : "other", name, words,
@@ -98,7 +99,7 @@ PyObject *report_entry(const entry *e) {
                                        [TRIAL_CALLEES] = "left, callees compiled",
                                        [TRIAL_ALONE] = "left",
                                        [TRIAL_OVER] = "stays"};
-  const loom_compile_info *info = &e->report.info;
+  const loom_compile_info *info = &e->made.report.info;
   loom_graph room;
   const loom_graph *whole = capture_graph(e->captured, &room);
   if (!whole) return PyErr_NoMemory();
@@ -109,14 +110,15 @@ PyObject *report_entry(const entry *e) {
     made = Py_BuildValue(
         "{sssssOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend",
         e->kind == BACKEND_USER ? "user" : loom_backend_names[e->kind], "trial",
-        trials[e->trial.state], "name", e->name, "loops", loops, "graph", graph, "ops", ops,
-        "guards", guards, "hits", (unsigned long long)e->hits, "again",
-        (unsigned long long)e->again, "hushed", witness_is_hushed(e) ? Py_True : Py_False, "part",
-        e->part ? Py_True : Py_False, "cached", e->report.cached ? Py_True : Py_False, "fusions",
-        info->fusions, "kernels", e->plan ? loom_plan_kernel_count(e->plan) : 0, "times",
-        "capture_ms", e->capture_ms, "load_ms", e->report.load_ms, "import_ms", info->import_ms,
-        "passes_ms", info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms,
-        "total_ms", e->report.total_ms);
+        trials[e->trial.state], "name", e->made.name, "loops", loops, "graph", graph, "ops", ops,
+        "guards", guards, "hits", (unsigned long long)e->counts.hits, "again",
+        (unsigned long long)e->counts.again, "hushed", witness_is_hushed(e) ? Py_True : Py_False,
+        "part", e->made.part ? Py_True : Py_False, "cached",
+        e->made.report.cached ? Py_True : Py_False, "fusions", info->fusions, "kernels",
+        e->plan ? loom_plan_kernel_count(e->plan) : 0, "times", "capture_ms", e->made.capture_ms,
+        "load_ms", e->made.report.load_ms, "import_ms", info->import_ms, "passes_ms",
+        info->passes_ms, "lower_ms", info->lower_ms, "emit_ms", info->emit_ms, "total_ms",
+        e->made.report.total_ms);
   Py_XDECREF(graph);
   Py_XDECREF(ops);
   Py_XDECREF(guards);

@@ -21,9 +21,10 @@ static PyObject *backend_inputs(const entry *e, const loom_buffer *inputs, PyObj
 
 /* Asks the backend, once. */
 static bool backend_make(entry *e, PyObject *inputs) {
-  if (e->runner) return true;
-  PyObject *graph = graph_object_new(e->captured, e->name);
-  PyObject *made = graph ? PyObject_CallFunctionObjArgs(e->user, graph, inputs, NULL) : NULL;
+  if (e->user.runner) return true;
+  PyObject *graph = graph_object_new(e->captured, e->made.name);
+  PyObject *made =
+      graph ? PyObject_CallFunctionObjArgs(e->user.backend, graph, inputs, NULL) : NULL;
   Py_XDECREF(graph);
   if (made && !PyCallable_Check(made)) {
     PyErr_Format(PyExc_TypeError, "the backend gave %.100s, which cannot be called",
@@ -31,7 +32,7 @@ static bool backend_make(entry *e, PyObject *inputs) {
     Py_CLEAR(made);
   }
   if (!made) return false;
-  if (!e->runner) e->runner = Py_NewRef(made); /* another thread may have been faster */
+  if (!e->user.runner) e->user.runner = Py_NewRef(made); /* another thread may have been faster */
   Py_DECREF(made);
   return true;
 }
@@ -57,12 +58,25 @@ static bool backend_store(const entry *e, PyObject *result, const loom_buffer *o
   return good;
 }
 
+void entry_user_init(entry_user *user, PyObject *backend) { user->backend = Py_XNewRef(backend); }
+
+void entry_user_fini(entry_user *user) {
+  Py_CLEAR(user->backend);
+  Py_CLEAR(user->runner);
+}
+
+int entry_user_traverse(const entry_user *user, visitproc visit, void *arg) {
+  Py_VISIT(user->backend);
+  Py_VISIT(user->runner);
+  return 0;
+}
+
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
                  const loom_buffer *outputs) {
   PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
   bool good = list && backend_make(e, list);
   if (good) args = PySequence_Tuple(list);
-  if (args) result = PyObject_Call(e->runner, args, NULL);
+  if (args) result = PyObject_Call(e->user.runner, args, NULL);
   good = result && backend_store(e, result, outputs);
   Py_XDECREF(list);
   Py_XDECREF(args);

@@ -156,60 +156,76 @@ static bool direct_find_loop(entry *e, uint32_t number, uint32_t input) {
     if (LOOM_STRIDE_IS_SYM(output->strides[i]) || output->strides[i] < 0) return false;
   if (!direct_follow(g, output->value, g->inputs[input].value, type, output->strides, &reach))
     return false;
-  if (!e->spans) e->spans = calloc(g->output_count + 1u, sizeof *e->spans);
-  if (!e->spans || reach.high < reach.low) return false;
-  e->spans[number] = (direct_span){(size_t)(reach.low * size), (size_t)((reach.high + 1) * size)};
+  if (!e->direct.spans) e->direct.spans = calloc(g->output_count + 1u, sizeof *e->direct.spans);
+  if (!e->direct.spans || reach.high < reach.low) return false;
+  e->direct.spans[number] =
+      (direct_span){(size_t)(reach.low * size), (size_t)((reach.high + 1) * size)};
   return true;
 }
 
-void direct_find(entry *e) {
+static void direct_find(entry *e) {
   const capture *c = e->captured;
   if (e->kind != BACKEND_LOOM) return;
   for (uint32_t i = 0; i < c->effect_count; i++) {
     const recipe *target = c->effects[i].target;
     uint32_t number = (uint32_t)c->effects[i].number;
     int64_t input = target->kind == RECIPE_SOURCE ? capture_array_input(c, target->source) : -1;
-    if (input >= 0 && !e->outputs[number] && direct_find_loop(e, number, (uint32_t)input))
-      e->targets[number] = target;
+    if (input >= 0 && !e->outputs.recipes[number] && direct_find_loop(e, number, (uint32_t)input))
+      e->direct.targets[number] = target;
   }
   if (!direct_is_safe(&c->graph)) return;
   for (uint32_t i = 0; i < c->effect_count; i++) {
     const recipe *target = c->effects[i].target;
     const source *s = direct_root(target);
     uint32_t number = (uint32_t)c->effects[i].number;
-    if (!s || e->outputs[number]) continue;
+    if (!s || e->outputs.recipes[number]) continue;
     int64_t input = capture_array_input(c, s);
     bool free = input < 0 || !direct_is_read(&c->graph, c->graph.inputs[input].value);
     if (free ||
         (target->kind == RECIPE_SOURCE && loom_plan_output_overwrites(e->plan, number) == input))
-      e->targets[number] = target;
-    if (free && c->effects[i].given) e->again_behind = direct_is_alone(c, &c->effects[i]);
-    if (e->targets[number] && direct_is_reporter(c, &c->effects[i])) e->reporter = &c->effects[i];
+      e->direct.targets[number] = target;
+    if (free && c->effects[i].given) e->direct.again_behind = direct_is_alone(c, &c->effects[i]);
+    if (e->direct.targets[number] && direct_is_reporter(c, &c->effects[i]))
+      e->direct.reporter = &c->effects[i];
   }
+}
+
+bool entry_direct_init(entry *e) {
+  size_t outputs = e->captured->graph.output_count;
+  e->direct.targets = calloc(outputs + 1, sizeof *e->direct.targets);
+  if (!e->direct.targets) return PyErr_NoMemory(), false;
+  direct_find(e);
+  return true;
+}
+
+void entry_direct_fini(entry_direct *direct) {
+  free(direct->targets);
+  free(direct->spans);
 }
 
 int direct_report(const entry *e, uint32_t flags) {
   const capture *c = e->captured;
-  return e->adapter->report(PyList_GET_ITEM(c->hosts, e->reporter->report), flags);
+  return e->adapter->report(PyList_GET_ITEM(c->hosts, e->direct.reporter->report), flags);
 }
 
 bool direct_allowed(const entry *e) {
   const capture *c = e->captured;
   bool any = false;
-  if (e->spans) return false;
+  if (e->direct.spans) return false;
   for (uint32_t i = 0; i < c->effect_count && !any; i++)
-    any = e->targets[c->effects[i].number] && e->sizes[c->effects[i].number] >= DIRECT_BYTES;
+    any = e->direct.targets[c->effects[i].number] &&
+          e->outputs.sizes[c->effects[i].number] >= DIRECT_BYTES;
   if (!any || c->fp_reported) return false;
-  if (e->reporter || e->again_behind) return true;
+  if (e->direct.reporter || e->direct.again_behind) return true;
   int matters = c->fp_ops ? e->adapter->flags_matter(c->fp_ops) : 0;
   if (matters < 0) error_drop();
   return !matters;
 }
 
 bool direct_open(const entry *e, loom_run *run, uint32_t i) {
-  if (!e->targets[i] || e->sizes[i] < DIRECT_BYTES) return false;
+  if (!e->direct.targets[i] || e->outputs.sizes[i] < DIRECT_BYTES) return false;
   const loom_output *output = &e->captured->graph.outputs[i];
-  PyObject *target = recipe_build(run, e->targets[i]);
+  PyObject *target = recipe_build(run, e->direct.targets[i]);
   if (!target) return false;
   run->data[i] = e->adapter->direct(target, loom_graph_type(&e->captured->graph, output->value),
                                     output->strides);
@@ -239,7 +255,7 @@ static void direct_copy(void *to, void *from, size_t size) {
 }
 
 bool direct_open_loop(const entry *e, loom_run *run, uint32_t i, direct_kept **kept) {
-  const direct_span *span = e->spans ? &e->spans[i] : NULL;
+  const direct_span *span = e->direct.spans ? &e->direct.spans[i] : NULL;
   if (!span || span->end == span->begin || !direct_open(e, run, i)) return false;
   size_t size = span->end - span->begin;
   direct_kept *k = loom_block_alloc(sizeof *k + size);

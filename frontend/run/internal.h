@@ -32,10 +32,57 @@ void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* the
 /* Replaces references of the version by weak ones where that is possible. False: the version must
  * not be used. */
 bool entry_let_go(entry *e);
-/* Drops the weak references: the version is no longer told when an object dies. */
-void entry_unwatch(entry *e);
+void entry_life_init(entry_life *life, PyObject *code);
+void entry_life_fini(entry_life *life); /* from here on it is told of no object's death */
+
+/* ---- entry.c: one version: how it is made and dropped ---- */
+
+bool entry_outputs_init(entry_outputs *o, const capture *c); /* false with MemoryError */
+void entry_outputs_fini(entry_outputs *o);
+/* Is the size of this output known only when the plan has run so far? */
+bool entry_is_late(const capture *c, uint32_t number);
+
+/* ---- made.c: how a version was made ---- */
+
+void entry_made_init(entry_made *made, const entry_order *order, const capture *captured);
+void entry_made_fini(entry_made *made);
+
+/* ---- run.c: a run, and the short way of one ---- */
+
+/* What a plan's calls of the host get. */
+typedef struct entry_context {
+  const entry *e;
+  PyObject *kept;   /* list of what owns the memory of results of host calls, or NULL */
+  int64_t *symbols; /* of the run, or NULL: no host call tells any */
+  struct run_state *state;
+} entry_context;
+
+void entry_simple_init(entry_simple *simple, const capture *c, backend kind);
+void entry_gil_init(entry_gil *gil, const capture *c);
+/* Is it worth while to give up the GIL for this call? */
+bool entry_releases(const entry *e, const int64_t *symbols);
+int entry_host(void *context, const loom_host_call *call); /* `context`: an entry_context */
+/* Runs the plan; its status. */
+uint32_t entry_launch(const entry *e, const loom_call *call, bool release);
+/* Are the results good? Else the plain function has to run (*fallback): at once, or to meet the
+ * pending exception, which a signal handler has raised; or an exception of ours is set. */
+bool entry_accept(entry *e, uint32_t status, const loom_call *call, const loom_violation *violation,
+                  bool *fallback);
+/* Nothing has been changed yet: the plain function shall say what is wrong, if it is. False: an
+ * exception that is no error has to leave the call. */
+bool entry_gave_up(void);
+
+/* ---- run_general.c: the general way of a run ---- */
+
+/* As entry_run_part(). */
+PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
+                            bool *changed);
 
 /* ---- backend.c: backends written by the user ---- */
+
+void entry_user_init(entry_user *user, PyObject *backend); /* NULL: none */
+void entry_user_fini(entry_user *user);
+int entry_user_traverse(const entry_user *user, visitproc visit, void *arg);
 
 /* Runs the graph on these inputs into these buffers; false with an exception. */
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
@@ -51,8 +98,9 @@ typedef struct direct_kept {
   _Alignas(16) char bytes[];
 } direct_kept;
 
-/* Fills e->targets, e->spans. */
-void direct_find(entry *e);
+/* Of a version that has its outputs and its plan; false with MemoryError. */
+bool entry_direct_init(entry *e);
+void entry_direct_fini(entry_direct *direct);
 /* May this run write into its targets? Not when a floating-point exception would be reported: then
  * the plain function runs, and has to find all arguments unchanged. */
 bool direct_allowed(const entry *e);

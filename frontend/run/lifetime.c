@@ -129,16 +129,16 @@ static void lifetime_divide(guard *g, lifetime_set *weak, lifetime_set *all) {
 static PyObject *lifetime_died(PyObject *watcher, PyObject *reference) {
   entry *e = PyCapsule_GetContext(watcher);
   if (!e) Py_RETURN_NONE;
-  e->fits = NULL;
+  e->life.fits = NULL;
   if (e->home) loom_dispatch->died(e->home);
   Py_RETURN_NONE;
 }
 
 bool entry_hold(const entry *e) {
   const capture *c = e->captured;
-  for (uint32_t i = 0; e->fits && i < c->weak_count; i++)
+  for (uint32_t i = 0; e->life.fits && i < c->weak_count; i++)
     Py_INCREF(c->weak[i]);
-  return e->fits != NULL;
+  return e->life.fits != NULL;
 }
 
 void entry_release(const entry *e) {
@@ -150,12 +150,18 @@ void entry_release(const entry *e) {
 
 static PyMethodDef lifetime_method = {"died", lifetime_died, METH_O, NULL};
 
-void entry_unwatch(entry *e) {
-  if (e->life.watcher) PyCapsule_SetContext(e->life.watcher, NULL);
-  for (uint32_t i = 0; i < e->life.watch_count; i++)
-    Py_DECREF(e->life.watches[i]);
-  free(e->life.watches);
-  Py_XDECREF(e->life.watcher);
+void entry_life_init(entry_life *life, PyObject *code) {
+  life->code = life->fits = Py_NewRef(code);
+}
+
+void entry_life_fini(entry_life *life) {
+  if (life->watcher) PyCapsule_SetContext(life->watcher, NULL);
+  for (uint32_t i = 0; i < life->watch_count; i++)
+    Py_DECREF(life->watches[i]);
+  free(life->watches);
+  Py_XDECREF(life->watcher);
+  free(life->pins);
+  Py_XDECREF(life->code);
 }
 
 /* A weak reference to each: false when one cannot be made. The version is the watcher's context. */
@@ -219,10 +225,10 @@ bool entry_let_go(entry *e) {
   c->weak_count = weak.count;
   capture_each(c, lifetime_let_go, c);
   guard_program_let_go(e->guards, c);
-  e->life.pins = e->simple ? NULL : calloc(weak.count, sizeof *e->life.pins);
+  e->life.pins = e->simple.is ? NULL : calloc(weak.count, sizeof *e->life.pins);
   for (uint32_t i = 0; e->life.pins && i < weak.count; i++)
     if (capture_reads(c, weak.items[i])) e->life.pins[e->life.pin_count++] = weak.items[i];
   for (uint32_t i = 0; i < weak.count; i++)
     Py_DECREF(weak.items[i]);
-  return e->simple || e->life.pins;
+  return e->simple.is || e->life.pins;
 }

@@ -61,13 +61,88 @@ typedef struct trial {
   trial_sample compiled, plain;
 } trial;
 
-/* What a version refers to weakly (lifetime.c). */
+/* The parts of an entry. Each has an init and a fini in the file that is named here; one that
+ * starts as zero has no init, and one that owns nothing no fini. */
+
+/* What a version guards, and how long it is good for: lifetime.c. */
 typedef struct entry_life {
+  PyObject *code;     /* of the function when it was captured (owned) */
+  PyObject *fits;     /* the same, borrowed; NULL: something that it guards has died */
   PyObject **watches; /* weak references to what it guards (owned) */
   PyObject *watcher;  /* what tells their callback whose they are (owned), or NULL */
   PyObject **pins;    /* of these, what a run reads when it has had no GIL (borrowed) */
   uint32_t watch_count, pin_count;
 } entry_life;
+
+/* The short way of a run: run.c. */
+typedef struct entry_simple {
+  bool is;                             /* only arrays in, one new array out, no effects */
+  bool reads;                          /* some inputs are no arguments */
+  uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* the argument of each input, or ENTRY_READ */
+} entry_simple;
+
+/* Does a run give up the GIL? run.c. */
+typedef struct entry_gil {
+  bool release;      /* there is enough work for it, with this call's sizes at least; */
+  bool symbolic;     /* with others that has to be found out on each call, */
+  loom_type largest; /* by the size of this */
+  bool reads_again;  /* what is made of a run reads what other threads may replace meanwhile */
+} entry_gil;
+
+/* For each output of the graph: entry.c. */
+typedef struct entry_outputs {
+  const recipe **recipes; /* its OUTPUT recipe, or NULL: a temporary block */
+  size_t *sizes;          /* its bytes */
+} entry_outputs;
+
+/* Outputs that are written straight into arguments: direct.c. */
+typedef struct entry_direct {
+  const recipe **targets;    /* for each output the array that it may be written into, or NULL */
+  struct direct_span *spans; /* for each output; NULL: for none */
+  const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  bool again_behind; /* the plain function may run behind a run that has written into its target */
+} entry_direct;
+
+/* BACKEND_USER, else NULL: backend.c. */
+typedef struct entry_user {
+  PyObject *backend, *runner; /* the backend, and what it made of the graph (both owned) */
+} entry_user;
+
+/* How a version was made: made.c. */
+typedef struct entry_made {
+  bool part;         /* of a function, not the whole of it */
+  bool fastmath;     /* compiled with it, */
+  char cpu[16];      /* and for this CPU */
+  PyObject *name;    /* of its graph, for people (owned) */
+  double capture_ms; /* what capture took */
+  double *guard_ns;  /* for each guard what it costs, or NULL: it was not measured */
+  loom_compile_report report;
+} entry_made;
+
+/* What a new version is to be: all of it borrowed. */
+typedef struct entry_order {
+  backend kind;
+  PyObject *code, *name;
+  PyObject *user; /* BACKEND_USER: the backend; else NULL */
+  const char *cpu;
+  bool fastmath, part;
+  double capture_ms;
+  const loom_compile_report *report;
+} entry_order;
+
+/* Runs of a version so far. */
+typedef struct entry_counts {
+  uint64_t hits;      /* all of them */
+  uint64_t again;     /* those that ran again to report floating-point exceptions */
+  uint32_t given_up;  /* in a row, up to the last one, those that ended in the plain function */
+  uint32_t passed_by; /* calls since then that were not tried */
+} entry_counts;
+
+/* What the parts behind a stopped version have had to compute. */
+typedef struct entry_rest {
+  uint32_t idle; /* runs in which it was nothing */
+  bool useful;   /* some run had something */
+} entry_rest;
 
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
 typedef struct entry {
@@ -75,45 +150,23 @@ typedef struct entry {
   backend kind;
   bool stopped;          /* ends in front of an instruction: see resume.c */
   bool watched;          /* stopped, or its runs are timed or plain: see trial.c */
-  bool simple;           /* only arrays in, one new array out, no effects: entry_run's short way */
-  bool reads;            /* simple, and some inputs are no arguments */
-  bool reads_again;      /* what is made of a run reads what other threads may replace */
-  bool release_gil;      /* enough work for it to be worth while, with this call's sizes at least */
-  bool symbolic;         /* that has to be found out on each call, */
-  loom_type largest;     /* by the size of this */
   uint32_t operations;   /* nodes of its graph */
-  PyObject *code;        /* of the function when it was captured (owned) */
-  PyObject *fits;        /* the same, borrowed; NULL: something that it guards has died */
   struct callable *home; /* in whose list it is (borrowed), or NULL */
-  entry_life life;
   capture *captured;
   guard_program *guards;
   const loom_adapter *adapter;
   loom_plan *plan;
-  uint32_t slots[ENTRY_SIMPLE_INPUTS]; /* simple: the argument of each input */
-  const recipe **outputs; /* for each output its OUTPUT recipe, or NULL: a temporary block */
-  size_t *sizes;          /* for each output its bytes */
-  const recipe *
-      *targets; /* for each output the array that it may be written straight into, or NULL */
-  const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
-  bool again_behind; /* the plain function may run behind a run that has written into its target */
-  struct direct_span *spans; /* for each output; NULL: for none */
-  struct witness *witness;   /* what tells which operations raised flags (witness.c); or NULL */
-  uint32_t idle;             /* stopped: runs in which no part had anything to compute */
-  bool useful;               /* stopped: some run had */
-  trial trial;               /* is it faster than the plain function? */
-  bool part;                 /* of a function, not the whole of it */
-  bool fastmath;             /* compiled with it, */
-  char cpu[16];              /* and for this CPU */
-  PyObject *name;            /* of its graph, for people (owned) */
-  PyObject *user, *runner;   /* BACKEND_USER: the backend, and what it made of the graph, or NULL */
-  double capture_ms;
-  double *guard_ns; /* for each guard what it costs, or NULL: it was not measured */
-  loom_compile_report report;
-  uint64_t hits, again; /* calls; those that ran again to report floating-point exceptions */
-  uint32_t
-      given_up; /* runs in a row whose host calls made the plain function run; and calls since */
-  uint32_t passed_by;
+  struct witness *witness; /* what tells which operations raised flags (witness.c); or NULL */
+  entry_life life;
+  entry_simple simple;
+  entry_gil gil;
+  entry_outputs outputs;
+  entry_direct direct;
+  entry_user user;
+  entry_made made;
+  entry_counts counts;
+  entry_rest rest;
+  trial trial; /* is it faster than the plain function? */
 } entry;
 
 /* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
@@ -142,25 +195,33 @@ typedef struct hook_scope {
   call_place call; /* what runs is this CALL of `code` */
 } hook_scope;
 
-/* ---- entry.c: one version: how it is made, run and dropped ---- */
+/* ---- entry.c: one version: how it is made and dropped ---- */
 
 bool backend_from_name(const char *name, backend *out);
 /* Takes over `captured` and `plan` also when it fails (NULL with MemoryError, or with `err` set and
  * no exception). */
-entry *entry_new(capture *captured, loom_plan *plan, backend kind, PyObject *code, loom_error *err);
+entry *entry_new(capture *captured, loom_plan *plan, const entry_order *order, loom_error *err);
 /* The values of the symbols in the call that was captured; room for LOOM_MAX_SYMBOLS. */
 void entry_hints(const loom_graph *graph, int64_t *out);
 /* It will be kept: with its graph in less memory. */
 void entry_settle(entry *e);
-void entry_unref(entry *e);
+void entry_free(entry *e); /* called by entry_unref() alone */
 int entry_traverse(entry *e, visitproc visit, void *arg);
+extern const dispatch_hooks *loom_dispatch;
+void entries_unref(entry_list *list);
+
+/* ---- run.c: a run, and the short way of one ---- */
+
 /* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
  * set and none: the plain function has to run (nothing has been changed yet). *changed (false
  * before): what was raised was so when something had been changed. */
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed);
-extern const dispatch_hooks *loom_dispatch;
-void entries_unref(entry_list *list);
+
+/* ---- made.c: how a version was made ---- */
+
+/* Finds out what each of its guards costs. */
+void entry_measure_guards(entry *e, PyObject *const *slots);
 
 /* ---- witness.c: which operations have raised a floating-point flag ---- */
 
@@ -174,6 +235,10 @@ bool entry_hold(const entry *e);
 void entry_release(const entry *e);
 
 /* ---- inline ---- */
+
+static inline void entry_unref(entry *e) {
+  if (e && !--e->refs) entry_free(e);
+}
 
 static inline PyObject *entry_run(entry *e, PyObject *const *args, const int64_t *symbols,
                                   bool *fallback) {

@@ -65,7 +65,7 @@ static bool witness_fits(const loom_plan *plan, const loom_graph *graph) {
 /* `quiet`: nobody asks which flags its runs raise. */
 static loom_plan *witness_compile(const entry *e, const loom_graph *graph, bool quiet) {
   loom_compile_options options = {
-      .cpu = e->cpu, .fastmath = e->fastmath, .check = checked_wanted(), .quiet = quiet};
+      .cpu = e->made.cpu, .fastmath = e->made.fastmath, .check = checked_wanted(), .quiet = quiet};
   loom_compile_report report;
   loom_plan *plan = NULL;
   loom_error err = {0};
@@ -156,7 +156,7 @@ static void witness_is_noisy(entry *e, uint32_t flags, const uint32_t *shown) {
   if (++w->noisy < WITNESS_NOISY) return;
   w->noisy = 0;
   w->off = false;
-  if (w->tried || c->effect_count || c->late || !e->home || e->fastmath) return;
+  if (w->tried || c->effect_count || c->late || !e->home || e->made.fastmath) return;
   loom_graph graph;
   w->tried = true;
   w->kinds = flags & ~c->fp_reported;
