@@ -132,6 +132,8 @@ const char *loom_scan_text(const char *text, size_t size);
 /* Scans a tool's input file, "-" for standard input (which can be read again after it); reports on
  * stderr. */
 bool loom_check_input(int argc, char *const *argv, const char *path);
+/* Is the option, without a value, on the command line? */
+bool loom_has_option(int argc, char *const *argv, const char *name);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -22,6 +23,7 @@
 #include "mlir/Transforms/InliningUtils.h"
 
 #include "dialects/dialect.h"
+#include "dialects/pass.h"
 extern "C" {
 #include "passes/passes.h"
 }
@@ -146,6 +148,56 @@ llvm::LogicalResult infer(mlir::MLIRContext *context, std::optional<mlir::Locati
 // ---- passes in C
 // ----------------------------------------------------------------------------------------------------
 
+namespace {
+struct LoomPass : mlir::Pass {
+  LoomPass(const loom_pass_spec *spec, mlir::TypeID id)
+      : Pass(id, *spec->root ? std::optional<llvm::StringRef>(spec->root) : std::nullopt),
+        spec(spec) {
+    for (const loom_pass_option *o = spec->options; o < std::end(spec->options) && o->name; o++)
+      options.push_back(std::make_unique<Option<int64_t>>(
+          *this, o->name, llvm::cl::desc(o->summary), llvm::cl::init(o->otherwise)));
+  }
+  llvm::StringRef getName() const final { return spec->name; }
+  llvm::StringRef getArgument() const final { return spec->flag; }
+  llvm::StringRef getDescription() const final { return spec->summary; }
+  void getDependentDialects(mlir::DialectRegistry &registry) const final {
+    for (intptr_t i = 0; i < spec->dialect_count; i++)
+      mlirDialectHandleInsertDialect(spec->dialects[i], wrap(&registry));
+  }
+  bool canScheduleOn(mlir::RegisteredOperationName op) const final {
+    return !getOpName() || op.getStringRef() == *getOpName();
+  }
+  std::unique_ptr<Pass> clonePass() const final {
+    return std::make_unique<LoomPass>(spec, getTypeID());
+  }
+  void runOnOperation() final {
+    llvm::SmallVector<int64_t, LOOM_PASS_OPTIONS> values;
+    for (auto &option : options)
+      values.push_back(*option);
+    bool engine = getContext().getRemarkEngine() != nullptr;
+    loom_running running = {spec, values.data(), explain, engine};
+    if (!loom_pass_run(wrap(getOperation()), &running)) signalPassFailure();
+  }
+  const loom_pass_spec *spec;
+  std::vector<std::unique_ptr<Option<int64_t>>> options;
+  Option<bool> explain{*this, "explain",
+                       llvm::cl::desc("Say in remarks what is done and not, and why")};
+};
+} // namespace
+
+extern "C" MlirPass loom_pass_make(const loom_pass_spec *spec, MlirTypeID id) {
+  return wrap(static_cast<mlir::Pass *>(new LoomPass(spec, unwrap(id))));
+}
+
+extern "C" void loom_emit_remark(loom_remark_kind kind, MlirLocation loc, const char *category,
+                                 const char *name, const char *text, const loom_running *running) {
+  if (running->explains) mlir::emitRemark(unwrap(loc)) << text;
+  auto emit = kind == LOOM_REMARK_PASSED   ? mlir::remark::passed
+              : kind == LOOM_REMARK_MISSED ? mlir::remark::missed
+                                           : mlir::remark::analysis;
+  emit(unwrap(loc), mlir::remark::RemarkOpts::name(name).category(category)) << text;
+}
+
 extern "C" void loom_register_pass(MlirPass (*make)(void)) {
   mlir::registerPass([make] { return std::unique_ptr<mlir::Pass>(unwrap(make())); });
 }
@@ -203,7 +255,9 @@ extern "C" int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "loom optimizer\n", *unwrap(registry));
   if (!loom_check_input(argc, argv, input.c_str())) return 1;
-  return mlir::failed(mlir::MlirOptMain(argc, argv, input, output, *unwrap(registry)));
+  bool failed = mlir::failed(mlir::MlirOptMain(argc, argv, input, output, *unwrap(registry)));
+  if (loom_has_option(argc, argv, "mlir-pass-statistics")) loom_print_counters();
+  return failed;
 }
 
 extern "C" int loom_lsp_main(int argc, char **argv, MlirDialectRegistry registry) {

@@ -51,13 +51,15 @@ static bool input_scan(const char *data, size_t size, loom_error *err) {
   return !problem || loom_fail(err, "%s", problem);
 }
 
+bool loom_has_option(int argc, char *const *argv, const char *name) {
+  for (int i = 1; i < argc; i++)
+    if (argv[i][0] == '-' && strcmp(argv[i] + strspn(argv[i], "-"), name) == 0) return true;
+  return false;
+}
+
 /* Options with which mlir-opt answers without reading an input. */
 static bool input_is_unread(int argc, char *const *argv) {
-  static const char *const options[] = {"show-dialects", "list-passes"};
-  for (int i = 1; i < argc; i++)
-    for (size_t o = 0; o < sizeof options / sizeof options[0]; o++)
-      if (strcmp(argv[i] + strspn(argv[i], "-"), options[o]) == 0) return true;
-  return false;
+  return loom_has_option(argc, argv, "show-dialects") || loom_has_option(argc, argv, "list-passes");
 }
 
 bool loom_check_input(int argc, char *const *argv, const char *path) {

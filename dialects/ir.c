@@ -2,7 +2,6 @@
 #include "dialects/ir.h"
 #include "graph/ops.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,60 +321,4 @@ bool loom_emit_error(MlirLocation loc, const char *format, ...) {
   va_end(args);
   mlirEmitError(loc, text);
   return false;
-}
-
-/* ---- passes ---- */
-
-static void ir_pass_nothing(void *user) { (void)user; }
-static void *ir_pass_clone(void *user) { return user; }
-static void ir_pass_run(MlirOperation op, MlirExternalPass pass, void *user) {
-  loom_pass_fn run;
-  memcpy(&run, &user, sizeof run);
-  bool good = loom_sizes_enter(op);
-  loom_num_take_failure();
-  good = good && run(op);
-  if (loom_num_take_failure() && good)
-    good = loom_emit_error(mlirOperationGetLocation(op), "a size cannot be computed");
-  loom_sizes_leave(op);
-  if (!good) mlirExternalPassSignalFailure(pass);
-}
-
-/* Every pass needs a TypeID of its own that lives as long as the process. */
-static MlirTypeID ir_pass_id(loom_pass_fn run) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static MlirTypeIDAllocator allocator;
-  static struct {
-    loom_pass_fn run;
-    MlirTypeID id;
-  } known[64];
-  static int count;
-  pthread_mutex_lock(&lock);
-  if (!allocator.ptr) allocator = mlirTypeIDAllocatorCreate();
-  int i = 0;
-  while (i < count && known[i].run != run)
-    i++;
-  if (i == count && count < 64) {
-    known[i].run = run;
-    known[i].id = mlirTypeIDAllocatorAllocateTypeID(allocator);
-    count++;
-  }
-  MlirTypeID id = known[i].id;
-  pthread_mutex_unlock(&lock);
-  return id;
-}
-
-MlirPass loom_pass_create(const char *name, const char *flag, const char *summary, const char *root,
-                          loom_pass_fn run) {
-  return loom_pass_create_with(name, flag, summary, root, run, 0, NULL);
-}
-
-MlirPass loom_pass_create_with(const char *name, const char *flag, const char *summary,
-                               const char *root, loom_pass_fn run, intptr_t dialect_count,
-                               MlirDialectHandle *dialects) {
-  MlirExternalPassCallbacks callbacks = {ir_pass_nothing, ir_pass_nothing, NULL, ir_pass_clone,
-                                         ir_pass_run};
-  void *user;
-  memcpy(&user, &run, sizeof user);
-  return mlirCreateExternalPass(ir_pass_id(run), loom_str(name), loom_str(flag), loom_str(summary),
-                                loom_str(root), dialect_count, dialects, callbacks, user);
 }

@@ -49,6 +49,7 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
@@ -140,6 +141,7 @@ static bool fuse_run(MlirOperation function) {
   fuse_prepare(function, block);
   int count = fuse_count_ops(block);
   fuse_state s = {.block = block, .reader = -1};
+  s.max_ops = (int)loom_pass_value(FUSE_OPTION_OPS, FUSE_MAX_OPS);
   s.nodes = calloc((size_t)count + 1, sizeof *s.nodes);
   s.groups = calloc((size_t)count + 1, sizeof *s.groups);
   s.stack = calloc((size_t)count + 1, sizeof *s.stack);
@@ -153,6 +155,7 @@ static bool fuse_run(MlirOperation function) {
     fuse_find_constants(&s, function);
     fuse_find_edges(&s);
     fuse_move(&s);
+    fuse_explain(&s);
     fuse_rewrite(&s, terminator);
   }
   bool good = !s.out_of_memory;
@@ -169,7 +172,16 @@ static bool fuse_run(MlirOperation function) {
 }
 
 MlirPass loom_make_fuse_pass(void) {
-  return loom_pass_create("LoomFuse", "loom-fuse",
-                          "Group tensor ops into loom.fusion, one kernel each", "func.func",
-                          fuse_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomFuse",
+      .flag = "loom-fuse",
+      .summary = "Group tensor ops into loom.fusion, one kernel each",
+      .root = "func.func",
+      .run = fuse_run,
+      .options = {[FUSE_OPTION_OPS] = {"max-ops", "Ops of one kernel at most", FUSE_MAX_OPS, 1,
+                                       FUSE_MAX_OPS}},
+      .counters = {[FUSE_COUNT_FUSED] = {"fused", "ops that share a kernel with others"},
+                   [FUSE_COUNT_KERNELS] = {"kernels", "groups, one kernel each"},
+                   [FUSE_COUNT_DISSOLVED] = {"dissolved", "ops computed again by each reader"}}};
+  return loom_pass_of(&spec);
 }

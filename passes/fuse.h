@@ -1,7 +1,8 @@
 /* Shared by the parts of loom-fuse, in the order in which they work: fuse.c is the pass; the block
  * is prepared (fuse_prepare.c, fuse_wide.c, fuse_inplace.c); ops and what they read are a graph
  * (fuse_graph.c) whose groups are moved together (fuse_moves.c, fuse_dissolve.c) as far as they may
- * be (fuse_legal.c, fuse_limits.c, fuse_keep.c); the groups become ops (fuse_build.c). */
+ * be (fuse_legal.c, fuse_limits.c, fuse_keep.c); what was done is told (fuse_explain.c); the groups
+ * become ops (fuse_build.c). */
 #ifndef LOOM_FUSE_H
 #define LOOM_FUSE_H
 
@@ -84,6 +85,7 @@ typedef struct fuse_state {
   int edge_count, edge_capacity;
   int *stack;
   int mark;
+  int max_ops;      /* of one group: what a register file and a compile-time budget can bear */
   bool deep;        /* groups' `deep` hold */
   int reader;       /* the group whose reads are all in `readers`, or -1 */
   loom_map readers; /* value -> the last group noted that reads it */
@@ -123,7 +125,9 @@ void fuse_find_reads(fuse_state *s, int n);
 
 /* ---- fuse_legal.c ---- */
 
-/* May groups `a` and `b` be one, `joint`? `related`: `b` reads a value of `a`. */
+/* Why groups `a` and `b` may not be one, `joint`; NULL: they may. `related`: `b` reads a value of
+ * `a`. */
+const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 /* Does an op of group `to` read a value of group `from`? */
 bool fuse_direct_path(fuse_state *s, int from, int to);
@@ -174,6 +178,15 @@ bool fuse_constants_stay(const fuse_state *s, int g);
 
 /* May the reductions of both groups be in one kernel, of this domain and these axes? */
 bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint);
+
+/* ---- fuse_explain.c ---- */
+
+/* Options and counters of the pass. */
+enum { FUSE_OPTION_OPS };
+enum { FUSE_COUNT_FUSED, FUSE_COUNT_KERNELS, FUSE_COUNT_DISSOLVED };
+#define FUSE_MAX_OPS 192
+/* Counts what was fused and dissolved; says why what reads a value was not fused with it. */
+void fuse_explain(fuse_state *s);
 
 /* ---- fuse_build.c ---- */
 

@@ -6,8 +6,6 @@
 #include "passes/fuse.h"
 #include "passes/passes.h"
 
-/* Ops of one group: what a register file and a compile-time budget can bear. */
-#define FUSE_MAX_OPS 192
 #define FUSE_MAX_BUFFERS 48
 
 /* Sizes of `space` without `axes`. */
@@ -243,17 +241,29 @@ bool fuse_buffers_fit(const fuse_state *s, int a, int b) {
   return inputs + outputs <= FUSE_MAX_BUFFERS;
 }
 
-/* May groups `a` and `b` be one, `joint`? `related`: `b` reads a value of `a`. */
-bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint) {
+const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group *joint) {
   fuse_group *ga = &s->groups[a], *gb = &s->groups[b];
-  if (a == b || !ga->count || !gb->count || ga->count + gb->count > FUSE_MAX_OPS) return false;
-  if (!fuse_constants_fit(ga, gb)) return false;
-  if (!legal_join(ga, gb, joint) && (related || !legal_join(gb, ga, joint))) return false;
-  if (!legal_edges_fit(s, a, b, joint) || !legal_yields_fit(s, a, b, joint) ||
-      !legal_costs_fit(s, a, b, joint) || !fuse_reductions_fit(s, a, b, joint))
-    return false;
-  if (related && legal_should_wait(s, a, b, joint)) return false;
-  if (s->patient && joint->kind == FUSE_DOT && legal_is_stored_anyway(s, a, b)) return false;
-  if (legal_path_between(s, a, b) || (!related && legal_path_between(s, b, a))) return false;
-  return fuse_buffers_fit(s, a, b);
+  if (a == b || !ga->count || !gb->count) return "they are in one already";
+  if (ga->count + gb->count > s->max_ops) return "both have more ops than a kernel may have";
+  if (ga->kind == FUSE_ALONE || gb->kind == FUSE_ALONE) return "one has a kernel of its own";
+  if (!fuse_constants_fit(ga, gb)) return "one is computed once, the other at each call";
+  if (!legal_join(ga, gb, joint) && (related || !legal_join(gb, ga, joint)))
+    return "they have other sizes or reduced axes";
+  if (!legal_edges_fit(s, a, b, joint))
+    return "a value is read in another way than it is made, or has to lie in memory";
+  if (!legal_yields_fit(s, a, b, joint))
+    return "a value of full size would leave a reduction that goes by columns";
+  if (!legal_costs_fit(s, a, b, joint)) return "a scan of rows takes costly ops one by one";
+  if (!fuse_reductions_fit(s, a, b, joint)) return "their reductions do not fit one kernel";
+  if (related && legal_should_wait(s, a, b, joint))
+    return "it is cheaper to compute it again for each reader";
+  if (s->patient && joint->kind == FUSE_DOT && legal_is_stored_anyway(s, a, b))
+    return "the product is stored anyway, for others";
+  if (legal_path_between(s, a, b) || (!related && legal_path_between(s, b, a)))
+    return "a third kernel has to run between them";
+  return fuse_buffers_fit(s, a, b) ? NULL : "a kernel of both would take too many buffers";
+}
+
+bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint) {
+  return !fuse_obstacle(s, a, b, related, joint);
 }

@@ -29,6 +29,7 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
@@ -81,8 +82,9 @@ static bool plan_function(MlirOperation module, MlirOperation function) {
   good = good && plan_check_regions(&s) && plan_find_late(&s) && plan_find_kernels(&s) &&
          plan_find_storages(&s);
   if (good) plan_bind_outputs(&s, terminator);
-  good = good && plan_place(&s) && plan_find_trims(&s) && plan_make(&s, terminator) &&
-         plan_write(&s, terminator);
+  good = good && plan_place(&s);
+  if (good) plan_explain(&s);
+  good = good && plan_find_trims(&s) && plan_make(&s, terminator) && plan_write(&s, terminator);
   if (good && loom_get_attr(function, loom_mark_region).ptr)
     loom_set_attr(s.plan, loom_mark_region, mlirUnitAttrGet(s.ctx));
   loom_map_fini(&s.storage_of);
@@ -110,7 +112,14 @@ static bool plan_run(MlirOperation module) {
 }
 
 MlirPass loom_make_plan_pass(void) {
-  return loom_pass_create("LoomPlan", "loom-plan",
-                          "Give buffers to values: a loom.plan of launches", "builtin.module",
-                          plan_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomPlan",
+      .flag = "loom-plan",
+      .summary = "Give buffers to values: a loom.plan of launches",
+      .root = "builtin.module",
+      .run = plan_run,
+      .counters = {[PLAN_COUNT_BUFFERS] = {"buffers", "buffers of the arena"},
+                   [PLAN_COUNT_BYTES] = {"bytes", "bytes of them all"},
+                   [PLAN_COUNT_SAVED] = {"saved", "bytes saved by sharing the arena"}}};
+  return loom_pass_of(&spec);
 }

@@ -84,6 +84,9 @@ MlirValue plan_taken(MlirOperation op, intptr_t result);
 
 /* Gives each storage its offset, and the arena its size. */
 bool plan_place(plan_state *s);
+/* Counts and tells what the arena saves. */
+enum { PLAN_COUNT_BUFFERS, PLAN_COUNT_BYTES, PLAN_COUNT_SAVED };
+void plan_explain(const plan_state *s);
 /* Finds which parts of the arena are given back between launches. */
 bool plan_find_trims(plan_state *s);
 

@@ -8,9 +8,11 @@
  * Where the caller gives inputs away (`loom.given`) or makes results late (`loom.lent`), what of
  * the arena is dead between launches is given back (plan_trim.c).
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
@@ -182,4 +184,22 @@ bool plan_find_trims(plan_state *s) {
   free(spans);
   loom_map_fini(&steps);
   return good || plan_memory(s);
+}
+
+void plan_explain(const plan_state *s) {
+  int64_t bytes = 0, arena = loom_num_hint(s->arena);
+  int buffers = 0;
+  for (int n = 0; n < s->storage_count; n++) {
+    const plan_storage *storage = &s->storages[n];
+    if (storage->output >= 0 || storage->kept) continue;
+    bytes += loom_num_hint(storage->size);
+    buffers++;
+  }
+  loom_count(PLAN_COUNT_BUFFERS, buffers);
+  loom_count(PLAN_COUNT_BYTES, bytes);
+  loom_count(PLAN_COUNT_SAVED, bytes > arena ? bytes - arena : 0);
+  if (buffers)
+    loom_remark(LOOM_REMARK_ANALYSIS, mlirOperationGetLocation(s->function), "arena",
+                "%d buffers of %" PRId64 " bytes in all share an arena of %" PRId64, buffers, bytes,
+                arena);
 }

@@ -9,6 +9,9 @@
  *
  * keeps: the body. breaks: nothing.
  */
+#include <inttypes.h>
+
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
@@ -362,6 +365,60 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   return true;
 }
 
+/* ---- what the pass tells ---- */
+
+enum { SCHEDULE_KERNELS, SCHEDULE_TILES, SCHEDULE_SERIAL, SCHEDULE_SCALAR };
+
+static int64_t schedule_first_chunks(MlirOperation op) {
+  int64_t stages[LOWER_GROUPS + 2] = {0};
+  intptr_t count = loom_get_i64s(op, "stages", stages, LOWER_GROUPS + 2);
+  return count < 1 ? 0 : stages[0];
+}
+
+/* Why there are no lanes. */
+static const char *schedule_scalar_why(const lower *l) {
+  const lower_nest *nest = l->plan->lane_reduced ? &l->plan->inner : &l->plan->kept;
+  if (l->kernel->target == LANES_GPU) return "each thread is a lane";
+  if (l->plan->lanes.var < 0) return "there is no loop for lanes";
+  if (loom_num_high(nest->loops[nest->count - 1].extent) < 2)
+    return "its innermost loop has one iteration at most";
+  return "one element takes the registers";
+}
+
+static void schedule_explain(const lower *l, const lower_schedule *s) {
+  const lower_plan *plan = l->plan;
+  MlirLocation loc = mlirOperationGetLocation(l->kernel->op);
+  int64_t chunks = schedule_first_chunks(l->kernel->op);
+  bool scalar = (plan->lane_reduced ? s->reduce_width : s->width) == 1;
+  loom_count(SCHEDULE_TILES, plan->tile_loop >= 0 || plan->panel);
+  loom_count(SCHEDULE_SERIAL, chunks == 1);
+  loom_count(SCHEDULE_SCALAR, scalar);
+  if (!loom_remarks_wanted()) return;
+  int64_t work = loom_num_hint(loom_num_mul(lower_plan_rows(plan), schedule_row_work(plan)));
+  if (!plan->lane_reduced)
+    work = loom_num_hint(loom_num_mul(work, plan->kept.loops[plan->kept.count - 1].extent));
+  if (scalar)
+    loom_remark(LOOM_REMARK_MISSED, loc, "vectorize", "the loop is not vectorized: %s",
+                schedule_scalar_why(l));
+  if (chunks == 1)
+    loom_remark(LOOM_REMARK_MISSED, loc, "parallelize",
+                "the kernel is one chunk: %" PRId64 " elements at a cost of %d each are too few",
+                work, l->cost);
+  loom_remark(LOOM_REMARK_ANALYSIS, loc, "cost",
+              "about %" PRId64 " elements at a cost of %d, in %" PRId64 " chunks of %d lanes", work,
+              l->cost, loom_num_hint(chunks), plan->lane_reduced ? s->reduce_width : s->width);
+}
+
+/* Of a product, and of an op with a kernel of its own. */
+static void schedule_explain_special(MlirOperation op, MlirOperation what, bool tiled) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(what));
+  int64_t chunks = loom_num_hint(schedule_first_chunks(op));
+  loom_count(SCHEDULE_TILES, tiled);
+  loom_count(SCHEDULE_SERIAL, chunks == 1);
+  loom_remark(LOOM_REMARK_ANALYSIS, mlirOperationGetLocation(op), "cost",
+              "the kernel of '%.*s' has %" PRId64 " chunks", (int)name.length, name.data, chunks);
+}
+
 static bool schedule_kernel(MlirOperation op, void *user) {
   if (!loom_is(op, LOOM_OP_KERNEL)) return true;
   loom_arena arena = {0};
@@ -372,8 +429,10 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   bool ok = lower_kernel_parse(op, &arena, &kernel);
   MlirOperation dot = {NULL};
   if (ok) dot = dot_find(&kernel);
+  loom_count(SCHEDULE_KERNELS, ok);
   if (dot.ptr) {
     ok = dot_schedule(&kernel, dot);
+    if (ok) schedule_explain_special(op, dot, true);
     loom_arena_fini(&arena);
     return ok;
   }
@@ -381,6 +440,7 @@ static bool schedule_kernel(MlirOperation op, void *user) {
   const alone_kind *kind = ok ? alone_find(&kernel, &alone) : NULL;
   if (kind) {
     ok = alone_schedule(kind, &kernel, alone);
+    if (ok) schedule_explain_special(op, alone, false);
     loom_arena_fini(&arena);
     return ok;
   }
@@ -397,6 +457,7 @@ static bool schedule_kernel(MlirOperation op, void *user) {
     else
       schedule_make(&l, &schedule);
     schedule_write(&l, &schedule);
+    schedule_explain(&l, &schedule);
   }
   loom_arena_fini(&arena);
   return ok;
@@ -408,6 +469,15 @@ static bool schedule_run(MlirOperation root) {
 }
 
 MlirPass loom_make_schedule_pass(void) {
-  return loom_pass_create("loom-schedule", "loom-schedule", "Divide kernels into chunks and lanes",
-                          "builtin.module", schedule_run);
+  static const loom_pass_spec spec = {
+      .name = "loom-schedule",
+      .flag = "loom-schedule",
+      .summary = "Divide kernels into chunks and lanes",
+      .root = "builtin.module",
+      .run = schedule_run,
+      .counters = {[SCHEDULE_KERNELS] = {"kernels", "kernels that got a schedule"},
+                   [SCHEDULE_TILES] = {"tiles", "kernels that go by tiles"},
+                   [SCHEDULE_SERIAL] = {"serial", "kernels of one chunk"},
+                   [SCHEDULE_SCALAR] = {"scalar", "kernels without lanes"}}};
+  return loom_pass_of(&spec);
 }

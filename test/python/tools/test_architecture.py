@@ -71,7 +71,7 @@ def test_mlir_in_cpp_is_one_file():
 def test_the_glue_has_no_logic():
     """It forwards: no loop over IR, no decision about an op."""
     text = (ROOT / "dialects" / "glue.cpp").read_text()
-    assert len(text.splitlines()) < 250
+    assert len(text.splitlines()) < 280
     assert not re.search(r"\bwhile\b|\bswitch\b|\.walk\(|isa<|dyn_cast<|RewritePattern", text)
 
 

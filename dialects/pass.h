@@ -1,0 +1,88 @@
+/* What a pass may have besides its function: options, counters and remarks, all shown by the tool.
+ * (pass.c; the pass as MLIR sees it is in glue.cpp) */
+#ifndef LOOM_PASS_H
+#define LOOM_PASS_H
+
+#include <mlir-c/IR.h>
+#include <mlir-c/Pass.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a pass with options and counters ---- */
+
+/* --loom-fuse="max-ops=64": a number within bounds. Every pass has the option "explain", too, which
+ * makes its remarks MLIR's diagnostics. */
+typedef struct loom_pass_option {
+  const char *name, *summary;
+  int64_t otherwise, least, most;
+} loom_pass_option;
+
+/* What --mlir-pass-statistics shows. */
+typedef struct loom_pass_counter {
+  const char *name, *summary;
+} loom_pass_counter;
+
+#define LOOM_PASS_OPTIONS 4
+#define LOOM_PASS_COUNTERS 6
+#define LOOM_PASS_DIALECTS 6
+
+/* What a pass is; the texts and lists live as long as the process. */
+typedef struct loom_pass_spec {
+  const char *name, *flag, *summary;
+  const char *root; /* "": any op */
+  bool (*run)(MlirOperation root);
+  intptr_t dialect_count;
+  MlirDialectHandle dialects[LOOM_PASS_DIALECTS];
+  loom_pass_option options[LOOM_PASS_OPTIONS]; /* the first without a name ends the list */
+  loom_pass_counter counters[LOOM_PASS_COUNTERS];
+} loom_pass_spec;
+
+/* A pass, which the manager takes over. */
+MlirPass loom_pass_of(const loom_pass_spec *spec);
+
+/* ---- within a pass, on its thread ---- */
+
+/* The value of option number `index` of the spec; its default where no pass runs. */
+int64_t loom_pass_value(int index, int64_t otherwise);
+/* Adds to counter number `index` of the spec. */
+void loom_count(int index, int64_t amount);
+
+typedef enum loom_remark_kind {
+  LOOM_REMARK_PASSED, /* something was done */
+  LOOM_REMARK_MISSED, /* something was not, and why */
+  LOOM_REMARK_ANALYSIS
+} loom_remark_kind;
+
+/* Does somebody listen? Texts that take work to find are found only then. */
+bool loom_remarks_wanted(void);
+/* A remark at a place: for MLIR's remark engine (--remarks-filter=loom-fuse), under the flag of the
+ * pass and `name`, and with "explain" as a diagnostic. */
+void loom_remark(loom_remark_kind kind, MlirLocation loc, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Prints the counters of all passes that have run to stderr. (MLIR's own statistics are left out of
+ * its release builds.) */
+void loom_print_counters(void);
+
+/* ---- between pass.c and glue.cpp ---- */
+
+typedef struct loom_running { /* a pass on one op */
+  const loom_pass_spec *spec;
+  const int64_t *values; /* of the options */
+  bool explains, engine; /* option "explain"; the context has a remark engine */
+} loom_running;
+
+bool loom_pass_run(MlirOperation root, const loom_running *running);
+/* The C++ pass (glue.cpp); `id` is the pass's own. */
+MlirPass loom_pass_make(const loom_pass_spec *spec, MlirTypeID id);
+void loom_emit_remark(loom_remark_kind kind, MlirLocation loc, const char *category,
+                      const char *name, const char *text, const loom_running *running);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
