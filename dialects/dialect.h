@@ -130,8 +130,10 @@ const char *loom_scan_text(const char *text, size_t size);
 /* ---- input.c ---- */
 
 /* Scans a tool's input file, "-" for standard input (which can be read again after it); reports on
- * stderr. */
-bool loom_check_input(int argc, char *const *argv, const char *path);
+ * stderr. Bytecode is read by another process, and its text is then the standard input
+ * (`replaced`). */
+bool loom_check_input(int argc, char *const *argv, const char *path, MlirDialectRegistry registry,
+                      bool *replaced);
 /* Is the option, without a value, on the command line? */
 bool loom_has_option(int argc, char *const *argv, const char *name);
 

@@ -254,7 +254,9 @@ mlirGetPassPluginInfo() {
 extern "C" int loom_opt_main(int argc, char **argv, MlirDialectRegistry registry) {
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "loom optimizer\n", *unwrap(registry));
-  if (!loom_check_input(argc, argv, input.c_str())) return 1;
+  bool replaced = false;
+  if (!loom_check_input(argc, argv, input.c_str(), registry, &replaced)) return 1;
+  if (replaced) input = "-";
   bool failed = mlir::failed(mlir::MlirOptMain(argc, argv, input, output, *unwrap(registry)));
   if (loom_has_option(argc, argv, "mlir-pass-statistics")) loom_print_counters();
   return failed;

@@ -1,11 +1,14 @@
 /* The input of a tool, checked before MLIR opens it. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "dialects/dialect.h"
@@ -29,6 +32,60 @@ static bool input_read(FILE *file, char **out, size_t *size, loom_error *err) {
   *out = data;
   *size = used;
   return true;
+}
+
+/* ---- bytecode: MLIR's reader trusts it, and damaged bytecode corrupts the memory of the process
+ * that reads it. So a child reads it, and gives it back as text, which the parser checks. ---- */
+
+#define INPUT_SECONDS 60 /* of processor time for reading bytecode */
+
+static bool input_is_bytecode(const char *data, size_t size) {
+  return size >= 4 && memcmp(data, "ML\xefR", 4) == 0;
+}
+
+static void input_write_text(MlirStringRef text, void *user) {
+  FILE *file = user;
+  fwrite(text.data, 1, text.length, file);
+}
+
+/* In the child: its exit status. */
+static int input_convert(const char *data, size_t size, const char *path, FILE *out,
+                         MlirDialectRegistry registry) {
+  const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    signal(signals[i], SIG_DFL);
+  setrlimit(RLIMIT_CPU, &(struct rlimit){INPUT_SECONDS, INPUT_SECONDS});
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  MlirContext ctx = mlirContextCreateWithRegistry(registry, false);
+  mlirContextSetAllowUnregisteredDialects(ctx, true);
+  MlirOperation op = mlirOperationCreateParse(ctx, mlirStringRefCreate(data, size),
+                                              mlirStringRefCreateFromCString(path));
+  if (!op.ptr) return 1;
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
+  mlirOpPrintingFlagsPrintGenericOpForm(flags);
+  mlirOperationPrintWithFlags(op, flags, input_write_text, out);
+  return fflush(out) == 0 ? 0 : 1;
+}
+
+/* Replaces bytecode by its text. */
+static bool input_from_bytecode(char **data, size_t *size, const char *path,
+                                MlirDialectRegistry registry, loom_error *err) {
+  FILE *out = tmpfile();
+  if (!out) return loom_fail(err, "%s", strerror(errno));
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(input_convert(*data, *size, path, out, registry));
+  int status = -1;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  free(*data);
+  *data = NULL;
+  rewind(out);
+  bool good = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  good = good ? input_read(out, data, size, err) : loom_fail(err, "the bytecode cannot be read");
+  fclose(out);
+  return good;
 }
 
 /* What came through a pipe is put back where the parser will read it: a file in memory takes
@@ -62,7 +119,8 @@ static bool input_is_unread(int argc, char *const *argv) {
   return loom_has_option(argc, argv, "show-dialects") || loom_has_option(argc, argv, "list-passes");
 }
 
-bool loom_check_input(int argc, char *const *argv, const char *path) {
+bool loom_check_input(int argc, char *const *argv, const char *path, MlirDialectRegistry registry,
+                      bool *replaced) {
   loom_error err = {0};
   bool is_stdin = strcmp(path, "-") == 0;
   if (input_is_unread(argc, argv) || (is_stdin && isatty(STDIN_FILENO))) return true;
@@ -74,8 +132,11 @@ bool loom_check_input(int argc, char *const *argv, const char *path) {
   if (!file) loom_fail(&err, "%s", strerror(errno));
   if (good && fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode))
     good = loom_fail(&err, "is a directory");
-  good = good && input_read(file, &data, &size, &err) && input_scan(data, size, &err) &&
-         (!is_stdin || input_replay(data, size, &err));
+  good = good && input_read(file, &data, &size, &err);
+  *replaced = good && input_is_bytecode(data, size);
+  if (*replaced) good = input_from_bytecode(&data, &size, path, registry, &err);
+  good = good && input_scan(data, size, &err) &&
+         (!(is_stdin || *replaced) || input_replay(data, size, &err));
   if (!good) fprintf(stderr, "%s: error: %s\n", is_stdin ? "<stdin>" : path, err.message);
   if (file && !is_stdin) fclose(file);
   free(data);

@@ -83,6 +83,8 @@ def test_nothing_ends_the_process():
             code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(\\.|[^\"\\])*\"", "", path.read_text(), flags=re.S)
             if path.name == "compile.c" and folder == "frontend":
                 code = code.replace("_exit(status);", "", 1)  # of a process that is in exit() already
+            if path.name == "input.c" and folder == "dialects":
+                code = code.replace("_exit(input_convert(", "(", 1)  # a child of the tool
             assert not re.search(r"(?<![\w.>])(abort|exit|_exit)\s*\(", code), path
 
 
