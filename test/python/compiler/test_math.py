@@ -143,6 +143,42 @@ def test_binary(tmp_path, op, dtype):
     assert gap[worst] <= ROWS[op][dtype], (x[worst], y[worst], gap[worst])
 
 
+def powers(dtype, n, rng):
+    """x of all magnitudes, many of them near one another and near the square root of two, and y for which the power is normal."""
+    info, part = np.finfo(dtype), n // 8
+    most = 0.49 * (info.maxexp - info.minexp)
+    bands = [(0.7, 1.45), (1.41, 1.4145), (0.7068, 0.7074), (0.999, 1.001), (1.9, 2.1), (0.05, 20)]
+    x = [rng.uniform(low, high, part) for low, high in bands] + [np.exp2(rng.uniform(0.98 * info.minexp, 0.98 * info.maxexp, part))]
+    x.append(1 + rng.choice([-1, 1], n - 7 * part) * np.exp2(rng.uniform(-info.nmant, -6, n - 7 * part)))
+    x = np.concatenate(x).astype(dtype)
+    log = np.abs(np.log2(x.astype(np.longdouble)))
+    size = np.where(rng.random(n) < 0.5, rng.uniform(0.9, 1, n), rng.random(n)) * most
+    y = rng.choice([-1, 1], n) * size / np.where(log == 0, 1, log)
+    y = np.where(rng.random(n) < 0.2, rng.choice([0.5, 2.5, -1.5, 1 / 3, 2.2], n), y.astype(dtype))
+    return x, np.where(np.abs(y * log) < most, y, 1).astype(dtype)
+
+
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_ordinary_numbers(tmp_path, dtype, cpu, odd):
+    """Which take a shorter way where no lane beside them is odd."""
+    libm, n = ctypes.CDLL("libm.so.6"), 200_003
+    rng = np.random.default_rng(7)
+    x, y = powers(dtype, n, rng)
+    if odd:
+        x[::5], y[::11] = rng.choice([0.0, -1.5, np.inf, np.nan, 1e-45 if dtype == "float32" else 5e-324], x[::5].size), rng.choice([0.0, np.inf, 1e-30], y[::11].size)
+    call = compile_op("pow", dtype, n, 2, tmp_path, cpu=cpu)
+    libm.feclearexcept(0x3d)
+    got = call(x, y)
+    assert odd or libm.fetestexcept(0x1d) == 0
+    with np.errstate(all="ignore"):
+        gap = ulps(got, np.power(x.astype(np.longdouble), y.astype(np.longdouble)), dtype)
+    worst = int(np.nanargmax(gap))
+    bound = ROWS["pow"][dtype] if odd else {"float32": 0.51, "float64": 0.95}[dtype]
+    assert gap[worst] <= bound, (x[worst], y[worst], gap[worst])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("op", ["floor_div", "rem", "fmod", "nextafter"])
 def test_exact(tmp_path, op, dtype):

@@ -264,8 +264,8 @@ def test_special_values_run_once(dtype, cpu):
     with np.errstate(all="ignore"):
         values = [np.array([0.5, 0.75, 0.5, v]).astype(dtype) for v in SPECIAL]
     for name in OF_REALS:
-        if getattr(np, name).nin > 2 or name in POWERS:
-            continue
+        if getattr(np, name).nin > 2 or (name in POWERS and dtype != "f8"):
+            continue  # whether a power of single or half floats by infinity warns depends on the CPU
         two = getattr(np, name).nin == 2
         plain = eval(f"lambda x, y: np.{name}(x, y)" if two else f"lambda x: np.{name}(x)", {"np": np})
         with frameloom.config.patch(cpu=cpu):
