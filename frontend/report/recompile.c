@@ -190,7 +190,6 @@ PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots) 
   PyObject *row = failed ? recompile_tuple(title, newest->captured, failed, slots) : NULL;
   entry_release(newest);
   entry_unref(newest);
-  if (!row) error_drop();
   return row;
 }
 

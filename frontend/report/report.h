@@ -30,7 +30,7 @@ PyObject *report_entry(const entry *e); /* a version as a new dict */
 /* ---- recompile.c: why a call fits no version ---- */
 
 /* The guard of the version that fails: a row (title, what, guard, old, new, advice, file, line), a
- * new reference. NULL without an exception: none fails. */
+ * new reference. NULL: none fails, or an exception is set. */
 PyObject *recompile_why(entry *newest, PyObject *title, PyObject *const *slots);
 PyObject *recompile_sentence(PyObject *row); /* "a was float64[3] and is float64[4] (f.py:3)" */
 /* Logs and remembers a recompilation with the time that it has cost. `made`: the new version, or

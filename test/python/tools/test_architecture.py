@@ -253,6 +253,16 @@ def test_sections_of_headers_name_the_file_that_defines():
                 assert name in files, f"{path.relative_to(ROOT)}: {function}() stands under {name}, but is in {files}"
 
 
+def test_an_entry_is_made_of_parts():
+    """What belongs together is a struct with an init and a fini of its own; few fields are the entry's alone."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "frontend" / "run" / "run.h").read_text(), flags=re.S)
+    body = re.search(r"typedef struct entry \{(.*?)\n\} entry;", text, re.S)[1]
+    fields = [field.split() for field in body.split(";") if field.strip()]
+    parts = {field[0] for field in fields if field[0].startswith("entry_")} | {"trial"}
+    assert len(parts) >= 10 and all(f"}} {part};" in text for part in parts)
+    assert len([field for field in fields if field[0] not in parts]) <= 11
+
+
 def test_headers_are_short():
     for folder in RULES:
         for path in sources(folder, ".h"):
