@@ -350,6 +350,19 @@ static void finish_deque_items(tracer *t, const shadow *s, const value *items) {
   }
 }
 
+/* It has the items that it had, and yet has changed: no iterator over it goes on. */
+static void finish_deque_moved(tracer *t, const shadow *s) {
+  value *none = value_int(t, 0);
+  if (!none) return;
+  if (s->count > 1) {
+    finish_deque_call(t, s->v, "rotate", none);
+    return;
+  }
+  if (!s->count) finish_deque_call(t, s->v, "append", none);
+  finish_deque_call(t, s->v, "clear", NULL);
+  if (s->count) finish_deque_call(t, s->v, "append", s->items[0]);
+}
+
 /* Items that are left over from the front stay; all others are put in anew. */
 static void finish_deque(tracer *t, const shadow *s) {
   const value *items = model_items(t, s->v);
@@ -358,8 +371,13 @@ static void finish_deque(tracer *t, const shadow *s) {
     gone++;
   while (kept < count && gone + kept < s->count && s->items[gone + kept] == items->seq.items[kept])
     kept++;
-  if (!items || (kept == count && gone == 0 && kept == s->count)) return;
-  if (!model_part(t, s->v, "_moved") && count == s->count) {
+  bool moved = model_part(t, s->v, "_moved") != NULL;
+  if (!items) return;
+  if (kept == count && gone == 0 && kept == s->count) {
+    if (moved) finish_deque_moved(t, s);
+    return;
+  }
+  if (!moved && count == s->count) {
     finish_deque_items(t, s, items);
     return;
   }

@@ -41,6 +41,7 @@ def _index(number):
 
 class deque:
     _moved = False  # whether iterators over it find that it has changed: it has, and not by d[i] = x alone
+    _watch = None  # a list that iterators share: whether it has changed since they were made
 
     def __init__(self, iterable=(), maxlen=None):
         if maxlen is not None:
@@ -57,41 +58,50 @@ class deque:
     def __model__(self):
         return (self._items, self.maxlen)
 
-    def append(self, item, /):
+    def _move(self):
         self._moved = True
+        if self._watch is not None:
+            self._watch[0] = True
+            self._watch = None
+
+    def append(self, item, /):
+        self._move()
         self._items.append(item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[0]
 
     def appendleft(self, item, /):
-        self._moved = True
+        self._move()
         self._items.insert(0, item)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[-1]
 
     def extend(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
-            self.append(item)
+            if self.maxlen != 0:
+                self.append(item)
 
     def extendleft(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
-            self.appendleft(item)
+            if self.maxlen != 0:
+                self.appendleft(item)
 
     def pop(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
-        self._moved = True
+        self._move()
         return self._items.pop()
 
     def popleft(self):
         if not self._items:
             raise IndexError("pop from an empty deque")
-        self._moved = True
+        self._move()
         return self._items.pop(0)
 
     def clear(self):
-        self._moved = True
-        self._items.clear()
+        if self._items:
+            self._move()
+            self._items.clear()
 
     def copy(self):
         return deque(self._items, self.maxlen)
@@ -107,9 +117,9 @@ class deque:
 
     def rotate(self, n=1, /):
         n = _index(n)
-        self._moved = True
         length = len(self._items)
         if length > 1:
+            self._move()
             n %= length
             self._items = self._items[-n:] + self._items[:-n] if n else self._items
 
@@ -132,7 +142,7 @@ class deque:
         i = _index(i)
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
-        self._moved = True
+        self._move()
         self._items.insert(i, item)
 
     def index(self, item, /, *bounds):
@@ -162,7 +172,7 @@ class deque:
 
     def __delitem__(self, i):
         i = self._at(i)
-        self._moved = True
+        self._move()
         del self._items[i]
 
     # Where they are asked for by name, an index that is too large is refused before any item is looked for.
@@ -184,18 +194,27 @@ class deque:
         return found
 
     def __iter__(self):
-        length = len(self._items)
-        for i in range(length):
-            if len(self._items) != length:
-                raise RuntimeError("deque mutated during iteration")
-            yield self._items[i]
-        if len(self._items) != length:
-            raise RuntimeError("deque mutated during iteration")
+        return self._walk(self._watched(), len(self._items))
 
     def __reversed__(self):
-        length = len(self._items)
+        return self._walk_back(self._watched(), len(self._items))
+
+    def _watched(self):
+        if self._watch is None:
+            self._watch = [False]
+        return self._watch
+
+    def _walk(self, changed, length):
+        for i in range(length):
+            if changed[0]:
+                raise RuntimeError("deque mutated during iteration")
+            yield self._items[i]
+        if changed[0]:
+            raise RuntimeError("deque mutated during iteration")
+
+    def _walk_back(self, changed, length):
         for i in range(length - 1, -1, -1):
-            if len(self._items) != length:
+            if changed[0]:
                 raise RuntimeError("deque mutated during iteration")
             yield self._items[i]
 
@@ -245,8 +264,11 @@ class deque:
         result = self._reflected("__rmul__", n)
         if result is not NotImplemented:
             return result
-        self._moved = True
-        self._items *= _index(n)
+        n = _index(n)
+        length = len(self._items)
+        if length and (n < 1 or n > 1 and (length == 1 or length != self.maxlen)):
+            self._move()
+        self._items *= n
         if self.maxlen is not None:
             del self._items[:max(len(self._items) - self.maxlen, 0)]
         return self
