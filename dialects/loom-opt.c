@@ -4,6 +4,7 @@
 
 #include "dialects/dialect.h"
 #include "passes/passes.h"
+#include "targets/native.h"
 
 LOOM_TOOL_MAIN loom_tool_opt(int argc, char **argv) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
@@ -13,5 +14,6 @@ LOOM_TOOL_MAIN loom_tool_opt(int argc, char **argv) {
   mlirRegisterConversionReconcileUnrealizedCastsPass();
   mlirRegisterConversionSCFToControlFlowPass();
   loom_register_passes();
+  loom_native_init();
   return loom_opt_main(argc, argv, registry);
 }

@@ -130,6 +130,22 @@ static bool make_set_bytes(plan_state *s, MlirOperation terminator) {
   return count < 256 || loom_emit_error(mlirOperationGetLocation(s->function), "too many sizes");
 }
 
+/* What the function takes and gives, where sizes or strides are symbolic or arguments have values:
+ * loom-interpret asks for it. */
+static void make_set_signature(plan_state *s) {
+  MlirAttribute all[] = {loom_get_attr(s->function, "function_type"),
+                         loom_get_attr(s->function, "arg_attrs"),
+                         loom_get_attr(s->function, "res_attrs")};
+  bool wanted = loom_sizes()->symbol_count > 0;
+  for (intptr_t i = 0; all[1].ptr && i < mlirArrayAttrGetNumElements(all[1]) && !wanted; i++)
+    wanted = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all[1], i),
+                                                loom_str(loom_mark_values))
+                 .ptr != NULL;
+  for (int i = 0; i < 3; i++)
+    if (!all[i].ptr) all[i] = mlirUnitAttrGet(s->ctx);
+  if (wanted) loom_set_attr(s->plan, loom_mark_signature, mlirArrayAttrGet(s->ctx, 3, all));
+}
+
 bool plan_make(plan_state *s, MlirOperation terminator) {
   MlirLocation loc = mlirOperationGetLocation(s->function);
   s->inputs = mlirBlockGetNumArguments(s->block);
@@ -164,6 +180,7 @@ bool plan_make(plan_state *s, MlirOperation terminator) {
   s->plan = loom_build_op_regions(&b, LOOM_OP_PLAN, 0, NULL, 0, NULL, attrs[4].value.ptr ? 5 : 4,
                                   attrs, 1, &region);
   free(consts);
+  if (good) make_set_signature(s);
   if (good && s->peak) loom_set_attr(s->plan, loom_mark_peak, loom_attr_i64(s->ctx, s->peak));
   if (good && loom_option(s->function, loom_mark_check).ptr)
     good = plan_set_extents(s->function, s->block, s->plan);

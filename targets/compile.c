@@ -126,61 +126,10 @@ static uint32_t compile_count_applies(const compile_job *job) {
   return count;
 }
 
-/* Takes the plans out of the module: the main one, then those of its regions. */
-static MlirOperation *compile_take_plans(compile_job *job, intptr_t *count) {
-  uint32_t all = compile_count(job, LOOM_OP_PLAN);
-  MlirOperation *plans = calloc(all + 1u, sizeof *plans);
-  *count = 0;
-  if (!plans || !all)
-    return free(plans), loom_fail(job->err, all ? "out of memory" : "the pipeline made no plan"),
-           NULL;
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)), next; op.ptr;
-       op = next) {
-    next = mlirOperationGetNextInBlock(op);
-    if (!loom_is(op, LOOM_OP_PLAN)) continue;
-    mlirOperationRemoveFromParent(op);
-    plans[(*count)++] = op;
-  }
-  return plans;
-}
-
-/* What the accesses of checked kernels are goes with the main plan. */
-static void compile_take_sites(const compile_job *job, MlirOperation plan) {
-  static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
-                                      loom_mark_site_bytes};
-  MlirOperation module = mlirModuleGetOperation(job->module);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    MlirAttribute value = loom_get_attr(module, names[i]);
-    if (!value.ptr) continue;
-    loom_set_attr(plan, names[i], value);
-    mlirOperationRemoveAttributeByName(module, loom_str(names[i]));
-  }
-}
-
-/* Emits the kernels and writes the plan's bytes. The plan ops leave the module for that. */
-static bool compile_emit(compile_job *job, const loom_target_cpu *cpu, loom_bytes *out) {
-  intptr_t count;
-  MlirOperation *plans = compile_take_plans(job, &count);
-  if (!plans) return false;
-  compile_enter(job, "emit");
-  if (job->options->check) compile_take_sites(job, plans[0]);
+static bool compile_emit(compile_job *job, loom_bytes *out) {
   loom_target_options target = {job->options->cpu, job->options->quiet};
-  loom_bytes image = {NULL, 0};
-  loom_entries entries = {NULL, 0};
-  bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(job->module)).ptr;
-  bool good = empty || loom_x86_emit(job->module, &target, &image, &entries, job->err);
-  if (good) {
-    good = loom_sizes_enter(mlirModuleGetOperation(job->module)) &&
-           loom_plan_serialize(plans, count, &image, &entries, cpu->needs, out, job->err);
-    loom_sizes_leave(mlirModuleGetOperation(job->module));
-  }
-  if (!good && !job->err->message[0]) loom_fail(job->err, "emission failed");
-  loom_entries_fini(&entries);
-  free(image.data);
-  for (intptr_t i = 0; i < count; i++)
-    mlirOperationDestroy(plans[i]);
-  free(plans);
-  return good;
+  compile_enter(job, "emit");
+  return loom_plan_bytes(job->module, &target, out, job->err);
 }
 
 static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
@@ -222,7 +171,7 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
     return false;
   info->lower_ms = compile_now() - at;
   at = compile_now();
-  if (!compile_emit(job, &cpu, out)) return false;
+  if (!compile_emit(job, out)) return false;
   info->emit_ms = compile_now() - at;
   info->total_ms = compile_now() - start;
   return true;

@@ -1,5 +1,6 @@
 /* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
- * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c.
+ * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c,
+ * serialize.c, plan_bytes.c.
  */
 #ifndef LOOM_TARGET_H
 #define LOOM_TARGET_H
@@ -136,5 +137,12 @@ bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_b
 bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_bytes *image,
                          const loom_entries *entries, uint64_t features, loom_bytes *out,
                          loom_error *err);
+
+/* ---- plan_bytes.c --------------------------------------------------------------------------- */
+
+/* The bytes of the plans of a module whose kernels are in the LLVM dialect, with x86 code. The
+ * plans leave the module, and `out` is malloc'ed. Not in a pass: it has the table of sizes open. */
+bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
+                     loom_error *err);
 
 #endif

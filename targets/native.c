@@ -1,0 +1,105 @@
+/* Lowered kernels as machine code in this process, for loom-interpret: a copy of the module becomes
+ * the bytes of a plan, as in a compilation, and the runtime runs them. */
+#include "targets/native.h"
+
+#include <mlir-c/Pass.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "graph/ops.h"
+#include "passes/interpret.h"
+#include "passes/passes.h"
+#include "runtime/runtime.h"
+#include "targets/target.h"
+
+/* Keeps the plan `root` and those of regions, and lowered functions; `functions`: of func.func. */
+static void native_strip(MlirModule module, MlirStringRef root, bool *functions) {
+  *functions = false;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
+       op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    bool plan = loom_is(op, LOOM_OP_PLAN);
+    bool keep = plan ? loom_get_attr(op, loom_mark_region).ptr ||
+                           mlirStringRefEqual(loom_get_str(op, "sym_name"), root)
+                     : !interpret_is_root(op) && !loom_get_attr(op, loom_mark_region).ptr;
+    *functions |= keep && loom_is_named(op, "func.func");
+    if (!keep) mlirOperationDestroy(op);
+  }
+}
+
+static bool native_convert(MlirModule module, loom_error *err) {
+  MlirOperation op = mlirModuleGetOperation(module);
+  MlirPassManager manager = mlirPassManagerCreate(mlirOperationGetContext(op));
+  loom_add_llvm_passes(mlirPassManagerGetAsOpPassManager(manager));
+  bool good = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
+  mlirPassManagerDestroy(manager);
+  return good || loom_fail(err, "the kernels cannot be brought to the LLVM dialect");
+}
+
+static bool native_status(uint32_t status, const loom_violation *violation, loom_error *err) {
+  if (status & LOOM_STATUS_BOUNDS) return loom_fail(err, "%.400s", violation->text);
+  if (status & LOOM_STATUS_INDEX) return loom_fail(err, "an index is out of bounds");
+  if (status & LOOM_STATUS_HOST) return loom_fail(err, "a host call needs its library");
+  return !(status & ~15u) || loom_fail(err, "the plan stopped with status %#x", status);
+}
+
+static int native_host(void *context, const loom_host_call *call) {
+  (void)context;
+  (void)call;
+  return 1;
+}
+
+static bool native_call(const interpret_call *c, loom_plan *plan, void *const *inputs,
+                        void *const *outputs, loom_error *err) {
+  uint64_t *scalars = calloc(c->input_count + 1u, sizeof *scalars);
+  loom_violation violation;
+  if (!scalars) return loom_fail(err, "out of memory");
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  bool good = (h->input_count == c->input_count && h->output_count == c->output_count &&
+               h->symbol_count <= c->symbol_count) ||
+              loom_fail(err, "the plan takes or gives something else");
+  for (uint32_t i = 0, scalar = 0; good && i < c->input_count; i++) {
+    uint32_t kind = loom_plan_kind_of_input(plan, i);
+    if (kind == LOOM_PLAN_CONST) loom_plan_set_const(plan, i, inputs[i]);
+    if (kind == LOOM_PLAN_SCALAR)
+      memcpy(&scalars[scalar++], inputs[i], loom_dtype_size(c->inputs[i].declared.dtype));
+  }
+  loom_call call = {.inputs = inputs,
+                    .scalars = scalars,
+                    .outputs = outputs,
+                    .symbols = c->symbols,
+                    .host = native_host,
+                    .violation = &violation};
+  good = good && native_status(loom_plan_run(plan, &call), &violation, err);
+  free(scalars);
+  return good;
+}
+
+/* The bytes of a plan enter a table of sizes of their own: that of a pass around is read again. */
+static bool native_bytes(MlirOperation around, MlirModule module, loom_bytes *out,
+                         loom_error *err) {
+  static const loom_target_options options;
+  bool open = loom_sizes() != NULL;
+  if (open) loom_sizes_leave(around);
+  bool good = loom_plan_bytes(module, &options, out, err);
+  return (!open || loom_sizes_enter(around)) && good;
+}
+
+static bool native_run(const interpret_call *c, void *const *inputs, void *const *outputs,
+                       loom_error *err) {
+  loom_bytes bytes = {NULL, 0};
+  bool functions;
+  MlirModule module = mlirModuleFromOperation(mlirOperationClone(c->module));
+  native_strip(module, loom_get_str(c->root, "sym_name"), &functions);
+  bool good =
+      (!functions || native_convert(module, err)) && native_bytes(c->module, module, &bytes, err);
+  mlirModuleDestroy(module);
+  loom_plan *plan = good ? loom_plan_load(bytes.data, bytes.size, err) : NULL;
+  good = plan && native_call(c, plan, inputs, outputs, err);
+  if (plan) loom_plan_unref(plan);
+  free(bytes.data);
+  return good;
+}
+
+void loom_native_init(void) { loom_interpret_native = native_run; }

@@ -1,0 +1,65 @@
+/* A module of plans and of kernels in the LLVM dialect as the bytes of a plan. */
+#include <stdlib.h>
+
+#include "dialects/ir.h"
+#include "graph/ops.h"
+#include "targets/target.h"
+
+/* Takes the plans out of the module: the main one, then those of its regions. */
+static MlirOperation *bytes_take_plans(MlirModule module, intptr_t *count, loom_error *err) {
+  MlirBlock body = mlirModuleGetBody(module);
+  intptr_t all = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    all += loom_is(op, LOOM_OP_PLAN);
+  MlirOperation *plans = calloc((size_t)all + 1, sizeof *plans);
+  *count = 0;
+  if (!plans || !all)
+    return free(plans), loom_fail(err, all ? "out of memory" : "the pipeline made no plan"), NULL;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body), next; op.ptr; op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (!loom_is(op, LOOM_OP_PLAN)) continue;
+    mlirOperationRemoveFromParent(op);
+    plans[(*count)++] = op;
+  }
+  return plans;
+}
+
+/* What the accesses of checked kernels are goes with the main plan. */
+static void bytes_take_sites(MlirOperation module, MlirOperation plan) {
+  static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
+                                      loom_mark_site_bytes};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    MlirAttribute value = loom_get_attr(module, names[i]);
+    if (!value.ptr) continue;
+    loom_set_attr(plan, names[i], value);
+    mlirOperationRemoveAttributeByName(module, loom_str(names[i]));
+  }
+}
+
+bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
+                     loom_error *err) {
+  intptr_t count;
+  loom_target_cpu cpu;
+  MlirOperation op = mlirModuleGetOperation(module);
+  if (!loom_target_resolve(&loom_target_x86, options, &cpu, err)) return false;
+  MlirOperation *plans = bytes_take_plans(module, &count, err);
+  if (!plans) return false;
+  bytes_take_sites(op, plans[0]);
+  loom_bytes image = {NULL, 0};
+  loom_entries entries = {NULL, 0};
+  bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(module)).ptr;
+  bool good = empty || loom_x86_emit(module, options, &image, &entries, err);
+  if (good) {
+    good = loom_sizes_enter(op) &&
+           loom_plan_serialize(plans, count, &image, &entries, cpu.needs, out, err);
+    loom_sizes_leave(op);
+  }
+  if (!good && !err->message[0]) loom_fail(err, "emission failed");
+  loom_entries_fini(&entries);
+  free(image.data);
+  for (intptr_t i = 0; i < count; i++)
+    mlirOperationDestroy(plans[i]);
+  free(plans);
+  return good;
+}
