@@ -42,6 +42,7 @@ static bool walk_bind(walk *w, MlirValue value, walk_value bound) {
 
 static bool walk_find(walk *w, MlirOperation op, intptr_t i, walk_value *out) {
   int64_t number = loom_map_get(&w->numbers, loom_operand(op, i).ptr, -1);
+  *out = (walk_value){.low = NULL};
   if (number < 0) return interpret_refuse(w->call, op, "operand %d has no value here", (int)i);
   *out = w->values[number];
   return true;
