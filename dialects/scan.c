@@ -29,6 +29,7 @@ typedef struct scan_state {
   scan_alias *aliases;               /* open addressing; at most half full */
   size_t capacity, count;
   scan_alias *defining; /* the alias whose definition is being read, or NULL */
+  bool complete;        /* the token before was a word, a string or a closing bracket */
   const char *problem;
 } scan_state;
 
@@ -99,6 +100,13 @@ static bool scan_operator(scan_state *s) {
   return scan_fail(s, "an expression of the input is too long");
 }
 
+/* Two operands side by side are no attribute or type: the second one begins what follows a
+ * definition. Without this, all that follows would count as a part of the last alias. */
+static void scan_operand(scan_state *s) {
+  if (s->depth == 0 && s->complete) s->defining = NULL;
+  s->complete = true;
+}
+
 /* ---- tokens ---- */
 
 static bool scan_is_name(char c) {
@@ -113,6 +121,7 @@ static bool scan_sigil(scan_state *s) {
          !(*s->at == '-' && s->at + 1 < s->end && s->at[1] == '>'))
     s->at++;
   size_t length = (size_t)(s->at - start);
+  scan_operand(s);
   const char *next = s->at;
   while (next < s->end && (*next == ' ' || *next == '\t'))
     next++;
@@ -142,17 +151,18 @@ static void scan_comment(scan_state *s) {
 static bool scan_token(scan_state *s) {
   char c = *s->at, next = s->at + 1 < s->end ? s->at[1] : 0;
   switch (c) {
-  case '"': scan_string(s); return true;
+  case '"': scan_operand(s), scan_string(s); return true;
   case '/':
     if (next == '/') return scan_comment(s), true;
+    s->complete = false;
     break;
   case '#':
   case '!': return scan_sigil(s);
   case '-':
-    if (next == '>') return s->at += 2, true;
+    if (next == '>') return s->complete = false, s->at += 2, true;
     /* fall through */
   case '+':
-  case '*': return s->at++, scan_operator(s);
+  case '*': return s->complete = false, s->at++, scan_operator(s);
   case '(':
   case '[':
   case '{':
@@ -160,11 +170,16 @@ static bool scan_token(scan_state *s) {
   case ')':
   case ']':
   case '}':
-  case '>': scan_close(s, c); break;
-  case ',': s->operators[s->depth] = 0; break;
+  case '>': scan_close(s, c), s->complete = true; break;
+  case ',': s->operators[s->depth] = 0, s->complete = false; break;
+  case '%':
+    if (s->depth == 0) s->defining = NULL; /* an op's result */
+    s->complete = false;
+    break;
   default:
     if (scan_is_name(c)) { /* a word: an operator when it is one of affine's */
       const char *start = s->at;
+      scan_operand(s);
       while (s->at < s->end && scan_is_name(*s->at) && *s->at != '-')
         s->at++;
       size_t length = (size_t)(s->at - start);
@@ -173,6 +188,7 @@ static bool scan_token(scan_state *s) {
                          (length == 7 && memcmp(start, "ceildiv", 7) == 0);
       return !is_operator || scan_operator(s);
     }
+    if (!isspace((unsigned char)c)) s->complete = false;
     break;
   }
   s->at++;
