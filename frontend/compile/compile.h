@@ -31,6 +31,13 @@ void loom_compile_watch(void);
 /* How many kernels a plan has: it counts first stages, which plans of the disk cache have, too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);
 
+/* ---- trace_folder.c: where stages are written ---- */
+
+/* The folder for the stages of one compilation of what is called so (NULL: it has no name), made,
+ * in malloc'ed memory: <trace>/<process>-<number>-<name>. NULL when nothing is traced, or, with a
+ * notice, when it cannot be made. */
+char *compile_trace_folder(const char *name);
+
 /* ---- times.c: compile times by function and phase ---- */
 
 /* Adds a compilation to the times of its phases, which the whole process shares. */

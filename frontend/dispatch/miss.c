@@ -16,8 +16,6 @@
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
 
-#include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- signatures that were not captured
@@ -171,30 +169,11 @@ static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *mod
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* The folder for the stages of one compilation, made, in malloc'ed memory:
- * <trace>/<process>-<number>-<name>; NULL when nothing is traced. */
-static char *build_trace_folder(const callable *c) {
-  static unsigned counter;
-  const char *name = *loom_config.trace ? PyUnicode_AsUTF8(c->function->func_name) : NULL;
-  char path[4096];
-  if (!name) return error_drop(), NULL;
-  int length = snprintf(path, sizeof path, "%s/%ld-%03u-%.100s", loom_config.trace, (long)getpid(),
-                        counter++, name);
-  if (length < 0 || (size_t)length >= sizeof path) return NULL;
-  for (char *p = path + strlen(loom_config.trace) + 1; *p; p++)
-    if (*p == '/' || *p == '<' || *p == '>') *p = '_';
-  mkdir(loom_config.trace, 0777);
-  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-    loom_notice(LOOM_NOTICE_TRACE, "no stages are written to %.400s (%s)", path, strerror(errno));
-    return NULL;
-  }
-  return strdup(path);
-}
-
 /* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
 static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
                        loom_compile_report *report, loom_error *err) {
-  char *kept = build_trace_folder(c), *passing = kept ? NULL : schedule_log_folder();
+  const char *own = PyUnicode_AsUTF8(c->function->func_name);
+  char *kept = compile_trace_folder(own), *passing = kept ? NULL : schedule_log_folder();
   char *trace = kept ? kept : passing;
   loom_compile_options options = {
       .cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath, .check = checked_wanted()};

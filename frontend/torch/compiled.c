@@ -119,20 +119,19 @@ static bool version_compile(const compiled *c, version *v) {
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
   loom_error err = {0};
-  /* A copy: other threads may set another while this one compiles. */
-  char *trace = loom_config.trace[0] ? strdup(loom_config.trace) : NULL;
+  const char *title = PyUnicode_AsUTF8(c->name);
+  char *trace = compile_trace_folder(title);
   loom_compile_options options = {.cpu = c->cpu[0] ? c->cpu : NULL,
                                   .trace_dir = trace,
                                   .fastmath = c->fastmath,
                                   .open_sums = c->gradients,
                                   .check = checked_wanted(),
                                   .quiet = true};
-  const char *title = PyUnicode_AsUTF8(c->name);
   bool good;
   error_drop();
   Py_BEGIN_ALLOW_THREADS good =
-      loom_compile_plan(&v->graph, &options, title ? title : "a graph", loom_config.cache != 0,
-                        &v->plan, &v->report, &err);
+      loom_compile_plan(&v->graph, &options, title ? title : "a graph",
+                        loom_config.cache != 0 && !trace, &v->plan, &v->report, &err);
   Py_END_ALLOW_THREADS if (PyErr_Occurred()) good = false; /* raised by a signal handler */
   else if (!good && v->report.info.unchecked) checked_raise(err.message);
   else if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);

@@ -433,3 +433,16 @@ def test_tensors_on_another_device_stay_there():
     shapes, made, doubled = compiled(to_meta)(torch.ones(3))
     assert shapes.device.type == made.device.type == "meta" and shapes.shape == (3,)
     assert torch.equal(doubled, torch.full((3,), 2.0))
+
+
+def test_trace_folder(tmp_path):
+    """A folder for each graph, made where there is none, and the disk cache is not asked."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, w: torch.relu(x @ w).sum(), backend="frameloom")
+    x, w = torch.randn(4, 5), torch.randn(5, 3, requires_grad=True)
+    with frameloom.config.patch(trace=str(tmp_path / "trace")):
+        compiled(x, w).backward()
+    folders = sorted((tmp_path / "trace").iterdir())
+    assert len(folders) == 2 and all(" " not in folder.name for folder in folders)
+    for folder in folders:
+        assert "loom." in (folder / "00-import.mlir").read_text() and (folder / "05-llvm.mlir").exists()
