@@ -46,7 +46,7 @@ static bool plan_bind(plan_walk *w, MlirValue value, plan_place place) {
 
 static bool plan_find(plan_walk *w, MlirOperation op, intptr_t i, plan_place *out) {
   int64_t number = loom_map_get(&w->numbers, loom_operand(op, i).ptr, -1);
-  *out = (plan_place){NULL};
+  *out = (plan_place){.low = NULL};
   if (number < 0) return interpret_refuse(w->call, op, "operand %d has no memory here", (int)i);
   *out = w->places[number];
   return true;
