@@ -313,6 +313,14 @@ bool loom_walk_block(MlirBlock block, bool (*visit)(MlirOperation op, void *user
 
 /* ---- errors ---- */
 
+void loom_error_append(MlirStringRef text, void *user) {
+  loom_error *err = user;
+  size_t used = strlen(err->message), room = sizeof err->message - 1 - used;
+  size_t length = text.length < room ? text.length : room;
+  memcpy(err->message + used, text.data, length);
+  err->message[used + length] = 0;
+}
+
 bool loom_emit_error(MlirLocation loc, const char *format, ...) {
   char text[1024];
   va_list args;

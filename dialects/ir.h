@@ -178,6 +178,9 @@ bool loom_walk_block(MlirBlock block, bool (*visit)(MlirOperation op, void *user
 
 /* ---- errors ------------------------------------------------------------------------------ */
 
+/* What MLIR's printers call for each piece of text: adds it to the message of `err`, a loom_error.
+ */
+void loom_error_append(MlirStringRef text, void *err);
 /* Emits an error at `loc` and returns false. */
 bool loom_emit_error(MlirLocation loc, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -21,14 +21,6 @@ enum {
 
 interpret_native loom_interpret_native;
 
-static void call_append(MlirStringRef text, void *user) {
-  loom_error *err = user;
-  size_t used = strlen(err->message), room = sizeof err->message - 1 - used;
-  size_t length = text.length < room ? text.length : room;
-  memcpy(err->message + used, text.data, length);
-  err->message[used + length] = 0;
-}
-
 bool interpret_refuse(interpret_call *c, MlirOperation op, const char *format, ...) {
   char text[300];
   va_list args;
@@ -37,7 +29,7 @@ bool interpret_refuse(interpret_call *c, MlirOperation op, const char *format, .
   va_end(args);
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   loom_fail(&c->err, "'%.*s': %s, at ", (int)name.length, name.data, text);
-  mlirLocationPrint(mlirOperationGetLocation(op), call_append, &c->err);
+  mlirLocationPrint(mlirOperationGetLocation(op), loom_error_append, &c->err);
   return false;
 }
 

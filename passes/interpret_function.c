@@ -40,6 +40,18 @@ static bool walk_bind(walk *w, MlirValue value, walk_value bound) {
   return true;
 }
 
+/* Binds what an op has made, or, where it has failed (`good`), frees it. `made` may be NULL then.
+ */
+static bool walk_bind_results(walk *w, MlirOperation op, walk_value *made, intptr_t count,
+                              bool good) {
+  for (intptr_t i = 0; made && i < count; i++)
+    if (!good || !walk_bind(w, loom_result(op, i), made[i])) {
+      free(made[i].low);
+      good = false;
+    }
+  return good;
+}
+
 static bool walk_find(walk *w, MlirOperation op, intptr_t i, walk_value *out) {
   int64_t number = loom_map_get(&w->numbers, loom_operand(op, i).ptr, -1);
   *out = (walk_value){.low = NULL};
@@ -147,11 +159,7 @@ static bool walk_run_graph(walk *w, MlirOperation op, const loom_graph *graph) {
     arrays[graph->input_count + i] = results[i].buffer;
   good = good && loom_interpret(graph, arrays, arrays + graph->input_count, w->call->symbols,
                                 &w->call->err);
-  for (uint32_t i = 0; results && i < outputs; i++)
-    if (!good || !walk_bind(w, loom_result(op, i), results[i])) {
-      free(results[i].low);
-      good = false;
-    }
+  good = walk_bind_results(w, op, results, outputs, good);
   free(arrays);
   free(results);
   return good;
@@ -224,11 +232,7 @@ static bool walk_control(walk *w, MlirOperation op) {
                                .result_count = results,
                                .run = walk_region};
   good = good && interpret_control_run(w->call, &control);
-  for (intptr_t i = 0; made && i < results; i++)
-    if (!good || !walk_bind(w, loom_result(op, i), made[i])) {
-      free(made[i].low);
-      good = false;
-    }
+  good = walk_bind_results(w, op, made, results, good);
   free(made);
   free(memory);
   return good;

@@ -40,22 +40,14 @@ static double compile_now(void) {
 
 /* ---- diagnostics ---- */
 
-static void compile_append(MlirStringRef text, void *user) {
-  loom_error *err = user;
-  size_t used = strlen(err->message), room = sizeof err->message - 1 - used;
-  size_t length = text.length < room ? text.length : room;
-  memcpy(err->message + used, text.data, length);
-  err->message[used + length] = 0;
-}
-
 static MlirLogicalResult compile_diagnostic(MlirDiagnostic diagnostic, void *user) {
   compile_job *job = user;
   if (mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError && !job->has_error) {
     job->has_error = true;
     job->err->message[0] = 0;
-    mlirDiagnosticPrint(diagnostic, compile_append, job->err);
-    compile_append(loom_str(" at "), job->err);
-    mlirLocationPrint(mlirDiagnosticGetLocation(diagnostic), compile_append, job->err);
+    mlirDiagnosticPrint(diagnostic, loom_error_append, job->err);
+    loom_error_append(loom_str(" at "), job->err);
+    mlirLocationPrint(mlirDiagnosticGetLocation(diagnostic), loom_error_append, job->err);
   }
   return mlirLogicalResultSuccess();
 }

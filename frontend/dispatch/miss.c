@@ -173,6 +173,7 @@ static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *mod
 static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
                        loom_compile_report *report, loom_error *err) {
   const char *own = PyUnicode_AsUTF8(c->function->func_name);
+  if (!own) error_drop(); /* a name that is no text in UTF-8 */
   char *kept = compile_trace_folder(own), *passing = kept ? NULL : schedule_log_folder();
   char *trace = kept ? kept : passing;
   loom_compile_options options = {
