@@ -37,13 +37,13 @@ void callable_bury(callable *c) {
 
 static int bury_pending(void *home) {
   callable_bury(home);
-  ((callable *)home)->burying = false;
+  ((callable *)home)->builds.burying = false;
   Py_DECREF((PyObject *)home);
   return 0;
 }
 
 void callable_bury_soon(callable *home) {
-  if (home->burying) return;
-  home->burying = Py_AddPendingCall(bury_pending, Py_NewRef((PyObject *)home)) == 0;
-  if (!home->burying) Py_DECREF(home); /* at its next miss */
+  if (home->builds.burying) return;
+  home->builds.burying = Py_AddPendingCall(bury_pending, Py_NewRef((PyObject *)home)) == 0;
+  if (!home->builds.burying) Py_DECREF(home); /* at its next miss */
 }

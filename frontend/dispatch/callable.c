@@ -40,7 +40,7 @@ bool callable_thread_is_traced(void) { return python_is_traced(); }
 bool callable_is_off(void) { return disabled_depth || loom_all_eager || python_is_traced(); }
 
 PyFunctionObject *callable_function(const callable *c) {
-  return c->shared && loom_function_now ? loom_function_now : c->function;
+  return c->place.shared && loom_function_now ? loom_function_now : c->function;
 }
 
 /* Where the C stack may grow to when this is the process's first, or NULL. That begins behind the
@@ -150,18 +150,18 @@ static inline entry *call_find(const callable *c, PyObject *const *slots, int64_
 /* Has the function another code by now than the frame that is to go on in a part? What it calls may
  * have exchanged it. */
 static bool call_is_of_old_code(const callable *c) {
-  return c->point && callable_function(c)->func_code != c->code;
+  return c->place.point && callable_function(c)->func_code != c->code;
 }
 
 /* Builds a version for a call that none fits: new reference, or NULL with *plain set or an
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
-  c->misses++;
+  c->counts.misses++;
   c->weighing.put_off = c->weighing.unfit = false;
-  bool build = !call_is_nested(c->owner ? c->owner : c) && callable_stack_left() >= BUILD_STACK &&
+  bool build = !call_is_nested(callable_whole(c)) && callable_stack_left() >= BUILD_STACK &&
                !call_is_of_old_code(c);
   PyFunctionObject *function = loom_function_now;
-  if (!c->shared) loom_function_now = NULL;
+  if (!c->place.shared) loom_function_now = NULL;
   entry *e = build ? callable_build(c, slots) : NULL;
   loom_function_now = function;
   if (!e) {
@@ -178,7 +178,7 @@ static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, 
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
   entry *e = call_find(c, slots, symbols);
   if (!e) return call_build(c, slots, symbols, plain);
-  c->hits++;
+  c->counts.hits++;
   e->refs++;
   return e;
 }
@@ -205,7 +205,7 @@ static PyObject *call_slots(callable *c, PyObject *const *slots, bool *plain) {
   if (__builtin_expect(c->turns.clocked, 0)) c->turns.found_since = loom_clock_ns();
   entry *e = call_find(c, slots, symbols);
   if (e) {
-    if (__builtin_expect(++c->hits >= c->turns.look_at, 0)) trial_look(c, e);
+    if (__builtin_expect(++c->counts.hits >= c->turns.look_at, 0)) trial_look(c, e);
     return call_entry(c, e, slots, symbols, plain);
   }
   e = call_build(c, slots, symbols, plain);
@@ -224,7 +224,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
   loom_function_now = function;
   if (c->turns.clocked) c->turns.found_since = loom_clock_ns();
   entry *e = callable_entry(c, slots, symbols, plain);
-  if (e && c->hits >= c->turns.look_at) trial_look(c, e);
+  if (e && c->counts.hits >= c->turns.look_at) trial_look(c, e);
   if (e) {
     result = call_entry(c, e, slots, symbols, plain);
     *useful = e->rest.useful || e->operations > 0;
@@ -247,7 +247,7 @@ static bool call_warn_untraced(void) {
 static PyObject *call_traced(callable *c, PyObject *const *args, size_t flags, PyObject *kwnames) {
   const break_info why = {.reason = BREAK_TRACING};
   if (!c->report.breaks && !callable_record_break(c, &why)) return NULL;
-  if (!c->quiet) {
+  if (!c->place.quiet) {
     loom_notice(
         LOOM_NOTICE_TRACED,
         "a debugger, profiler, tracer or coverage tool is active: compiled functions run as plain "
@@ -324,7 +324,7 @@ static PyObject *let_be_vectorcall(PyObject *self, PyObject *const *args, size_t
 bool callable_is_let_be(const callable *c) { return c->turns.left_row >= LET_BE_ROW; }
 
 uint32_t callable_let_be(callable *c, bool settled, bool often) {
-  uint64_t now = c->hits + c->misses, others = now - c->turns.left_at - 1;
+  uint64_t now = c->counts.hits + c->counts.misses, others = now - c->turns.left_at - 1;
   uint32_t stands_for = c->turns.let_be_all + 1;
   if (others && often)
     c->turns.left_row -= others < c->turns.left_row ? (uint32_t)others : c->turns.left_row;
@@ -356,8 +356,9 @@ bool callable_refresh(callable *c) {
   Py_XSETREF(c->code, Py_NewRef((PyObject *)code));
   c->slots = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
              !!(code->co_flags & CO_VARKEYWORDS);
-  if (c->role == ROLE_COMPILE && !c->shared)
-    c->vectorcall = generator_is_code((PyObject *)code) && !c->fullgraph && c->kind != BACKEND_EAGER
+  if (c->duty.role == ROLE_COMPILE && !c->place.shared)
+    c->vectorcall = generator_is_code((PyObject *)code) && !c->options.fullgraph &&
+                            c->options.kind != BACKEND_EAGER
                         ? generator_vectorcall
                         : callable_vectorcall;
   c->simple =
@@ -365,48 +366,17 @@ bool callable_refresh(callable *c) {
   return true;
 }
 
-static bool callable_backend(callable *c, PyObject *given) {
-  const char *name = PyUnicode_Check(given) ? PyUnicode_AsUTF8(given) : NULL;
-  if (!name && PyCallable_Check(given)) {
-    c->kind = BACKEND_USER;
-    c->user = Py_NewRef(given);
-    return true;
-  }
-  if (name && backend_from_name(name, &c->kind)) return true;
-  if (!PyErr_Occurred())
-    PyErr_Format(PyExc_ValueError,
-                 "unknown backend %R: use 'loom', 'interpret', 'eager' or a callable", given);
-  return false;
-}
-
-static bool callable_options(callable *c, PyObject *backend_given, PyObject *dynamic_object,
-                             const char *cpu) {
-  if (backend_given && !callable_backend(c, backend_given)) return false;
-  c->dynamic = dynamic_object == Py_None   ? DYNAMIC_AUTO
-               : dynamic_object == Py_True ? DYNAMIC_ALWAYS
-                                           : DYNAMIC_NEVER;
-  if (strlen(cpu) >= sizeof c->cpu) {
-    PyErr_SetString(PyExc_ValueError, "the name of the cpu is too long");
-    return false;
-  }
-  snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
-  callable_numbers_init(&c->numbers, c->dynamic);
-  return true;
-}
-
 static void callable_link(callable *c) {
-  c->next = all_callables;
-  if (all_callables) all_callables->previous = c;
+  c->links.next = all_callables;
+  if (all_callables) all_callables->links.previous = c;
   all_callables = c;
 }
 
-static const char *const role_names[] = {"compile", "disable", "skip", "run"};
-
-static bool callable_role_from_name(callable *c, const char *name) {
-  for (int i = 0; i < 4; i++)
-    if (!strcmp(name, role_names[i])) return c->role = (callable_role)i, true;
-  PyErr_Format(PyExc_ValueError, "unknown role '%.40s'", name);
-  return false;
+static void callable_unlink(callable *c) {
+  callable_links *links = &c->links;
+  if (links->previous) links->previous->links.next = links->next;
+  if (links->next) links->next->links.previous = links->previous;
+  if (all_callables == c) all_callables = links->next;
 }
 
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -422,14 +392,11 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   callable *c = (callable *)type->tp_alloc(type, 0);
   if (!c) return NULL;
   c->function = (PyFunctionObject *)Py_NewRef(function);
-  c->fullgraph = fullgraph;
-  c->fastmath = fastmath;
-  c->target = Py_XNewRef(target);
-  c->reason = Py_XNewRef(reason);
   callable_link(c);
-  if (callable_role_from_name(c, role) && callable_options(c, backend, dynamic_object, cpu) &&
+  if (callable_duty_init(&c->duty, role, target, reason) &&
+      callable_options_init(&c->options, backend, dynamic_object, cpu, fullgraph, fastmath) &&
       callable_refresh(c)) {
-    if (c->role != ROLE_COMPILE) c->vectorcall = stance_vectorcall(c->role);
+    if (c->duty.role != ROLE_COMPILE) c->vectorcall = stance_vectorcall(c->duty.role);
     return (PyObject *)c;
   }
   Py_DECREF(c);
@@ -442,12 +409,8 @@ static callable *callable_copy(const callable *like, PyObject *function) {
   if (!c) return NULL;
   c->function = (PyFunctionObject *)Py_NewRef(function);
   c->vectorcall = callable_vectorcall;
-  c->kind = like->kind;
-  c->user = Py_XNewRef(like->user);
-  c->dynamic = like->dynamic;
-  c->fastmath = like->fastmath;
-  memcpy(c->cpu, like->cpu, sizeof c->cpu);
-  callable_numbers_init(&c->numbers, c->dynamic);
+  callable_options_copy(&c->options, &like->options);
+  callable_numbers_init(&c->numbers, c->options.dynamic);
   callable_link(c);
   return c;
 }
@@ -458,9 +421,7 @@ callable *callable_part(callable *owner, resume_point *point, PyObject *code) {
     resume_point_free(point);
     return NULL;
   }
-  c->point = point;
-  c->owner = owner;
-  c->shared = owner->shared;
+  callable_place_init(&c->place, owner, point);
   c->code = Py_NewRef(code);
   c->simple = -1;
   c->slots = ((PyCodeObject *)code)->co_nlocalsplus - ((PyCodeObject *)code)->co_nfreevars +
@@ -474,24 +435,30 @@ callable *callable_shared(const callable *owner, PyObject *function) {
     Py_XDECREF(c);
     return NULL;
   }
-  c->quiet = c->shared = true;
-  c->resumes.callees = Py_XNewRef(owner->resumes.callees);
+  c->place.quiet = c->place.shared = true;
+  resume_table_init(&c->resumes, &owner->resumes);
   return c;
+}
+
+static int callable_traverse_entries(const callable *c, visitproc visit, void *arg) {
+  int stopped = 0;
+  for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count && !stopped;
+       i++)
+    stopped = entry_traverse(c->entries->items[i], visit, arg);
+  return stopped;
 }
 
 static int callable_traverse(PyObject *self, visitproc visit, void *arg) {
   callable *c = (callable *)self;
   Py_VISIT(c->function);
   Py_VISIT(c->code);
-  Py_VISIT(c->target);
-  Py_VISIT(c->user);
-  report_traverse(&c->report, visit, arg);
-  Py_VISIT(c->numbers.last);
-  for (uint32_t i = 0; c->entries && c->entries->refs == 1 && i < c->entries->count; i++) {
-    int stopped = entry_traverse(c->entries->items[i], visit, arg);
-    if (stopped) return stopped;
-  }
-  return resume_traverse(c, visit, arg);
+  int stopped = callable_options_traverse(&c->options, visit, arg);
+  if (!stopped) stopped = callable_duty_traverse(&c->duty, visit, arg);
+  if (!stopped) stopped = callable_place_traverse(&c->place, visit, arg);
+  if (!stopped) stopped = callable_numbers_traverse(&c->numbers, visit, arg);
+  if (!stopped) stopped = report_traverse(&c->report, visit, arg);
+  if (!stopped) stopped = callable_traverse_entries(c, visit, arg);
+  return stopped ? stopped : resume_table_traverse(&c->resumes, visit, arg);
 }
 
 /* The function stays: a callable that the collector has found may still be called by a finalizer.
@@ -506,17 +473,14 @@ static void callable_dealloc(PyObject *self) {
   PyObject_GC_UnTrack(self);
   callable_disown(c);
   if (c->weakrefs) PyObject_ClearWeakRefs(self);
-  if (c->shared) hook_forget(c);
-  if (c->previous) c->previous->next = c->next;
-  if (c->next) c->next->previous = c->previous;
-  if (all_callables == c) all_callables = c->next;
+  if (c->place.shared) hook_forget(c);
+  callable_unlink(c);
   callable_forget(c);
   Py_CLEAR(c->function);
   Py_CLEAR(c->code);
-  Py_CLEAR(c->target);
-  Py_CLEAR(c->user);
-  Py_CLEAR(c->reason);
-  resume_point_free(c->point);
+  callable_duty_fini(&c->duty);
+  callable_options_fini(&c->options);
+  callable_place_fini(&c->place);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -552,7 +516,7 @@ static int callable_setattr(PyObject *self, PyObject *name, PyObject *item) {
 static PyObject *callable_repr(PyObject *self) {
   static const char *const words[] = {"compiled", "disabled", "skipped", "frozen"};
   callable *c = (callable *)self;
-  return PyUnicode_FromFormat("<%s function %U>", words[c->role], c->function->func_qualname);
+  return PyUnicode_FromFormat("<%s function %U>", words[c->duty.role], c->function->func_qualname);
 }
 
 static PyObject *callable_itself(PyObject *self, PyObject *unused) { return Py_NewRef(self); }
@@ -564,18 +528,6 @@ static PyObject *callable_reduce(PyObject *self, PyObject *unused) {
 static PyObject *callable_reset(PyObject *self, PyObject *unused) {
   callable_forget((callable *)self);
   Py_RETURN_NONE;
-}
-
-/* The arguments that make another one like this. */
-static PyObject *callable_get_options(PyObject *self, PyObject *unused) {
-  const callable *c = (callable *)self;
-  PyObject *numbers = c->dynamic == DYNAMIC_AUTO     ? Py_None
-                      : c->dynamic == DYNAMIC_ALWAYS ? Py_True
-                                                     : Py_False;
-  PyObject *user = c->user ? Py_NewRef(c->user) : PyUnicode_FromString(loom_backend_names[c->kind]);
-  return Py_BuildValue("{sNsOsOsOss}", "backend", user, "fullgraph",
-                       c->fullgraph ? Py_True : Py_False, "dynamic", numbers, "fastmath",
-                       c->fastmath ? Py_True : Py_False, "cpu", c->cpu);
 }
 
 static PyMethodDef callable_methods[] = {
@@ -624,15 +576,15 @@ PyTypeObject loom_callable_type = {
 static PyObject *callable_unwrap(PyObject *object) {
   if (!Py_IS_TYPE(object, &loom_callable_type)) return NULL;
   const callable *c = (const callable *)object;
-  return c->role == ROLE_COMPILE ? (PyObject *)c->function : NULL;
+  return c->duty.role == ROLE_COMPILE ? (PyObject *)c->function : NULL;
 }
 
 static PyObject *callable_why_plain(PyObject *object) {
   static PyObject *nothing;
   if (!Py_IS_TYPE(object, &loom_callable_type)) return NULL;
   const callable *c = (const callable *)object;
-  if (c->role == ROLE_COMPILE) return NULL;
-  if (c->reason) return c->reason;
+  if (c->duty.role == ROLE_COMPILE) return NULL;
+  if (c->duty.reason) return c->duty.reason;
   if (!nothing) nothing = PyUnicode_InternFromString("");
   return nothing;
 }
@@ -656,7 +608,7 @@ bool loom_callable_init(PyObject *module) {
 
 PyObject *loom_py_callables(PyObject *module, PyObject *unused) {
   PyObject *list = PyList_New(0);
-  for (callable *c = all_callables; list && c; c = c->next)
+  for (callable *c = all_callables; list && c; c = c->links.next)
     if (Py_REFCNT(c) > 0 && PyList_Append(list, (PyObject *)c) < 0) Py_CLEAR(list);
   return list;
 }

@@ -3,83 +3,10 @@
 #define LOOM_FRONTEND_DISPATCH_CALLABLE_H
 
 #include "frontend/base/base.h"
-#include "frontend/base/limits.h"
-#include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
-#include "frontend/captured/learnt.h"
+#include "frontend/dispatch/parts.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
-
-/* A signature that was not captured: not tried again on every call. */
-typedef struct negative {
-  Py_hash_t signature;
-  uint32_t calls, attempts;
-} negative;
-
-/* What a callable does when it is called. */
-typedef enum callable_role {
-  ROLE_COMPILE, /* runs compiled versions of the function, and makes them */
-  ROLE_DISABLE, /* the plain function; nothing below it is compiled */
-  ROLE_SKIP,    /* the plain function; what it calls is as it always is */
-  ROLE_RUN      /* `target`; below it compiled versions run, and none is made */
-} callable_role;
-
-typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
-/* A place in a function where capture ended, and what runs from there on (resume.c). */
-typedef struct resume_point resume_point;
-/* Places of one callable. */
-typedef struct resume_table {
-  struct callable **points; /* owned */
-  uint32_t count, capacity;
-  PyObject *callees;   /* dict: code -> the callable for functions with it that the hook is given,
-                          shared with those (hook.c); or NULL */
-  PyObject *generator; /* of a generator function: the one that is called in its place, whose code
-                          asks for parts (generator.c); or NULL */
-} resume_table;
-
-/* See weigh.c. */
-typedef struct weighing {
-  bool arrays;       /* some version had array operations: nothing is weighed from then on */
-  bool unfit;        /* the run that is about to begin is plain for want of a version, */
-  bool put_off;      /* which may be made some time */
-  uint32_t calls;    /* that were put off */
-  int64_t patience;  /* instructions that the next capture may take; -1: any number */
-  uint64_t plain_ns; /* what those calls have taken */
-  uint64_t spent_ns; /* what captures have */
-} weighing;
-
-/* What has been learnt of the numbers among the arguments. */
-typedef struct callable_numbers {
-  size_table sizes;  /* which sizes and ints change */
-  slot_set symbolic; /* slots whose number is captured as an input */
-  slot_set by_value; /* where that was tried and the value was needed */
-  slot_set apart;    /* where the values needed were too many: what needs them breaks */
-  PyObject *last;    /* tuple of the numbers of the last capture, to see which change; or NULL */
-} callable_numbers;
-
-/* Which calls run as plain Python (trial.c), and calls that do so whatever the arguments are. */
-typedef struct callable_turns {
-  uint32_t let_be, let_be_all; /* such calls still to come, and all of them */
-  entry *tried;           /* the plain function is about to run in its place (owned), or NULL; */
-  trial_cost tried_since; /* when its run in vain began, or 0: it has not run */
-  bool clocked;           /* calls read the clock before they look for a version: */
-  uint64_t found_since;   /* the last one */
-  uint32_t left_row;      /* calls in a row that the version that fits left to Python */
-  uint64_t left_at;       /* the number of the last of those */
-  uint64_t look_at;       /* the number of hits at which trial_look() is called */
-} callable_turns;
-
-/* How versions were made, and which were not. */
-typedef struct callable_making {
-  long process;         /* process and */
-  unsigned long thread; /* thread that is compiling a new version; 0: none */
-  uint32_t captures, failures;
-  uint32_t wasted; /* versions that died before they had been worth while */
-  uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
-  int64_t spent;   /* versions that made room (build_make_room) */
-  negative negatives[CALLABLE_NEGATIVES];
-  uint32_t negative_count;
-} callable_making;
 
 struct callable {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -90,28 +17,17 @@ struct callable {
   Py_ssize_t slots;
   entry_list *entries; /* owned; NULL: none */
   PyObject *weakrefs;
-  struct callable *next, *previous; /* of all live ones */
-  backend kind;
-  PyObject *user; /* BACKEND_USER: the backend (owned); else NULL */
-  dynamic dynamic;
-  callable_role role;
-  PyObject *target; /* ROLE_RUN: what is called (owned); else NULL */
-  PyObject *reason; /* why it is disabled, a str; or NULL */
-  bool fullgraph, fastmath, warned;
-  bool skipped; /* the function has called skip_frame() */
-  bool shared;  /* for all functions with this code: `function` only names them */
-  bool quiet;   /* made for a function that a compiled one calls: says nothing of its own */
-  bool burying; /* callable_bury() will be called soon */
-  char cpu[16];
-  uint64_t hits, misses;
+  callable_counts counts;
+  callable_options options;
+  callable_duty duty;
+  callable_links links;
+  callable_place place;
   resume_table resumes;
-  resume_point *point;    /* of a part of a function: where it starts; else NULL */
-  struct callable *owner; /* of a part: what it is a part of (borrowed) */
   callable_numbers numbers;
   callable_turns turns;
   callable_making builds;
   weighing weighing;
-  report report; /* for people */
+  report report; /* for people: report.c */
 };
 
 typedef struct binding {
@@ -179,6 +95,11 @@ void plain_frame_close(const plain_frame *frame);
 /* All live callables, for reports over them: a new list. */
 PyObject *loom_py_callables(PyObject *module, PyObject *unused);
 
+/* ---- options.c: how the function is to be compiled ---- */
+
+/* The arguments that make another one like this, as a new dict. */
+PyObject *callable_get_options(PyObject *self, PyObject *unused);
+
 /* ---- stance.c: may this call be compiled? ---- */
 
 /* What the process does about functions that would have to be compiled. */
@@ -205,10 +126,6 @@ bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, 
 void binding_fini(binding *b);
 
 /* ---- miss.c: a call that no version fits ---- */
-
-void callable_numbers_init(callable_numbers *n,
-                           dynamic sizes); /* of one that is all zero, or fini */
-void callable_numbers_fini(callable_numbers *n);
 
 /* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
  * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
@@ -237,5 +154,10 @@ PyObject *callable_report(PyObject *self,
 extern bool explain_measures;                /* guards of new versions are measured */
 PyObject *loom_py_measure_guards(PyObject *module, PyObject *on);
 PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
+
+/* ---- inline ---- */
+
+/* The callable of the whole function, for it and for its parts. */
+static inline callable *callable_whole(callable *c) { return c->place.owner ? c->place.owner : c; }
 
 #endif

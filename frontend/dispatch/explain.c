@@ -45,7 +45,7 @@ static bool report_entries(callable *c, PyObject *entries) {
   for (uint32_t i = 0; good && i < c->resumes.count; i++)
     good = report_entries(c->resumes.points[i], entries);
   PyObject *key, *called;
-  for (Py_ssize_t at = 0; good && !c->quiet && c->resumes.callees &&
+  for (Py_ssize_t at = 0; good && !c->place.quiet && c->resumes.callees &&
                           PyDict_Next(c->resumes.callees, &at, &key, &called);)
     good = report_entries((callable *)called, entries);
   return good;
@@ -58,7 +58,7 @@ static bool report_put_off(const callable *c, PyObject *rows) {
   Py_XDECREF(row);
   for (uint32_t i = 0; good && i < c->resumes.count; i++)
     good = report_put_off(c->resumes.points[i], rows);
-  for (Py_ssize_t at = 0; good && !c->quiet && c->resumes.callees &&
+  for (Py_ssize_t at = 0; good && !c->place.quiet && c->resumes.callees &&
                           PyDict_Next(c->resumes.callees, &at, &key, &called);)
     good = report_put_off((callable *)called, rows);
   return good;
@@ -83,8 +83,8 @@ PyObject *callable_report(PyObject *self, PyObject *unused) {
   return Py_BuildValue("{sNsNsOsOsOsKsKsI}", "entries", entries, "put_off", put_off, "breaks",
                        r->breaks ? r->breaks : Py_None, "loops", r->loops ? r->loops : Py_None,
                        "recompiles", r->recompiles ? r->recompiles : Py_None, "hits",
-                       (unsigned long long)c->hits, "misses", (unsigned long long)c->misses,
-                       "captures", report_captures(c));
+                       (unsigned long long)c->counts.hits, "misses",
+                       (unsigned long long)c->counts.misses, "captures", report_captures(c));
 }
 
 PyObject *callable_why(const callable *c, PyObject *const *slots) {

@@ -213,7 +213,7 @@ static int place_run(segments *s, generator_place *p, python_frame *f, callable 
   frame_look(s, f, handled, items, &at);
   if (handled) PyErr_SetHandledException(Py_None);
   PyFunctionObject *outer = loom_function_now;
-  if (owner->shared) loom_function_now = twin_of((PyFunctionObject *)f->function);
+  if (owner->place.shared) loom_function_now = twin_of((PyFunctionObject *)f->function);
   callable *part = resume_part(owner, s->code, &at);
   python_frame_set(f->previous);
   entry *e = part ? callable_entry(part, items, symbols, &plain) : NULL;

@@ -113,11 +113,6 @@ void hook_forget(const callable *c) {
 
 /* ---- which callable a frame is given to ---- */
 
-static bool hook_options_agree(const callable *a, const callable *b) {
-  return a->kind == b->kind && a->dynamic == b->dynamic && a->fastmath == b->fastmath &&
-         !strcmp(a->cpu, b->cpu);
-}
-
 /* Codes that are equal are not the same, and the callable keeps its own alive. */
 static PyObject *hook_key(const PyFunctionObject *function) {
   return PyLong_FromVoidPtr(function->func_code);
@@ -135,7 +130,7 @@ static callable *hook_keep(callable *owner, const PyFunctionObject *function, ca
 
 /* References to its code that a callable and the parts of its function have. */
 static Py_ssize_t hook_own_references(const callable *c) {
-  Py_ssize_t own = 1 + (c->function->func_code == c->code && !c->owner);
+  Py_ssize_t own = 1 + (c->function->func_code == c->code && !c->place.owner);
   for (uint32_t i = 0; c->entries && i < c->entries->count; i++)
     own += c->entries->items[i]->life.code == c->code;
   for (uint32_t i = 0; i < c->resumes.count; i++)
@@ -179,7 +174,7 @@ static callable *hook_make(callable *owner, hook_record *r, PyFunctionObject *fu
 static callable *hook_callable(callable *owner, hook_record *r, PyFunctionObject *function) {
   callable *c = r->made;
   if (!owner->resumes.callees && !(owner->resumes.callees = PyDict_New())) return NULL;
-  if (c && hook_options_agree(c, owner))
+  if (c && callable_options_agree(&c->options, &owner->options))
     c = hook_keep(owner, function, c);
   else
     c = hook_make(owner, r, function);
@@ -373,8 +368,8 @@ bool hook_pause(hook_scope *scope) {
 
 /* A shared callable keeps nothing itself: its callees are those of whoever called it. */
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
-  if (owner->owner) owner = owner->owner;
-  if (owner->shared && hook_scope_now && hook_scope_now->owner) owner = hook_scope_now->owner;
+  if (owner->place.owner) owner = owner->place.owner;
+  if (owner->place.shared && hook_scope_now && hook_scope_now->owner) owner = hook_scope_now->owner;
   *scope = (hook_scope){.owner = owner, .code = code, .outer = hook_scope_now};
   hook_scope_now = scope;
   static bool watching;

@@ -121,8 +121,9 @@ static bool number_differs(PyObject *a, PyObject *b, bool library) {
  * parts behind a break are given what was computed before. */
 static bool numbers_vary(const callable *c) {
   uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
-  bool part = c->owner || c->shared;
-  return !c->fullgraph && versions >= (part ? 2 : (uint64_t)loom_config.recompile_limit / 2);
+  bool part = c->place.owner || c->place.shared;
+  return !c->options.fullgraph &&
+         versions >= (part ? 2 : (uint64_t)loom_config.recompile_limit / 2);
 }
 
 void callable_numbers_init(callable_numbers *n, dynamic sizes) {
@@ -136,12 +137,18 @@ void callable_numbers_fini(callable_numbers *n) {
   Py_CLEAR(n->last);
 }
 
+int callable_numbers_traverse(const callable_numbers *n, visitproc visit, void *arg) {
+  Py_VISIT(n->last);
+  return 0;
+}
+
 static number_mode number_choose(const callable *c, Py_ssize_t slot) {
-  if (c->dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
+  if (c->options.dynamic == DYNAMIC_NEVER) return NUMBER_KNOWN;
   if (slot_has(&c->numbers.apart, slot)) return NUMBER_APART;
   if (slot_has(&c->numbers.by_value, slot)) return NUMBER_KNOWN;
-  return c->dynamic == DYNAMIC_ALWAYS || slot_has(&c->numbers.symbolic, slot) ? NUMBER_INPUT
-                                                                              : NUMBER_KNOWN;
+  return c->options.dynamic == DYNAMIC_ALWAYS || slot_has(&c->numbers.symbolic, slot)
+             ? NUMBER_INPUT
+             : NUMBER_KNOWN;
 }
 
 /* Which slots' numbers are to be captured as inputs: those that differ from the last capture's.
@@ -176,8 +183,10 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
   if (!own) error_drop(); /* a name that is no text in UTF-8 */
   char *kept = compile_trace_folder(own), *passing = kept ? NULL : schedule_log_folder();
   char *trace = kept ? kept : passing;
-  loom_compile_options options = {
-      .cpu = c->cpu, .trace_dir = trace, .fastmath = c->fastmath, .check = checked_wanted()};
+  loom_compile_options options = {.cpu = c->options.cpu,
+                                  .trace_dir = trace,
+                                  .fastmath = c->options.fastmath,
+                                  .check = checked_wanted()};
   bool cache = loom_config.cache && !trace, good;
   PyObject *name = callable_title(c);
   const char *title = name ? PyUnicode_AsUTF8(name) : NULL;
@@ -198,13 +207,13 @@ static entry *build_version(const callable *c, capture *captured, loom_plan *pla
                             double capture_ms, const loom_compile_report *report, loom_error *err) {
   int64_t hints[LOOM_MAX_SYMBOLS];
   PyObject *name = callable_title(c);
-  entry_order order = {.kind = c->kind,
+  entry_order order = {.kind = c->options.kind,
                        .code = code,
                        .name = name,
-                       .user = c->user,
-                       .cpu = c->cpu,
-                       .fastmath = c->fastmath,
-                       .part = c->owner != NULL,
+                       .user = c->options.user,
+                       .cpu = c->options.cpu,
+                       .fastmath = c->options.fastmath,
+                       .part = c->place.owner != NULL,
                        .capture_ms = capture_ms,
                        .report = report};
   if (!name) {
@@ -228,10 +237,10 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   loom_compile_report report;
   memset(&report, 0, sizeof report);
   bool empty = !captured->graph.node_count && !captured->graph.output_count;
-  bool late = c->kind == BACKEND_USER && captured->late;
+  bool late = c->options.kind == BACKEND_USER && captured->late;
   if (late) loom_fail(&err, "sizes that depend on data are not given to a backend of the user's");
-  if (late ||
-      (c->kind == BACKEND_LOOM && !empty && !build_plan(c, captured, &plan, &report, &err))) {
+  if (late || (c->options.kind == BACKEND_LOOM && !empty &&
+               !build_plan(c, captured, &plan, &report, &err))) {
     capture_free(captured);
     if (PyErr_Occurred()) return NULL; /* what a signal handler raised meanwhile */
     if (report.info.unchecked) {
@@ -261,8 +270,9 @@ static void build_log_bytecode(const callable *c) {
 }
 
 static void build_report(callable *c, const break_info *why) {
-  c->skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
-  bool raises = c->fullgraph || (why->reason == BREAK_COMPILER && !loom_config.suppress_errors);
+  c->builds.skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
+  bool raises =
+      c->options.fullgraph || (why->reason == BREAK_COMPILER && !loom_config.suppress_errors);
   if (callable_record_break(c, why) && raises) report_raise_break(why);
 }
 
@@ -298,7 +308,7 @@ static entry *build_try(callable *c, PyObject *const *slots, number_mode *modes,
   }
   if (captured->broke.reason) {
     *why = captured->broke;
-    report_loops(&(c->owner ? c->owner : c)->report, captured);
+    report_loops(&callable_whole(c)->report, captured);
     capture_free(captured);
     return NULL;
   }
@@ -335,10 +345,10 @@ static entry *build_part(callable *c, PyObject *const *slots, const number_mode 
     if (e)
       build_log_constant(c, &why);
     else
-      c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
+      c->numbers.sizes.never = c->options.dynamic == DYNAMIC_NEVER;
     why = again;
   }
-  if (why.reason) build_report(c->owner ? c->owner : c, &why);
+  if (why.reason) build_report(callable_whole(c), &why);
   return e;
 }
 
@@ -355,12 +365,12 @@ static entry *build_from(callable *c, PyObject *const *slots, number_mode *modes
     if (e)
       build_log_constant(c, &why);
     else
-      c->numbers.sizes.never = c->dynamic == DYNAMIC_NEVER;
+      c->numbers.sizes.never = c->options.dynamic == DYNAMIC_NEVER;
     if (e || PyErr_Occurred()) return e;
     why = again;
   }
   if (!why.reason) return NULL;
-  build_report(c->owner ? c->owner : c, &why);
+  build_report(callable_whole(c), &why);
   return PyErr_Occurred() || !resume_is_possible(c, &why)
              ? NULL
              : build_part(c, slots, modes, code, why.step);
@@ -394,8 +404,8 @@ static entry *build_now(callable *c, PyObject *const *slots, int64_t step) {
 /* Warns once; -1 when the warning is an exception. */
 static int build_warn_limit(callable *c) {
   /* What makes parts of a function differ is not what the user passes. */
-  if (c->owner || c->warned || c->quiet) return 0;
-  c->warned = true;
+  if (c->place.owner || c->builds.warned || c->place.quiet) return 0;
+  c->builds.warned = true;
   return PyErr_WarnFormat(
       PyExc_RuntimeWarning, 1,
       "frameloom: %U was compiled for %lld kinds of arguments (frameloom.config.recompile_limit); "
@@ -407,7 +417,7 @@ static int build_warn_limit(callable *c) {
 static void build_note(callable *c, PyObject *why, const entry *e, double ms) {
   PyObject *type, *raised, *traceback;
   PyErr_Fetch(&type, &raised, &traceback);
-  recompile_keep(&(c->owner ? c->owner : c)->report, why, e, ms);
+  recompile_keep(&callable_whole(c)->report, why, e, ms);
   error_drop();
   PyErr_Restore(type, raised, traceback);
 }
@@ -420,7 +430,7 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
   if (!list || list->count < (uint64_t)loom_config.recompile_limit ||
       c->builds.splits >= BUILD_MAX_SPLITS)
     return -1;
-  if (c->fullgraph || !(c->owner || c->shared)) return -1;
+  if (c->options.fullgraph || !(c->place.owner || c->place.shared)) return -1;
   const entry *e = list->items[c->builds.splits ? list->count - 1 : 0];
   if (!entry_hold(e)) return -1;
   const guard *failed = guard_first_failure(e->captured, slots);
@@ -452,7 +462,7 @@ uint64_t callable_builds;
 entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
   if (c->builds.thread && c->builds.process == (long)getpid()) return NULL;
-  if (c->skipped && !c->fullgraph) return NULL;
+  if (c->builds.skipped && !c->options.fullgraph) return NULL;
   if (python_code_is_monitored(c->code)) return NULL;
   build_make_room(c);
   int64_t split = build_split(c, slots);
@@ -460,18 +470,18 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   c->weighing.unfit = true;
   if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
     return build_warn_limit(c), NULL;
-  if (c->builds.failures >= CALLABLE_MAX_FAILURES && !c->fullgraph) return NULL;
+  if (c->builds.failures >= CALLABLE_MAX_FAILURES && !c->options.fullgraph) return NULL;
   Py_hash_t signature = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++)
     if (slots[i]) signature = signature_mix(signature, signature_of(slots[i], 3));
   negative *known = negative_find(c, signature);
-  if (known && !c->fullgraph && negative_holds(known, 1 + c->turns.let_be_all)) return NULL;
+  if (known && !c->options.fullgraph && negative_holds(known, 1 + c->turns.let_be_all)) return NULL;
   c->weighing.unfit = false;
   if (!stance_allows(c, slots)) return NULL;
   c->weighing.unfit = !weigh_allows(c, slots);
   if (c->weighing.unfit) return NULL;
   PyObject *why = callable_why(c, slots);
-  if (c->dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
+  if (c->options.dynamic != DYNAMIC_NEVER) dynamic_learn(c, slots);
   double start = loom_clock_ms();
   uint32_t put_off = loom_errors_put_off;
   callable_builds++;
@@ -533,24 +543,25 @@ void callable_disown(callable *c) {
     c->entries->items[i]->home = NULL;
 }
 
+void callable_making_reset(callable_making *m) {
+  *m = (callable_making){.process = m->process, .thread = m->thread, .burying = m->burying};
+}
+
 void callable_forget(callable *c) {
-  if (c->shared) hook_reset(c);
-  c->weighing = (weighing){.arrays = false};
   entry_list *old = c->entries;
+  if (c->place.shared) hook_reset(c);
   callable_disown(c);
   c->entries = NULL;
-  c->builds.failures = c->builds.negative_count = c->builds.captures = 0;
-  callable_numbers_fini(&c->numbers);
-  callable_numbers_init(&c->numbers, c->dynamic);
-  c->warned = c->skipped = false;
-  c->builds.splits = c->builds.wasted = 0;
-  c->builds.spent = 0;
-  c->hits = c->misses = c->turns.look_at = 0;
-  entry *tried = c->turns.tried;
-  c->turns.tried = NULL;
   callable_look_at(c);
-  report_clear(&c->report);
-  entry_unref(tried);
+  c->counts = (callable_counts){.hits = 0};
+  c->weighing = (weighing){.arrays = false};
+  callable_making_reset(&c->builds);
+  callable_numbers_fini(&c->numbers);
+  callable_numbers_init(&c->numbers, c->options.dynamic);
+  report_fini(&c->report);
+  /* What is freed here may run code of the user's, which may call the function: by now it is as it
+   * was before its first call. */
+  callable_turns_fini(&c->turns);
   entries_unref(old);
-  resume_clear(c);
+  resume_table_fini(&c->resumes);
 }

@@ -44,7 +44,22 @@ void resume_point_free(resume_point *p) {
   free(p);
 }
 
-const frame_shape *resume_start(const callable *c) { return c->point ? &c->point->at : NULL; }
+void callable_place_init(callable_place *p, callable *owner, resume_point *point) {
+  *p = (callable_place){.point = point, .owner = owner, .shared = owner->place.shared};
+}
+
+void callable_place_fini(callable_place *p) { resume_point_free(p->point); }
+
+int callable_place_traverse(const callable_place *p, visitproc visit, void *arg) {
+  if (!p->point) return 0;
+  Py_VISIT(p->point->step_function);
+  Py_VISIT(p->point->rest_function);
+  return 0;
+}
+
+const frame_shape *resume_start(const callable *c) {
+  return c->place.point ? &c->place.point->at : NULL;
+}
 
 static bool shape_equal(const frame_shape *a, const frame_shape *b) {
   return a->unit == b->unit && a->depth == b->depth && a->handled == b->handled &&
@@ -73,7 +88,7 @@ static callable *point_get(callable *owner, PyObject *code, const frame_shape *a
   callable *part = NULL;
   for (uint32_t i = 0; i < owner->resumes.count && !part; i++) {
     callable *known = owner->resumes.points[i];
-    if (known->code == code && shape_equal(&known->point->at, at)) part = known;
+    if (known->code == code && shape_equal(&known->place.point->at, at)) part = known;
   }
   if (!part) part = point_new(owner, code, at);
   Py_XINCREF(part);
@@ -96,7 +111,7 @@ static PyObject *point_make_function(const callable *part, PyObject *code) {
 /* The function that runs one instruction, or all from there on; NULL without an exception when
  * there is none. A closure that is shared is made anew for the one that is called. */
 static PyObject *point_function(callable *part, bool whole) {
-  resume_point *p = part->point;
+  resume_point *p = part->place.point;
   step_code *s = whole ? &p->rest : &p->step;
   PyObject **function = whole ? &p->rest_function : &p->step_function;
   if (p->tried[whole] && *function) return Py_NewRef(*function);
@@ -105,7 +120,8 @@ static PyObject *point_function(callable *part, bool whole) {
     p->tried[whole] = !PyErr_Occurred();
   }
   PyObject *made = s->code ? point_make_function(part, s->code) : NULL;
-  if (made && !(part->shared && callable_function(part)->func_closure)) *function = Py_NewRef(made);
+  if (made && !(part->place.shared && callable_function(part)->func_closure))
+    *function = Py_NewRef(made);
   return made;
 }
 
@@ -138,9 +154,9 @@ static PyObject *point_call(const callable *part, PyObject *function, frame_stat
 
 bool resume_is_possible(const callable *c, const break_info *why) {
   const PyCodeObject *code = (const PyCodeObject *)c->code;
-  if (c->fullgraph || c->kind == BACKEND_EAGER || why->step < 0) return false;
+  if (c->options.fullgraph || c->options.kind == BACKEND_EAGER || why->step < 0) return false;
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
-  if (code->co_flags & CO_GENERATOR && !c->point) return false;
+  if (code->co_flags & CO_GENERATOR && !c->place.point) return false;
   if (code->co_nlocalsplus - code->co_nfreevars > LOOM_MAX_SLOTS) return false;
   switch (why->reason) {
   case BREAK_LIMIT:
@@ -151,11 +167,15 @@ bool resume_is_possible(const callable *c, const break_info *why) {
   }
 }
 
-void resume_clear(callable *c) {
-  resume_table old = c->resumes;
-  c->resumes = (resume_table){.points = NULL};
+void resume_table_init(resume_table *t, const resume_table *owner) {
+  t->callees = Py_XNewRef(owner->callees);
+}
+
+void resume_table_fini(resume_table *t) {
+  resume_table old = *t;
+  *t = (resume_table){.points = NULL};
   for (uint32_t i = 0; i < old.count; i++) {
-    old.points[i]->owner = NULL;
+    old.points[i]->place.owner = NULL;
     Py_DECREF(old.points[i]);
   }
   free(old.points);
@@ -163,15 +183,11 @@ void resume_clear(callable *c) {
   Py_XDECREF(old.generator);
 }
 
-int resume_traverse(callable *c, visitproc visit, void *arg) {
-  for (uint32_t i = 0; i < c->resumes.count; i++)
-    Py_VISIT(c->resumes.points[i]);
-  Py_VISIT(c->resumes.callees);
-  Py_VISIT(c->resumes.generator);
-  if (c->point) {
-    Py_VISIT(c->point->step_function);
-    Py_VISIT(c->point->rest_function);
-  }
+int resume_table_traverse(const resume_table *t, visitproc visit, void *arg) {
+  for (uint32_t i = 0; i < t->count; i++)
+    Py_VISIT(t->points[i]);
+  Py_VISIT(t->callees);
+  Py_VISIT(t->generator);
   return 0;
 }
 
@@ -201,11 +217,11 @@ static void state_take(frame_state *s, PyObject *tuple, Py_ssize_t count, const 
 /* What a frame that was left by an exit gave: its stack, its locals. */
 static void state_take_exit(frame_state *s, frame_shape *at, const callable *part, PyObject *tuple,
                             int number) {
-  const step_code *step = &part->point->step;
-  Py_ssize_t locals = part->slots - state_count(0, &part->point->at), from = 0;
+  const step_code *step = &part->place.point->step;
+  Py_ssize_t locals = part->slots - state_count(0, &part->place.point->at), from = 0;
   *at = (frame_shape){.unit = step->next[number],
                       .depth = step->depth[number],
-                      .handled = part->point->at.handled,
+                      .handled = part->place.point->at.handled,
                       .present = step->locals[number]};
   s->count = state_count(locals, at);
   for (Py_ssize_t i = 0; i < at->depth; i++, from++) {
@@ -340,7 +356,7 @@ static bool drive_step(drive *d, PyObject **result) {
     return false;
   }
   drive_open(d);
-  if (function) *result = point_call(part, function, d->state, part->point->step.call);
+  if (function) *result = point_call(part, function, d->state, part->place.point->step.call);
   Py_XDECREF(function);
   frame_state_clear(d->state);
   int number = *result ? handover_exit(*result) : -1;
@@ -349,7 +365,7 @@ static bool drive_step(drive *d, PyObject **result) {
     *result = NULL;
   }
   drive_close(d, number >= 0);
-  if (number == 2) drive_add_left(d, part->point->step.code);
+  if (number == 2) drive_add_left(d, part->place.point->step.code);
   if (number >= 0) drive_bind_left(d);
   Py_XDECREF(part);
   return number >= 0;
@@ -394,7 +410,7 @@ static bool drive_part(drive *d, PyObject **result) {
   bool stopped = e && *result && !plain && e->stopped;
   if (stopped) {
     const frame_shape *at = &e->captured->at;
-    Py_ssize_t locals = part->slots - state_count(0, &part->point->at);
+    Py_ssize_t locals = part->slots - state_count(0, &part->place.point->at);
     d->at = *at;
     state_take(d->state, *result, state_count(locals, at), &at->present);
     *result = NULL;
@@ -438,7 +454,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
   if (result) {
     state_take(d.state, result, state_count(locals, &d.at), &d.at.present);
     /* What a frame started with is in its state now: nobody else is to hold it. */
-    for (Py_ssize_t i = 0; c->shared && i < c->slots; i++)
+    for (Py_ssize_t i = 0; c->place.shared && i < c->slots; i++)
       Py_CLEAR(((PyObject **)args)[i]);
     do
       drive_normalise(&d);

@@ -57,9 +57,7 @@ PyObject *resume_run(callable *c, entry *e, PyObject *const *args, const int64_t
 const frame_shape *resume_start(const callable *c);
 /* May a capture that broke for this reason end before the instruction that broke? */
 bool resume_is_possible(const callable *c, const break_info *why);
-void resume_clear(callable *c); /* drops its parts */
 void resume_point_free(resume_point *point);
-int resume_traverse(callable *c, visitproc visit, void *arg);
 /* The part that starts at this place: a new reference. NULL: there are too many, or an exception is
  * set. */
 callable *resume_part(callable *owner, PyObject *code, const frame_shape *at);

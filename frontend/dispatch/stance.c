@@ -42,6 +42,33 @@ PyObject *loom_py_get_stance(PyObject *module, PyObject *unused) {
   return PyUnicode_FromString(stance_names[stance_now]);
 }
 
+/* ---- what a call does ---- */
+
+static const char *const role_names[] = {"compile", "disable", "skip", "run"};
+
+static bool duty_role_from_name(callable_role *role, const char *name) {
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, role_names[i])) return *role = (callable_role)i, true;
+  PyErr_Format(PyExc_ValueError, "unknown role '%.40s'", name);
+  return false;
+}
+
+bool callable_duty_init(callable_duty *d, const char *role, PyObject *target, PyObject *reason) {
+  d->target = Py_XNewRef(target);
+  d->reason = Py_XNewRef(reason);
+  return duty_role_from_name(&d->role, role);
+}
+
+void callable_duty_fini(callable_duty *d) {
+  Py_CLEAR(d->target);
+  Py_CLEAR(d->reason);
+}
+
+int callable_duty_traverse(const callable_duty *d, visitproc visit, void *arg) {
+  Py_VISIT(d->target);
+  return 0;
+}
+
 /* ---- calls that are not compiled ------------------------------------------------------------- */
 
 static PyObject *stance_disable(PyObject *self, PyObject *const *args, size_t flags,
@@ -59,7 +86,7 @@ static PyObject *stance_skip(PyObject *self, PyObject *const *args, size_t flags
 
 static PyObject *stance_run(PyObject *self, PyObject *const *args, size_t flags,
                             PyObject *kwnames) {
-  PyObject *target = Py_NewRef(((callable *)self)->target);
+  PyObject *target = Py_NewRef(((callable *)self)->duty.target);
   frozen_depth++;
   PyObject *result = PyObject_Vectorcall(target, args, flags, kwnames);
   frozen_depth--;

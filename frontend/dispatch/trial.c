@@ -260,7 +260,7 @@ static uint64_t trial_waits(const entry *e) {
 }
 
 static void trial_look_at(callable *c, uint64_t calls) {
-  if (c->hits + calls < c->turns.look_at) c->turns.look_at = c->hits + calls;
+  if (c->counts.hits + calls < c->turns.look_at) c->turns.look_at = c->counts.hits + calls;
 }
 
 /* The compiled version stays. */
@@ -311,7 +311,7 @@ static void trial_settle(entry *e, int state) {
 }
 
 bool trial_give_up(entry *e) {
-  if (!loom_config.leave_slower || e->kind != BACKEND_LOOM || (e->home && e->home->owner))
+  if (!loom_config.leave_slower || e->kind != BACKEND_LOOM || (e->home && e->home->place.owner))
     return false;
   trial_settle(e, TRIAL_ALONE);
   return true;
@@ -405,7 +405,7 @@ static void trial_count(callable *c, entry *e) {
 
 void trial_look(callable *c, entry *e) {
   trial *t = &e->trial;
-  c->turns.look_at = c->hits + TRIAL_LOOK;
+  c->turns.look_at = c->counts.hits + TRIAL_LOOK;
   if (t->bulky) return;
   if (t->state == TRIAL_OPEN && !e->watched) {
     t->spent += t->waits_ns * (e->counts.hits - t->waits_from);
@@ -424,7 +424,7 @@ void trial_look(callable *c, entry *e) {
 PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_t *symbols,
                      bool *plain) {
   trial *t = &e->trial;
-  if (c->fullgraph || !loom_config.leave_slower) {
+  if (c->options.fullgraph || !loom_config.leave_slower) {
     e->watched = c->turns.clocked = false;
     return entry_run(e, slots, symbols, plain);
   }
@@ -446,6 +446,12 @@ PyObject *trial_call(callable *c, entry *e, PyObject *const *slots, const int64_
   }
   entry_unref(e);
   return result;
+}
+
+void callable_turns_fini(callable_turns *t) {
+  entry *tried = t->tried;
+  *t = (callable_turns){.tried = NULL};
+  entry_unref(tried);
 }
 
 /* To read the clock takes about as long as a short function: seldom, where little depends on it. */

@@ -72,7 +72,7 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
 
 /* ---- may it be compiled now? ---- */
 
-static bool weigh_is_own(const callable *c) { return !c->shared; }
+static bool weigh_is_own(const callable *c) { return !c->place.shared; }
 
 /* ns that plain runs are to take before anything is captured. */
 static uint64_t weigh_price(const callable *c) {
@@ -82,7 +82,7 @@ static uint64_t weigh_price(const callable *c) {
 }
 
 static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
-  if (!loom_config.put_off || c->fullgraph || c->kind != BACKEND_LOOM) return true;
+  if (!loom_config.put_off || c->options.fullgraph || c->options.kind != BACKEND_LOOM) return true;
   if (loom_config.error_on_recompile || c->weighing.arrays) return true;
   return weigh_any_has(slots, c->slots, WEIGH_DEPTH);
 }
@@ -90,7 +90,7 @@ static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
 /* Instructions that a capture may take. */
 static int64_t weigh_patience(const callable *c) {
   const weighing *w = &c->weighing;
-  if (!w->spent_ns && weigh_is_own(c)) return c->point ? WEIGH_PART_STEPS : WEIGH_ASKED_STEPS;
+  if (!w->spent_ns && weigh_is_own(c)) return c->place.point ? WEIGH_PART_STEPS : WEIGH_ASKED_STEPS;
   uint64_t left = w->plain_ns > w->spent_ns ? w->plain_ns - w->spent_ns : 0;
   return (int64_t)((left > WEIGH_LEAST_NS ? left : WEIGH_LEAST_NS) / WEIGH_STEP_NS);
 }
@@ -144,7 +144,8 @@ void weigh_run_begin(weigh_run *run, callable *c) {
 /* To find out that no version fits takes longer than a short function. After some such calls in a
  * row most are made without. How many calls this one stands for. */
 static uint32_t weigh_let_be(callable *c, uint64_t ns) {
-  if (c->shared || c->owner || c->fullgraph || !loom_config.leave_slower) return 1;
+  if (c->place.shared || c->place.owner || c->options.fullgraph || !loom_config.leave_slower)
+    return 1;
   return callable_let_be(c, ns < WEIGH_SHORT_NS, !c->weighing.arrays);
 }
 

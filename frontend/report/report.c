@@ -9,7 +9,7 @@
 
 #define REPORT_ROWS 64 /* of each kind */
 
-void report_clear(report *r) {
+void report_fini(report *r) {
   Py_CLEAR(r->breaks);
   Py_CLEAR(r->loops);
   Py_CLEAR(r->recompiles);

@@ -6,15 +6,16 @@
 #include "frontend/captured/captured.h"
 #include "frontend/run/run.h"
 
+/* What a callable remembers for people: report.c. */
 typedef struct report {
-  PyObject *breaks;     /* list of tuples; or NULL */
-  PyObject *loops;      /* list of tuples, of loops in which capture broke; or NULL */
-  PyObject *recompiles; /* list of tuples of recompile_why(); or NULL */
+  PyObject *breaks;     /* list of tuples; or NULL (owned) */
+  PyObject *loops;      /* list of tuples, of loops in which capture broke; or NULL (owned) */
+  PyObject *recompiles; /* list of tuples of recompile_why(); or NULL (owned) */
 } report;
 
 /* ---- report.c: what a callable remembers of its breaks ---- */
 
-void report_clear(report *r);
+void report_fini(report *r); /* empty again */
 int report_traverse(const report *r, visitproc visit, void *arg);
 /* Remembers and logs a break in the function with this name; (code, name, text, hint, detail, file,
  * function, line, column). False with an exception. */

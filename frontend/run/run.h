@@ -91,14 +91,14 @@ typedef struct entry_gil {
 
 /* For each output of the graph: entry.c. */
 typedef struct entry_outputs {
-  const recipe **recipes; /* its OUTPUT recipe, or NULL: a temporary block */
-  size_t *sizes;          /* its bytes */
+  const recipe **recipes; /* its OUTPUT recipe, or NULL: a temporary block (owned) */
+  size_t *sizes;          /* its bytes (owned) */
 } entry_outputs;
 
 /* Outputs that are written straight into arguments: direct.c. */
 typedef struct entry_direct {
-  const recipe **targets;    /* for each output the array that it may be written into, or NULL */
-  struct direct_span *spans; /* for each output; NULL: for none */
+  const recipe **targets;    /* for each output (owned): what it may be written into, or NULL */
+  struct direct_span *spans; /* for each output (owned); NULL: for none */
   const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
   bool again_behind; /* the plain function may run behind a run that has written into its target */
 } entry_direct;
@@ -115,7 +115,7 @@ typedef struct entry_made {
   char cpu[16];      /* and for this CPU */
   PyObject *name;    /* of its graph, for people (owned) */
   double capture_ms; /* what capture took */
-  double *guard_ns;  /* for each guard what it costs, or NULL: it was not measured */
+  double *guard_ns;  /* for each guard what it costs (owned), or NULL: it was not measured */
   loom_compile_report report;
 } entry_made;
 
@@ -130,7 +130,7 @@ typedef struct entry_order {
   const loom_compile_report *report;
 } entry_order;
 
-/* Runs of a version so far. */
+/* Runs of a version so far: run.c. */
 typedef struct entry_counts {
   uint64_t hits;      /* all of them */
   uint64_t again;     /* those that ran again to report floating-point exceptions */
@@ -138,7 +138,7 @@ typedef struct entry_counts {
   uint32_t passed_by; /* calls since then that were not tried */
 } entry_counts;
 
-/* What the parts behind a stopped version have had to compute. */
+/* What the parts behind a stopped version have had to compute: dispatch/resume.c. */
 typedef struct entry_rest {
   uint32_t idle; /* runs in which it was nothing */
   bool useful;   /* some run had something */

@@ -255,14 +255,49 @@ def test_sections_of_headers_name_the_file_that_defines():
                 assert name in files, f"{path.relative_to(ROOT)}: {function}() stands under {name}, but is in {files}"
 
 
-def test_an_entry_is_made_of_parts():
-    """What belongs together is a struct with an init and a fini of its own; few fields are the entry's alone."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "frontend" / "run" / "run.h").read_text(), flags=re.S)
-    body = re.search(r"typedef struct entry \{(.*?)\n\} entry;", text, re.S)[1]
-    fields = [field.split() for field in body.split(";") if field.strip()]
-    parts = {field[0] for field in fields if field[0].startswith("entry_")} | {"trial"}
-    assert len(parts) >= 10 and all(f"}} {part};" in text for part in parts)
-    assert len([field for field in fields if field[0] not in parts]) <= 11
+COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
+STEPS = ("init", "fini", "copy", "reset", "traverse")
+
+
+def structs_of_the_frontend():
+    """{name: (the comment above it, the text of its fields)}"""
+    named = re.compile(rf"(?:({COMMENT})\n)?(?:typedef )?struct (\w+) \{{\n(.*?)\n\}}(?: \2)?;", re.S)
+    return {name: (comment, body) for path in sources("frontend", ".h") for comment, name, body in named.findall(path.read_text())}
+
+
+def fields_of(body):
+    """[(type, name)]; what is nested has the type of its first field."""
+    text = re.sub(r"\{.*?\n  \}", "", re.sub(COMMENT, "", body), flags=re.S)
+    return [(field.split()[0], field.split()[-1]) for field in text.split(";") if field.strip()]
+
+
+def definitions_of_the_frontend(names):
+    """{function: names of the files of the frontend that define it}, of those with these names."""
+    found = {}
+    definition = re.compile(rf"^[A-Za-z_][\w ]*[ *](\w+_(?:{names}))\([^{{}};]*\) ?\{{", re.M)
+    for path in sources("frontend", ".c"):
+        for name in definition.findall(re.sub(COMMENT, "", path.read_text())):
+            found.setdefault(name, set()).add(path.name)
+    return found
+
+
+@pytest.mark.parametrize("whole, parts, own", [("entry", 10, 11), ("callable", 10, 7)])
+def test_the_large_structs_are_made_of_parts(whole, parts, own):
+    """What belongs together is a struct. The comment above it names the file that sets it up and frees what it owns; few
+    fields are the whole's alone."""
+    structs, defined = structs_of_the_frontend(), definitions_of_the_frontend("|".join(STEPS))
+    fields = fields_of(structs[whole][1])
+    of_parts = [kind for kind, name in fields if kind in structs and not name.startswith("*")]
+    assert len(of_parts) >= parts and len(set(of_parts)) == len(of_parts)
+    assert len(fields) - len(of_parts) <= own, [name for kind, name in fields if kind not in of_parts]
+    for part in of_parts:
+        comment, body = structs[part]
+        home = re.search(r"(\w+\.c)\b", comment)
+        assert home, f"the comment above {part} names no file"
+        for step in STEPS:
+            assert defined.get(f"{part}_{step}", {home[1]}) == {home[1]}, f"{part}_{step}() is not in {home[1]}"
+        owns = bool(re.search(r"\bowned\b", body))
+        assert owns == (f"{part}_fini" in defined), f"{part}: what has a fini says what is owned, and what owns something has a fini"
 
 
 def test_headers_are_short():
