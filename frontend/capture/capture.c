@@ -21,32 +21,64 @@
 
 #include <inttypes.h>
 
-static bool capture_init(tracer *t) {
+/* What is captured: of `function` or, with `start`, from there on, up to the instruction `stop`. */
+typedef struct capture_order {
+  PyFunctionObject *function;
+  const frame_shape *start; /* NULL: at the beginning */
+  int64_t stop;             /* -1: at the end */
+  PyObject *const *args;
+  Py_ssize_t count;
+  const number_mode *modes; /* of the arguments; or NULL */
+  size_table *sizes;        /* or NULL */
+} capture_order;
+
+/* ---- what is kept from one attempt to the next ---- */
+
+static bool trace_kept_init(trace_kept *kept, const capture_order *o) {
+  kept->never_choose = o->stop >= 0;
+  for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
+    kept->late[i] = LATE_FREE;
+  kept->numbers = calloc((size_t)o->count + 1, sizeof *kept->numbers);
+  if (!kept->numbers) return PyErr_NoMemory(), false;
+  if (o->modes) memcpy(kept->numbers, o->modes, (size_t)o->count * sizeof *kept->numbers);
+  return true;
+}
+
+static void trace_kept_fini(trace_kept *kept) {
+  roll_bans_fini(&kept->bans);
+  free(kept->numbers);
+}
+
+/* ---- the tracer ---- */
+
+static bool tracer_init_capture(tracer *t) {
   capture *c = calloc(1, sizeof *c);
   capture_tables *tables = calloc(1, sizeof *tables);
-  t->capture = c;
-  t->tables = tables;
   if (!c || !tables) {
     free(c);
     free(tables);
-    t->capture = NULL;
     return PyErr_NoMemory(), false;
   }
-  c->tables = tables;
+  t->capture = c;
+  t->tables = c->tables = tables;
   loom_graph_init(&c->graph);
   tables->sources = source_table_new();
   tables->names = PyList_New(0);
-  t->keep = PyList_New(0);
-  if (!tables->sources || !tables->names || !t->keep) return PyErr_NoMemory(), false;
-  value *none = value_const(t, Py_None), *yes = value_const(t, Py_True),
-        *no = value_const(t, Py_False);
-  t->none = none;
-  t->true_value = yes;
-  t->false_value = no;
-  t->null = value_new(t, &value_null_type);
-  t->not_implemented = value_new(t, &value_null_type);
-  return none && yes && no && t->null && t->not_implemented;
+  return (tables->sources && tables->names) || (PyErr_NoMemory(), false);
 }
+
+/* `stack`: of C, where capture begins. */
+static bool tracer_init(tracer *t, const capture_order *o, trace_kept *kept, const char *stack) {
+  t->kept = kept;
+  t->call = (trace_call_state){.args = o->args, .count = o->count, .sizes = o->sizes};
+  t->outer = (trace_outer){.start = o->start, .stop = o->stop};
+  trace_spent_init(&t->spent, stack);
+  trace_loops_init(&t->loops);
+  return tracer_init_capture(t) && trace_memory_init(&t->memory) &&
+         trace_constants_init(&t->constants, t);
+}
+
+static void tracer_fini(tracer *t) { trace_memory_fini(&t->memory); }
 
 static value *capture_slot(tracer *t, Py_ssize_t i, PyObject *name) {
   const source *s = trace_source(t, SOURCE_ARG, NULL, NULL, name, i);
@@ -92,7 +124,7 @@ static bool capture_frame_state(tracer *t, frame *f) {
     if (!trace_keep(t, name)) return trace_fail(t) != NULL;
     bool cell = local && t->call.args[i] && PyCell_Check(t->call.args[i]) &&
                 loom_local_is_cell(code, (int32_t)i);
-    value *v = !t->call.args[i] ? (local ? NULL : t->null)
+    value *v = !t->call.args[i] ? (local ? NULL : t->constants.null)
                : cell           ? capture_cell(t, i, name)
                                 : capture_slot(t, i, name);
     if (!v && t->call.args[i]) return false;
@@ -154,7 +186,7 @@ static recipe *capture_frame(tracer *t, const frame *f) {
     value *v = i < locals           ? f->locals[i]
                : i < locals + f->sp ? f->stack[i - locals]
                                     : t->outer.leaving;
-    if (!v || v == t->null) continue;
+    if (!v || v == t->constants.null) continue;
     if (!(all->items[all->count] = capture_slot_recipe(t, v))) return NULL;
     all->count++;
     slot_add(&at->present, i);
@@ -218,55 +250,46 @@ static void capture_forget_symbols(size_table *sizes) {
     sizes->facts[i].symbol = 0;
 }
 
-static capture *capture_range(PyFunctionObject *function, const frame_shape *start, int64_t stop,
-                              PyObject *const *args, Py_ssize_t count, const number_mode *modes,
-                              size_table *sizes) {
-  number_mode *numbers = calloc((size_t)count + 1, sizeof *numbers);
-  bool never_choose = stop >= 0;
-  int64_t late[LOOM_MAX_SYMBOLS];
-  roll_bans bans = {.count = 0};
+/* NULL with *again set: what it has found out for the next attempt is in `kept`; else with an
+ * exception. */
+static capture *capture_attempt(const capture_order *o, trace_kept *kept, bool *again) {
+  tracer t = {.capture = NULL};
+  capture_forget_symbols(o->sizes);
+  if (tracer_init(&t, o, kept, __builtin_frame_address(0))) capture_run(&t, o->function);
+  trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
+  tracer_fini(&t);
+  *again = state == TRACE_RESTART;
+  if (!*again && state != TRACE_ERROR) return t.capture;
+  capture_free(t.capture);
+  return NULL;
+}
+
+static capture *capture_range(const capture_order *o) {
+  size_table *sizes = o->sizes;
+  trace_kept kept = {.numbers = NULL};
   capture *c = NULL;
-  for (int i = 0; i < LOOM_MAX_SYMBOLS; i++)
-    late[i] = LATE_FREE;
-  if (!numbers) return (capture *)PyErr_NoMemory();
-  if (modes) memcpy(numbers, modes, (size_t)count * sizeof *numbers);
-  if (!builtins_init()) goto done;
+  if (!trace_kept_init(&kept, o)) return NULL;
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
-  Py_ssize_t attempts = count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
-  for (Py_ssize_t attempt = 0; attempt <= attempts; attempt++) {
-    tracer t = {.call = {.args = args, .count = count, .numbers = numbers, .sizes = sizes},
-                .outer = {.start = start, .stop = stop},
-                .late = {.known = late},
-                .loops = {.never_choose = &never_choose, .blamed = -1, .bans = &bans},
-                .stack = __builtin_frame_address(0)};
-    capture_forget_symbols(sizes);
+  Py_ssize_t attempts = o->count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
+  bool again = builtins_init();
+  for (Py_ssize_t attempt = 0; again && attempt <= attempts; attempt++) {
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
-    if (capture_init(&t)) capture_run(&t, function);
-    trace_status state = PyErr_Occurred() ? TRACE_ERROR : t.state;
-    loom_arena_fini(&t.arena);
-    Py_XDECREF(t.keep);
-    c = t.capture;
-    if (state != TRACE_RESTART && state != TRACE_ERROR) break;
-    capture_free(c);
-    c = NULL;
-    if (state == TRACE_ERROR) break;
+    c = capture_attempt(o, &kept, &again);
   }
-done:
-  roll_bans_free(&bans);
-  free(numbers);
+  trace_kept_fini(&kept);
   return c;
 }
 
 capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
                       Py_ssize_t count, const number_mode *modes, size_table *sizes) {
-  return capture_range(function, start, -1, args, count, modes, sizes);
+  return capture_range(&(capture_order){function, start, -1, args, count, modes, sizes});
 }
 
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const number_mode *modes, size_table *sizes) {
-  return capture_range(function, NULL, -1, args, count, modes, sizes);
+  return capture_from(function, NULL, args, count, modes, sizes);
 }
 
 /* What a frame holds may be of a kind that cannot be rebuilt. So the last instruction is looked for
@@ -278,7 +301,7 @@ capture *capture_until(PyFunctionObject *function, const frame_shape *start, PyO
   capture *best = NULL;
   int64_t good = -1, bad = step + 1, at = step;
   while (bad - good > 1) {
-    capture *c = capture_range(function, start, at, args, count, modes, sizes);
+    capture *c = capture_range(&(capture_order){function, start, at, args, count, modes, sizes});
     if (!c) break;
     if (c->broke.reason == BREAK_PUT_OFF) {
       capture_free(c);

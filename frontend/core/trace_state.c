@@ -24,7 +24,7 @@ bool trace_pending(const tracer *t) { return t->state != TRACE_GOING; }
 
 bool trace_goes_deeper(tracer *t) {
   const char *here = __builtin_frame_address(0);
-  ptrdiff_t used = t->stack > here ? t->stack - here : here - t->stack;
+  ptrdiff_t used = t->spent.stack > here ? t->spent.stack - here : here - t->spent.stack;
   return used < TRACE_MAX_STACK ||
          trace_break(t, BREAK_RECURSION,
                      "objects that hold each other, or calls, are nested too deeply");
@@ -105,39 +105,48 @@ void *trace_raise_value(tracer *t, value *exception) {
 
 void trace_restart(tracer *t, Py_ssize_t arg) {
   if (t->state == TRACE_ERROR || t->state == TRACE_BROKEN) return;
-  t->call.numbers[arg] = NUMBER_KNOWN;
+  t->kept->numbers[arg] = NUMBER_KNOWN;
   t->state = TRACE_RESTART;
 }
 
 bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item) {
-  return pointer_map_set(map, &t->arena, key, item) || trace_fail(t) != NULL;
+  return pointer_map_set(map, &t->memory.arena, key, item) || trace_fail(t) != NULL;
 }
 
 /* ---- how far a capture goes ----------------------------------------------------------------- */
 
 /* Has the capture gone on for too long without an array operation? */
 static bool trace_runs_out(tracer *t, uint64_t before) {
-  int64_t *left = &loom_capture_patience, taken = (int64_t)(t->steps - before);
-  if (*left < 0 || t->computes) return false;
+  int64_t *left = &loom_capture_patience, taken = (int64_t)(t->spent.steps - before);
+  if (*left < 0 || t->spent.computes) return false;
   *left = taken < *left ? *left - taken : 0;
   if (!*left) trace_break(t, BREAK_PUT_OFF, "no array operation among so many instructions");
   return !*left;
 }
 
 bool trace_charge(tracer *t, Py_ssize_t items) {
-  uint64_t before = t->steps;
-  t->steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
+  uint64_t before = t->spent.steps;
+  t->spent.steps += 1 + (uint64_t)items / TRACE_ITEMS_A_STEP;
   if (trace_runs_out(t, before)) return false;
-  if (t->steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
-  if (t->steps <= TRACE_MAX_STEPS) return true;
+  if (t->spent.steps >> 12 != before >> 12 && PyErr_CheckSignals()) return trace_fail(t), false;
+  if (t->spent.steps <= TRACE_MAX_STEPS) return true;
   trace_break(t, BREAK_LIMIT, "more than %u instructions were evaluated", TRACE_MAX_STEPS);
   return false;
 }
 
+void trace_spent_init(trace_spent *s, const char *stack) { s->stack = stack; }
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
+bool trace_memory_init(trace_memory *m) { return (m->keep = PyList_New(0)) != NULL; }
+
+void trace_memory_fini(trace_memory *m) {
+  loom_arena_fini(&m->arena);
+  Py_CLEAR(m->keep);
+}
+
 void *trace_alloc(tracer *t, size_t bytes) {
-  void *p = loom_arena_alloc(&t->arena, bytes);
+  void *p = loom_arena_alloc(&t->memory.arena, bytes);
   if (!p) trace_fail(t);
   return p;
 }
@@ -153,7 +162,7 @@ void *trace_more(tracer *t, void *array, uint32_t count, uint32_t *capacity, siz
 
 PyObject *trace_keep(tracer *t, PyObject *object) {
   if (!object) return NULL;
-  int failed = PyList_Append(t->keep, object);
+  int failed = PyList_Append(t->memory.keep, object);
   Py_DECREF(object);
   return failed ? trace_fail(t) : object;
 }
@@ -236,7 +245,7 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
   }
   loom_location location = trace_location(t);
   loom_error err = {0};
-  t->computes = true;
+  t->spent.computes = true;
   loom_value v = loom_graph_node(graph, op, operands, count, attrs, attr_count, type, type ? 1 : 0,
                                  &location, &err);
   if (v == LOOM_NO_VALUE)
@@ -363,10 +372,10 @@ int64_t trace_output(tracer *t, loom_value v, const int64_t *strides) {
 
 void **trace_state(tracer *t, const loom_adapter *adapter) {
   for (int i = 0; i < LOOM_MAX_ADAPTERS - 1; i++) {
-    if (!t->state_owners[i]) t->state_owners[i] = adapter;
-    if (t->state_owners[i] == adapter) return &t->states[i];
+    if (!t->adapters.owners[i]) t->adapters.owners[i] = adapter;
+    if (t->adapters.owners[i] == adapter) return &t->adapters.states[i];
   }
-  return &t->states[LOOM_MAX_ADAPTERS - 1];
+  return &t->adapters.states[LOOM_MAX_ADAPTERS - 1];
 }
 
 void trace_effect(tracer *t, effect e) {

@@ -4,10 +4,9 @@
 
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
-#include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
-#include "frontend/captured/learnt.h"
+#include "frontend/core/parts.h"
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
@@ -50,158 +49,28 @@ typedef enum trace_status {
   TRACE_ERROR    /* a Python exception of our own: MemoryError, KeyboardInterrupt */
 } trace_status;
 
-/* Loops that are not captured once (roll.c), by the place of their FOR_ITER: kept from one attempt
- * to the next. */
-#define ROLL_BANS 24
-
-typedef struct roll_ban_row {
-  PyCodeObject *code;
-  int32_t pc;
-  int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
-  int period; /* so many of them are one */
-  int tail;   /* so many are left for the end, each by itself */
-  const char *why; /* it is left to Python or unrolled, or NULL */
-  bool apart;      /* the items that it goes through are looked at one by one */
-  bool lends;      /* these are lent from the first iteration on */
-  bool reads;      /* lists that it appends to, so that they are looked at as all others */
-  int visible;     /* it reads only so many of their last items */
-  uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
-  struct roll_learnt *learnt; /* of a loop that data may end: what it is known to change; or NULL */
-} roll_ban_row;
-
-#define ROLL_LENT 32
-#define ROLL_APART 16
-typedef struct roll_bans {
-  roll_ban_row rows[ROLL_BANS];
-  int count, restarts;
-  int64_t walked; /* tokens of states that were compared, in all attempts */
-  bool all;
-  PyObject *apart[ROLL_APART]; /* live lists whose items are looked at one by one (borrowed) */
-  int apart_count;
-} roll_bans;
-
-/* Added to the place of an instruction: its row is that of a branch, or of a loop with its head
- * there that data may end. */
-#define ROLL_BRANCH (1 << 24)
-
-#define ROLL_HERE (1 << 25) /* the same: of what an instruction lends */
-#define ROLL_ENDS (2 << 24)
-typedef struct roll roll;
-typedef struct branch branch;
-/* The call that is captured. */
-typedef struct trace_call_state {
-  PyObject *const *args;
-  Py_ssize_t count;
-  number_mode *numbers; /* of each argument */
-  size_table *sizes;    /* what is known of sizes; or NULL */
-} trace_call_state;
-
-/* The outermost frame: where it starts, and where capture ends in it. */
-typedef struct trace_outer {
-  frame *frame;
-  int64_t step;             /* instructions of it that were begun */
-  int64_t stop;             /* capture ends in front of this one; -1: at the function's end */
-  bool stopped;             /* it has: */
-  value *leaving;           /* what was being handled there */
-  int32_t handlers;         /* of exceptions that the frame is inside of */
-  const frame_shape *start; /* where the frame starts; NULL: at the beginning */
-} trace_outer;
-
-/* What capture has met so far, by address. */
-typedef struct trace_known {
-  pointer_map wrapped;   /* live object -> its value */
-  pointer_map by_source; /* source -> value */
-  pointer_map codes;     /* code object -> decoded */
-  pointer_map rebuilt;   /* value -> its recipe */
-  pointer_map guarded;   /* a guard's hash -> 1 + its number */
-  pointer_map
-      contents; /* content of an instance made here of a class over dict or list -> the instance */
-  pointer_map made;      /* object made for the capture alone (classbody.c) -> value */
-  pointer_map stand_ins; /* value -> such an object */
-} trace_known;
-
-/* Floating-point flags: those ignored now, those of the nodes made while they were not. */
-typedef struct trace_flags {
-  uint32_t ignored, seen;
-  const char *operation; /* the library's, that the code itself asks for and nodes are made of now;
-                            or NULL */
-} trace_flags;
-
-/* Sizes that host calls tell (size_late). */
-typedef struct trace_late {
-  uint64_t symbols;                   /* bit for each symbol that a host call introduces */
-  loom_value nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
-  int64_t *known; /* for each such size, in the order of capture: what it has turned out to equal;
-                     kept over restarts */
-  int64_t sizes[LOOM_MAX_SYMBOLS]; /* the sizes themselves, so far */
-  uint32_t count;
-} trace_late;
-
-/* Objects that existed before the call, and what is done to them: each file of values/ has its
- * list. */
-typedef struct trace_live {
-  Py_ssize_t items; /* of lists and tuples that were looked at */
-  struct shadows *shadows;
-  struct live_dict *dicts;
-  struct overlay *overlays;
-  struct live_iter *iters;
-  struct copy_memo *copies;
-  struct number_series *series;
-  struct gathered_list *gathered;
-} trace_live;
-
-/* Loops that are captured once, and branches on data. */
-typedef struct trace_loops {
-  uint64_t looped;                  /* bit for each symbol that is the index of a loop */
-  int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
-  int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
-  int blamed_period; /* it would not be, were so many iterations one; or 0 */
-  int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
-  const char *blamed_why;
-  bool *never_choose;       /* see trace_choose: kept over restarts */
-  roll_bans *bans;          /* kept over restarts */
-  roll *rolls;              /* loops that are watched, the last one begun first */
-  branch *branches;         /* that are being evaluated both ways, the innermost first */
-  pointer_map flows, lives; /* code -> its control flow, its live locals (loop_flow.c) */
-  pointer_map noted;        /* place -> record of a loop (roll_note.c) */
-  struct lent_place {
-    PyCodeObject *code;
-    int32_t pc;
-  } lent[ROLL_LENT]; /* loops that are lent items (gather.c) */
-  int lent_count;
-} trace_loops;
-
 struct tracer {
   capture *capture;
   capture_tables *tables;
-  PyObject *keep; /* list: objects that values point at; gone with the tracer, so that no argument
-                     is kept alive */
-  loom_arena arena;
+  trace_kept *kept;
   trace_status state;
   value *raised, *handled; /* `handled` NULL: what the caller handles, if anything */
   value
       *returned; /* by the frame that has just finished (also a generator's StopIteration value) */
   frame *frame, *generators;
-  int depth;         /* of inlined calls */
-  const char *stack; /* of C, where capture began */
-  uint64_t steps;
-  bool computes; /* it has found an array operation */
+  uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
+  trace_memory memory;
   trace_call_state call;
   trace_outer outer;
+  trace_spent spent;
+  trace_constants constants;
   trace_known known;
   trace_flags flags;
   trace_late late;
   trace_live live;
   trace_loops loops;
-  uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
-  const loom_adapter *state_owners[LOOM_MAX_ADAPTERS];
-  void *states[LOOM_MAX_ADAPTERS];
-  value *none, *true_value, *false_value, *null, *not_implemented;
+  trace_adapters adapters;
 };
-
-/* trace_late.known: nothing is known, or it is another of these sizes, else the number itself. */
-#define LATE_FREE (-1)
-#define LATE_SAME(size) (-2 - (int64_t)(size))
 
 /* ---- trace_state.c: how a step fails, what is appended to the capture ---- */
 

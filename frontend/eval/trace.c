@@ -72,7 +72,7 @@ static bool frame_realise_method(tracer *t, frame *f, const loom_instr *in) {
     return true;
   if (!value_wrap(t, at[0]->object, at[0]->source) || !(at[1] = shadow_method(t, self)))
     return false;
-  at[0] = t->null;
+  at[0] = t->constants.null;
   return true;
 }
 
@@ -170,8 +170,8 @@ value *frame_until(tracer *t, frame *f, int32_t end, bool *met) {
 value *frame_run(tracer *t, frame *f, bool *yielded) {
   frame *back = t->frame;
   value *handled = t->handled;
-  if (t->depth >= 200) return trace_break(t, BREAK_RECURSION, "more than 200 calls deep");
-  t->depth++;
+  if (t->spent.depth >= 200) return trace_break(t, BREAK_RECURSION, "more than 200 calls deep");
+  t->spent.depth++;
   f->back = back;
   f->running = true;
   t->frame = f;
@@ -183,7 +183,7 @@ value *frame_run(tracer *t, frame *f, bool *yielded) {
   if (!*yielded && t->loops.rolls && !trace_pending(t)) loom_loops->leave_frame(t, f);
   /* A break keeps the frame for its location, which has been taken already. */
   t->frame = back;
-  t->depth--;
+  t->spent.depth--;
   return result;
 }
 
@@ -205,14 +205,14 @@ step step_POP(tracer *t, frame *f, const loom_instr *in) {
 }
 
 step step_PUSH_NULL(tracer *t, frame *f, const loom_instr *in) {
-  frame_push(f, t->null);
+  frame_push(f, t->constants.null);
   return STEP_NEXT;
 }
 
 step step_NULL_UNDER(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   value *top = frame_pop(f);
-  frame_push(f, t->null);
+  frame_push(f, t->constants.null);
   frame_push(f, top);
   return STEP_NEXT;
 }
@@ -270,7 +270,7 @@ step step_LOAD_FAST(tracer *t, frame *f, const loom_instr *in) {
  * meanwhile: NULL when they are unbound. */
 step step_LOAD_FAST_AND_CLEAR(tracer *t, frame *f, const loom_instr *in) {
   LOCAL(in->arg);
-  frame_push(f, f->locals[in->arg] ? f->locals[in->arg] : t->null);
+  frame_push(f, f->locals[in->arg] ? f->locals[in->arg] : t->constants.null);
   f->locals[in->arg] = NULL;
   return STEP_NEXT;
 }
@@ -280,7 +280,7 @@ step step_STORE_FAST(tracer *t, frame *f, const loom_instr *in) {
   NEED(1);
   if (!trace_lets_go(t, f, f->locals[in->arg])) return STEP_FAIL;
   value *v = frame_pop(f);
-  f->locals[in->arg] = v == t->null ? NULL : v;
+  f->locals[in->arg] = v == t->constants.null ? NULL : v;
   return STEP_NEXT;
 }
 

@@ -68,7 +68,7 @@ step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
 step step_BUILD_SLICE(tracer *t, frame *f, const loom_instr *in) {
   value **items = build_pop(t, f, in->arg);
   value *parts[3] = {items ? items[0] : NULL, items ? items[1] : NULL,
-                     items && in->arg == 3 ? items[2] : t->none};
+                     items && in->arg == 3 ? items[2] : t->constants.none};
   value *v = items ? value_tuple(t, parts, 3) : NULL;
   if (v) v->type = &value_slice_type;
   return frame_result(f, v);
@@ -313,7 +313,7 @@ step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
   }
   int matches = trace_isinstance(t, subject, type);
   if (matches < 0) return STEP_FAIL;
-  if (!matches) return frame_result(f, t->none);
+  if (!matches) return frame_result(f, t->constants.none);
   value *found = value_tuple(t, NULL, 0), *item;
   value *names = match_positions(t, type->object, in->arg, &self);
   if (!names || !found || (self && in->arg && !seq_append(t, found, subject))) return STEP_FAIL;
@@ -329,7 +329,7 @@ step step_MATCH_CLASS(tracer *t, frame *f, const loom_instr *in) {
         match_named_before(t, named->seq.items, keyword, name))
       return STEP_FAIL;
     if (!(item = match_attribute(t, subject, name)))
-      return trace_pending(t) ? STEP_FAIL : frame_result(f, t->none);
+      return trace_pending(t) ? STEP_FAIL : frame_result(f, t->constants.none);
     if (!seq_append(t, found, item)) return STEP_FAIL;
   }
   return frame_result(f, found);
@@ -347,7 +347,7 @@ step step_MATCH_KEYS(tracer *t, frame *f, const loom_instr *in) {
     if (match_named_before(t, keys->seq.items, i, keys->seq.items[i])) return STEP_FAIL;
     value *item = dict_get(t, dict, keys->seq.items[i]);
     if (trace_pending(t)) return STEP_FAIL;
-    if (!item) return frame_result(f, t->none);
+    if (!item) return frame_result(f, t->constants.none);
     if (!seq_append(t, found, item)) return STEP_FAIL;
   }
   return frame_result(f, found);

@@ -22,7 +22,7 @@ frame *frame_new(tracer *t, function_data *function) {
   loom_code *code = pointer_map_get(&t->known.codes, function->code);
   if (!code) {
     loom_error err = {0};
-    code = loom_decode(function->code, &t->arena, &err);
+    code = loom_decode(function->code, &t->memory.arena, &err);
     if (!code) return trace_break(t, BREAK_OPCODE, "%s", err.message);
     if (PyList_Append(t->tables->names, function->code->co_filename) ||
         PyList_Append(t->tables->names, function->code->co_qualname))
@@ -188,8 +188,8 @@ step step_CALL(tracer *t, frame *f, const loom_instr *in) {
   f->sp -= (int32_t)count + 2;
   /* A NULL under or above the callable, or a method and its self, or a function and its first
    * argument. */
-  value **at = f->stack + f->sp, *callee = at[at[0] == t->null], **args = at + 2;
-  if (at[0] != t->null && at[1] != t->null) {
+  value **at = f->stack + f->sp, *callee = at[at[0] == t->constants.null], **args = at + 2;
+  if (at[0] != t->constants.null && at[1] != t->constants.null) {
     args = at + 1;
     count++;
   }
@@ -211,9 +211,9 @@ step step_CALL_KW(tracer *t, frame *f, const loom_instr *in) {
 
 step step_CALL_EX(tracer *t, frame *f, const loom_instr *in) {
   value *kwargs = in->arg & 1 ? frame_pop(f) : NULL, *args = frame_pop(f), *callee = frame_pop(f);
-  if (callee == t->null)
+  if (callee == t->constants.null)
     callee = frame_pop(f);
-  else if (frame_peek(f, 1) == t->null)
+  else if (frame_peek(f, 1) == t->constants.null)
     f->sp--;
   if (kwargs && (!value_is_dict(kwargs) || dict_live(kwargs))) {
     value *copy = value_dict(t);
@@ -277,7 +277,7 @@ step step_SEND(tracer *t, frame *f, const loom_instr *in) {
     item = generator_send(t, receiver, sent);
   } else if (value_is_none(sent)) {
     item = trace_next(t, receiver);
-    if (!item && !(receiver->type->kinds & VALUE_IS_RETURNING)) t->returned = t->none;
+    if (!item && !(receiver->type->kinds & VALUE_IS_RETURNING)) t->returned = t->constants.none;
   } else {
     item = trace_break(t, BREAK_GENERATOR, "send() through a yield from");
   }

@@ -86,7 +86,7 @@ step step_PUSH_EXC(tracer *t, frame *f, const loom_instr *in) {
   if (!before && f == t->outer.frame && !(f->code->object->co_flags & CO_GENERATOR))
     before = value_lazy(t, Py_None, handled_source(t, "handled_or_none"));
   else if (!before)
-    before = t->none;
+    before = t->constants.none;
   if (!before) return STEP_FAIL;
   frame_push(f, before);
   frame_push(f, exception);

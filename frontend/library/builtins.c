@@ -49,7 +49,7 @@ value *builtin_skip_frame(tracer *t, const builtin_args *a) {
   return NULL;
 }
 
-value *builtin_is_compiling(tracer *t, const builtin_args *a) { return t->true_value; }
+value *builtin_is_compiling(tracer *t, const builtin_args *a) { return t->constants.true_value; }
 
 static const builtin_row builtin_rows[] = {
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION) {MODULE, NAME, builtin_##FUNCTION, 0},
@@ -164,18 +164,18 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
                                  Py_ssize_t count) {
   value *self = count ? args[0] : NULL;
   PyObject *text = count > 1 ? value_str_object(args[1]) : NULL;
-  if (!self) return t->not_implemented;
+  if (!self) return t->constants.not_implemented;
   if (!strcmp(name, "__init__")) {
     if (value_is_made_exception(self))
-      return exception_init(t, self, args + 1, count - 1) ? t->none : NULL;
-    return count == 1 && value_is_instance(self) ? t->none : t->not_implemented;
+      return exception_init(t, self, args + 1, count - 1) ? t->constants.none : NULL;
+    return count == 1 && value_is_instance(self) ? t->constants.none : t->constants.not_implemented;
   }
   if (!strcmp(name, "with_traceback") && value_is_made_exception(self) && count == 2)
-    return exception_give(self, args[1]) ? self : t->not_implemented;
-  if (!value_is_instance(self)) return t->not_implemented;
+    return exception_give(self, args[1]) ? self : t->constants.not_implemented;
+  if (!value_is_instance(self)) return t->constants.not_implemented;
   bool stores = !strcmp(name, "__setattr__") || !strcmp(name, "__delattr__");
   if (stores && model_owns(object_class(self)) && !model_owns(t->frame->function->globals))
-    return t->not_implemented;
+    return t->constants.not_implemented;
   if (!strcmp(name, "__getattribute__") && text && count == 2) {
     value *item = object_attr(t, self, text);
     return item || trace_pending(t)
@@ -183,10 +183,10 @@ static value *call_object_method(tracer *t, const char *name, value *const *args
                : trace_raise(t, PyExc_AttributeError, "no attribute '%s'", PyUnicode_AsUTF8(text));
   }
   if (!strcmp(name, "__setattr__") && text && count == 3)
-    return object_store(t, self, text, args[2]) ? t->none : NULL;
+    return object_store(t, self, text, args[2]) ? t->constants.none : NULL;
   if (!strcmp(name, "__delattr__") && text && count == 2)
-    return object_store(t, self, text, NULL) ? t->none : NULL;
-  return t->not_implemented;
+    return object_store(t, self, text, NULL) ? t->constants.none : NULL;
+  return t->constants.not_implemented;
 }
 
 /* list.append(x, 1): the method of the value that stands for the list. */
@@ -202,14 +202,15 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
   PyObject *cls =
       count && value_is_const(args[0]) && PyType_Check(args[0]->object) ? args[0]->object : NULL;
   PyTypeObject *type = PyDescr_TYPE(o);
-  if (!cls || (type != (PyTypeObject *)cls && !pure_type(type))) return t->not_implemented;
+  if (!cls || (type != (PyTypeObject *)cls && !pure_type(type)))
+    return t->constants.not_implemented;
   /* A subclass gives objects of its own; dict.fromkeys and its like of the class are known. */
-  if (type != (PyTypeObject *)cls) return t->not_implemented;
+  if (type != (PyTypeObject *)cls) return t->constants.not_implemented;
   PyObject *bound = trace_keep(t, PyObject_GetAttr((PyObject *)type, PyDescr_NAME(o)));
   if (!bound) return PyErr_Occurred() ? trace_fail(t) : NULL;
   builtin_args a = {.callee = bound, .args = args + 1, .count = count - 1, .kwnames = kwnames};
   value *result = builtin_bound_call(t, bound, &a);
-  if (result != t->not_implemented || !pure_type(type)) return result;
+  if (result != t->constants.not_implemented || !pure_type(type)) return result;
   return call_real(t, bound, args + 1, count - 1, kwnames);
 }
 
@@ -217,12 +218,12 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
                               Py_ssize_t count, PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(o));
   bool makes = !strcmp(name, "__init__") || !strcmp(name, "__call__");
-  if (kwnames && Py_IS_TYPE(o, &PyWrapperDescr_Type) && !makes) return t->not_implemented;
+  if (kwnames && Py_IS_TYPE(o, &PyWrapperDescr_Type) && !makes) return t->constants.not_implemented;
   if (type == &PyBaseObject_Type || type == (PyTypeObject *)PyExc_BaseException ||
       (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException) && !strcmp(name, "__init__")))
     return call_object_method(t, name, args, count);
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
-  if (!count) return t->not_implemented;
+  if (!count) return t->constants.not_implemented;
   bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
                    !strcmp(name, "__delattr__"); /* int's, say, is object's own */
   if (attribute && value_is_instance(args[0])) return call_object_method(t, name, args, count);
@@ -232,9 +233,9 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return container_call(t, o, args, count, kwnames);
   if (args[0]->type->builtin == type) return call_value_method(t, o, args, count, kwnames);
   value *of_model = special_of_model(t, o, args, count, kwnames);
-  if (of_model != t->not_implemented) return of_model;
+  if (of_model != t->constants.not_implemented) return of_model;
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);
-  if (!pure_type(type)) return t->not_implemented;
+  if (!pure_type(type)) return t->constants.not_implemented;
   if (scalar_content(args[0]) &&
       PyType_IsSubtype(scalar_base((PyTypeObject *)object_class(args[0])), type))
     return scalar_call(t, o, args, count, kwnames);
@@ -277,7 +278,7 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
       Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
       (loom_class_is_python(type) || container_base(type) || scalar_base(type)))
     return object_make(t, o, a->args, a->count, a->kwnames);
-  return t->not_implemented;
+  return t->constants.not_implemented;
 }
 
 bool builtin_has_row(PyObject *object) { return builtin_slots[builtin_slot(object)].object; }
@@ -285,7 +286,7 @@ bool builtin_has_row(PyObject *object) { return builtin_slots[builtin_slot(objec
 value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames,
                     bool *mine) {
   builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};
-  value *result = t->not_implemented;
+  value *result = t->constants.not_implemented;
   size_t slot = builtin_slot(o);
   const builtin_row *row = builtin_slots[slot].row;
   *mine = false;
@@ -307,6 +308,6 @@ value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count
   } else if (PyCFunction_CheckExact(o)) {
     result = builtin_bound_call(t, o, &a);
   }
-  *mine = result != t->not_implemented;
+  *mine = result != t->constants.not_implemented;
   return *mine ? result : NULL;
 }

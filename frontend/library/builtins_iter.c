@@ -32,8 +32,8 @@ value *builtin_next(tracer *t, const builtin_args *a) {
   value *item = trace_next(t, a->args[0]);
   if (item || trace_pending(t)) return item;
   if (a->count == 2) return a->args[1];
-  value *ended = a->args[0]->type->kinds & VALUE_IS_RETURNING ? t->returned : t->none;
-  value *args = value_tuple(t, &ended, ended != t->none);
+  value *ended = a->args[0]->type->kinds & VALUE_IS_RETURNING ? t->returned : t->constants.none;
+  value *args = value_tuple(t, &ended, ended != t->constants.none);
   return args ? trace_raise_value(t, value_exception(t, PyExc_StopIteration, args)) : NULL;
 }
 
@@ -134,7 +134,7 @@ static value *sum_items(tracer *t, const builtin_args *a, value *total, value *i
     value *args[2] = {items, total};
     Py_DECREF(plain);
     value *result = call_real(t, a->callee, args, total ? 2 : 1, NULL);
-    if (result != t->not_implemented) return result;
+    if (result != t->constants.not_implemented) return result;
   }
   if (trace_pending(t) || (!total && !(total = value_int(t, 0)))) return NULL;
   bool ints = data;
@@ -382,11 +382,11 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
     if (PyErr_Occurred()) {
       Py_DECREF(extra);
       error_drop();
-      return t->not_implemented;
+      return t->constants.not_implemented;
     }
   }
   if (trace_pending(t) || a->count < pool_count || (!many && a->count > 1 && !extra))
-    return t->not_implemented;
+    return t->constants.not_implemented;
   value *pools = value_tuple(t, a->args, pool_count), *fill = builtin_keyword(a, "fillvalue"),
         *list = value_list(t, NULL, 0);
   for (Py_ssize_t i = 0; pools && i < pool_count; i++)
@@ -396,7 +396,7 @@ value *builtin_combine(tracer *t, const builtin_args *a) {
   Py_XDECREF(extra);
   if (!real) return trace_raise_live(t);
   while ((item = PyIter_Next(real))) {
-    value *tuple = combine_pick(t, item, pools, !many, fill ? fill : t->none);
+    value *tuple = combine_pick(t, item, pools, !many, fill ? fill : t->constants.none);
     Py_DECREF(item);
     if (!tuple || !seq_append(t, list, tuple)) break;
     if (list->seq.count > 1000000) trace_break(t, BREAK_LIMIT, "%s() of too many items", a->name);
@@ -415,10 +415,11 @@ value *builtin_islice(tracer *t, const builtin_args *a) {
     int64_t *part = a->count == 2 ? &parts[1] : &parts[i - 1];
     if (value_is_none(a->args[i])) continue;
     if (!value_known_int(t, a->args[i], part) || *part < 0 || (i == 3 && *part < 1))
-      return t->not_implemented;
+      return t->constants.not_implemented;
   }
   for (Py_ssize_t i = 1; i < a->count; i++) {
-    known[i] = value_is_none(a->args[i]) ? t->none : value_int(t, parts[a->count == 2 ? 1 : i - 1]);
+    known[i] = value_is_none(a->args[i]) ? t->constants.none
+                                         : value_int(t, parts[a->count == 2 ? 1 : i - 1]);
     if (!known[i]) return NULL;
   }
   builtin_args exact = *a;
@@ -438,7 +439,7 @@ value *builtin_repeat(tracer *t, const builtin_args *a) {
   value *times = a->count == 2 ? a->args[1] : builtin_keyword(a, "times"),
         *list = value_list(t, NULL, 0);
   int64_t count;
-  if (!times || !value_known_int(t, times, &count)) return t->not_implemented;
+  if (!times || !value_known_int(t, times, &count)) return t->constants.not_implemented;
   if (count > 1000000) return trace_break(t, BREAK_LIMIT, "repeat() of too many items");
   for (int64_t i = 0; list && i < count; i++)
     if (!seq_append(t, list, a->args[0])) return NULL;
@@ -472,7 +473,7 @@ static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   CHECK(1, 2);
   value *keys = trace_each(t, a->args[0]), *dict = value_dict(t), *key;
   while (keys && dict && (key = trace_next(t, keys)))
-    if (!dict_put(t, dict, key, a->count == 2 ? a->args[1] : t->none)) return NULL;
+    if (!dict_put(t, dict, key, a->count == 2 ? a->args[1] : t->constants.none)) return NULL;
   return keys && !trace_pending(t) ? dict : NULL;
 }
 
@@ -488,7 +489,7 @@ static value *object_new_call(tracer *t, PyTypeObject *type, const builtin_args 
 value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
   PyObject *self = PyCFunction_GET_SELF(o);
   const char *name = ((PyCFunctionObject *)o)->m_ml->ml_name;
-  if (!self || !PyType_Check(self)) return t->not_implemented;
+  if (!self || !PyType_Check(self)) return t->constants.not_implemented;
   bool cls = a->count && value_is_const(a->args[0]) && PyType_Check(a->args[0]->object);
   if (self == (PyObject *)&PyBaseObject_Type && !strcmp(name, "__new__") && cls)
     return object_new_call(t, (PyTypeObject *)a->args[0]->object, a);
@@ -505,5 +506,5 @@ value *builtin_bound_call(tracer *t, PyObject *o, const builtin_args *a) {
     value *iterables = trace_iter(t, a->args[0]);
     return iterables ? iter_chain(t, iterables) : NULL;
   }
-  return t->not_implemented;
+  return t->constants.not_implemented;
 }

@@ -50,8 +50,9 @@ value *builtin_int(tracer *t, const builtin_args *a) {
     value *v = a->args[0];
     if (value_is_number(v) && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
     value *result = special_or_pass(t, v, "__int__", &PyLong_Type);
-    if (result == t->not_implemented) result = special_or_pass(t, v, "__index__", &PyLong_Type);
-    if (result != t->not_implemented) return result;
+    if (result == t->constants.not_implemented)
+      result = special_or_pass(t, v, "__index__", &PyLong_Type);
+    if (result != t->constants.not_implemented) return result;
   }
   return builtin_number(t, a);
 }
@@ -60,7 +61,7 @@ value *builtin_float(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     if (value_is_number(a->args[0])) return number_to_float(t, a->args[0]);
     value *result = special_or_pass(t, a->args[0], "__float__", &PyFloat_Type);
-    if (result != t->not_implemented) return result;
+    if (result != t->constants.not_implemented) return result;
   }
   return builtin_number(t, a);
 }
@@ -74,11 +75,12 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
   if (class_special(t, type, "__hash__") == Py_None)
     return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
   value *content = scalar_plain(t, v, "__hash__");
-  if (content && object_is_nan(content->object)) return t->not_implemented; /* by its address */
+  if (content && object_is_nan(content->object))
+    return t->constants.not_implemented; /* by its address */
   if (content) return call_real(t, a->callee, &content, 1, NULL);
-  if (!type_runs_python(t, type, "__hash__")) return t->not_implemented;
+  if (!type_runs_python(t, type, "__hash__")) return t->constants.not_implemented;
   value *result = special_or_pass(t, v, "__hash__", &PyLong_Type);
-  if (!result || !value_is_const(result)) return result ? t->not_implemented : NULL;
+  if (!result || !value_is_const(result)) return result ? t->constants.not_implemented : NULL;
   Py_ssize_t hash = PyLong_AsSsize_t(result->object);
   if (hash == -1 && PyErr_Occurred()) {
     error_drop();
@@ -90,7 +92,7 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
 value *builtin_round(tracer *t, const builtin_args *a) {
   if (a->count && !a->kwnames && value_is_instance(a->args[0])) {
     value *result = trace_method(t, a->args[0], "__round__", a->args + 1, a->count - 1);
-    return result || trace_pending(t) ? result : t->not_implemented;
+    return result || trace_pending(t) ? result : t->constants.not_implemented;
   }
   return builtin_number(t, a);
 }
@@ -112,14 +114,14 @@ value *builtin_descriptor(tracer *t, const builtin_args *a) {
 }
 
 value *builtin_copy(tracer *t, const builtin_args *a) {
-  if (a->count != 1 || a->kwnames) return t->not_implemented;
+  if (a->count != 1 || a->kwnames) return t->constants.not_implemented;
   return copy_shallow(t, a->args[0]);
 }
 
 value *builtin_deepcopy(tracer *t, const builtin_args *a) {
   value *given = a->count == 2 ? a->args[1] : builtin_keyword(a, "memo");
   if (a->count < 1 || a->count > 2 || (a->kwnames && (!given || PyTuple_GET_SIZE(a->kwnames) > 1)))
-    return t->not_implemented;
+    return t->constants.not_implemented;
   return copy_deeply(t, a->args[0], given && !value_is_none(given) ? given : NULL);
 }
 
@@ -143,7 +145,7 @@ value *builtin_divmod(tracer *t, const builtin_args *a) {
     if (parts[0]) parts[1] = trace_binary(t, 6, a->args[0], a->args[1], false);
     return parts[0] && parts[1] ? value_tuple(t, parts, 2) : NULL;
   }
-  return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;
+  return numbers_are_plain(a) ? builtin_number(t, a) : t->constants.not_implemented;
 }
 
 value *builtin_sqrt(tracer *t, const builtin_args *a) {
@@ -171,7 +173,7 @@ value *builtin_prod(tracer *t, const builtin_args *a) {
 
 value *builtin_pow(tracer *t, const builtin_args *a) {
   if (a->count == 2 && !a->kwnames) return trace_binary(t, 8, a->args[0], a->args[1], false);
-  return numbers_are_plain(a) ? builtin_number(t, a) : t->not_implemented;
+  return numbers_are_plain(a) ? builtin_number(t, a) : t->constants.not_implemented;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -230,7 +232,7 @@ value *builtin_frozenset(tracer *t, const builtin_args *a) { return make_set(t, 
 
 value *builtin_slice(tracer *t, const builtin_args *a) {
   CHECK(1, 3);
-  value *parts[3] = {t->none, t->none, t->none};
+  value *parts[3] = {t->constants.none, t->constants.none, t->constants.none};
   for (Py_ssize_t i = 0; i < a->count; i++)
     parts[a->count == 1 ? 1 : i] = a->args[i];
   value *v = value_tuple(t, parts, 3);
@@ -258,7 +260,7 @@ value *builtin_range(tracer *t, const builtin_args *a) {
   value *numbers = range_of_numbers(t, a);
   if (numbers || trace_pending(t)) return numbers;
   value *result = builtin_number(t, a);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   return trace_break(t, BREAK_DATA_DEPENDENT, "a range of numbers that are not known");
 }
 
@@ -299,19 +301,20 @@ value *builtin_hasattr(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   PyObject *name = attribute_name(t, a->args[1]);
   if (!name) return NULL;
-  if (trace_get_attr(t, a->args[0], name)) return t->true_value;
-  return caught(t, PyExc_AttributeError) ? t->false_value : NULL;
+  if (trace_get_attr(t, a->args[0], name)) return t->constants.true_value;
+  return caught(t, PyExc_AttributeError) ? t->constants.false_value : NULL;
 }
 
 value *builtin_setattr(tracer *t, const builtin_args *a) {
   CHECK(3, 3);
   PyObject *name = attribute_name(t, a->args[1]);
-  return name && trace_set_attr(t, a->args[0], name, a->args[2]) ? t->none : NULL;
+  return name && trace_set_attr(t, a->args[0], name, a->args[2]) ? t->constants.none : NULL;
 }
 
 /* vars(object): its dictionary. */
 value *builtin_vars(tracer *t, const builtin_args *a) {
-  if (a->count != 1 || a->kwnames || !value_is_instance(a->args[0])) return t->not_implemented;
+  if (a->count != 1 || a->kwnames || !value_is_instance(a->args[0]))
+    return t->constants.not_implemented;
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("__dict__"));
   return name ? trace_get_attr(t, a->args[0], name) : NULL;
 }
@@ -319,7 +322,7 @@ value *builtin_vars(tracer *t, const builtin_args *a) {
 value *builtin_delattr(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   PyObject *name = attribute_name(t, a->args[1]);
-  return name && trace_set_attr(t, a->args[0], name, NULL) ? t->none : NULL;
+  return name && trace_set_attr(t, a->args[0], name, NULL) ? t->constants.none : NULL;
 }
 
 /* types.MethodType(function, self). */
@@ -331,7 +334,8 @@ value *builtin_bind(tracer *t, const builtin_args *a) {
 /* types.SimpleNamespace(**attributes) */
 value *builtin_namespace(tracer *t, const builtin_args *a) {
   value *v = a->count ? NULL : value_object_new(t, a->callee);
-  if (!v || !(v->any.b = value_dict(t))) return trace_pending(t) ? NULL : t->not_implemented;
+  if (!v || !(v->any.b = value_dict(t)))
+    return trace_pending(t) ? NULL : t->constants.not_implemented;
   for (Py_ssize_t i = 0; a->kwnames && i < PyTuple_GET_SIZE(a->kwnames); i++) {
     value *key = value_const(t, PyTuple_GET_ITEM(a->kwnames, i));
     if (!key || !dict_put(t, v->any.b, key, a->args[i])) return NULL;
@@ -489,7 +493,7 @@ value *builtin_concat(tracer *t, const builtin_args *a) {
     const value *v = a->args[i];
     bool text =
         value_is_const(v) && (PyUnicode_CheckExact(v->object) || PyBytes_CheckExact(v->object));
-    if (!text && !value_is_sequence(v)) return t->not_implemented;
+    if (!text && !value_is_sequence(v)) return t->constants.not_implemented;
   }
   return trace_binary(t, a->op, a->args[0], a->args[1], false);
 }
@@ -534,7 +538,7 @@ value *builtin_getitem(tracer *t, const builtin_args *a) {
 
 value *builtin_setitem(tracer *t, const builtin_args *a) {
   CHECK(3, 3);
-  return trace_set_item(t, a->args[0], a->args[1], a->args[2]) ? t->none : NULL;
+  return trace_set_item(t, a->args[0], a->args[1], a->args[2]) ? t->constants.none : NULL;
 }
 
 /* An int as it is, or that an instance of a class over int is (whose own __index__ is not asked).
@@ -558,7 +562,7 @@ value *builtin_index(tracer *t, const builtin_args *a) {
   value *known;
   if (index_known(a->args[0], &known)) return known;
   value *result = special_or_pass(t, a->args[0], "__index__", &PyLong_Type);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (value_is_sequence(a->args[0]))
     return trace_raise(t, PyExc_TypeError, "the object cannot be interpreted as an integer");
   return builtin_number(t, a);

@@ -26,8 +26,8 @@ bool builtin_has_row(PyObject *object);
 value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                     PyObject *kwnames, bool *mine);
 
-/* The functions of the rows of builtins.def. A function returns t->not_implemented when the call is
- * none for it: then an adapter may know it, else capture breaks. */
+/* The functions of the rows of builtins.def. A function returns t->constants.not_implemented when
+ * the call is none for it: then an adapter may know it, else capture breaks. */
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
   value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
 #define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \

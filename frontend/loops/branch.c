@@ -247,10 +247,10 @@ static bool branch_run(branch_job *j, const branch_jumps *jumps) {
 
 bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
   const loom_flow *flow = flow_of(t, f->code);
-  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  const roll_ban_row *row = roll_row(t, f->code->object, ROLL_BRANCH + jumps->pc);
   if (row && row->delay != ROLL_NEVER && !branch_write_back(t, row->writes)) return false;
   branch_job j = {.t = t, .f = f};
-  if (!flow || (row && row->delay == ROLL_NEVER) || t->loops.bans->all) return false;
+  if (!flow || (row && row->delay == ROLL_NEVER) || t->kept->bans.all) return false;
   j.join = flow_join(flow, jumps->ways[0].pc, jumps->ways[1].pc);
   int32_t loop = flow_loop(flow, jumps->pc);
   bool inside = loop >= 0 && flow_within(flow, loop, jumps->ways[0].pc) &&
@@ -282,7 +282,7 @@ bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out) {
  * argument, or an array that the loop has made. When that cannot be a branch of the graph, the
  * graph takes it that there is one, and checks it: else the plain function runs. */
 static bool branch_suppose(tracer *t, frame *f, const branch_jumps *jumps) {
-  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, ROLL_BRANCH + jumps->pc);
+  const roll_ban_row *row = roll_row(t, f->code->object, ROLL_BRANCH + jumps->pc);
   if (jumps->stays < 0 || !row || row->delay != ROLL_NEVER) return false;
   for (const branch *b = t->loops.branches; b; b = b->outer)
     if (b->code == f->code->object && b->pc == jumps->pc) return false;
@@ -293,7 +293,7 @@ static bool branch_suppose(tracer *t, frame *f, const branch_jumps *jumps) {
 }
 
 bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out) {
-  if (!t->loops.bans || t->loops.bans->all || f->sp < 1 || f->generator) return false;
+  if (t->kept->bans.all || f->sp < 1 || f->generator) return false;
   loom_value condition = trace_condition(t, f->stack[f->sp - 1]);
   if (condition == LOOM_NO_VALUE) return false;
   int32_t sp = f->sp - 1, taken = flow_settle(f->code, in->target),

@@ -222,7 +222,7 @@ uint32_t roll_object_slot(roll_walk *w, const value *v);
 /* The graph's symbol for the loop's index. */
 uint64_t roll_symbol(tracer *t, const roll *r);
 /* What earlier attempts have noted of the loop or branch at this place; NULL: nothing. */
-roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc);
+roll_ban_row *roll_row(const tracer *t, PyCodeObject *code, int32_t pc);
 /* The row of roll_row() for a place, made when there is none. Capture starts again with what the
  * caller writes into it. NULL: capture starts again without rolling any loop. */
 roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc);

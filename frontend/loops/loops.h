@@ -9,7 +9,8 @@
 
 /* Has the function returned in the middle of a hidden iteration? Then capture starts again. */
 bool roll_is_open(tracer *t);
-void roll_bans_free(roll_bans *bans);
+void trace_loops_init(trace_loops *loops);
+void roll_bans_fini(roll_bans *bans);
 
 /* ---- loops.c: the loop hooks of core/hooks.h ---- */
 

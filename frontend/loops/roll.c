@@ -46,8 +46,9 @@ uint64_t roll_symbol(tracer *t, const roll *r) {
 
 /* ---- loops that are left alone ---- */
 
-roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
-  for (int i = 0; bans && i < bans->count; i++)
+roll_ban_row *roll_row(const tracer *t, PyCodeObject *code, int32_t pc) {
+  roll_bans *bans = &t->kept->bans;
+  for (int i = 0; i < bans->count; i++)
     if (bans->rows[i].code == code && bans->rows[i].pc == pc) return &bans->rows[i];
   return NULL;
 }
@@ -55,11 +56,11 @@ roll_ban_row *roll_row(roll_bans *bans, PyCodeObject *code, int32_t pc) {
 /* Capture starts again, and looks at `delay` iterations of this loop before it takes one, or
  * `period` of them, for all. */
 roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc) {
-  roll_bans *bans = t->loops.bans;
-  roll_ban_row *row = roll_row(bans, code, pc);
+  roll_bans *bans = &t->kept->bans;
+  roll_ban_row *row = roll_row(t, code, pc);
   t->state = TRACE_RESTART;
-  if (!bans || ++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
-    if (bans) bans->all = true;
+  if (++bans->restarts > ROLL_RESTARTS || (!row && bans->count == ROLL_BANS)) {
+    bans->all = true;
     return NULL;
   }
   if (!row) {
@@ -69,10 +70,12 @@ roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc) {
   return row;
 }
 
-void roll_bans_free(roll_bans *bans) {
+void roll_bans_fini(roll_bans *bans) {
   for (int i = 0; i < bans->count; i++)
     free(bans->rows[i].learnt);
 }
+
+void trace_loops_init(trace_loops *loops) { loops->blamed = -1; }
 
 void roll_restart(tracer *t, const roll *r, int delay, int period) {
   roll_ban_row *row = roll_learn(t, r->frame->code->object, r->pc);
@@ -109,7 +112,7 @@ bool roll_blames(tracer *t) {
     if (inner && r == inner->rolls && t->loops.blamed < 0) break;
     bool meant =
         t->loops.blamed < 0 || (r->symbol && roll_symbol(t, r) == (uint64_t)t->loops.blamed);
-    roll_ban_row *lends = roll_row(t->loops.bans, r->frame ? r->frame->code->object : NULL, r->pc);
+    roll_ban_row *lends = roll_row(t, r->frame ? r->frame->code->object : NULL, r->pc);
     bool early = r->stage == ROLL_WATCHING && lends && lends->lends;
     if ((r->stage != ROLL_HIDDEN && !early) || (!meant && !early)) continue;
     if (!early && roll_cut(t, r)) return true;
@@ -117,7 +120,7 @@ bool roll_blames(tracer *t) {
     bool again =
         period > r->given && period <= ROLL_PERIOD && !LOOM_STRIDE_IS_SYM(r->left) && !r->ended;
     roll_restart(t, r, again ? 0 : ROLL_NEVER, again ? period : 1);
-    roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+    roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
     if (row && !again && !row->why)
       row->why = t->loops.blamed < 0 ? "its body asks for what it changes" : t->loops.blamed_why;
     return true;
@@ -149,8 +152,8 @@ roll_walk *roll_look(tracer *t, const roll *r) {
                    .lists = r->lists,
                    .scrub = r->stage == ROLL_HIDDEN ? r->first_value : LOOM_NO_VALUE};
   roll_walk_state(w);
-  t->loops.bans->walked += w->token_count;
-  t->loops.bans->all |= t->loops.bans->walked > ROLL_WALKED;
+  t->kept->bans.walked += w->token_count;
+  t->kept->bans.all |= t->kept->bans.walked > ROLL_WALKED;
   return trace_pending(t) ? NULL : w;
 }
 
@@ -388,7 +391,7 @@ static bool roll_close(tracer *t, roll *r, roll_walk *now) {
 /* Items that are known differ from one iteration to the next where names stand for them. Capture
  * starts again with such that are lent, which do not. */
 static bool roll_lend_early(tracer *t, roll *r, bool lent) {
-  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   if (r->ended || r->tested || (row && row->lends)) return false;
   if (!lent && (!r->iterator || !iter_is_known(t, r->iterator))) return false;
   if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return true;
@@ -400,7 +403,7 @@ static bool roll_lend_early(tracer *t, roll *r, bool lent) {
 void roll_give_up(tracer *t, roll *r, const char *why) {
   if (trace_pending(t) || (!why && roll_lend_early(t, r, false))) return;
   roll_lists_show(r);
-  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   if (!why && r->lists) why = r->lists->why;
   if (!why && row && row->reads) why = "it reads a list that it appends to";
   r->why = why ? why : "what it leaves behind differs from one iteration to the next";
@@ -528,7 +531,7 @@ uint16_t roll_lends(tracer *t) {
   while (r &&
          (r->stage == ROLL_OVER || !r->frame)) /* a `while` that has come to its end has none */
     r = r->next;
-  const roll_ban_row *row = r ? roll_row(t->loops.bans, r->frame->code->object, r->pc) : NULL;
+  const roll_ban_row *row = r ? roll_row(t, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || (row && row->apart)) return 0;
   return roll_own_place(t, r);
 }
@@ -537,17 +540,17 @@ bool roll_lends_early(tracer *t, bool ask) {
   const roll *r = t->loops.rolls;
   while (r && (r->stage == ROLL_OVER || !r->frame))
     r = r->next;
-  roll_ban_row *row = r ? roll_row(t->loops.bans, r->frame->code->object, r->pc) : NULL;
+  roll_ban_row *row = r ? roll_row(t, r->frame->code->object, r->pc) : NULL;
   if (!r || r->ended || !ask || (row && row->lends)) return r && row && row->lends;
   if (trace_pending(t) || !(row = roll_learn(t, r->frame->code->object, r->pc))) return false;
   return row->lends = true;
 }
 
 uint16_t roll_lends_here(tracer *t) {
-  if (!t->loops.bans || t->loops.bans->all || !t->frame) return 0;
+  if (t->kept->bans.all || !t->frame) return 0;
   frame at = *t->frame;
   at.pc += ROLL_HERE;
-  const roll_ban_row *row = roll_row(t->loops.bans, at.code->object, at.pc);
+  const roll_ban_row *row = roll_row(t, at.code->object, at.pc);
   return row && row->apart ? 0 : roll_place(t, &at);
 }
 
@@ -579,13 +582,13 @@ static void roll_forget(tracer *t, const frame *f, int32_t pc) {
 void roll_leave_frame(tracer *t, const frame *f) { roll_forget(t, f, -1); }
 
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
-  const roll_ban_row *row = roll_row(t->loops.bans, f->code->object, f->pc);
+  const roll_ban_row *row = roll_row(t, f->code->object, f->pc);
   bool ended = row && row->learnt;
   bool few = left <= (ended ? 0 : loom_config.unroll_limit) && !LOOM_STRIDE_IS_SYM(left);
   if (few && left > 0 && !trace_pending(t)) roll_note_short(t, f, left);
   if (left == -1 && iterator && !trace_pending(t)) roll_note_items(t, f, iterator);
   bool apart = row && row->apart && iterator && iter_lends(t, iterator);
-  if (trace_pending(t) || left == -1 || few || !t->loops.bans) return NULL;
+  if (trace_pending(t) || left == -1 || few) return NULL;
   roll *r = trace_alloc(t, sizeof *r);
   bool *live = !r ? NULL : ended ? roll_end_live(t, f, f->pc - 1) : live_of(t, f->code, f->pc - 1);
   if (!live) return NULL;
@@ -603,7 +606,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
-  if (t->loops.bans->all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (t->kept->bans.all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (iterator && r->stage == ROLL_WATCHING) iter_lend(t, iterator, roll_place(t, f));
   if (iterator && r->stage == ROLL_WATCHING && row && row->lends) iter_lend_early(t, iterator);
   if (row && row->delay == ROLL_LEAVE) {
@@ -626,14 +629,14 @@ static void roll_measure(tracer *t, roll *r, value *iterator) {
   r->measured = true;
   if (nodes * left <= ROLL_NODES * done) return;
   roll_restart(t, r, ROLL_LEAVE, 1);
-  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   if (row && !row->why) row->why = r->why;
 }
 
 static void roll_begin(tracer *t, roll *r) {
   int64_t left = iter_left(t, r->iterator);
   if (r->ended) {
-    const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+    const roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
     if (left != 0 && r->tries++ >= row->learnt->peeled) roll_end_begin(t, r, left);
     return;
   }

@@ -83,7 +83,7 @@ static bool end_counts(const roll *r) {
 
 /* The contents of what is carried are unknown from here on. `truth`: there is an iteration. */
 static bool end_hide(tracer *t, roll *r, int64_t left, loom_value truth) {
-  roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   uint32_t count = r->before->slot_count;
   r->carried = trace_alloc(t, count + 1u);
   r->steps = trace_alloc(t, sizeof *r->steps * (count + 1u));
@@ -161,7 +161,7 @@ static int end_compare(tracer *t, const roll *r, const roll_walk *now, bool at_e
 /* What else an iteration changes: at its end, and where it may end the loop. True: capture starts
  * again. */
 static bool end_learns(tracer *t, roll *r, const roll_walk *now) {
-  const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  const roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   roll_learnt *learnt = trace_alloc(t, sizeof *learnt);
   if (!learnt) return true;
   if (row && row->learnt) *learnt = *row->learnt;
@@ -177,7 +177,7 @@ static bool end_learns(tracer *t, roll *r, const roll_walk *now) {
 /* The first iteration differs from the others: it stays in front of the loop, unless as many do
  * already as may. */
 static bool end_peel(tracer *t, roll *r) {
-  const roll_ban_row *row = roll_row(t->loops.bans, r->frame->code->object, r->pc);
+  const roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   int peeled = row && row->learnt ? row->learnt->peeled : 0;
   if (peeled == END_PEELED) return false;
   roll_learnt *learnt = end_learn(t, roll_learn(t, r->frame->code->object, r->pc));
@@ -438,7 +438,7 @@ static roll_end end_while(tracer *t, frame *f, const loom_flow *flow, branch_jum
   branch_way way = jumps->ways[stays], other = jumps->ways[1 - stays];
   int32_t key = ROLL_ENDS + way.pc;
   roll *r = end_open(t, f, head);
-  roll_ban_row *row = roll_row(t->loops.bans, f->code->object, key);
+  roll_ban_row *row = roll_row(t, f->code->object, key);
   bool entry = !flow_within(flow, head, jumps->pc);
   if (row && row->delay < 0 && !r) return end_again(t, f, jumps);
   if (entry && row && row->learnt && row->learnt->peeled) return ROLL_END_NONE;
@@ -495,7 +495,7 @@ void roll_end_check(tracer *t, roll *r) {
 
 static roll_end end_for(tracer *t, frame *f, branch_jumps *jumps, int stays, int32_t head,
                         loom_value condition) {
-  roll_ban_row *row = roll_row(t->loops.bans, f->code->object, head + 1);
+  roll_ban_row *row = roll_row(t, f->code->object, head + 1);
   roll *r = end_open(t, f, head);
   if (row && row->delay < 0) return end_again(t, f, jumps);
   if (!row || !row->learnt) {

@@ -69,8 +69,9 @@ static roll *roll_while(tracer *t, frame *f) {
 static value *roll_test_hidden(tracer *t, roll *w, bool good) {
   if (good && !trace_pending(t)) roll_check(t, w);
   if (trace_pending(t)) return NULL;
-  if (w->stage == ROLL_OVER && w->rolled && w->tail) return t->true_value; /* some are left */
-  if (w->stage == ROLL_OVER && w->rolled) return w->frame = NULL, t->false_value;
+  if (w->stage == ROLL_OVER && w->rolled && w->tail)
+    return t->constants.true_value; /* some are left */
+  if (w->stage == ROLL_OVER && w->rolled) return w->frame = NULL, t->constants.false_value;
   roll_restart(t, w, ROLL_NEVER, 1);
   return NULL;
 }

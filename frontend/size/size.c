@@ -508,7 +508,7 @@ static void size_merge(size_table *table, const size_fact *f, const size_fact *g
 /* Which of the sizes that host calls tell the number is, or -1. */
 static int64_t size_late_find(tracer *t, int64_t number) {
   for (uint32_t i = 0; i < t->late.count; i++)
-    if (t->late.known[i] == LATE_FREE && t->late.sizes[i] == number) return i;
+    if (t->kept->late[i] == LATE_FREE && t->late.sizes[i] == number) return i;
   return -1;
 }
 
@@ -517,9 +517,9 @@ static int64_t size_late_find(tracer *t, int64_t number) {
 static int size_same_late(tracer *t, int64_t l, int64_t r) {
   int64_t a = size_late_find(t, l), b = size_late_find(t, r);
   if (a >= 0 && b >= 0) {
-    t->late.known[a > b ? a : b] = LATE_SAME(a > b ? b : a);
+    t->kept->late[a > b ? a : b] = LATE_SAME(a > b ? b : a);
   } else if ((a >= 0 && !LOOM_STRIDE_IS_SYM(r)) || (b >= 0 && !LOOM_STRIDE_IS_SYM(l))) {
-    t->late.known[a >= 0 ? a : b] = a >= 0 ? r : l;
+    t->kept->late[a >= 0 ? a : b] = a >= 0 ? r : l;
   } else {
     trace_break(t, BREAK_DATA_DEPENDENT, "arrays whose sizes depend on data have to fit together");
     return -1;
@@ -535,7 +535,7 @@ bool size_late(tracer *t, loom_dim *out) {
     trace_break(t, BREAK_LIMIT, "too many sizes that depend on data");
     return false;
   }
-  int64_t known = t->late.known[at], number = known;
+  int64_t known = t->kept->late[at], number = known;
   if (known == LATE_FREE) {
     loom_symbol symbol = {.max = SIZE_DIM_MAX, .divisor = 1, .hint = 4099 + 2 * (int64_t)at};
     if (!loom_dim_symbol(graph, &symbol, out)) return trace_fail(t), false;

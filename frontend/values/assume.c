@@ -53,7 +53,7 @@ static bool choose_is_float(tracer *t, value *v) {
  * `is` of something chosen. */
 value *trace_choose(tracer *t, loom_value condition, value *yes, value *no) {
   value *v = NULL;
-  if (*t->loops.never_choose || choose_observed(t)) return NULL;
+  if (t->kept->never_choose || choose_observed(t)) return NULL;
   if (choose_is_float(t, yes) && choose_is_float(t, no)) {
     loom_value in[3] = {condition};
     for (int i = 0; i < 2; i++) {

@@ -49,10 +49,10 @@ static PyObject *class_stand_in(tracer *t, value *v) {
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames) {
   PyObject *items[4];
-  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 4) return t->not_implemented;
+  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 4) return t->constants.not_implemented;
   for (Py_ssize_t i = 0; i < count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0); i++) {
     bool function = value_is_function(args[i]) || value_is_const(args[i]);
-    if (!function) return t->not_implemented;
+    if (!function) return t->constants.not_implemented;
     if (!(items[i] = class_stand_in(t, args[i]))) return NULL;
   }
   PyObject *made = PyObject_Vectorcall(callee, items, (size_t)count, kwnames);

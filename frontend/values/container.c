@@ -83,7 +83,7 @@ static value *container_init(tracer *t, value *content, value *const *args, Py_s
     if (count > 1 || kwnames)
       return trace_raise(t, PyExc_TypeError, "list expected at most 1 argument");
     if (!value_mutable(t, content) || !list_empty(t, content)) return NULL;
-    return !count || list_extend(t, content, args[0]) ? t->none : NULL;
+    return !count || list_extend(t, content, args[0]) ? t->constants.none : NULL;
   }
   PyObject *name = trace_keep(t, PyUnicode_InternFromString("update"));
   value *update = name ? trace_get_attr(t, content, name) : NULL;
@@ -161,9 +161,9 @@ static value *container_special(tracer *t, const char *name, value *v, value *co
                                 value *const *args, Py_ssize_t count) {
   if (count == 1 && !strcmp(name, "__getitem__")) return container_get(t, v, content, args[0]);
   if (count == 2 && !strcmp(name, "__setitem__"))
-    return trace_set_item(t, content, args[0], args[1]) ? t->none : NULL;
+    return trace_set_item(t, content, args[0], args[1]) ? t->constants.none : NULL;
   if (count == 1 && !strcmp(name, "__delitem__"))
-    return trace_set_item(t, content, args[0], NULL) ? t->none : NULL;
+    return trace_set_item(t, content, args[0], NULL) ? t->constants.none : NULL;
   if (count == 0 && !strcmp(name, "__len__")) return trace_length(t, content);
   if (count == 0 && !strcmp(name, "__iter__")) return trace_iter(t, content);
   if (count == 1 && !strcmp(name, "__contains__")) {
@@ -180,7 +180,7 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
   value *content = object_content(args[0]);
   value *own = derived_call(t, descr, args, count, kwnames);
-  if (own != t->not_implemented) return own;
+  if (own != t->constants.not_implemented) return own;
   bool plain = value_is_dict(content) || value_is_any_list(content);
   if (container_copies(t, args[0], name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a class with an __iter__ of its own", name);

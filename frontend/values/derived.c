@@ -104,14 +104,14 @@ static value *derived_model_call(tracer *t, PyObject *descr, const char *name, v
   PyTypeObject *base = container_base((PyTypeObject *)object_class(v));
   bool nothing = !strcmp(name, "__init__") && !count && !kwnames;
   /* dict's own method of an OrderedDict leaves the order as it is. */
-  if (_PyType_Lookup(base, PyDescr_NAME(descr)) != descr) return t->not_implemented;
-  if (!nothing && !derived_follows(t, v, base, name)) return t->not_implemented;
+  if (_PyType_Lookup(base, PyDescr_NAME(descr)) != descr) return t->constants.not_implemented;
+  if (!nothing && !derived_follows(t, v, base, name)) return t->constants.not_implemented;
   if (PyType_IsSubtype(base, &PyDict_Type) && !strcmp(name, "__getitem__") && count == 1)
     return derived_missing(t, v, content, args[0]);
   value *method = type_attr(t, object_class(content), PyDescr_NAME(descr), content, NULL);
   value *result = method ? trace_call(t, method, args, count, kwnames) : NULL;
   if (result && value_is_const(result) && result->object == Py_NotImplemented)
-    return t->not_implemented;
+    return t->constants.not_implemented;
   return result == content ? v : result;
 }
 
@@ -149,7 +149,7 @@ value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t c
                     PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
   value *v = args[0], *content = derived_own(v);
-  if (content == v) return t->not_implemented;
+  if (content == v) return t->constants.not_implemented;
   Py_ssize_t total = count - 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   value **rest = trace_alloc(t, sizeof *rest * (size_t)(total + 1));
   for (Py_ssize_t i = 0; rest && i < total; i++)
@@ -159,16 +159,17 @@ value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t c
     return derived_model_call(t, descr, name, v, rest, count - 1, kwnames);
   if (!strcmp(name, "__init__") && !kwnames && !set_is_frozen(content)) {
     if (!args_check(t, "set", count - 1, 0, 1, kwnames)) return NULL;
-    if (content->source || content->seq.count) return t->not_implemented; /* it is emptied */
-    if (count == 1) return t->none;
+    if (content->source || content->seq.count)
+      return t->constants.not_implemented; /* it is emptied */
+    if (count == 1) return t->constants.none;
     PyObject *key = trace_keep(t, PyUnicode_InternFromString("update"));
     value *update = key ? trace_get_attr(t, content, key) : NULL;
     return update ? trace_call(t, update, rest, count - 1, NULL) : NULL;
   }
-  if (!strcmp(name, "__init__") && set_is_frozen(content)) return t->none;
+  if (!strcmp(name, "__init__") && set_is_frozen(content)) return t->constants.none;
   value *result =
       count == 2 && !kwnames ? derived_set_operator(t, name, v, content, rest[0]) : NULL;
-  return result || trace_pending(t) ? result : t->not_implemented;
+  return result || trace_pending(t) ? result : t->constants.not_implemented;
 }
 
 /* ---- attributes and results ----------------------------------------------------------------- */

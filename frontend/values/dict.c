@@ -524,14 +524,14 @@ METHOD(dict_get_method) {
   ARGS("get", 1, 2);
   value *item = dict_get(t, v, args[0]);
   if (item || trace_pending(t)) return item;
-  return count > 1 ? args[1] : t->none;
+  return count > 1 ? args[1] : t->constants.none;
 }
 
 METHOD(dict_setdefault) {
   ARGS("setdefault", 1, 2);
   value *item = dict_get(t, v, args[0]);
   if (item || trace_pending(t)) return item;
-  item = count > 1 ? args[1] : t->none;
+  item = count > 1 ? args[1] : t->constants.none;
   return dict_put(t, v, args[0], item) ? item : NULL;
 }
 
@@ -570,7 +570,7 @@ METHOD(dict_update_method) {
     value *key = value_const(t, PyTuple_GET_ITEM(kwnames, i));
     if (!key || !dict_put(t, v, key, args[count + i])) return NULL;
   }
-  return t->none;
+  return t->constants.none;
 }
 
 METHOD(dict_copy) {
@@ -583,7 +583,7 @@ METHOD(dict_clear) {
   live_dict *live = dict_live(v);
   v->seq.changes += VALUE_REMOVED;
   v->seq.count = 0;
-  return !live || live_clear(t, live) ? t->none : NULL;
+  return !live || live_clear(t, live) ? t->constants.none : NULL;
 }
 
 static const builtin_method dict_methods[] = {{"keys", dict_keys},

@@ -49,7 +49,7 @@ bool value_is_traceback(const value *v) { return v->type == &value_traceback_typ
 
 value *exception_traceback(tracer *t, value *v) {
   exception_data *data = exception_of(v);
-  return data->traceback ? data->traceback : t->none;
+  return data->traceback ? data->traceback : t->constants.none;
 }
 
 bool exception_give(value *v, value *traceback) {
@@ -93,7 +93,7 @@ void *trace_raise(tracer *t, PyObject *type, const char *format, ...) {
   va_end(list);
   error_drop();
   value *v = value_exception(t, type, NULL);
-  if (v) exception_of(v)->message = loom_arena_strdup(&t->arena, message);
+  if (v) exception_of(v)->message = loom_arena_strdup(&t->memory.arena, message);
   if (v && !exception_of(v)->message) exception_of(v)->message = "";
   return trace_raise_value(t, v);
 }
@@ -179,7 +179,7 @@ void exception_set_cause(value *v, value *cause) {
 
 value *exception_stop_value(tracer *t, value *stop) {
   const value *args = value_is_made_exception(stop) ? exception_of(stop)->args : NULL;
-  return args && args->seq.count ? args->seq.items[0] : t->none;
+  return args && args->seq.count ? args->seq.items[0] : t->constants.none;
 }
 
 static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
@@ -195,7 +195,7 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
   }
   if (!PyUnicode_CompareWithASCIIString(name, "__class__")) return value_const(t, data->type);
   if (!PyUnicode_CompareWithASCIIString(name, "__cause__"))
-    return data->cause ? data->cause : t->none;
+    return data->cause ? data->cause : t->constants.none;
   if (!PyUnicode_CompareWithASCIIString(name, "__suppress_context__"))
     return value_bool(t, data->suppress);
   if (!PyUnicode_CompareWithASCIIString(name, "__traceback__")) return exception_traceback(t, v);

@@ -206,9 +206,10 @@ static value *function_made_attr(tracer *t, value *v, function_data *data, PyObj
   const char *text = PyUnicode_AsUTF8(name);
   bool own = function_own_name(text);
   value *dict = own ? data->own : data->attrs, *key = value_const(t, name);
-  if (!strcmp(text, "__defaults__")) return data->defaults ? data->defaults : t->none;
-  if (!strcmp(text, "__kwdefaults__")) return data->kwdefaults ? data->kwdefaults : t->none;
-  if (!strcmp(text, "__closure__")) return data->closure ? data->closure : t->none;
+  if (!strcmp(text, "__defaults__")) return data->defaults ? data->defaults : t->constants.none;
+  if (!strcmp(text, "__kwdefaults__"))
+    return data->kwdefaults ? data->kwdefaults : t->constants.none;
+  if (!strcmp(text, "__closure__")) return data->closure ? data->closure : t->constants.none;
   if (!strcmp(text, "__dict__")) return data->attrs ? data->attrs : (data->attrs = value_dict(t));
   value *item = dict && key ? dict_get(t, dict, key) : NULL;
   if (item || trace_pending(t)) return item;

@@ -270,9 +270,9 @@ void gather_over(gathered *g) {
 /* ---- lists that existed before ---- */
 
 value *gather_live(tracer *t, PyObject *list, const source *s) {
-  const roll_bans *bans = t->loops.bans;
+  const roll_bans *bans = &t->kept->bans;
   Py_ssize_t count = PyList_GET_SIZE(list);
-  if (!bans || bans->all || bans->apart_count == ROLL_APART || count <= loom_config.unroll_limit)
+  if (bans->all || bans->apart_count == ROLL_APART || count <= loom_config.unroll_limit)
     return NULL;
   for (int i = 0; i < bans->apart_count; i++)
     if (bans->apart[i] == list) return NULL;
@@ -306,7 +306,7 @@ bool gather_is_live(const value *v) {
 }
 
 void gather_apart(tracer *t, PyObject *list) {
-  roll_bans *bans = t->loops.bans;
+  roll_bans *bans = &t->kept->bans;
   if (trace_pending(t)) return;
   t->state = TRACE_RESTART;
   if (bans->apart_count < ROLL_APART) bans->apart[bans->apart_count++] = list;

@@ -768,14 +768,14 @@ static bool generator_delegates(const frame *f) {
 static value *generator_throw(tracer *t, value *v, value *exception) {
   frame *f = v->any.a;
   bool yielded = false;
-  t->returned = t->none;
+  t->returned = t->constants.none;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
   if (f->finished || !generator_started(f)) {
     f->finished = true;
     return trace_raise_value(t, exception);
   }
-  frame_push(f, t->none); /* the place of the value that a yield would give */
+  frame_push(f, t->constants.none); /* the place of the value that a yield would give */
   f->thrown = exception;
   value *result = loom_eval->run(t, f, &yielded);
   if (!result) return generator_failed(t, f);
@@ -788,7 +788,7 @@ static value *generator_throw(tracer *t, value *v, value *exception) {
 value *generator_send(tracer *t, value *v, value *sent) {
   frame *f = v->any.a;
   bool yielded = false;
-  t->returned = t->none;
+  t->returned = t->constants.none;
   if (f->finished) return NULL;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
@@ -800,7 +800,9 @@ value *generator_send(tracer *t, value *v, value *sent) {
   return NULL;
 }
 
-static value *generator_next(tracer *t, value *v) { return generator_send(t, v, t->none); }
+static value *generator_next(tracer *t, value *v) {
+  return generator_send(t, v, t->constants.none);
+}
 
 static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
                                     PyObject *kwnames) {
@@ -833,7 +835,7 @@ static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_
   if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
   if (!generator_unwinds(f)) {
     f->finished = true;
-    return t->none;
+    return t->constants.none;
   }
   value *none = value_tuple(t, NULL, 0),
         *leave = none ? value_exception(t, PyExc_GeneratorExit, none) : NULL;
@@ -845,7 +847,7 @@ static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_
     t->state = TRACE_GOING;
     t->raised = NULL;
   }
-  return trace_pending(t) ? NULL : t->none;
+  return trace_pending(t) ? NULL : t->constants.none;
 }
 
 static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},

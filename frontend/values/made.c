@@ -83,7 +83,7 @@ recipe *function_rebuild_made(tracer *t, value *v) {
                               d->attrs,
                               d->own};
   for (int i = 0; i < PART_COUNT; i++)
-    if (!parts[i]) parts[i] = t->none;
+    if (!parts[i]) parts[i] = t->constants.none;
   if (trace_pending(t)) return NULL;
   return trace_rebuild_call(t, PyCFunction_New(&method, NULL), parts, PART_COUNT);
 }

@@ -83,7 +83,7 @@ value *builtin_model(tracer *t, const builtin_args *a) {
   if (!models_open()) return trace_fail(t);
   PyObject *model = PyDict_GetItemString(loom_models, a->name);
   if (!model || (PyType_Check(model) && !model_remember(model, a->callee)))
-    return t->not_implemented;
+    return t->constants.not_implemented;
   const source *s = trace_source(t, SOURCE_CONST, NULL, model, NULL, 0);
   value *callee = s ? value_wrap(t, model, s) : NULL, **args = model_inside(t, a);
   return callee && args ? trace_call(t, callee, args, a->count, a->kwnames) : NULL;

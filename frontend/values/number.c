@@ -29,7 +29,7 @@ static void number_know_input(tracer *t, const loom_value_info *info, bool *foun
     *found = true;
     formula_know(t, t->capture->inputs[info->index].formula - 1);
   } else if (s && s->kind == SOURCE_ARG) {
-    if (t->call.numbers[s->index] == NUMBER_APART) return;
+    if (t->kept->numbers[s->index] == NUMBER_APART) return;
     *found = true;
     trace_restart(t, s->index);
   } else {

@@ -172,7 +172,7 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
       (kind == &PyProperty_Type || kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type))
     return v;
   if (value_is_instance(v) && type_runs_python(t, kind, "__get__")) {
-    value *args[2] = {self ? self : t->none, value_const(t, type)};
+    value *args[2] = {self ? self : t->constants.none, value_const(t, type)};
     return args[1] ? trace_method(t, v, "__get__", args, 2) : NULL;
   }
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
@@ -691,16 +691,16 @@ static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace)
   bool left = value_is_instance(l);
   value *result = trace_not_implemented(t);
   if (left && inplace) result = object_operator(t, op, "i", l, r);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   bool sub = value_is_instance(r) && left && object_class(l) != object_class(r) &&
              object_overloads(t, op, l, r);
   if (sub) result = object_operator(t, op, "r", r, l);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (left) result = object_operator(t, op, "", l, r);
-  if (result != t->not_implemented || sub) return result;
+  if (result != t->constants.not_implemented || sub) return result;
   if (value_is_instance(r) && (!left || object_class(l) != object_class(r)))
     result = object_operator(t, op, "r", r, l);
-  bool none = result == t->not_implemented;
+  bool none = result == t->constants.not_implemented;
   if (none && (object_content(l) || object_content(r)))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
   if (none &&
@@ -835,7 +835,7 @@ static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t co
 
 static value *object_reversed(tracer *t, value *v) {
   value *result = trace_method(t, v, "__reversed__", NULL, 0);
-  return result || trace_pending(t) ? result : t->not_implemented;
+  return result || trace_pending(t) ? result : t->constants.not_implemented;
 }
 
 static PyObject *object_python_type(tracer *t, value *v) { return model_real(object_class(v)); }

@@ -24,5 +24,5 @@ value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t cou
   }
   if (same) return Py_DECREF(result), same;
   if (called) return value_made(t, result);
-  return trace_pending(t) ? NULL : t->not_implemented;
+  return trace_pending(t) ? NULL : t->constants.not_implemented;
 }

@@ -193,11 +193,12 @@ static value *scalar_unchanged(const char *name, value *self, const value *plain
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
-  if (!strcmp(name, "__init__")) return t->none;
-  if (kwnames && !strncmp(name, "__", 2)) return t->not_implemented; /* which few of these take */
+  if (!strcmp(name, "__init__")) return t->constants.none;
+  if (kwnames && !strncmp(name, "__", 2))
+    return t->constants.not_implemented; /* which few of these take */
   bool separates = !strcmp(name, "partition") || !strcmp(name, "rpartition");
   if (separates && count > 1 && scalar_content(args[1])) /* the result holds the argument itself */
-    return t->not_implemented;
+    return t->constants.not_implemented;
   value **plain = scalar_arguments(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
   if (!plain) return NULL;
   if (!strcmp(name, "__iter__")) return trace_iter(t, plain[0]);
@@ -210,7 +211,8 @@ value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t co
   }
   value *result = call_real(t, descr, plain, count, kwnames);
   if (result == plain[0] && scalar_is_text(result) && !strcmp(name, "__mod__")) return args[0];
-  if (result != t->not_implemented || !scalar_is_operator(name) || count != 2) return result;
+  if (result != t->constants.not_implemented || !scalar_is_operator(name) || count != 2)
+    return result;
   bool text = PyUnicode_Check(plain[0]->object) || PyBytes_Check(plain[0]->object);
   if (value_is_const(args[1]) || value_is_number(args[1]) || text)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");

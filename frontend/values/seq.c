@@ -199,7 +199,7 @@ static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
   Py_ssize_t tail = v->seq.count - start - count, before = v->seq.count;
   if (!trace_charge(t, tail + added) || !trace_gives_up_items(t, v, start, count)) return false;
   for (Py_ssize_t i = count; i < added; i++)
-    if (!seq_append(t, v, t->none)) return false;
+    if (!seq_append(t, v, t->constants.none)) return false;
   v->seq.count = before - count + added;
   value **at = v->seq.items + start;
   memmove(at + added, at + count, (size_t)tail * sizeof *at);
@@ -280,13 +280,13 @@ bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least,
 METHOD(list_append) {
   ARGS("append", 1, 1);
   MUTABLE;
-  return seq_append(t, v, args[0]) ? t->none : NULL;
+  return seq_append(t, v, args[0]) ? t->constants.none : NULL;
 }
 
 METHOD(list_extend_method) {
   ARGS("extend", 1, 1);
   MUTABLE;
-  return list_extend(t, v, args[0]) ? t->none : NULL;
+  return list_extend(t, v, args[0]) ? t->constants.none : NULL;
 }
 
 METHOD(list_insert) {
@@ -298,7 +298,7 @@ METHOD(list_insert) {
   if (i < 0) i += v->seq.count;
   if (i < 0) i = 0;
   if (i > v->seq.count) i = v->seq.count;
-  return list_splice(t, v, (Py_ssize_t)i, 0, &args[1], 1) ? t->none : NULL;
+  return list_splice(t, v, (Py_ssize_t)i, 0, &args[1], 1) ? t->constants.none : NULL;
 }
 
 METHOD(list_pop) {
@@ -320,7 +320,7 @@ METHOD(list_remove) {
   int at = seq_find(t, v, args[0], 0, v->seq.count);
   if (at == -2) return NULL;
   if (at < 0) return trace_raise(t, PyExc_ValueError, "list.remove(x): x not in list");
-  return list_splice(t, v, at, 1, NULL, 0) ? t->none : NULL;
+  return list_splice(t, v, at, 1, NULL, 0) ? t->constants.none : NULL;
 }
 
 METHOD(seq_index_method) {
@@ -357,7 +357,7 @@ METHOD(list_reverse) {
     v->seq.items[i] = v->seq.items[j];
     v->seq.items[j] = item;
   }
-  return t->none;
+  return t->constants.none;
 }
 
 METHOD(list_copy) {
@@ -368,7 +368,7 @@ METHOD(list_copy) {
 METHOD(list_clear) {
   ARGS("clear", 0, 0);
   MUTABLE;
-  return list_empty(t, v) ? t->none : NULL;
+  return list_empty(t, v) ? t->constants.none : NULL;
 }
 
 /* `all` are the list and what sorted() is given by keywords. */
@@ -380,7 +380,7 @@ static value *list_sort_in_place(tracer *t, value *v, value *const *all, PyObjec
     return trace_raise_plainly(t, "sort() raises an exception");
   if (!result) return NULL;
   v->seq = result->seq;
-  return t->none;
+  return t->constants.none;
 }
 
 METHOD(list_sort) {

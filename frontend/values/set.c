@@ -232,7 +232,7 @@ METHOD(set_add_method) {
   ARGS("add", 1, 1);
   if (!key_check(t, args[0])) return NULL;
   CHANGES("add");
-  return set_add(t, v, args[0]) ? t->none : NULL;
+  return set_add(t, v, args[0]) ? t->constants.none : NULL;
 }
 
 METHOD(set_discard) {
@@ -242,7 +242,7 @@ METHOD(set_discard) {
   if (!item || !key_check(t, item) || !shadow_set(t, v, "discard", &item, 1)) return NULL;
   int found = set_find(t, v, item, &i);
   if (found == 1) set_remove_at(v, i);
-  return found < 0 ? NULL : t->none;
+  return found < 0 ? NULL : t->constants.none;
 }
 
 METHOD(set_remove) {
@@ -252,7 +252,7 @@ METHOD(set_remove) {
   int found = item ? set_find(t, v, item, &i) : -1;
   if (found == 1 && !shadow_set(t, v, "discard", &item, 1)) return NULL;
   if (found == 1) set_remove_at(v, i);
-  return found < 0 ? NULL : found ? t->none : trace_raise_key(t, args[0]);
+  return found < 0 ? NULL : found ? t->constants.none : trace_raise_key(t, args[0]);
 }
 
 METHOD(set_clear) {
@@ -261,7 +261,7 @@ METHOD(set_clear) {
   v->seq.count = 0;
   v->seq.changes += VALUE_REMOVED;
   v->any.n |= SET_DISORDERED;
-  return t->none;
+  return t->constants.none;
 }
 
 METHOD(set_copy) {
@@ -329,9 +329,9 @@ static bool set_change_each(tracer *t, value *v, value *items, int op) {
 static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssize_t count, int op) {
   if (op == SET_AND && !set_takes_all(t, args, count)) return NULL;
   if (count == 1 && op != SET_AND && value_items_come(args[0]) && !set_is_like(args[0]))
-    return set_change_each(t, v, args[0], op) ? t->none : NULL;
+    return set_change_each(t, v, args[0], op) ? t->constants.none : NULL;
   for (Py_ssize_t i = 0; op != SET_AND && count > 1; i++) {
-    if (i == count) return t->none;
+    if (i == count) return t->constants.none;
     if (!set_fold_in_place(t, v, args + i, 1, op)) return NULL;
   }
   value *known = value_tuple(t, NULL, 0);
@@ -350,7 +350,7 @@ static value *set_fold_in_place(tracer *t, value *v, value *const *args, Py_ssiz
   if (!result || !shadow_set(t, v, set_method_of(op), args, count)) return NULL;
   set_replace(v, result);
   v->any.n |= SET_DISORDERED;
-  return t->none;
+  return t->constants.none;
 }
 
 METHOD(set_update) {

@@ -191,11 +191,11 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
     trace_guard(
         t, (guard){.kind = GUARD_SAME, .source = first->source, .source2 = v->source, .number = 1});
   if (!first && !trace_map_set(t, &s->unread, v->object, first = v)) return NULL;
-  if (!list) return call_add(t, first, method, args, 1) ? t->none : NULL;
+  if (!list) return call_add(t, first, method, args, 1) ? t->constants.none : NULL;
   value *items = unread_items(s, first);
-  if (items) return seq_append(t, items, args[0]) ? t->none : NULL;
+  if (items) return seq_append(t, items, args[0]) ? t->constants.none : NULL;
   items = value_list(t, args, 1);
-  return items && call_add(t, first, "extend", &items, 1) ? t->none : NULL;
+  return items && call_add(t, first, "extend", &items, 1) ? t->constants.none : NULL;
 }
 
 static const builtin_method unread_methods[] = {{"append", unread_call}, {"add", unread_call}};

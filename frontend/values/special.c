@@ -60,9 +60,9 @@ static value *special_item(tracer *t, const char *name, value *v, value *const *
   bool keyed = !value_is_set(v), changes = keyed && !value_is_tuple(v);
   if (keyed && count == 1 && !strcmp(name, "__getitem__")) return trace_get_item(t, v, args[0]);
   if (changes && count == 2 && !strcmp(name, "__setitem__"))
-    return trace_set_item(t, v, args[0], args[1]) ? t->none : NULL;
+    return trace_set_item(t, v, args[0], args[1]) ? t->constants.none : NULL;
   if (changes && count == 1 && !strcmp(name, "__delitem__"))
-    return trace_set_item(t, v, args[0], NULL) ? t->none : NULL;
+    return trace_set_item(t, v, args[0], NULL) ? t->constants.none : NULL;
   if (count == 1 && !strcmp(name, "__contains__")) {
     int found = trace_contains(t, v, args[0]);
     return found < 0 ? NULL : value_bool(t, found);
@@ -133,11 +133,11 @@ value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(descr));
   if (!strcmp(name, "__add__") || !strcmp(name, "__mul__") || !strcmp(name, "__rmul__") ||
       !strcmp(name, "__iadd__") || !strcmp(name, "__imul__"))
-    return t->not_implemented;
+    return t->constants.not_implemented;
   if (real == cls || _PyType_Lookup((PyTypeObject *)real, PyDescr_NAME(descr)) != descr)
-    return t->not_implemented;
+    return t->constants.not_implemented;
   PyObject *named = model_named(t, cls, PyDescr_NAME(descr));
   value *method = named ? type_attr(t, cls, named, args[0], NULL) : NULL;
   if (method) return trace_call(t, method, args + 1, count - 1, kwnames);
-  return trace_pending(t) ? NULL : t->not_implemented;
+  return trace_pending(t) ? NULL : t->constants.not_implemented;
 }

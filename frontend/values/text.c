@@ -10,9 +10,9 @@
 /* What a special method of an object gives, which has to be of exactly this type: of subclasses
  * CPython warns, all else it refuses. */
 value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type) {
-  if (!value_is_instance(v)) return t->not_implemented;
+  if (!value_is_instance(v)) return t->constants.not_implemented;
   value *result = trace_method(t, v, name, NULL, 0);
-  if (!result) return trace_pending(t) ? NULL : t->not_implemented;
+  if (!result) return trace_pending(t) ? NULL : t->constants.not_implemented;
   PyObject *given = value_type_of(t, result);
   if (given == (PyObject *)type) return result;
   return given ? trace_break(t, BREAK_UNSUPPORTED_TYPE, "%s() gives a %s", name,

@@ -17,7 +17,7 @@ static const char *value_type_name(tracer *t, value *v) {
   return type ? ((PyTypeObject *)type)->tp_name : v->type->name;
 }
 
-value *trace_not_implemented(tracer *t) { return t->not_implemented; }
+value *trace_not_implemented(tracer *t) { return t->constants.not_implemented; }
 
 /* A list, a tuple or text. */
 static bool operand_is_sequence(const value *v) {
@@ -26,8 +26,8 @@ static bool operand_is_sequence(const value *v) {
 }
 
 value *trace_unary(tracer *t, int op, value *v) {
-  value *result = v->type->unary ? v->type->unary(t, op, v) : t->not_implemented;
-  if (result != t->not_implemented) return result;
+  value *result = v->type->unary ? v->type->unary(t, op, v) : t->constants.not_implemented;
+  if (result != t->constants.not_implemented) return result;
   return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'",
                      value_type_name(t, v));
 }
@@ -74,25 +74,27 @@ static value *binary_refused(tracer *t, int op, value *l, value *r) {
 static value *binary_repeat(tracer *t, value *l, value *r, bool inplace) {
   bool left = operand_is_sequence(l);
   value *other = left ? r : l, *times = other;
-  if (left == operand_is_sequence(r) || !value_is_instance(other)) return t->not_implemented;
+  if (left == operand_is_sequence(r) || !value_is_instance(other))
+    return t->constants.not_implemented;
   if (!(times = value_index(t, other, NULL))) return NULL;
   if (scalar_content(times)) times = scalar_content(times);
   PyObject *type = times == other ? NULL : value_type_of(t, times);
-  if (type != (PyObject *)&PyLong_Type) return trace_pending(t) ? NULL : t->not_implemented;
+  if (type != (PyObject *)&PyLong_Type)
+    return trace_pending(t) ? NULL : t->constants.not_implemented;
   return trace_binary(t, 5, left ? l : times, left ? times : r, inplace);
 }
 
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  value *result = t->not_implemented, *left = l;
+  value *result = t->constants.not_implemented, *left = l;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   scalar_operands(t, op, &l, &r, inplace);
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
   if (result == l && left != l) return left; /* text with nothing to fill in, as it is */
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (op == 5) result = binary_repeat(t, l, r, inplace);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   /* The last resort of += on a list is to extend it by any iterable. */
   if (inplace && op == 0 && value_is_list(l))
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
@@ -151,7 +153,7 @@ static bool item_is_unknown(tracer *t, value *v) {
 }
 
 value *trace_compare(tracer *t, int op, value *l, value *r) {
-  value *result = t->not_implemented;
+  value *result = t->constants.not_implemented;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   value *left = l, *other = r; /* as they are for `is` */
   scalar_compared(t, op, &l, &r);
@@ -159,11 +161,11 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   bool right = value_is_instance(r) && l->type == r->type && object_class(l) != object_class(r) &&
                PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l));
   if (right) result = r->type->compare(t, compare_swapped[op], r, l);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (l->type->compare) result = l->type->compare(t, op, l, r);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (r->type->compare && !right) result = r->type->compare(t, compare_swapped[op], r, l);
-  if (result != t->not_implemented) return result;
+  if (result != t->constants.not_implemented) return result;
   if (compare_is_open(l, r))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of a %s", value_type_name(t, l));
   if (compare_is_unknown(t, l) || compare_is_unknown(t, r)) return NULL;
@@ -177,8 +179,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
 
 int trace_truth(tracer *t, value *v) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return -1;
-  if (v == t->true_value) return 1;
-  if (v == t->false_value || v == t->none) return 0;
+  if (v == t->constants.true_value) return 1;
+  if (v == t->constants.false_value || v == t->constants.none) return 0;
   if (v->type->truth) return v->type->truth(t, v);
   if (!v->type->length) return truth_is_unknown(t, v) ? -1 : 1;
   value *length = v->type->length(t, v);
@@ -263,7 +265,7 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
     bool mine;
     PyObject *object = value_identity(t, callee);
     value *own = owner->call(t, object, NULL, args, count, kwnames, &mine);
-    if (own != t->not_implemented || !value_is_function(callee)) return own;
+    if (own != t->constants.not_implemented || !value_is_function(callee)) return own;
   }
   if (value_is_function(callee) && callee->object && loom_library->has_row(callee->object)) {
     bool mine;
@@ -272,7 +274,7 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
     if (mine || own || trace_pending(t)) return own;
   }
   value *result = callee->type->call ? callee->type->call(t, callee, args, count, kwnames) : NULL;
-  if (result == t->not_implemented)
+  if (result == t->constants.not_implemented)
     return trace_break(t, BREAK_UNKNOWN_CALL, "a %s", callee->type->name);
   if (result || trace_pending(t)) return result;
   if (callee->type->call)

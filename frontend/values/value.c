@@ -43,9 +43,9 @@ static value *const_tuple(tracer *t, PyObject *object) {
 }
 
 value *value_const(tracer *t, PyObject *object) {
-  if (object == Py_None && t->none) return t->none;
-  if (object == Py_True && t->true_value) return t->true_value;
-  if (object == Py_False && t->false_value) return t->false_value;
+  if (object == Py_None && t->constants.none) return t->constants.none;
+  if (object == Py_True && t->constants.true_value) return t->constants.true_value;
+  if (object == Py_False && t->constants.false_value) return t->constants.false_value;
   if (PyFunction_Check(object))
     return value_wrap(t, object, trace_source(t, SOURCE_CONST, NULL, object, NULL, 0));
   if (PyTuple_CheckExact(object)) return const_tuple(t, object);
@@ -54,7 +54,19 @@ value *value_const(tracer *t, PyObject *object) {
   return v && v->object ? v : NULL;
 }
 
-value *value_bool(tracer *t, bool truth) { return truth ? t->true_value : t->false_value; }
+bool trace_constants_init(trace_constants *c, tracer *t) {
+  trace_constants made = {.none = value_const(t, Py_None),
+                          .true_value = value_const(t, Py_True),
+                          .false_value = value_const(t, Py_False),
+                          .null = value_new(t, &value_null_type),
+                          .not_implemented = value_new(t, &value_null_type)};
+  *c = made;
+  return made.none && made.true_value && made.false_value && made.null && made.not_implemented;
+}
+
+value *value_bool(tracer *t, bool truth) {
+  return truth ? t->constants.true_value : t->constants.false_value;
+}
 
 value *value_int(tracer *t, int64_t number) {
   PyObject *object = PyLong_FromLongLong(number);
@@ -154,7 +166,7 @@ value *seq_of_live(tracer *t, PyObject *object, const source *s) {
   if (!pointer_map_get(&t->known.wrapped, object)) /* before the items: a list may hold itself */
     trace_map_set(t, &t->known.wrapped, object, v);
   for (Py_ssize_t i = 0; i < count; i++) {
-    items[i] = t->none;
+    items[i] = t->constants.none;
     PyObject *item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
     if (!(items[i] = wrap_item(t, s, i, item))) return NULL;
   }
@@ -309,8 +321,8 @@ static value *wrap_again(tracer *t, value *v, PyObject *object, const source *s)
 }
 
 bool trace_symbolic(const tracer *t, const source *s) {
-  return s && s->kind == SOURCE_ARG && t->call.numbers && s->index < t->call.count &&
-         t->call.numbers[s->index] != NUMBER_KNOWN;
+  return s && s->kind == SOURCE_ARG && s->index < t->call.count &&
+         t->kept->numbers[s->index] != NUMBER_KNOWN;
 }
 
 static bool wrap_symbolic(tracer *t, PyObject *object, const source *s) {
@@ -476,7 +488,7 @@ bool value_same(tracer *t, value *l, value *r, bool *same) {
   if ((l->lent && !value_is_const(r)) || (r->lent && !value_is_const(l)))
     return loom_loops->lent(t, l->lent ? l : r), false;
   if ((l->chosen || r->chosen) && l->type == r->type) {
-    *t->loops.never_choose = true;
+    t->kept->never_choose = true;
     if (t->state == TRACE_GOING) t->state = TRACE_RESTART;
     return false;
   }

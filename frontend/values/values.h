@@ -16,7 +16,8 @@
 /* ---- value.c: making values, identity ---- */
 
 value *value_new(tracer *t, const value_type *type);
-value *value_const(tracer *t, PyObject *object); /* no source: made here or immortal */
+value *value_const(tracer *t, PyObject *object);          /* no source: made here or immortal */
+bool trace_constants_init(trace_constants *c, tracer *t); /* false with an exception */
 /* A live object: guarded when used. */
 value *value_wrap(tracer *t, PyObject *object, const source *s);
 /* An object that a pure call has just made: tuples, lists, dicts and sets of builtin objects become
