@@ -50,8 +50,8 @@ int callable_options_traverse(const callable_options *o, visitproc visit, void *
 }
 
 bool callable_options_agree(const callable_options *a, const callable_options *b) {
-  return a->kind == b->kind && a->dynamic == b->dynamic && a->fastmath == b->fastmath &&
-         !strcmp(a->cpu, b->cpu);
+  return a->kind == b->kind && a->user == b->user && a->dynamic == b->dynamic &&
+         a->fastmath == b->fastmath && !strcmp(a->cpu, b->cpu);
 }
 
 PyObject *callable_get_options(PyObject *self, PyObject *unused) {

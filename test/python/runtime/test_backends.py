@@ -120,6 +120,26 @@ def test_breaks_make_several_graphs():
     assert backend.graphs[1].name.endswith(f"from line {f.__code__.co_firstlineno + 2}")
 
 
+def test_each_backend_gets_the_graphs_of_what_both_call():
+    def helper(a):
+        b = a + 1
+        frameloom.graph_break()
+        return b * 2
+
+    def first(a):
+        frameloom.graph_break()
+        return helper(a) - 1
+
+    def second(a):
+        frameloom.graph_break()
+        return helper(a) - 1
+
+    for fn in (first, second):
+        backend = Recorder()
+        check_calls(fn, (x,), (x,), backend=backend, ulps=0)
+        assert {node.op for graph in backend.graphs for node in graph.nodes} >= {"add", "mul", "sub"}
+
+
 def test_writes_into_arguments():
     def f(a, b):
         a[0] = b[1] * 2
