@@ -68,19 +68,14 @@ static bool fold_is_negative_power(const fold_call *f, loom_cell exponent) {
 }
 
 static loom_folded fold_arithmetic(const fold_call *f) {
-  loom_cell a, b = {0}, c, result;
+  loom_cell in[LOOM_CELL_OPERANDS] = {0}, result;
   fenv_t saved;
-  if (!fold_is_exact(f) || !fold_constant(f, 0, &a)) return fold_none;
-  if (f->count > 1 && (!fold_constant(f, 1, &b) || fold_is_negative_power(f, b))) return fold_none;
-  if (f->count > 2 && (f->opcode != LOOM_OP_MUL_ADD || !fold_constant(f, 2, &c))) return fold_none;
+  if (!fold_is_exact(f) || f->count > LOOM_CELL_OPERANDS) return fold_none;
+  for (int i = 0; i < f->count; i++)
+    if (!fold_constant(f, i, &in[i])) return fold_none;
+  if (fold_is_negative_power(f, in[1])) return fold_none;
   feholdexcept(&saved);
-  bool good = true;
-  if (f->count > 2)
-    result = (loom_cell){.re = loom_cell_mul_add(f->operand.dtype, a.re, b.re, c.re)};
-  else if (f->count == 2)
-    good = loom_cell_binary(f->opcode, f->operand.dtype, a, b, &result);
-  else
-    good = loom_cell_unary(f->opcode, f->operand.dtype, a, &result);
+  bool good = loom_cell_apply(f->opcode, f->operand.dtype, in, &result);
   bool raised = fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT) != 0;
   fesetenv(&saved);
   /* The payload of a NaN is left to the kernel. */

@@ -22,9 +22,10 @@ KINDS = {
 
 
 BITS = ("exact", "rounded", "whole", "truth", "strided")
+FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
 SLOTS = 256  # of the hash table that finds an op by its name, in table.c
 
-Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs real")
+Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas")
 
 
 def ops(records):
@@ -38,6 +39,14 @@ def is_of_graphs(record):
 
 def traits(record):
     return {trait["def"] for trait in record["traits"]}
+
+
+def formulas_of(record):
+    """Yields (column, formula) for each class of element types that the op computes on and has a formula for."""
+    for column, letters in FORMULAS.items():
+        formula = record[column] or (record["integer"] if column == "boolean" else "")
+        if formula and set(letters) & set(record["dtypes"]):
+            yield column, " ".join(formula.split())
 
 
 def rows(records):
@@ -63,7 +72,7 @@ def rows(records):
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
-                  cost["wide"], bits, attrs, record["real"])
+                  cost["wide"], bits, attrs, dict(formulas_of(record)))
 
 
 def slots(names):
@@ -149,10 +158,11 @@ def table(records):
 
 
 def formulas(records):
-    """LOOM_OP_REAL1(ENUM, formula), LOOM_OP_REAL2(ENUM, formula): what it is of the double x, of x and y."""
-    for row in rows(records):
-        if row.real:
-            yield f"LOOM_OP_REAL{row.operands}({row.name.upper()}, {row.real})"
+    """LOOM_FORMULA_INTEGER(ENUM, expression), and so on for each of these columns."""
+    for column in FORMULAS:
+        for row in rows(records):
+            if column in row.formulas:
+                yield f"LOOM_FORMULA_{column.upper()}({row.name.upper()}, {row.formulas[column]})"
 
 
 def class_list(field, macro):

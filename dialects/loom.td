@@ -16,7 +16,12 @@
 //   exact      a float result needs no rounding: it is an operand or its negative, or a whole number
 //   rounded    a float result is the exact one, rounded once: the same bits on every machine (of minima and maxima
 //              NumPy leaves it open which of two zeros they are)
-//   real       the reference interpreter's result for floats, in C of the doubles x and y; "": graph/cell.c has a case
+//   real, integer, boolean, complex
+//              what the reference interpreter and the folds compute for each class of `dtypes`: a C expression of the
+//              operands x and y and of `dtype`, which stands in graph/cell.c. Floats are `double`, complex numbers are
+//              `double complex`. Integers are uint64_t, so arithmetic wraps; those of signed dtypes are sign-extended.
+//              Bools are 0 or 1 in uint64_t, and without a formula of their own they have that of integers. The result
+//              is rounded or wrapped to the dtype. A formula of several statements is [{ ({ statements; value; }) }]
 //   whole      floats become whole numbers, integers and bools stay what they are
 //   truth      a bool result is 0 or 1, whatever bytes the operands have: it is computed, not moved
 //   strided    a kernel of its own reads operands through any views that are strides
@@ -104,6 +109,9 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   bit exact = 0;
   bit rounded = 0;
   string real = "";
+  string integer = "";
+  string boolean = "";
+  string complex = "";
   bit whole = 0;
   bit truth = 0;
   bit strided = 0;
@@ -190,25 +198,34 @@ def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [
   let exact = 1;
   let rounded = 1;
   let real = "fabs(x)";
+  let integer = "cell_abs(dtype, x)";
 }
 def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]> {
   let exact = 1;
   let rounded = 1;
   let parts = "each";
   let real = "-x";
+  let integer = "0 - x";
+  let complex = "-x";
 }
 def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc"> {
   let exact = 1;
   let rounded = 1;
   let real = "isnan(x) ? x : (x > 0) - (x < 0)";
+  let integer = "cell_less(dtype, 0, x) - cell_less(dtype, x, 0)";
+  let complex = "x == 0 ? 0 : x / cabs(x)";
 }
-def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu">;
+def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu"> {
+  let integer = "~x";
+  let boolean = "!x";
+}
 def CeilOp : Loom_Unary<"ceil", "Round towards plus infinity", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
   let rounded = 1;
   let whole = 1;
   let truth = 0;
   let real = "ceil(x)";
+  let integer = "x";
 }
 def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
@@ -216,6 +233,7 @@ def FloorOp : Loom_Unary<"floor", "Round towards minus infinity", "biuf", FpNone
   let whole = 1;
   let truth = 0;
   let real = "floor(x)";
+  let integer = "x";
 }
 def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
@@ -223,6 +241,7 @@ def TruncOp : Loom_Unary<"trunc", "Round towards zero", "biuf", FpNone, [Idempot
   let whole = 1;
   let truth = 0;
   let real = "trunc(x)";
+  let integer = "x";
 }
 def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint)", "biuf", FpNone, [Idempotent]> {
   let exact = 1;
@@ -230,11 +249,13 @@ def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint
   let whole = 1;
   let truth = 0;
   let real = "rint(x)";
+  let integer = "x";
 }
 def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid> {
   let cost = CostDivision;
   let rounded = 1;
   let real = "sqrt(x)";
+  let complex = "csqrt(x)";
 }
 def RsqrtOp : Loom_Unary<"rsqrt", "1 / sqrt(x)", "f", FpDivideOverflowInvalid> {
   let cost = CostDivisions;
@@ -245,6 +266,7 @@ def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow> {
   let cost = CostFunction;
   let parts = "formula";
   let real = "exp(x)";
+  let complex = "cexp(x)";
 }
 def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> {
   let cost = CostWideFunction;
@@ -257,6 +279,7 @@ def Expm1Op : Loom_Unary<"expm1", "exp(x) - 1, accurate near 0", "f", FpOverflow
 def LogOp : Loom_Unary<"log", "Natural logarithm", "fc", FpDivideOverflowInvalid> {
   let cost = CostFunction;
   let real = "log(x)";
+  let complex = "clog(x)";
 }
 def Log2Op : Loom_Unary<"log2", "Logarithm to base 2", "f", FpDivideOverflowInvalid> {
   let cost = CostWideFunction;
@@ -273,99 +296,150 @@ def Log1pOp : Loom_Unary<"log1p", "log(1 + x), accurate near 0", "f", FpDivideOv
 def SinOp : Loom_Unary<"sin", "Sine of radians", "fc", FpUnderflowInvalid> {
   let cost = CostFunction;
   let real = "sin(x)";
+  let complex = "csin(x)";
 }
 def CosOp : Loom_Unary<"cos", "Cosine of radians", "fc", FpUnderflowInvalid> {
   let cost = CostFunction;
   let real = "cos(x)";
+  let complex = "ccos(x)";
 }
 def TanOp : Loom_Unary<"tan", "Tangent of radians", "fc", FpOverflowInvalid> {
   let cost = CostFunction;
   let real = "tan(x)";
+  let complex = "ctan(x)";
 }
 def AsinOp : Loom_Unary<"asin", "Inverse sine", "fc", FpUnderflowInvalid> {
   let cost = CostFunction;
   let real = "asin(x)";
+  let complex = "casin(x)";
 }
 def AcosOp : Loom_Unary<"acos", "Inverse cosine", "fc", FpInvalid> {
   let cost = CostWideFunction;
   let real = "acos(x)";
+  let complex = "cacos(x)";
 }
-def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> { let cost = CostFunction; let real = "atan(x)"; }
+def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> {
+  let cost = CostFunction;
+  let real = "atan(x)";
+  let complex = "catan(x)";
+}
 def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow> {
   let cost = CostWideFunction;
   let real = "sinh(x)";
+  let complex = "csinh(x)";
 }
 def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow> {
   let cost = CostWideFunction;
   let real = "cosh(x)";
+  let complex = "ccosh(x)";
 }
-def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc"> { let cost = CostFunction; let real = "tanh(x)"; }
+def TanhOp : Loom_Unary<"tanh", "Hyperbolic tangent", "fc"> {
+  let cost = CostFunction;
+  let real = "tanh(x)";
+  let complex = "ctanh(x)";
+}
 def AsinhOp : Loom_Unary<"asinh", "Inverse hyperbolic sine", "fc"> {
   let cost = CostWideFunction;
   let real = "asinh(x)";
+  let complex = "casinh(x)";
 }
 def AcoshOp : Loom_Unary<"acosh", "Inverse hyperbolic cosine", "fc", FpInvalid> {
   let cost = CostWideFunction;
   let real = "acosh(x)";
+  let complex = "cacosh(x)";
 }
 def AtanhOp : Loom_Unary<"atanh", "Inverse hyperbolic tangent", "fc", FpDivideOverflowInvalid> {
   let cost = CostWideFunction;
   let real = "atanh(x)";
+  let complex = "catanh(x)";
 }
 def ErfOp : Loom_Unary<"erf", "Error function", "f"> { let cost = CostFunction; let real = "erf(x)"; }
 def LogisticOp : Loom_Unary<"logistic", "1 / (1 + exp(-x))", "f", FpOverflowUnderflow> {
   let cost = CostFunction;
   let real = "1.0 / (1.0 + exp(-x))";
 }
-def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)", "iu">;
+def PopcountOp : Loom_Unary<"popcount", "Number of one bits of the absolute value (bitwise_count)", "iu"> {
+  let integer = "__builtin_popcountll(cell_abs(dtype, x))";
+}
 
-def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc">;
-def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity", "biufc">;
-def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity", "biufc">;
+def IsNanOp : Loom_Predicate<"is_nan", "Is it NaN", "biufc"> {
+  let real = "isnan(x)";
+  let integer = "0";
+  let complex = "isnan(creal(x)) || isnan(cimag(x))";
+}
+def IsInfOp : Loom_Predicate<"is_inf", "Is it an infinity", "biufc"> {
+  let real = "isinf(x)";
+  let integer = "0";
+  let complex = "isinf(creal(x)) || isinf(cimag(x))";
+}
+def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity", "biufc"> {
+  let real = "isfinite(x)";
+  let integer = "1";
+  let complex = "isfinite(creal(x)) && isfinite(cimag(x))";
+}
 def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf"> {
   let parts = "none";
+  let real = "signbit(x)";
+  let integer = "cell_less(dtype, x, 0)";
 }
 
 def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]> {
   let rounded = 1;
   let parts = "each";
   let real = "x + y";
+  let integer = "x + y";
+  let boolean = "x | y";
+  let complex = "x + y";
 }
 def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid> {
   let rounded = 1;
   let parts = "each";
   let real = "x - y";
+  let integer = "x - y";
+  let complex = "x - y";
 }
 def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]> {
   let rounded = 1;
   let parts = "formula";
   let real = "x * y";
+  let integer = "x * y";
+  let boolean = "x & y";
+  let complex = "cell_multiply(dtype, x, y)";
 }
 def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid> {
   let cost = CostDivision;
   let rounded = 1;
   let parts = "formula";
   let real = "x / y";
+  let complex = "cell_divide(dtype, x, y)";
 }
 def FloorDivOp : Loom_Binary<"floor_div",
     "Division rounded to minus infinity as NumPy's floor_divide; an integer by zero is 0 and raises the divide flag", "iuf",
     FpDivideOverflowInvalid> {
   let cost = CostRemainder;
   let fpInteger = FpDivideOverflow;
+  let real = "cell_divmod(dtype, x, y, true)";
+  let integer = "cell_floor_div(dtype, x, y)";
 }
 def RemOp : Loom_Binary<"rem",
     "Remainder with the sign of the divisor as NumPy's remainder; an integer by zero is 0 and raises the divide flag", "iuf",
     FpDivideOverflowInvalid> {
   let cost = CostRemainder;
   let fpInteger = FpDivideOverflow;
+  let real = "cell_divmod(dtype, x, y, false)";
+  let integer = "cell_rem(dtype, x, y, true)";
 }
 def FmodOp : Loom_Binary<"fmod", "Remainder with the sign of the dividend (C's fmod, %)", "iuf", FpDivideOverflowInvalid> {
   let cost = CostRemainder;
   let fpInteger = FpDivideOverflow;
   let real = "fmod(x, y)";
+  let integer = "cell_rem(dtype, x, y, false)";
 }
 def PowOp : Loom_Binary<"pow", "Power; integers wrap (exponent not negative)", "iufc", FpDivideOverflowInvalid> {
   let cost = CostLoop;
+  let real = "cell_pow(x, y)";
+  let integer = "cell_int_pow(dtype, x, y)";
+  let complex = "cpow(x, y)";
 }
 def Atan2Op : Loom_Binary<"atan2", "Angle of (rhs, lhs) in radians", "f"> {
   let cost = CostFunction;
@@ -379,25 +453,40 @@ def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "bi
   let cost = CostFew;
   let exact = 1;
   let real = "isgreater(x, y) || isnan(x) ? x : y";
+  let integer = "cell_less(dtype, x, y) ? y : x";
 }
 def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf"> {
   let cost = CostFew;
   let exact = 1;
   let real = "isless(x, y) || isnan(x) ? x : y";
+  let integer = "cell_less(dtype, y, x) ? y : x";
 }
 def FmaxOp : Loom_Binary<"fmax", "Maximum; the other where one is NaN", "biuf"> {
   let exact = 1;
   let real = "isgreater(x, y) || isnan(y) ? x : y";
+  let integer = "cell_less(dtype, x, y) ? y : x";
 }
 def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf"> {
   let exact = 1;
   let real = "isless(x, y) || isnan(y) ? x : y";
+  let integer = "cell_less(dtype, y, x) ? y : x";
 }
-def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]>;
-def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]>;
-def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]>;
-def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu">;
-def ShrOp : Loom_Binary<"shr", "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu">;
+def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]> {
+  let integer = "x & y";
+}
+def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]> {
+  let integer = "x | y";
+}
+def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]> {
+  let integer = "x ^ y";
+}
+def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu"> {
+  let integer = "y < 8 * loom_dtype_size(dtype) ? x << y : 0";
+}
+def ShrOp : Loom_Binary<"shr",
+    "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu"> {
+  let integer = "cell_shift_right(dtype, x, y)";
+}
 def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f"> {
   let exact = 1;
   let rounded = 1;
@@ -408,9 +497,18 @@ def BesideOp : Loom_Binary<"beside", "lhs; rhs is computed beside it, for the fl
 }
 def NextafterOp : Loom_Binary<"nextafter", "The next float after lhs towards rhs", "f", FpOverflowUnderflow> {
   let cost = CostFunction;
+  let real = "cell_nextafter(dtype, x, y)";
 }
 def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negative", "iu", FpNone, [Commutative]> {
   let cost = CostLoop;
+  let integer = [{ ({
+    uint64_t a = cell_abs(dtype, x), b = cell_abs(dtype, y), r;
+    for (; b; b = r) {
+      r = a % b;
+      a = b;
+    }
+    a;
+  }) }];
 }
 
 def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> {
@@ -425,6 +523,7 @@ def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> 
   let fp = FpOverflowInvalid;
   let dtypes = "f";
   let hasFolder = 1;
+  let real = "cell_mul_add(dtype, x, y, z)";
 }
 
 def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> {

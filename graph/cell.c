@@ -130,8 +130,6 @@ void loom_cell_to_attr(loom_dtype dtype, loom_cell cell, loom_attr *out) {
   out->bits_hi = bits[1];
 }
 
-/* ---- unary ---- */
-
 static loom_cell cell_int(int64_t i) { return (loom_cell){.i = i}; }
 static loom_cell cell_real(double re) { return (loom_cell){.re = re}; }
 static loom_cell cell_complex(double complex z) {
@@ -139,100 +137,16 @@ static loom_cell cell_complex(double complex z) {
 }
 static double complex cell_z(loom_cell a) { return CMPLX(a.re, a.im); }
 
-static bool cell_unary_int(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *out) {
-  bool is_unsigned = !loom_dtype_is_signed(dtype);
-  int64_t magnitude =
-      !is_unsigned && a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i; /* the least integer wraps */
-  switch (op) {
-  case LOOM_OP_ABS: *out = cell_int(magnitude); break;
-  case LOOM_OP_NEG: *out = cell_int((int64_t)(0 - (uint64_t)a.i)); break;
-  case LOOM_OP_SIGN: *out = cell_int(is_unsigned ? a.i != 0 : (a.i > 0) - (a.i < 0)); break;
-  case LOOM_OP_NOT: *out = cell_int(dtype == LOOM_BOOL ? !a.i : ~a.i); break;
-  case LOOM_OP_POPCOUNT: *out = cell_int(__builtin_popcountll((uint64_t)magnitude)); break;
-  case LOOM_OP_CEIL:
-  case LOOM_OP_FLOOR:
-  case LOOM_OP_TRUNC:
-  case LOOM_OP_ROUND_EVEN:
-  case LOOM_OP_COPY: *out = a; break;
-  default: return false;
-  }
-  return true;
+/* ---- what the formulas of loom.td call ---- */
+
+static bool cell_less(loom_dtype dtype, int64_t a, int64_t b) {
+  return loom_dtype_is_signed(dtype) ? a < b : (uint64_t)a < (uint64_t)b;
 }
 
-/* loom.td says what most ops on floats compute (`real`). */
-static bool cell_unary_float(loom_opcode op, double x, double *out) {
-  switch (op) {
-#define LOOM_OP_REAL1(OP, FORMULA)                                                                 \
-  case LOOM_OP_##OP: *out = FORMULA; break;
-#include "loom_formulas.inc"
-  case LOOM_OP_COPY: *out = x; break;
-  default: return false;
-  }
-  return true;
+/* The magnitude; the least integer wraps. */
+static uint64_t cell_abs(loom_dtype dtype, uint64_t a) {
+  return cell_less(dtype, (int64_t)a, 0) ? 0 - a : a;
 }
-
-static bool cell_unary_complex(loom_opcode op, loom_cell a, loom_cell *out) {
-  double complex z = cell_z(a), r;
-  switch (op) {
-  case LOOM_OP_NEG: r = CMPLX(-a.re, -a.im); break;
-  case LOOM_OP_SIGN: r = z == 0 ? 0 : z / cabs(z); break;
-  case LOOM_OP_SQRT: r = csqrt(z); break;
-  case LOOM_OP_EXP: r = cexp(z); break;
-  case LOOM_OP_LOG: r = clog(z); break;
-  case LOOM_OP_SIN: r = csin(z); break;
-  case LOOM_OP_COS: r = ccos(z); break;
-  case LOOM_OP_TAN: r = ctan(z); break;
-  case LOOM_OP_ASIN: r = casin(z); break;
-  case LOOM_OP_ACOS: r = cacos(z); break;
-  case LOOM_OP_ATAN: r = catan(z); break;
-  case LOOM_OP_SINH: r = csinh(z); break;
-  case LOOM_OP_COSH: r = ccosh(z); break;
-  case LOOM_OP_TANH: r = ctanh(z); break;
-  case LOOM_OP_ASINH: r = casinh(z); break;
-  case LOOM_OP_ACOSH: r = cacosh(z); break;
-  case LOOM_OP_ATANH: r = catanh(z); break;
-  case LOOM_OP_COPY: r = z; break;
-  default: return false;
-  }
-  *out = cell_complex(r);
-  return true;
-}
-
-/* Of a small number a polynomial in float32 loses powers, of which a double keeps all: what NumPy
- * then reports is reported. */
-static void cell_lose_powers(loom_opcode op, double x) {
-  bool series = op == LOOM_OP_SIN || op == LOOM_OP_COS || op == LOOM_OP_EXP;
-  if (series && x != 0 && fabs(x) < 0x1p-60) feraiseexcept(FE_UNDERFLOW);
-}
-
-bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *out) {
-  bool good;
-  *out = (loom_cell){0};
-  if (loom_dtype_is_complex(dtype))
-    good = cell_unary_complex(op, a, out);
-  else if (loom_dtype_is_float(dtype))
-    good = cell_unary_float(op, a.re, &out->re);
-  else
-    good = cell_unary_int(op, dtype, a, out);
-  if (good && dtype == LOOM_F32) cell_lose_powers(op, a.re);
-  if (good) *out = loom_cell_round(dtype, *out);
-  return good;
-}
-
-bool loom_cell_predicate(loom_opcode op, loom_dtype dtype, loom_cell a, bool *out) {
-  bool exact = !loom_dtype_is_inexact(dtype);
-  switch (op) {
-  case LOOM_OP_IS_NAN: *out = !exact && (isnan(a.re) || isnan(a.im)); return true;
-  case LOOM_OP_IS_INF: *out = !exact && (isinf(a.re) || isinf(a.im)); return true;
-  case LOOM_OP_IS_FINITE: *out = exact || (isfinite(a.re) && isfinite(a.im)); return true;
-  case LOOM_OP_SIGNBIT:
-    *out = exact ? loom_dtype_is_signed(dtype) && a.i < 0 : signbit(a.re) != 0;
-    return true;
-  default: return false;
-  }
-}
-
-/* ---- integer division and powers ---- */
 
 static bool cell_divides(loom_dtype dtype, int64_t a, int64_t b, bool raises_overflow) {
   if (b == 0) {
@@ -271,70 +185,11 @@ static int64_t cell_int_pow(loom_dtype dtype, int64_t base, int64_t exponent) {
   return (int64_t)result;
 }
 
-static int64_t cell_gcd(loom_dtype dtype, int64_t a, int64_t b) {
-  bool is_signed = loom_dtype_is_signed(dtype);
-  uint64_t x = is_signed && a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
-  uint64_t y = is_signed && b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-  while (y) {
-    uint64_t r = x % y;
-    x = y;
-    y = r;
-  }
-  return (int64_t)x;
+static uint64_t cell_shift_right(loom_dtype dtype, uint64_t a, uint64_t b) {
+  bool inside = b < 8 * loom_dtype_size(dtype);
+  if (!loom_dtype_is_signed(dtype)) return inside ? a >> b : 0;
+  return (uint64_t)((int64_t)a >> (inside ? b : 63));
 }
-
-static int64_t cell_shift(loom_opcode op, loom_dtype dtype, int64_t a, int64_t b) {
-  bool inside = (uint64_t)b < 8 * loom_dtype_size(dtype);
-  if (op == LOOM_OP_SHL) return inside ? (int64_t)((uint64_t)a << b) : 0;
-  if (!loom_dtype_is_signed(dtype)) return inside ? (int64_t)((uint64_t)a >> b) : 0;
-  return inside ? a >> b : -(a < 0);
-}
-
-static bool cell_int_less(loom_dtype dtype, int64_t a, int64_t b) {
-  return loom_dtype_is_signed(dtype) ? a < b : (uint64_t)a < (uint64_t)b;
-}
-
-static bool cell_binary_bool(loom_opcode op, int64_t a, int64_t b, int64_t *out) {
-  switch (op) {
-  case LOOM_OP_ADD:
-  case LOOM_OP_OR:
-  case LOOM_OP_MAX:
-  case LOOM_OP_FMAX: *out = a | b; return true;
-  case LOOM_OP_MUL:
-  case LOOM_OP_AND:
-  case LOOM_OP_MIN:
-  case LOOM_OP_FMIN: *out = a & b; return true;
-  case LOOM_OP_XOR: *out = a ^ b; return true;
-  default: return false;
-  }
-}
-
-static bool cell_binary_int(loom_opcode op, loom_dtype dtype, int64_t a, int64_t b, int64_t *out) {
-  if (dtype == LOOM_BOOL) return cell_binary_bool(op, a, b, out);
-  switch (op) {
-  case LOOM_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); break;
-  case LOOM_OP_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); break;
-  case LOOM_OP_MUL: *out = (int64_t)((uint64_t)a * (uint64_t)b); break;
-  case LOOM_OP_FLOOR_DIV: *out = cell_floor_div(dtype, a, b); break;
-  case LOOM_OP_REM: *out = cell_rem(dtype, a, b, true); break;
-  case LOOM_OP_FMOD: *out = cell_rem(dtype, a, b, false); break;
-  case LOOM_OP_POW: *out = cell_int_pow(dtype, a, b); break;
-  case LOOM_OP_MAX:
-  case LOOM_OP_FMAX: *out = cell_int_less(dtype, a, b) ? b : a; break;
-  case LOOM_OP_MIN:
-  case LOOM_OP_FMIN: *out = cell_int_less(dtype, b, a) ? b : a; break;
-  case LOOM_OP_AND: *out = a & b; break;
-  case LOOM_OP_OR: *out = a | b; break;
-  case LOOM_OP_XOR: *out = a ^ b; break;
-  case LOOM_OP_SHL:
-  case LOOM_OP_SHR: *out = cell_shift(op, dtype, a, b); break;
-  case LOOM_OP_GCD: *out = cell_gcd(dtype, a, b); break;
-  default: return false;
-  }
-  return true;
-}
-
-/* ---- binary on floats ---- */
 
 /* npy_divmod: the remainder has the divisor's sign and the quotient is its exact partner rounded to
  * an integer. */
@@ -389,34 +244,22 @@ static double cell_nextafter(loom_dtype dtype, double a, double b) {
   return next;
 }
 
-static bool cell_binary_float(loom_opcode op, loom_dtype dtype, double x, double y, double *out) {
-  switch (op) {
-#define LOOM_OP_REAL2(OP, FORMULA)                                                                 \
-  case LOOM_OP_##OP: *out = FORMULA; break;
-#include "loom_formulas.inc"
-  case LOOM_OP_FLOOR_DIV: *out = cell_divmod(dtype, x, y, true); break;
-  case LOOM_OP_REM: *out = cell_divmod(dtype, x, y, false); break;
-  case LOOM_OP_POW:
-    if (x == 0 && y == -INFINITY) feraiseexcept(FE_DIVBYZERO); /* as NumPy's vectors do */
-    *out = pow(x, y);
-    break;
-  case LOOM_OP_NEXTAFTER: *out = cell_nextafter(dtype, x, y); break;
-  default: return false;
-  }
-  return true;
+static double cell_pow(double x, double y) {
+  if (x == 0 && y == -INFINITY) feraiseexcept(FE_DIVBYZERO); /* as NumPy's vectors do */
+  return pow(x, y);
 }
 
-double loom_cell_mul_add(loom_dtype dtype, double x, double y, double z) {
+static double cell_mul_add(loom_dtype dtype, double x, double y, double z) {
   return dtype == LOOM_F64 ? fma(x, y, z) : fmaf((float)x, (float)y, (float)z);
 }
 
 /* As NumPy's loops do it on machines that have fused multiply-adds. */
-static loom_cell cell_multiply_complex(loom_dtype dtype, loom_cell a, loom_cell b) {
+static double complex cell_multiply(loom_dtype dtype, double complex a, double complex b) {
   loom_dtype part = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
-  loom_cell im = loom_cell_round(part, (loom_cell){.re = a.im * b.im});
-  loom_cell turned = loom_cell_round(part, (loom_cell){.re = a.im * b.re});
-  return (loom_cell){.re = loom_cell_mul_add(part, a.re, b.re, -im.re),
-                     .im = loom_cell_mul_add(part, a.re, b.im, turned.re)};
+  loom_cell im = loom_cell_round(part, cell_real(cimag(a) * cimag(b)));
+  loom_cell turned = loom_cell_round(part, cell_real(cimag(a) * creal(b)));
+  return CMPLX(cell_mul_add(part, creal(a), creal(b), -im.re),
+               cell_mul_add(part, creal(a), cimag(b), turned.re));
 }
 
 static double cell_part(loom_dtype dtype, double x) {
@@ -425,51 +268,95 @@ static double cell_part(loom_dtype dtype, double x) {
 
 /* Smith's method in the order of NumPy's loops: `large` is the part of b of larger magnitude. A b
  * of 0 divides both parts of a. */
-static loom_cell cell_divide_complex(loom_dtype dtype, loom_cell a, loom_cell b) {
-  if (b.re == 0 && b.im == 0) return (loom_cell){.re = a.re / fabs(b.re), .im = a.im / fabs(b.re)};
-  bool first = fabs(b.re) >= fabs(b.im);
-  double large = first ? b.re : b.im, small = first ? b.im : b.re;
+static double complex cell_divide(loom_dtype dtype, double complex a, double complex b) {
+  double a_re = creal(a), a_im = cimag(a), b_re = creal(b), b_im = cimag(b);
+  if (b_re == 0 && b_im == 0) return CMPLX(a_re / fabs(b_re), a_im / fabs(b_re));
+  bool first = fabs(b_re) >= fabs(b_im);
+  double large = first ? b_re : b_im, small = first ? b_im : b_re;
   double ratio = cell_part(dtype, small / large);
   double scale = cell_part(dtype, large + cell_part(dtype, small * ratio));
   scale = cell_part(dtype, 1.0 / scale);
-  double x = cell_part(dtype, a.re * ratio), y = cell_part(dtype, a.im * ratio);
-  double re = cell_part(dtype, first ? a.re + y : x + a.im);
-  double im = cell_part(dtype, first ? a.im - x : y - a.re);
-  return (loom_cell){.re = re * scale, .im = im * scale};
+  double x = cell_part(dtype, a_re * ratio), y = cell_part(dtype, a_im * ratio);
+  double re = cell_part(dtype, first ? a_re + y : x + a_im);
+  double im = cell_part(dtype, first ? a_im - x : y - a_re);
+  return CMPLX(re * scale, im * scale);
 }
 
-static bool cell_binary_complex(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b,
-                                loom_cell *out) {
-  double complex l = cell_z(a), r = cell_z(b);
+/* ---- elementwise ops: each case is a formula of loom.td ---- */
+
+#define CELL_CASE(OP, FORMULA)                                                                     \
+  case LOOM_OP_##OP: *out = FORMULA; return true;
+
+static bool cell_of_ints(loom_opcode op, loom_dtype dtype, uint64_t x, uint64_t y, uint64_t *out) {
   switch (op) {
-  case LOOM_OP_ADD: *out = cell_complex(l + r); break;
-  case LOOM_OP_SUB: *out = cell_complex(l - r); break;
-  case LOOM_OP_MUL: *out = cell_multiply_complex(dtype, a, b); break;
-  case LOOM_OP_DIV: *out = cell_divide_complex(dtype, a, b); break;
-  case LOOM_OP_POW: *out = cell_complex(cpow(l, r)); break;
+#define LOOM_FORMULA_INTEGER CELL_CASE
+#include "loom_formulas.inc"
   default: return false;
   }
-  return true;
 }
 
-bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b, loom_cell *out) {
+static bool cell_of_bools(loom_opcode op, loom_dtype dtype, uint64_t x, uint64_t y, uint64_t *out) {
+  switch (op) {
+#define LOOM_FORMULA_BOOLEAN CELL_CASE
+#include "loom_formulas.inc"
+  default: return false;
+  }
+}
+
+static bool cell_of_floats(loom_opcode op, loom_dtype dtype, double x, double y, double z,
+                           double *out) {
+  switch (op) {
+#define LOOM_FORMULA_REAL CELL_CASE
+#include "loom_formulas.inc"
+  default: return false;
+  }
+}
+
+static bool cell_of_complex(loom_opcode op, loom_dtype dtype, double complex x, double complex y,
+                            double complex *out) {
+  switch (op) {
+#define LOOM_FORMULA_COMPLEX CELL_CASE
+#include "loom_formulas.inc"
+  default: return false;
+  }
+}
+#undef CELL_CASE
+
+/* Of a small number a polynomial in float32 loses powers, of which a double keeps all: what NumPy
+ * then reports is reported. */
+static void cell_lose_powers(loom_opcode op, double x) {
+  bool series = op == LOOM_OP_SIN || op == LOOM_OP_COS || op == LOOM_OP_EXP;
+  if (series && x != 0 && fabs(x) < 0x1p-60) feraiseexcept(FE_UNDERFLOW);
+}
+
+bool loom_cell_apply(loom_opcode op, loom_dtype dtype, const loom_cell *in, loom_cell *out) {
+  const loom_op_info *info = &loom_op_table[op];
+  loom_cell x = in[0], y = info->operands > 1 ? in[1] : x, z = info->operands > 2 ? in[2] : x;
+  double complex pair = 0;
+  uint64_t word = 0;
   bool good;
   *out = (loom_cell){0};
-  if (loom_dtype_is_complex(dtype))
-    good = cell_binary_complex(op, dtype, a, b, out);
-  else if (loom_dtype_is_float(dtype))
-    good = cell_binary_float(op, dtype, a.re, b.re, &out->re);
-  else
-    good = cell_binary_int(op, dtype, a.i, b.i, &out->i);
-  if (good) *out = loom_cell_round(dtype, *out);
-  return good;
+  if (loom_dtype_is_complex(dtype)) {
+    good = cell_of_complex(op, dtype, cell_z(x), cell_z(y), &pair);
+    *out = cell_complex(pair);
+  } else if (loom_dtype_is_float(dtype)) {
+    good = cell_of_floats(op, dtype, x.re, y.re, z.re, &out->re);
+  } else {
+    good = (dtype == LOOM_BOOL ? cell_of_bools : cell_of_ints)(op, dtype, (uint64_t)x.i,
+                                                               (uint64_t)y.i, &word);
+    *out = cell_int((int64_t)word);
+  }
+  if (!good) return false;
+  if (dtype == LOOM_F32) cell_lose_powers(op, x.re);
+  *out = info->lower == LOOM_LOWER_PREDICATE ? loom_cell_convert(dtype, LOOM_BOOL, *out)
+                                             : loom_cell_round(dtype, *out);
+  return true;
 }
 
 /* ---- comparison ---- */
 
 int loom_cell_order(loom_dtype dtype, loom_cell a, loom_cell b) {
-  if (!loom_dtype_is_inexact(dtype))
-    return a.i == b.i ? 0 : cell_int_less(dtype, a.i, b.i) ? -1 : 1;
+  if (!loom_dtype_is_inexact(dtype)) return a.i == b.i ? 0 : cell_less(dtype, a.i, b.i) ? -1 : 1;
   if (isnan(a.re) || isnan(b.re) || isnan(a.im) || isnan(b.im)) return LOOM_CELL_UNORDERED;
   if (a.re != b.re) return a.re < b.re ? -1 : 1;
   return a.im == b.im ? 0 : a.im < b.im ? -1 : 1; /* complex: lexicographic */

@@ -60,29 +60,21 @@ static bool interp_element(const interp_call *c, const int64_t *index, loom_cell
   loom_opcode op = c->view->op;
   const loom_buffer *in = c->operands;
   loom_dtype dtype = c->view->operand_count ? in[0].type.dtype : LOOM_BOOL;
-  loom_cell a = interp_load(&in[0], index), b;
-  bool truth;
+  loom_cell cells[LOOM_CELL_OPERANDS] = {0}, a;
+  if (c->view->operand_count > LOOM_CELL_OPERANDS) return false;
+  for (uint32_t i = 0; i < c->view->operand_count; i++)
+    cells[i] = interp_load(&in[i], index);
+  a = cells[0];
   switch (op) {
-  case LOOM_OP_MUL_ADD:
-    *out = (loom_cell){.re = loom_cell_mul_add(dtype, a.re, interp_load(&in[1], index).re,
-                                               interp_load(&in[2], index).re)};
-    return true;
   case LOOM_OP_CONVERT: *out = loom_cell_convert(dtype, c->results[0].type.dtype, a); return true;
   case LOOM_OP_COMPARE:
-    b = interp_load(&in[1], index);
-    *out = (loom_cell){.i = loom_cell_compare(c->view->attrs[0].str, dtype, a, b)};
+    *out = (loom_cell){.i = loom_cell_compare(c->view->attrs[0].str, dtype, a, cells[1])};
     return true;
   case LOOM_OP_REAL: *out = (loom_cell){.re = a.re}; return true;
   case LOOM_OP_IMAG: *out = (loom_cell){.re = a.im}; return true;
-  case LOOM_OP_COMPLEX:
-    *out = (loom_cell){.re = a.re, .im = interp_load(&in[1], index).re};
-    return true;
-  default: break;
+  case LOOM_OP_COMPLEX: *out = (loom_cell){.re = a.re, .im = cells[1].re}; return true;
+  default: return loom_cell_apply(op, dtype, cells, out);
   }
-  if (c->view->operand_count == 2)
-    return loom_cell_binary(op, dtype, a, interp_load(&in[1], index), out);
-  if (loom_cell_predicate(op, dtype, a, &truth)) return *out = (loom_cell){.i = truth}, true;
-  return loom_cell_unary(op, dtype, a, out);
 }
 
 static bool interp_elementwise(const interp_call *c) {
@@ -288,7 +280,8 @@ static bool interp_combine(const char *kind, loom_dtype dtype, loom_cell a, loom
       {"add", LOOM_OP_ADD}, {"mul", LOOM_OP_MUL}, {"min", LOOM_OP_MIN}, {"max", LOOM_OP_MAX}};
   *out = b;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if (strcmp(rows[i].kind, kind) == 0) return loom_cell_binary(rows[i].op, dtype, a, b, out);
+    if (strcmp(rows[i].kind, kind) == 0)
+      return loom_cell_apply(rows[i].op, dtype, (loom_cell[]){a, b}, out);
   return true;
 }
 

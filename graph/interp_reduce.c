@@ -85,9 +85,10 @@ static bool reduce_fold(const reduce_walk *w, const char *kind, loom_cell *out) 
   bool extreme = op == LOOM_OP_MIN || op == LOOM_OP_MAX, empty = interp_empty(&w->space);
   if (extreme) *out = empty ? reduce_farthest(dtype, op == LOOM_OP_MIN) : reduce_get(w, offset);
   if (empty) return true;
-  do
-    if (!loom_cell_binary(op, dtype, *out, reduce_get(w, offset), out)) return false;
-  while (interp_next(&w->space, offset));
+  do {
+    loom_cell both[] = {*out, reduce_get(w, offset)};
+    if (!loom_cell_apply(op, dtype, both, out)) return false;
+  } while (interp_next(&w->space, offset));
   return true;
 }
 
@@ -156,7 +157,7 @@ bool interp_scan(const interp_call *c) {
       loom_cell next = interp_load(from, at);
       if (at[axis] == 0)
         sum = next;
-      else if (!loom_cell_binary(op, to->type.dtype, sum, next, &sum))
+      else if (!loom_cell_apply(op, to->type.dtype, (loom_cell[]){sum, next}, &sum))
         return loom_fail(c->err, "'scan' of %s failed", loom_dtype_name(to->type.dtype));
       interp_store(to, at, sum);
     }

@@ -101,14 +101,12 @@ typedef struct loom_cell {
 loom_cell loom_cell_load(loom_dtype dtype, const void *at);
 void loom_cell_store(loom_dtype dtype, void *at, loom_cell cell); /* rounds, wraps */
 loom_cell loom_cell_round(loom_dtype dtype, loom_cell cell);      /* as storing and loading would */
-/* x * y + z, rounded once to a float dtype. */
-double loom_cell_mul_add(loom_dtype dtype, double x, double y, double z);
 loom_cell loom_cell_from_attr(loom_dtype dtype, const loom_attr *attr);
 void loom_cell_to_attr(loom_dtype dtype, loom_cell cell, loom_attr *out);
-/* False when the op is not of this kind or not for this dtype. Results are rounded to the dtype. */
-bool loom_cell_unary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell *out);
-bool loom_cell_binary(loom_opcode op, loom_dtype dtype, loom_cell a, loom_cell b, loom_cell *out);
-bool loom_cell_predicate(loom_opcode op, loom_dtype dtype, loom_cell a, bool *out);
+#define LOOM_CELL_OPERANDS 3 /* at most, of an elementwise op */
+/* What an elementwise op of `in`, which has as many elements as the op operands, computes by its
+ * formula in loom.td; rounded to the dtype of its result. False: it has none for this dtype. */
+bool loom_cell_apply(loom_opcode op, loom_dtype dtype, const loom_cell *in, loom_cell *out);
 #define LOOM_CELL_UNORDERED 2
 int loom_cell_order(loom_dtype dtype, loom_cell a,
                     loom_cell b); /* -1, 0, 1 or LOOM_CELL_UNORDERED */

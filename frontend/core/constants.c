@@ -124,25 +124,24 @@ static bool constants_complex(const loom_graph *graph, loom_value v, int *budget
   if (graph->values[v].node < 0 || --*budget < 0) return false;
   const loom_node *node = &graph->nodes[graph->values[v].node];
   loom_dtype dtype = graph->values[v].type.dtype;
-  loom_cell x, y;
+  loom_cell in[LOOM_CELL_OPERANDS] = {0};
   if (node->op == LOOM_OP_CONSTANT) return *out = loom_cell_from_attr(dtype, &node->attrs[0]), true;
   if (loom_op_table[node->op].fusion == LOOM_CLASS_VIEW)
     return constants_complex(graph, node->operands[0], budget, out, flags);
   bool unary = node->op == LOOM_OP_NEG;
   bool binary = node->op == LOOM_OP_COMPLEX || node->op == LOOM_OP_ADD || node->op == LOOM_OP_SUB ||
                 node->op == LOOM_OP_MUL;
-  if ((!unary && !binary) || !constants_complex(graph, node->operands[0], budget, &x, flags) ||
-      (binary && !constants_complex(graph, node->operands[1], budget, &y, flags)))
+  if ((!unary && !binary) || !constants_complex(graph, node->operands[0], budget, &in[0], flags) ||
+      (binary && !constants_complex(graph, node->operands[1], budget, &in[1], flags)))
     return false;
-  if (node->op == LOOM_OP_COMPLEX) return *out = (loom_cell){.re = x.re, .im = y.re}, true;
+  if (node->op == LOOM_OP_COMPLEX) return *out = (loom_cell){.re = in[0].re, .im = in[1].re}, true;
   fenv_t saved;
   feholdexcept(&saved);
   bool good = true;
   if (node->op == LOOM_OP_MUL && graph->values[v].type.rank == 0)
-    *out = constants_scalar_product(dtype, x, y);
+    *out = constants_scalar_product(dtype, in[0], in[1]);
   else
-    good = unary ? loom_cell_unary(node->op, dtype, x, out)
-                 : loom_cell_binary(node->op, dtype, x, y, out);
+    good = loom_cell_apply(node->op, dtype, in, out);
   *flags |= constants_flags() & loom_node_fp(graph, node);
   fesetenv(&saved);
   return good;

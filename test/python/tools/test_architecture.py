@@ -395,13 +395,14 @@ def op_records():
 
 def test_every_op_has_a_shape_rule_and_an_interpreter():
     rules = set(re.findall(r'\{"(\w+)", infer_\w+, (?:true|false)\}', (ROOT / "graph" / "infer.c").read_text()))
-    interpreter = "".join((ROOT / "graph" / f).read_text() for f in ("cell.c", "interp.c"))
-    ops, formulas = list(op_records()), elementwise_records()
+    interpreter = (ROOT / "graph" / "interp.c").read_text()
+    table = (ROOT / "dialects" / "loom.td").read_text()
+    ops, formulas = list(op_records()), set(re.findall(
+        r'^def \w+ : Loom_\w+<\s*"(\w+)"(?:(?!^def ).)*?let (?:real|integer|complex) = (?:"|\[)', table, re.M | re.S))
     assert len(ops) > 80
     for name, shape in ops:
         assert shape in rules, f"{name}: no shape rule {shape}"
-        assert 'let real = "' in formulas.get(name, "") or re.search(rf"\bLOOM_OP_{name.upper()}\b", interpreter), (
-            f"{name} has no interpreter")
+        assert name in formulas or re.search(rf"\bLOOM_OP_{name.upper()}\b", interpreter), f"{name} has no interpreter"
     assert not rules - {shape for _, shape in ops}, "a shape rule that no op uses"
 
 
@@ -410,34 +411,58 @@ NOT_IN_NUMPY = {"rsqrt", "erf", "logistic", "beside"}
 NOT_IN_TORCH = {"cbrt", "popcount", "beside"}
 
 
+COLUMNS = {"f": ["real"], "i": ["integer"], "u": ["integer"], "b": ["boolean", "integer"], "c": ["complex"]}
+
+
 def elementwise_records():
-    """Op: its record in loom.td, of the ops of one or two operands that compute each element by itself."""
+    """Op: (letters of its element types, its record in loom.td), of the ops of one or two operands that compute each
+    element by itself."""
     text = (ROOT / "dialects" / "loom.td").read_text()
-    found = re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)',
-                       text, re.M | re.S)
-    return dict(found)
+    found = re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate)<\s*"(\w+)",\s*"[^"]*",\s*"(\w+)"'
+                       r'(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S)
+    return {name: (classes, record) for name, classes, record in found}
 
 
-def places(name, record):
+def function_texts(path, *functions):
+    """What stands in functions of a C file."""
+    text = (ROOT / path).read_text()
+    return "".join(re.search(rf"^\w[^;{{]*\b{f}\([^{{]*\{{.*?^\}}", text, re.M | re.S).group() for f in functions)
+
+
+def places(name, classes, record):
     """(what it is for, where it is written, is it there?) of an elementwise op: docs/add-an-op.md."""
-    def names(*files):
-        everything = "".join(p.read_text() for file in files for p in ROOT.glob(file))
-        return re.search(rf"\b(LOOM_OP_)?{name.upper()}\b", everything) is not None
+    def names(*texts):
+        return any(re.search(rf"\b(LOOM_OP_)?{name.upper()}\b", text) for text in texts)
 
-    yield "interpreter", 'a column `real` in dialects/loom.td, or a case in graph/cell.c', (
-        'let real = "' in record or names("graph/cell.c"))
-    yield "lowering", "a case in passes/lower_scalar.c, or a row in passes/math.def", names(
-        "passes/lower_scalar.c", "passes/math.def")
-    yield "NumPy", "a row in frontend/numpy/ufuncs.def", name in NOT_IN_NUMPY or names("frontend/numpy/ufuncs.def")
+    def texts(*files):
+        return [p.read_text() for file in files for p in ROOT.glob(file)]
+
+    lower, math = "passes/lower_scalar.c", (ROOT / "passes" / "math.def").read_text()
+    lowered = {
+        "f": ("scalar_floating", "or a row in passes/math.def", names(function_texts(lower, "scalar_floating"), math)),
+        "i": ("scalar_integer", "for integers", names(function_texts(lower, "scalar_integer"))),
+        "b": ("scalar_bool", "for bools", names(function_texts(lower, "scalar_bool"))),
+    }
+    for letter in classes:
+        columns = COLUMNS[letter]
+        yield "interpreter", f"a column `{columns[0]}` in dialects/loom.td", any(
+            re.search(rf'let {column} = (?:"|\[)', record) for column in columns)
+    predicate = names(function_texts(lower, "scalar_predicate"))
+    for letter in set(classes) & set(lowered):
+        function, what, there = lowered[letter]
+        yield "lowering", f"a case in {function}() of {lower}, {what}", there or predicate
+    yield "formula over parts", "a case in passes/complex.c", 'let parts = "formula"' not in record or names(
+        *texts("passes/complex.c"))
+    yield "NumPy", "a row in frontend/numpy/ufuncs.def", name in NOT_IN_NUMPY or names(*texts("frontend/numpy/ufuncs.def"))
     yield "torch", "a row in frontend/torch/aten.def", name in NOT_IN_TORCH or names(
-        "frontend/torch/aten.def", "frontend/torch/*.c")
+        *texts("frontend/torch/aten.def", "frontend/torch/*.c"))
 
 
 def test_every_elementwise_op_has_all_of_its_places():
     ops = elementwise_records()
     assert len(ops) > 50
-    missing = [f"loom.{name} has no {what}: add {where}"
-               for name, record in ops.items() for what, where, there in places(name, record) if not there]
+    missing = dict.fromkeys(f"loom.{name} has no {what}: add {where}" for name, (classes, record) in ops.items()
+                            for what, where, there in places(name, classes, record) if not there)
     assert not missing, "\n".join(missing)
     assert NOT_IN_NUMPY | NOT_IN_TORCH <= set(ops)
 
