@@ -249,7 +249,10 @@ static bool keep_run(MlirOperation module) {
   keep_state s = {.module = module, .ctx = mlirOperationGetContext(module)};
   MlirOperation main = loom_main_function(module);
   if (!main.ptr || !loom_option(module, loom_mark_keep).ptr) return true;
-  if (keep_has_constants(main, &s)) {
+  bool any = false;
+  for (MlirOperation f = main; f.ptr; f = loom_next_function(module, f))
+    any |= keep_has_constants(f, &s);
+  if (any) {
     keep_find_kernels(&s);
     for (MlirOperation f = main; f.ptr; f = loom_next_function(module, f)) {
       s.region = loom_get_attr(f, loom_mark_region).ptr != NULL;

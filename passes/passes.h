@@ -38,8 +38,8 @@ void loom_add_lower_pipeline(MlirOpPassManager manager);
 
 /* The function named @main of a module, else the first function; null when there is none. */
 MlirOperation loom_main_function(MlirOperation module);
-/* The functions to be compiled, one after the other: the main one (previous: null), then those that
- * loom-regions made for it (`loom.region`); null at the end. */
+/* The functions to be compiled, one after the other: the main one (previous: null), then all others
+ * of tensors, those that loom-regions made (`loom.region`) among them; null at the end. */
 MlirOperation loom_next_function(MlirOperation module, MlirOperation previous);
 
 /* The op's class in the op table; an update_slice that is marked to be done in place is alone. */

@@ -22,6 +22,18 @@ MlirOperation loom_main_function(MlirOperation module) {
   return first;
 }
 
+/* Functions over pointers, which another compilation has lowered, are no functions to be compiled.
+ */
+static bool util_takes_tensors(MlirOperation function) {
+  MlirAttribute attr = loom_get_attr(function, "function_type");
+  MlirType type =
+      attr.ptr && mlirAttributeIsAType(attr) ? mlirTypeAttrGetValue(attr) : (MlirType){NULL};
+  if (!type.ptr || !mlirTypeIsAFunction(type)) return false;
+  for (intptr_t i = 0; i < mlirFunctionTypeGetNumInputs(type); i++)
+    if (!mlirTypeIsARankedTensor(mlirFunctionTypeGetInput(type, i))) return false;
+  return true;
+}
+
 MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
   MlirOperation main = loom_main_function(module), op;
   if (!previous.ptr || !main.ptr) return main;
@@ -29,8 +41,11 @@ MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
     op = mlirBlockGetFirstOperation(mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0)));
   else
     op = mlirOperationGetNextInBlock(previous);
-  while (op.ptr && (!loom_is_named(op, "func.func") || !loom_get_attr(op, loom_mark_region).ptr))
-    op = mlirOperationGetNextInBlock(op);
+  for (; op.ptr; op = mlirOperationGetNextInBlock(op))
+    if (loom_is_named(op, "func.func") && !mlirOperationEqual(op, main) &&
+        !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))) &&
+        util_takes_tensors(op))
+      break;
   return op;
 }
 

@@ -176,9 +176,20 @@ static void compile_rename(MlirModule module, const char *prefix) {
   }
 }
 
+/* Has the module more plans than one, those of regions apart? */
+static bool compile_has_several(MlirModule module) {
+  int count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    count += loom_is(op, LOOM_OP_PLAN) && !loom_get_attr(op, loom_mark_region).ptr;
+  return count > 1;
+}
+
 static bool compile_program(compile_job *job, MlirModule module) {
   MlirOperation plan = compile_find(module, LOOM_OP_PLAN);
   bool x86 = job->machine == &loom_target_x86, ok = true;
+  if (compile_has_several(module))
+    return compile_error(job->input, "has several functions: one is compiled at a time");
   if (!plan.ptr && job->check)
     return compile_error(job->input, "has no function: nothing knows the bounds of its buffers");
   if (!plan.ptr)

@@ -103,3 +103,27 @@ func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>)
   %1 = loom.apply @b(%b) : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// All functions are planned, with the regions of each.
+// CHECK: loom.plan @first
+// CHECK: loom.run "for" [@first_r0]
+// CHECK: loom.plan @second
+// CHECK: loom.run "for" [@second_r0]
+// CHECK: loom.plan @first_r0
+// CHECK: loom.plan @second_r0
+func.func @first(%n: tensor<i64>, %a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = loom.control "for" [@first_r0] carry = [0](%n, %a) : (tensor<i64>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @second(%n: tensor<i64>, %a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = loom.control "for" [@second_r0] carry = [0](%n, %a) : (tensor<i64>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @first_r0(%i: tensor<i64>, %a: tensor<8xf32>) -> tensor<8xf32> attributes {loom.region} {
+  return %a : tensor<8xf32>
+}
+func.func private @second_r0(%i: tensor<i64>, %a: tensor<8xf32>) -> tensor<8xf32> attributes {loom.region} {
+  return %a : tensor<8xf32>
+}
