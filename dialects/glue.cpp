@@ -156,11 +156,15 @@ struct LoomPass : mlir::Pass {
     for (const loom_pass_option *o = spec->options; o < std::end(spec->options) && o->name; o++)
       options.push_back(std::make_unique<Option<int64_t>>(
           *this, o->name, llvm::cl::desc(o->summary), llvm::cl::init(o->otherwise)));
+    if (spec->text.name)
+      text = std::make_unique<Option<std::string>>(*this, spec->text.name,
+                                                   llvm::cl::desc(spec->text.summary));
   }
   llvm::StringRef getName() const final { return spec->name; }
   llvm::StringRef getArgument() const final { return spec->flag; }
   llvm::StringRef getDescription() const final { return spec->summary; }
   void getDependentDialects(mlir::DialectRegistry &registry) const final {
+    mlirDialectHandleInsertDialect(mlirGetDialectHandle__loom__(), wrap(&registry));
     for (intptr_t i = 0; i < spec->dialect_count; i++)
       mlirDialectHandleInsertDialect(spec->dialects[i], wrap(&registry));
   }
@@ -175,11 +179,12 @@ struct LoomPass : mlir::Pass {
     for (auto &option : options)
       values.push_back(*option);
     bool engine = getContext().getRemarkEngine() != nullptr;
-    loom_running running = {spec, values.data(), explain, engine};
+    loom_running running = {spec, values.data(), text ? text->c_str() : "", explain, engine};
     if (!loom_pass_run(wrap(getOperation()), &running)) signalPassFailure();
   }
   const loom_pass_spec *spec;
   std::vector<std::unique_ptr<Option<int64_t>>> options;
+  std::unique_ptr<Option<std::string>> text;
   Option<bool> explain{*this, "explain",
                        llvm::cl::desc("Say in remarks what is done and not, and why")};
 };

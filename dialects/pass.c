@@ -96,6 +96,8 @@ int64_t loom_pass_value(int index, int64_t otherwise) {
   return pass_running ? pass_running->values[index] : otherwise;
 }
 
+const char *loom_pass_text_value(void) { return pass_running ? pass_running->text : ""; }
+
 /* Number -1: the pass has run. */
 void loom_count(int index, int64_t amount) {
   if (!pass_running) return;

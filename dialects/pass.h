@@ -21,6 +21,11 @@ typedef struct loom_pass_option {
   int64_t otherwise, least, most;
 } loom_pass_option;
 
+/* --loom-check-stages="passes=cse": a text. At most one, empty by default. */
+typedef struct loom_pass_text {
+  const char *name, *summary;
+} loom_pass_text;
+
 /* What --mlir-pass-statistics shows. */
 typedef struct loom_pass_counter {
   const char *name, *summary;
@@ -28,7 +33,7 @@ typedef struct loom_pass_counter {
 
 #define LOOM_PASS_OPTIONS 4
 #define LOOM_PASS_COUNTERS 6
-#define LOOM_PASS_DIALECTS 6
+#define LOOM_PASS_DIALECTS 9
 
 /* What a pass is; the texts and lists live as long as the process. */
 typedef struct loom_pass_spec {
@@ -38,6 +43,7 @@ typedef struct loom_pass_spec {
   intptr_t dialect_count;
   MlirDialectHandle dialects[LOOM_PASS_DIALECTS];
   loom_pass_option options[LOOM_PASS_OPTIONS]; /* the first without a name ends the list */
+  loom_pass_text text;                         /* without a name: there is none */
   loom_pass_counter counters[LOOM_PASS_COUNTERS];
 } loom_pass_spec;
 
@@ -48,6 +54,8 @@ MlirPass loom_pass_of(const loom_pass_spec *spec);
 
 /* The value of option number `index` of the spec; its default where no pass runs. */
 int64_t loom_pass_value(int index, int64_t otherwise);
+/* The text of the spec's text option; "" where no pass runs. */
+const char *loom_pass_text_value(void);
 /* Adds to counter number `index` of the spec. */
 void loom_count(int index, int64_t amount);
 
@@ -73,6 +81,7 @@ void loom_print_counters(void);
 typedef struct loom_running { /* a pass on one op */
   const loom_pass_spec *spec;
   const int64_t *values; /* of the options */
+  const char *text;      /* of the text option */
   bool explains, engine; /* option "explain"; the context has a remark engine */
 } loom_running;
 

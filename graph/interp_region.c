@@ -78,9 +78,19 @@ static bool region_symbols(region_state *s, int64_t **index) {
   return true;
 }
 
+static _Thread_local int64_t region_iterations = -1;
+
+void loom_interpret_bound(int64_t iterations) { region_iterations = iterations; }
+
+bool loom_interpret_iteration(loom_error *err) {
+  if (!region_iterations) return loom_fail(err, "a loop runs too often");
+  region_iterations -= region_iterations > 0;
+  return true;
+}
+
 /* One iteration: all outputs are there before what is carried changes. */
 static bool region_step(region_state *s, int region) {
-  if (!region_run(s, region, s->outputs)) return false;
+  if (!loom_interpret_iteration(s->call->err) || !region_run(s, region, s->outputs)) return false;
   for (uint32_t i = 0; i < s->results; i++)
     interp_copy(&s->call->results[i], &s->outputs[i]);
   return true;

@@ -128,6 +128,11 @@ bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, lo
  * symbol of the graph; NULL: those that are a size of an input are read from there. */
 bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buffer *outputs,
                     const int64_t *symbols, loom_error *err);
+/* From now on loops of graphs that this thread interprets run so many iterations in all, and then
+ * fail; negative: any number. (interp_region.c) */
+void loom_interpret_bound(int64_t iterations);
+/* Counts one iteration; false, with an error, when there may be no more. */
+bool loom_interpret_iteration(loom_error *err);
 /* Runs the host call in a slot: operands' buffers in C order, then the results'; not 0: it failed.
  */
 typedef int (*loom_interpret_host)(void *context, uint32_t slot, void **buffers, uint32_t reads,

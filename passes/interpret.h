@@ -26,6 +26,7 @@ typedef struct interpret_call {
   MlirOperation module, root;
   loom_graph table; /* symbolic sizes; its arena holds what a call needs */
   int64_t *symbols; /* a value for each symbol that the module may have */
+  bool *given;      /* which of them `loom.values` says */
   uint32_t symbol_count;
   interpret_array *inputs, *outputs;
   uint32_t input_count, output_count;
@@ -38,6 +39,9 @@ bool interpret_is_root(MlirOperation op);
 /* Reads what `root` takes and gives, and chooses values for symbolic sizes: those of `loom.values`,
  * else 3 as far as the symbol's range allows. `interpret_close` is called in any case. */
 bool interpret_open(interpret_call *c, MlirOperation root);
+/* Gives symbolic sizes without `loom.values` other values: the first one `size`, each that follows
+ * one more, as far as their ranges allow. Before interpret_allocate. */
+void interpret_resize(interpret_call *c, int64_t size);
 void interpret_close(interpret_call *c);
 /* Gives each size its value: arrays for all inputs and outputs, zeroed. */
 bool interpret_allocate(interpret_call *c);
@@ -49,7 +53,6 @@ bool interpret_unify(interpret_call *c);
 bool interpret_run(interpret_call *c);
 /* One line for each result: function, number, type, elements. */
 void interpret_print(const interpret_call *c);
-void interpret_print_cell(loom_dtype dtype, loom_cell cell);
 
 /* A number (a size, stride or offset) as it is in this call. */
 bool interpret_number(interpret_call *c, int64_t number, int64_t *out);

@@ -9,6 +9,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/arrays.h"
 #include "graph/ops.h"
 #include "passes/interpret.h"
 
@@ -178,9 +179,9 @@ static bool call_plan(interpret_call *c) {
 
 /* ---- values of symbols ---- */
 
-static int64_t call_choose(const loom_symbol *symbol) {
+static int64_t call_choose(const loom_symbol *symbol, int64_t size) {
   int64_t divisor = symbol->divisor > 1 ? symbol->divisor : 1;
-  int64_t value = symbol->min < 0 ? CALL_STRIDE : CALL_SIZE; /* only a stride may be negative */
+  int64_t value = symbol->min < 0 ? CALL_STRIDE : size; /* only a stride may be negative */
   if (value < symbol->min) value = symbol->min;
   if (value % divisor) value += divisor - value % divisor;
   if (value > symbol->max) value = symbol->max - symbol->max % divisor;
@@ -199,7 +200,9 @@ static bool call_from_values(interpret_call *c, uint32_t index) {
     loom_dim dim = in->declared.dims[d];
     if (!LOOM_DIM_IS_SYM(dim)) continue;
     const loom_expr *expr = &c->table.exprs[LOOM_DIM_EXPR(dim)];
-    if (expr->kind == LOOM_EXPR_SYMBOL) c->symbols[expr->value] = type.dims[d];
+    if (expr->kind != LOOM_EXPR_SYMBOL) continue;
+    c->symbols[expr->value] = type.dims[d];
+    c->given[expr->value] = true;
   }
   return true;
 }
@@ -218,12 +221,19 @@ bool interpret_open(interpret_call *c, MlirOperation root) {
     return false;
   c->symbol_count = c->table.symbol_count + CALL_SYMBOLS;
   c->symbols = loom_arena_alloc(&c->table.arena, sizeof *c->symbols * c->symbol_count);
-  if (!c->symbols) return loom_fail(&c->err, "out of memory");
+  c->given = loom_arena_alloc(&c->table.arena, c->symbol_count);
+  if (!c->symbols || !c->given) return loom_fail(&c->err, "out of memory");
   for (uint32_t i = 0; i < c->symbol_count; i++)
-    c->symbols[i] = i < c->table.symbol_count ? call_choose(&c->table.symbols[i]) : CALL_SIZE;
+    c->symbols[i] =
+        i < c->table.symbol_count ? call_choose(&c->table.symbols[i], CALL_SIZE) : CALL_SIZE;
   for (uint32_t i = 0; i < c->input_count; i++)
     if (!call_from_values(c, i)) return false;
   return true;
+}
+
+void interpret_resize(interpret_call *c, int64_t size) {
+  for (uint32_t i = 0; i < c->table.symbol_count; i++)
+    if (!c->given[i]) c->symbols[i] = call_choose(&c->table.symbols[i], size + i);
 }
 
 void interpret_close(interpret_call *c) { loom_graph_fini(&c->table); }
@@ -431,18 +441,9 @@ bool interpret_run(interpret_call *c) {
 
 /* ---- results ---- */
 
-void interpret_print_cell(loom_dtype dtype, loom_cell cell) {
-  int digits = dtype == LOOM_F64 || dtype == LOOM_C128 ? 17 : 9;
-  switch (loom_dtype_class(dtype)) {
-  case 'f': printf("%.*g", digits, cell.re); break;
-  case 'c': printf("(%.*g, %.*g)", digits, cell.re, digits, cell.im); break;
-  case 'u': printf("%" PRIu64, (uint64_t)cell.i); break;
-  default: printf("%" PRId64, cell.i); break;
-  }
-}
-
 void interpret_print(const interpret_call *c) {
   MlirStringRef name = loom_get_str(c->root, "sym_name");
+  char text[80];
   for (uint32_t r = 0; r < c->output_count; r++) {
     const loom_buffer *out = &c->outputs[r].buffer;
     printf("%.*s %u: %s[", (int)name.length, name.data, r, loom_dtype_name(out->type.dtype));
@@ -453,8 +454,10 @@ void interpret_print(const interpret_call *c) {
     size_t size = loom_dtype_size(out->type.dtype);
     for (int64_t i = 0; i < count; i++) {
       printf(" ");
-      interpret_print_cell(out->type.dtype,
-                           loom_cell_load(out->type.dtype, (char *)out->data + (size_t)i * size));
+      loom_dtype dtype = out->type.dtype;
+      loom_cell_print(dtype, loom_cell_load(dtype, (char *)out->data + (size_t)i * size), text,
+                      sizeof text);
+      printf("%s", text);
     }
     printf("\n");
   }

@@ -47,7 +47,9 @@ static bool control_call(control_loop *l, int number, const interpret_memory *ou
 }
 
 static bool control_step(control_loop *l, int number) {
-  if (!control_call(l, number, l->outputs, CONTROL_CARRIED)) return false;
+  if (!loom_interpret_iteration(&l->call->err) ||
+      !control_call(l, number, l->outputs, CONTROL_CARRIED))
+    return false;
   for (intptr_t i = 0; i < l->control->result_count; i++) {
     int64_t from = l->carry[i];
     const void *source = from < 0 ? l->now[-1 - from].data : l->outputs[from].data;

@@ -206,18 +206,29 @@ static bool walk_region(interpret_call *c, MlirOperation op, const interpret_reg
   return good;
 }
 
+/* A value as a region's function takes it, in C order: a copy, which the caller frees, of what lies
+ * otherwise. */
+static bool walk_plain(walk *w, MlirOperation op, intptr_t i, interpret_memory *out, void **copy) {
+  walk_value read, plain = {.low = NULL};
+  if (!walk_find(w, op, i, &read)) return false;
+  plain.buffer.type = read.buffer.type;
+  loom_contiguous_strides(&plain.buffer.type, plain.buffer.strides);
+  *out = (interpret_memory){read.low, read.bytes};
+  if (loom_strides_fit_plain(&plain.buffer.type, read.buffer.strides)) return true;
+  if (!walk_allocate(w, &plain)) return false;
+  interpret_copy(&plain.buffer, &read.buffer);
+  *out = (interpret_memory){*copy = plain.low, plain.bytes};
+  return true;
+}
+
 static bool walk_control(walk *w, MlirOperation op) {
   intptr_t reads = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
-  walk_value *made = calloc((size_t)results + 1, sizeof *made), read;
+  walk_value *made = calloc((size_t)results + 1, sizeof *made);
   interpret_memory *memory = calloc((size_t)(reads + results) + 1, sizeof *memory);
-  bool good = (made && memory) || walk_memory(w);
-  for (intptr_t i = 0; good && i < reads; i++) {
-    good = walk_find(w, op, i, &read);
-    if (good && read.low != read.buffer.data)
-      good =
-          interpret_refuse(w->call, op, "operand %d does not begin with its first element", (int)i);
-    if (good) memory[i] = (interpret_memory){read.low, read.bytes};
-  }
+  void **copies = calloc((size_t)reads + 1, sizeof *copies);
+  bool good = (made && memory && copies) || walk_memory(w);
+  for (intptr_t i = 0; good && i < reads; i++)
+    good = walk_plain(w, op, i, &memory[i], &copies[i]);
   for (intptr_t i = 0; good && i < results; i++) {
     loom_type type;
     good = loom_type_from_mlir_in(&w->call->table, mlirValueGetType(loom_result(op, i)), &type) ||
@@ -233,6 +244,9 @@ static bool walk_control(walk *w, MlirOperation op) {
                                .run = walk_region};
   good = good && interpret_control_run(w->call, &control);
   good = walk_bind_results(w, op, made, results, good);
+  for (intptr_t i = 0; copies && i < reads; i++)
+    free(copies[i]);
+  free(copies);
   free(made);
   free(memory);
   return good;

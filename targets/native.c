@@ -13,9 +13,8 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-/* Keeps the plan `root` and those of regions, and lowered functions; `functions`: of func.func. */
-static void native_strip(MlirModule module, MlirStringRef root, bool *functions) {
-  *functions = false;
+/* Keeps the plan `root` and those of regions, and lowered functions. */
+static void native_strip(MlirModule module, MlirStringRef root) {
   for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
        op = next) {
     next = mlirOperationGetNextInBlock(op);
@@ -23,7 +22,6 @@ static void native_strip(MlirModule module, MlirStringRef root, bool *functions)
     bool keep = plan ? loom_get_attr(op, loom_mark_region).ptr ||
                            mlirStringRefEqual(loom_get_str(op, "sym_name"), root)
                      : !interpret_is_root(op) && !loom_get_attr(op, loom_mark_region).ptr;
-    *functions |= keep && loom_is_named(op, "func.func");
     if (!keep) mlirOperationDestroy(op);
   }
 }
@@ -89,11 +87,9 @@ static bool native_bytes(MlirOperation around, MlirModule module, loom_bytes *ou
 static bool native_run(const interpret_call *c, void *const *inputs, void *const *outputs,
                        loom_error *err) {
   loom_bytes bytes = {NULL, 0};
-  bool functions;
   MlirModule module = mlirModuleFromOperation(mlirOperationClone(c->module));
-  native_strip(module, loom_get_str(c->root, "sym_name"), &functions);
-  bool good =
-      (!functions || native_convert(module, err)) && native_bytes(c->module, module, &bytes, err);
+  native_strip(module, loom_get_str(c->root, "sym_name"));
+  bool good = native_convert(module, err) && native_bytes(c->module, module, &bytes, err);
   mlirModuleDestroy(module);
   loom_plan *plan = good ? loom_plan_load(bytes.data, bytes.size, err) : NULL;
   good = plan && native_call(c, plan, inputs, outputs, err);
