@@ -241,7 +241,7 @@ static bool decode_varint(const uint8_t **p, const uint8_t *end, int32_t *out) {
 
 /* From 3.12 on generators have handlers of their own: one makes a RuntimeError of a StopIteration
  * that escapes, one is for what is thrown into a `yield from`. Both are what our generators do
- * anyway (values/iter.c). */
+ * anyway (values/generator.c). */
 static bool decode_implicit(const decoder *d, int32_t target) {
 #if LOOM_PYTHON >= 312
   const uint8_t *at = d->bytes + 2 * target;

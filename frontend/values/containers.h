@@ -70,8 +70,6 @@ bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
 
 /* An iterator over the first axis of an array, as NumPy's iter(array) is. */
 value *iter_array(tracer *t, value *array, int64_t count);
-/* Would dropping this generator's frame now run its code (a `finally`, a `with`)? */
-bool generator_unwinds(const frame *f);
 /* Over a tuple or list value: sees later changes of it. */
 value *iter_over(tracer *t, value *sequence);
 /* Marks a fresh iterator as what iter() or reversed() of a sequence gives: its items may be rows of
@@ -94,6 +92,9 @@ value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 value *iter_self(tracer *t, value *v); /* the slot `iter` of iterators */
 value *iterator_get_attr(tracer *t, value *v, PyObject *name);
+value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames); /* __next__ of any iterator */
+value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
 /* For loops that are captured once. How many items are left: a number of the graph, or -1: unknown.
  * Adds no guard that the answer does not need. */
 int64_t iter_left(tracer *t, value *v);
@@ -126,9 +127,14 @@ void iter_lent_over(tracer *t, value *v);
 const char *iter_refuses(const value *v);
 /* Over the items of each iterable, one after the other. */
 value *iter_chain(tracer *t, value *iterables);
+
+/* ---- generator.c: generators ---- */
+
 value *value_generator(tracer *t, frame *f);
 /* Sends a value into a generator. NULL with nothing pending: it has returned t->returned. */
 value *generator_send(tracer *t, value *v, value *sent);
+/* Would dropping this generator's frame now run its code (a `finally`, a `with`)? */
+bool generator_unwinds(const frame *f);
 
 /* ---- range.c: ranges ---- */
 

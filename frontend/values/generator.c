@@ -1,0 +1,163 @@
+/* Generators that the captured code makes: frames that go on where they were left. */
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/captured/captured.h"
+#include "frontend/captured/objects.h"
+#include "frontend/core/hooks.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+value *value_generator(tracer *t, frame *f) {
+  value *v = value_new(t, &value_generator_type);
+  if (!v) return NULL;
+  v->any.a = f;
+  f->next_generator = t->generators;
+  t->generators = f;
+  return v;
+}
+
+/* Suspended inside a try or with: when it is dropped, CPython raises GeneratorExit there. */
+bool generator_unwinds(const frame *f) {
+  for (int32_t i = 0; !f->finished && i < f->code->handler_count; i++)
+    if (f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end) return true;
+  return false;
+}
+
+/* What escapes a generator as StopIteration becomes a RuntimeError. */
+static value *generator_failed(tracer *t, frame *f) {
+  f->finished = true;
+  if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    t->state = TRACE_GOING;
+    return trace_raise(t, PyExc_RuntimeError, "generator raised StopIteration");
+  }
+  return NULL;
+}
+
+/* Has it run to its first yield? The frame starts behind RETURN_GENERATOR, with nothing run. */
+static bool generator_started(const frame *f) {
+  return f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_YIELD;
+}
+
+/* Suspended in a `yield from`: what it delegates to gets the exception first. */
+static bool generator_delegates(const frame *f) {
+  const loom_code *code = f->code;
+  if (f->pc < 0 || f->pc >= code->count || code->instrs[f->pc].op != BC_JUMP) return false;
+  int32_t target = code->instrs[f->pc].target;
+  return target >= 0 && target < code->count && code->instrs[target].op == BC_SEND;
+}
+
+/* Goes on with an exception raised at the yield; NULL with nothing pending when it then returns. */
+static value *generator_throw(tracer *t, value *v, value *exception) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->constants.none;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
+  if (f->finished || !generator_started(f)) {
+    f->finished = true;
+    return trace_raise_value(t, exception);
+  }
+  frame_push(f, t->constants.none); /* the place of the value that a yield would give */
+  f->thrown = exception;
+  value *result = loom_eval->run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
+value *generator_send(tracer *t, value *v, value *sent) {
+  frame *f = v->any.a;
+  bool yielded = false;
+  t->returned = t->constants.none;
+  if (f->finished) return NULL;
+  if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
+  frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
+  value *result = loom_eval->run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
+static value *generator_next(tracer *t, value *v) {
+  return generator_send(t, v, t->constants.none);
+}
+
+static value *generator_send_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                    PyObject *kwnames) {
+  const frame *f = v->any.a;
+  if (!args_check(t, "send", count, 1, 1, kwnames)) return NULL;
+  if (!f->finished && !f->running && !generator_started(f) && !value_is_none(args[0]))
+    return trace_raise(t, PyExc_TypeError, "can't send non-None value to a just-started generator");
+  value *item = generator_send(t, v, args[0]);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* generator.throw(exception) or .throw(class). */
+static value *generator_throw_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                                     PyObject *kwnames) {
+  if (!args_check(t, "throw", count, 1, 1, kwnames)) return NULL;
+  value *exception = args[0];
+  if (value_is_const(exception) && PyExceptionClass_Check(exception->object))
+    exception = trace_call(t, exception, NULL, 0, NULL);
+  if (!exception) return NULL;
+  if (!value_is_made_exception(exception))
+    return trace_break(t, BREAK_GENERATOR, "throw() of a %s", exception->type->name);
+  value *item = generator_throw(t, v, exception);
+  return item || trace_pending(t) ? item : trace_raise(t, PyExc_StopIteration, "exhausted");
+}
+
+/* Raises GeneratorExit where the generator stands, which has to end with it. */
+static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                              PyObject *kwnames) {
+  frame *f = v->any.a;
+  if (!args_check(t, "close", count, 0, 0, kwnames)) return NULL;
+  if (!generator_unwinds(f)) {
+    f->finished = true;
+    return t->constants.none;
+  }
+  value *none = value_tuple(t, NULL, 0),
+        *leave = none ? value_exception(t, PyExc_GeneratorExit, none) : NULL;
+  value *item = leave ? generator_throw(t, v, leave) : NULL;
+  if (item) return trace_raise(t, PyExc_RuntimeError, "generator ignored GeneratorExit");
+  f->finished = true;
+  if (t->state == TRACE_RAISING && (exception_matches(t, t->raised, PyExc_GeneratorExit) ||
+                                    exception_matches(t, t->raised, PyExc_StopIteration))) {
+    t->state = TRACE_GOING;
+    t->raised = NULL;
+  }
+  return trace_pending(t) ? NULL : t->constants.none;
+}
+
+static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},
+                                                   {"send", generator_send_method},
+                                                   {"close", generator_close},
+                                                   {"throw", generator_throw_method},
+                                                   {NULL, NULL}};
+
+static value *generator_get_attr(tracer *t, value *v, PyObject *name) {
+  return builtin_method_find(t, generator_methods, v, name);
+}
+
+/* One of a model stands for an iterator of another type. */
+static PyObject *generator_python_type(tracer *t, value *v) {
+  const frame *f = v->any.a;
+  if (model_owns(f->function->globals))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator of itertools");
+  return (PyObject *)&PyGen_Type;
+}
+
+const value_type value_generator_type = {.name = "generator",
+                                         .kinds = VALUE_IS_RETURNING | VALUE_IS_PAIRS,
+                                         .iter = iter_self,
+                                         .next = generator_next,
+                                         .rebuild = generator_rebuild,
+                                         .get_attr = generator_get_attr,
+                                         .python_type = generator_python_type,
+                                         .reversed = iterator_reversed};
