@@ -1,5 +1,5 @@
-/* Functions, bound methods, partials and generators made inside, as results: real ones are made of
- * their parts, none of whose code runs. */
+/* Functions, bound methods, partials, generators and instances made inside, as results: real ones
+ * are made of their parts, none of whose code runs. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
@@ -8,6 +8,7 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/live.h"
+#include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
@@ -176,4 +177,81 @@ recipe *generator_rebuild(tracer *t, value *v) {
     if (!item || !dict_update(t, keywords, item, false)) return NULL;
   }
   return rebuild_by_call(t, function_new(t, f->function, NULL), args, keywords);
+}
+
+/* ---- instances of Python classes ---- */
+
+/* Gives an object just made an attribute. None of the class's own code runs: what it has as a
+ * property or another descriptor of that name is passed by. */
+int object_give(PyObject *made, PyObject *name, PyObject *item) {
+  PyObject *descr = _PyType_Lookup(Py_TYPE(made), name);
+  bool passed = object_is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type);
+  if (!passed) return PyObject_GenericSetAttr(made, name, item);
+  PyObject *dict = PyObject_GenericGetDict(made, NULL);
+  int failed = dict ? PyDict_SetItem(dict, name, item) : -1;
+  Py_XDECREF(dict);
+  return failed;
+}
+
+/* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it. */
+static PyObject *object_make_live(PyObject *module, PyObject *args) {
+  PyObject *cls, *attributes, *key, *item, *none = PyTuple_New(0);
+  if (!none || !PyArg_ParseTuple(args, "O!O!", &PyType_Type, &cls, &PyDict_Type, &attributes))
+    return Py_XDECREF(none), NULL;
+  newfunc make = type_is_namespace((PyTypeObject *)cls) ? ((PyTypeObject *)cls)->tp_new
+                                                        : PyBaseObject_Type.tp_new;
+  PyObject *made = make((PyTypeObject *)cls, none, NULL);
+  Py_DECREF(none);
+  for (Py_ssize_t pos = 0; made && PyDict_Next(attributes, &pos, &key, &item);)
+    if (object_give(made, key, item)) Py_CLEAR(made);
+  return made;
+}
+
+/* What an object made here holds, as a dictionary that only serves to make it. */
+recipe *object_rebuild_attributes(tracer *t, value *v) {
+  recipe *r = trace_recipe(t, RECIPE_DICT);
+  return r ? trace_rebuild_items(t, r, v->any.b) : NULL;
+}
+
+static PyObject *object_read_dict(PyObject *module, PyObject *object) {
+  return PyObject_GenericGetDict(object, NULL);
+}
+
+recipe *object_rebuild_dict(tracer *t, value *dict) {
+  static PyMethodDef method = {"attributes", object_read_dict, METH_O, NULL};
+  value *v = pointer_map_get(&t->known.contents, dict);
+  if (!v || !value_is_instance(v) || v->any.b != dict) return NULL;
+  return trace_rebuild_call(t, PyCFunction_New(&method, NULL), &v, 1);
+}
+
+static recipe *object_rebuild_new(tracer *t, value *v) {
+  if (object_content(v) || scalar_content(v)) return container_rebuild(t, v);
+  static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
+  recipe *attributes = object_rebuild_attributes(t, v),
+         *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
+  recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
+         *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (!cls) return NULL;
+  make->object = PyCFunction_New(&method, NULL);
+  cls->object = Py_NewRef(object_class(v));
+  r->items = calloc(3, sizeof *r->items);
+  if (!r->items || !make->object) return trace_fail(t);
+  r->items[0] = make;
+  r->items[1] = cls;
+  r->items[2] = attributes;
+  r->count = 3;
+  return r;
+}
+
+recipe *object_rebuild(tracer *t, value *v) {
+  if (class_is_made(t, object_class(v)))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of a class made inside is returned");
+  if (!v->source && model_owns(object_class(v))) return model_rebuild(t, v);
+  if (!v->source && object_is_virtual(v)) return object_rebuild_new(t, v);
+  if (!v->source)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned",
+                       ((PyTypeObject *)object_class(v))->tp_name);
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = v->source;
+  return r;
 }

@@ -1,7 +1,7 @@
 /* Instances of Python classes: live ones, read attribute by attribute, and those made inside, which
- * are only a class and a dictionary. Their operators are their special methods, inlined. */
+ * are only a class and a dictionary. What their operators do stands in object_special.c, how those
+ * made inside are made again as results in made.c. */
 #include "frontend/base/base.h"
-#include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
@@ -11,7 +11,6 @@
 #include "frontend/values/live.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 
 #include <structmember.h>
@@ -240,36 +239,36 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
 
 /* ---- attributes of instances ---------------------------------------------------------------- */
 
-static bool is_data_descriptor(PyObject *item) {
+bool object_is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;
 }
 
-static bool is_namespace(const PyTypeObject *type) {
+bool type_is_namespace(const PyTypeObject *type) {
   return python_type_is_builtin((PyTypeObject *)type) &&
          strcmp(type->tp_name, "types.SimpleNamespace") == 0;
 }
-
-bool object_is_namespace(PyObject *object) { return is_namespace(Py_TYPE(object)); }
 
 /* Instances keep attributes in a dictionary or slots, as those of a class statement over object do.
  */
 static bool class_stores_plainly(PyTypeObject *type) {
   return loom_class_is_python(type) || container_base(type) || scalar_base(type) ||
-         is_namespace(type);
+         type_is_namespace(type);
 }
 
 /* The builtin type whose ways with attributes are those of object. */
 static PyTypeObject *class_base(value *v) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (scalar_content(v)) return scalar_base(type);
-  return is_namespace(type) ? type : object_content(v) ? container_base(type) : &PyBaseObject_Type;
+  return type_is_namespace(type) ? type
+         : object_content(v)     ? container_base(type)
+                                 : &PyBaseObject_Type;
 }
 
 /* __dict__, as the class statement or the type of namespaces make it. */
 static bool is_own_dict(PyTypeObject *type, PyObject *name, PyObject *descr) {
   return descr && !PyUnicode_CompareWithASCIIString(name, "__dict__") &&
          (Py_IS_TYPE(descr, &PyGetSetDescr_Type) ||
-          (Py_IS_TYPE(descr, &PyMemberDescr_Type) && is_namespace(type)));
+          (Py_IS_TYPE(descr, &PyMemberDescr_Type) && type_is_namespace(type)));
 }
 
 /* What the class says of a name that an instance has itself: no data descriptor may come to stand
@@ -325,12 +324,12 @@ static bool class_has_slots(PyTypeObject *type) {
 }
 
 /* What vars() gives: of a live object, its dictionary. */
-static value *object_dict(tracer *t, value *v) {
+value *object_dict(tracer *t, value *v) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   if (v->any.b && class_has_slots(type))
     return trace_break(t, BREAK_ATTRIBUTE, "'__dict__' of a new %s, which has slots too",
                        type->tp_name);
-  if (v->any.b && (type->tp_dictoffset || is_namespace(type)))
+  if (v->any.b && (type->tp_dictoffset || type_is_namespace(type)))
     return trace_map_set(t, &t->known.contents, v->any.b, v) ? v->any.b : NULL;
   PyObject *name = name_interned(t, "__dict__");
   if (!v->object || !v->source || !name || !type->tp_dictoffset || !class_stores_plainly(type))
@@ -356,7 +355,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (descr && !part && !trace_pending(t)) part = derived_attr(t, v, name, descr);
   if (part || trace_pending(t)) return part;
   if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
-  bool data = is_data_descriptor(descr);
+  bool data = object_is_data_descriptor(descr);
   if (data) guard_data_descriptor(t, descr);
   if (data && !Py_TYPE(descr)->tp_descr_get) guard_descriptor(t, Py_TYPE(descr), descriptor_get);
   if (data && Py_TYPE(descr)->tp_descr_get) { /* one without stands behind what the instance has */
@@ -395,7 +394,7 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name) {
   PyObject *standard = attribute ? _PyType_Lookup(&PyBaseObject_Type, attribute) : NULL;
   PyObject *descr = _PyType_Lookup(type, name);
   if (!v->object || _PyType_Lookup(type, attribute) != standard ||
-      overlay_find(overlay_of(t, v->object, true), name) || is_data_descriptor(descr))
+      overlay_find(overlay_of(t, v->object, true), name) || object_is_data_descriptor(descr))
     return NULL;
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   if (dict && *dict) item = PyDict_GetItemWithError(*dict, name);
@@ -430,7 +429,7 @@ static value *object_get_by_own(tracer *t, value *v, PyObject *name, PyObject *a
 }
 
 /* As the class's own lookup methods say, which are inlined. */
-static value *object_get_attr(tracer *t, value *v, PyObject *name) {
+value *object_get_attr(tracer *t, value *v, PyObject *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = name_interned(t, "__getattr__"),
            *attribute = name_interned(t, "__getattribute__");
@@ -454,7 +453,8 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
     value *key = method ? value_const(t, name) : NULL;
     return key ? trace_call1(t, method, key) : NULL;
   }
-  bool dict = v->any.b && (type->tp_dictoffset || is_namespace(type)); /* or it has slots only */
+  bool dict =
+      v->any.b && (type->tp_dictoffset || type_is_namespace(type)); /* or it has slots only */
   if (dict && !PyUnicode_CompareWithASCIIString(name, "__dict__")) return object_dict(t, v);
   PyTypeObject *real = (PyTypeObject *)model_real((PyObject *)type);
   if (model_owns((PyObject *)type) && (real->tp_dictoffset || _PyType_Lookup(real, name)))
@@ -463,7 +463,7 @@ static value *object_get_attr(tracer *t, value *v, PyObject *name) {
                      PyUnicode_AsUTF8(name));
 }
 
-static bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = name_interned(t, item ? "__setattr__" : "__delattr__");
   if (model_owns((PyObject *)type) && !model_owns(t->frame->function->globals)) {
@@ -499,7 +499,7 @@ bool type_store(tracer *t, value *v, PyObject *name, value *item) {
   bool plain = Py_TYPE(type)->tp_setattro == PyType_Type.tp_setattro && !special &&
                PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) &&
-               !(before && (Py_TYPE(before)->tp_descr_get || is_data_descriptor(before)));
+               !(before && (Py_TYPE(before)->tp_descr_get || object_is_data_descriptor(before)));
   if (!item || !plain || !store_is_data(t, item) || model_owns(v->object)) {
     trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a class", PyUnicode_AsUTF8(name));
     return false;
@@ -562,7 +562,7 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
-  if (!is_data_descriptor(descr)) return object_store(t, v, name, item);
+  if (!object_is_data_descriptor(descr)) return object_store(t, v, name, item);
   guard_behind(t, type, name, descr);
   PyObject **dict = _PyObject_GetDictPtr(v->object);
   overlay *o = overlay_open(t, v->object, v->source, true);
@@ -579,11 +579,11 @@ bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {
 bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *descr = _PyType_Lookup(type, name);
-  if (is_data_descriptor(descr))
+  if (object_is_data_descriptor(descr))
     descr = class_lookup(t, type, name);
   else if (object_is_virtual(v) && !model_owns((PyObject *)type))
     guard_behind(t, type, name, descr);
-  if (is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
+  if (object_is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type)) {
     const char *hook = item ? "__set__" : "__delete__";
     guard_data_descriptor(t, descr);
     if (type_runs_python(t, Py_TYPE(descr), hook)) {
@@ -623,333 +623,3 @@ bool object_store(tracer *t, value *v, PyObject *name, value *item) {
   trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
   return false;
 }
-
-/* ---- special methods ------------------------------------------------------------------------ */
-
-value *trace_special(tracer *t, value *v, const char *name) {
-  PyObject *text = name_interned(t, name);
-  PyObject *type = !text ? NULL : value_is_instance(v) ? object_class(v) : value_type_of(t, v);
-  if (!type) return NULL;
-  if (value_is_instance(v) || value_is_made_exception(v)) return type_attr(t, type, text, v, NULL);
-  return class_lookup(t, (PyTypeObject *)type, text) ? trace_get_attr(t, v, text) : NULL;
-}
-
-value *value_index(tracer *t, value *v, const char *unless) {
-  value *content = scalar_content(v); /* an instance of a class over int is that int */
-  if (!value_is_instance(v) || (content && PyLong_CheckExact(content->object))) return v;
-  PyTypeObject *type = (PyTypeObject *)object_class(v);
-  if (!class_special(t, type, "__index__") || (unless && class_special(t, type, unless))) return v;
-  value *index = trace_special(t, v, "__index__");
-  if (index) index = trace_call(t, index, NULL, 0, NULL);
-  PyObject *kind = index ? value_type_of(t, index) : NULL;
-  if (kind && kind != (PyObject *)&PyLong_Type)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "__index__() gives a %s",
-                       ((PyTypeObject *)kind)->tp_name);
-  return kind ? index : NULL;
-}
-
-value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count) {
-  value *method = trace_special(t, v, name);
-  return method ? trace_call(t, method, args, count, NULL) : NULL;
-}
-
-static value *object_no(tracer *t, value *v, const char *what) {
-  if (trace_pending(t)) return NULL;
-  return trace_raise(t, PyExc_TypeError, "'%s' object %s",
-                     ((PyTypeObject *)object_class(v))->tp_name, what);
-}
-
-static const char *const operator_names[13] = {"add", "and",     "floordiv", "lshift", "matmul",
-                                               "mul", "mod",     "or",       "pow",    "rshift",
-                                               "sub", "truediv", "xor"};
-
-const char *object_operator_name(int op) { return operator_names[op]; }
-
-static value *object_operator(tracer *t, int op, const char *prefix, value *self, value *other) {
-  char name[24];
-  snprintf(name, sizeof name, "__%s%s__", prefix, operator_names[op]);
-  value *method = trace_special(t, self, name);
-  if (!method) return trace_pending(t) ? NULL : trace_not_implemented(t);
-  value *result = trace_call1(t, method, other);
-  if (result && value_is_const(result) && result->object == Py_NotImplemented)
-    return trace_not_implemented(t);
-  return result;
-}
-
-/* Has the right operand's class a reflected method that the left one's does not have? */
-static bool object_overloads(tracer *t, int op, value *l, value *r) {
-  char name[24];
-  snprintf(name, sizeof name, "__r%s__", operator_names[op]);
-  PyObject *key = name_interned(t, name);
-  if (!key || !PyType_IsSubtype((PyTypeObject *)object_class(r), (PyTypeObject *)object_class(l)))
-    return false;
-  return class_lookup(t, (PyTypeObject *)object_class(r), key) !=
-         class_lookup(t, (PyTypeObject *)object_class(l), key);
-}
-
-static value *object_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  bool left = value_is_instance(l);
-  value *result = trace_not_implemented(t);
-  if (left && inplace) result = object_operator(t, op, "i", l, r);
-  if (result != t->constants.not_implemented) return result;
-  bool sub = value_is_instance(r) && left && object_class(l) != object_class(r) &&
-             object_overloads(t, op, l, r);
-  if (sub) result = object_operator(t, op, "r", r, l);
-  if (result != t->constants.not_implemented) return result;
-  if (left) result = object_operator(t, op, "", l, r);
-  if (result != t->constants.not_implemented || sub) return result;
-  if (value_is_instance(r) && (!left || object_class(l) != object_class(r)))
-    result = object_operator(t, op, "r", r, l);
-  bool none = result == t->constants.not_implemented;
-  if (none && (object_content(l) || object_content(r)))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over dict or list");
-  if (none &&
-      ((scalar_content(l) && value_is_const(r)) || (scalar_content(r) && value_is_const(l))))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a class over a number or text");
-  return result;
-}
-
-static value *object_unary(tracer *t, int op, value *v) {
-  static const char *const names[] = {[UNOP_NEG] = "__neg__",
-                                      [UNOP_POS] = "__pos__",
-                                      [UNOP_INVERT] = "__invert__",
-                                      [UNOP_ABS] = "__abs__"};
-  value *result = trace_method(t, v, names[op], NULL, 0);
-  return result ? result : object_no(t, v, "has no such operator");
-}
-
-/* Namespaces are what their attributes are. */
-static value *namespace_compare(tracer *t, int op, value *l, value *r) {
-  if (op != Py_EQ && op != Py_NE) return trace_not_implemented(t);
-  value *a = object_dict(t, l), *b = a ? object_dict(t, r) : NULL;
-  return b ? trace_compare(t, op, a, b) : NULL;
-}
-
-static value *object_compare(tracer *t, int op, value *l, value *r) {
-  if (l->type == r->type && is_namespace((PyTypeObject *)object_class(l)) &&
-      is_namespace((PyTypeObject *)object_class(r)))
-    return namespace_compare(t, op, l, r);
-  if (!value_is_instance(l) && object_content(r))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison with a class over dict or list");
-  if (!value_is_instance(l)) return trace_not_implemented(t);
-  bool plain_ne = op == Py_NE && type_keeps_default(t, (PyTypeObject *)object_class(l), "__ne__");
-  const char *name = compare_methods[plain_ne ? Py_EQ : op];
-  if (type_keeps_default(t, (PyTypeObject *)object_class(l), name)) return trace_not_implemented(t);
-  value *result = trace_method(t, l, name, &r, 1);
-  if (!result) return NULL;
-  if (value_is_const(result) && result->object == Py_NotImplemented)
-    return trace_not_implemented(t);
-  if (!plain_ne) return result;
-  int truth = trace_truth(t, result);
-  return truth < 0 ? NULL : value_bool(t, !truth);
-}
-
-static value *object_length(tracer *t, value *v) {
-  int64_t length;
-  value *result = trace_method(t, v, "__len__", NULL, 0);
-  if (!result) return object_no(t, v, "has no len()");
-  PyObject *type = value_type_of(t, result);
-  if (type && type != (PyObject *)&PyLong_Type)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "__len__() gives a %s",
-                       ((PyTypeObject *)type)->tp_name);
-  if (!type || !value_is_const(result)) return type ? result : NULL;
-  if (!value_known_int(t, result, &length))
-    return trace_raise(t, PyExc_OverflowError, "a length that is too large");
-  return length >= 0 ? result : trace_raise(t, PyExc_ValueError, "__len__() should return >= 0");
-}
-
-static int object_truth(tracer *t, value *v) {
-  value *result = trace_method(t, v, "__bool__", NULL, 0);
-  PyObject *type = result ? value_type_of(t, result) : NULL;
-  if (result && type != (PyObject *)&PyBool_Type) {
-    if (type)
-      trace_raise(t, PyExc_TypeError, "__bool__ should return bool, returned %s",
-                  ((PyTypeObject *)type)->tp_name);
-    return -1;
-  }
-  if (!result && !trace_pending(t) && trace_special(t, v, "__len__")) result = object_length(t, v);
-  if (!result) return trace_pending(t) ? -1 : 1;
-  return trace_truth(t, result);
-}
-
-static value *object_get_item(tracer *t, value *v, value *key) {
-  value *result = trace_method(t, v, "__getitem__", &key, 1);
-  return result ? result : object_no(t, v, "is not subscriptable");
-}
-
-/* A class with one of the two methods has the slot of both. */
-static bool object_set_item(tracer *t, value *v, value *key, value *item) {
-  static const char *const names[] = {"__setitem__", "__delitem__"};
-  value *args[2] = {key, item};
-  bool removes = !item;
-  if (trace_method(t, v, names[removes], args, removes ? 1 : 2)) return true;
-  if (trace_pending(t)) return false;
-  if (trace_special(t, v, names[!removes]))
-    return trace_raise(t, PyExc_AttributeError, "%s", names[removes]) != NULL;
-  if (!trace_is_no_index(t, key)) return false;
-  return object_no(t, v,
-                   removes ? "doesn't support item deletion" : "does not support item assignment");
-}
-
-static int object_contains(tracer *t, value *v, value *item) {
-  value *result = trace_method(t, v, "__contains__", &item, 1);
-  if (result) return trace_truth(t, result);
-  return trace_pending(t) ? -1 : trace_search(t, v, item);
-}
-
-/* What __iter__() has given: the interpreter calls the slot for the next item without looking. */
-static value *iter_checked(tracer *t, value *given) {
-  if (value_is_iterator(given)) return given;
-  PyTypeObject *type = (PyTypeObject *)value_type_of(t, given);
-  if (!type || (class_special(t, type, "__next__") && type->tp_iternext))
-    return type ? given : NULL;
-  return trace_raise(t, PyExc_TypeError, "iter() returned non-iterator of type '%s'",
-                     type->tp_name);
-}
-
-static value *object_iter(tracer *t, value *v) {
-  value *result = trace_method(t, v, "__iter__", NULL, 0);
-  if (result || trace_pending(t)) return result ? iter_checked(t, result) : NULL;
-  if (trace_special(t, v, "__getitem__")) return iter_indexed(t, v, -1);
-  return object_no(t, v, "is not iterable");
-}
-
-static value *object_next(tracer *t, value *v) {
-  value *result = trace_method(t, v, "__next__", NULL, 0);
-  if (result) return result;
-  if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
-    value *stop = t->raised;
-    t->state = TRACE_GOING;
-    t->raised = NULL;
-    t->returned = exception_stop_value(t, stop);
-    return NULL;
-  }
-  return object_no(t, v, "is not an iterator");
-}
-
-static value *object_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
-                          PyObject *kwnames) {
-  value *method = trace_special(t, v, "__call__");
-  return method ? trace_call(t, method, args, count, kwnames) : object_no(t, v, "is not callable");
-}
-
-static value *object_reversed(tracer *t, value *v) {
-  value *result = trace_method(t, v, "__reversed__", NULL, 0);
-  return result || trace_pending(t) ? result : t->constants.not_implemented;
-}
-
-static PyObject *object_python_type(tracer *t, value *v) { return model_real(object_class(v)); }
-
-/* Gives an object just made an attribute. None of the class's own code runs: what it has as a
- * property or another descriptor of that name is passed by. */
-int object_give(PyObject *made, PyObject *name, PyObject *item) {
-  PyObject *descr = _PyType_Lookup(Py_TYPE(made), name);
-  bool passed = is_data_descriptor(descr) && !Py_IS_TYPE(descr, &PyMemberDescr_Type);
-  if (!passed) return PyObject_GenericSetAttr(made, name, item);
-  PyObject *dict = PyObject_GenericGetDict(made, NULL);
-  int failed = dict ? PyDict_SetItem(dict, name, item) : -1;
-  Py_XDECREF(dict);
-  return failed;
-}
-
-/* make_object(cls, attributes): an instance as object.__new__ and object.__setattr__ make it. */
-static PyObject *object_make_live(PyObject *module, PyObject *args) {
-  PyObject *cls, *attributes, *key, *item, *none = PyTuple_New(0);
-  if (!none || !PyArg_ParseTuple(args, "O!O!", &PyType_Type, &cls, &PyDict_Type, &attributes))
-    return Py_XDECREF(none), NULL;
-  newfunc make =
-      is_namespace((PyTypeObject *)cls) ? ((PyTypeObject *)cls)->tp_new : PyBaseObject_Type.tp_new;
-  PyObject *made = make((PyTypeObject *)cls, none, NULL);
-  Py_DECREF(none);
-  for (Py_ssize_t pos = 0; made && PyDict_Next(attributes, &pos, &key, &item);)
-    if (object_give(made, key, item)) Py_CLEAR(made);
-  return made;
-}
-
-/* What an object made here holds, as a dictionary that only serves to make it. */
-recipe *object_rebuild_attributes(tracer *t, value *v) {
-  recipe *r = trace_recipe(t, RECIPE_DICT);
-  return r ? trace_rebuild_items(t, r, v->any.b) : NULL;
-}
-
-static PyObject *object_read_dict(PyObject *module, PyObject *object) {
-  return PyObject_GenericGetDict(object, NULL);
-}
-
-recipe *object_rebuild_dict(tracer *t, value *dict) {
-  static PyMethodDef method = {"attributes", object_read_dict, METH_O, NULL};
-  value *v = pointer_map_get(&t->known.contents, dict);
-  if (!v || !value_is_instance(v) || v->any.b != dict) return NULL;
-  return trace_rebuild_call(t, PyCFunction_New(&method, NULL), &v, 1);
-}
-
-static recipe *object_rebuild_new(tracer *t, value *v) {
-  if (object_content(v) || scalar_content(v)) return container_rebuild(t, v);
-  static PyMethodDef method = {"make_object", object_make_live, METH_VARARGS, NULL};
-  recipe *attributes = object_rebuild_attributes(t, v),
-         *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
-  recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
-         *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
-  if (!cls) return NULL;
-  make->object = PyCFunction_New(&method, NULL);
-  cls->object = Py_NewRef(object_class(v));
-  r->items = calloc(3, sizeof *r->items);
-  if (!r->items || !make->object) return trace_fail(t);
-  r->items[0] = make;
-  r->items[1] = cls;
-  r->items[2] = attributes;
-  r->count = 3;
-  return r;
-}
-
-static recipe *object_rebuild(tracer *t, value *v) {
-  if (class_is_made(t, object_class(v)))
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an object of a class made inside is returned");
-  if (!v->source && model_owns(object_class(v))) return model_rebuild(t, v);
-  if (!v->source && object_is_virtual(v)) return object_rebuild_new(t, v);
-  if (!v->source)
-    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s is returned",
-                       ((PyTypeObject *)object_class(v))->tp_name);
-  recipe *r = trace_recipe(t, RECIPE_SOURCE);
-  if (r) r->source = v->source;
-  return r;
-}
-
-/* An instance of a class over int is that int: its __index__ is not called. */
-static bool object_known_int(tracer *t, value *v, int64_t *out) {
-  value *content = scalar_content(v);
-  return content && PyLong_CheckExact(content->object) && value_known_int(t, content, out);
-}
-
-static void object_walk(roll_walk *w, value *v) {
-  value *content = object_content(v) ? object_content(v) : scalar_content(v), *attrs = v->any.b;
-  roll_pointer(w, v->object);
-  roll_pointer(w, v->any.a);
-  roll_value(w, &attrs);
-  roll_value(w, &content);
-}
-
-const value_type value_object_type = {.name = "object",
-                                      .kinds = VALUE_IS_RETURNING,
-                                      .unary = object_unary,
-                                      .binary = object_binary,
-                                      .compare = object_compare,
-                                      .truth = object_truth,
-                                      .length = object_length,
-                                      .get_item = object_get_item,
-                                      .set_item = object_set_item,
-                                      .contains = object_contains,
-                                      .get_attr = object_get_attr,
-                                      .set_attr = object_set_attr,
-                                      .call = object_call,
-                                      .iter = object_iter,
-                                      .next = object_next,
-                                      .python_type = object_python_type,
-                                      .rebuild = object_rebuild,
-                                      .walk = object_walk,
-                                      .known = value_known_object,
-                                      .known_int = object_known_int,
-                                      .key = key_object_check,
-                                      .copy = copy_object,
-                                      .reversed = object_reversed,
-                                      .text = object_text};

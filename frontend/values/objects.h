@@ -63,9 +63,6 @@ bool handled_is_nothing(tracer *t);
 
 /* ---- object.c: instances of Python classes ---- */
 
-/* The result of an object's __index__(), when its class has one and does not have the method
- * `unless` (or NULL). Else `v` itself. */
-value *value_index(tracer *t, value *v, const char *unless);
 /* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
  * the class cannot be changed. */
 PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
@@ -79,20 +76,18 @@ value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 /* Does the object have a dict value of attributes: was it made inside? */
 bool object_is_virtual(value *v);
-bool object_is_namespace(PyObject *object); /* an exact types.SimpleNamespace */
 /* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
  * the attribute holds something else, or has been read already. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
-/* Sets an attribute of an object that a run has just made, in its __dict__ or slot: runs no
- * property of the class. */
-int object_give(PyObject *made, PyObject *name, PyObject *item);
-recipe *object_rebuild_attributes(tracer *t, value *v);
-/* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
- * nothing pending: it is no such dictionary. */
-recipe *object_rebuild_dict(tracer *t, value *dict);
 PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
+bool type_is_namespace(const PyTypeObject *type);     /* types.SimpleNamespace itself */
+bool object_is_data_descriptor(PyObject *item);
+value *object_dict(tracer *t, value *v); /* its __dict__, where it has one */
+/* The slots of value_object_type. */
+value *object_get_attr(tracer *t, value *v, PyObject *name);
+bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);
 /* NULL with nothing pending: it is missing. */
 value *object_attr(tracer *t, value *v, PyObject *name);
 /* An item of a live object's __dict__, whatever the class has under that name. NULL with nothing
@@ -102,6 +97,12 @@ value *object_own_attr(tracer *t, value *v, PyObject *name);
 void guard_data_descriptor(tracer *t, PyObject *descr);
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
+
+/* ---- object_special.c: what operators, calls and iteration do to instances ---- */
+
+/* The result of an object's __index__(), when its class has one and does not have the method
+ * `unless` (or NULL). Else `v` itself. */
+value *value_index(tracer *t, value *v, const char *unless);
 /* The special method of this name, found on the type and bound to `v`. NULL with nothing pending:
  * there is none. */
 value *trace_special(tracer *t, value *v, const char *name);
@@ -123,8 +124,16 @@ value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
-/* ---- made.c: functions, methods and generators as results ---- */
+/* ---- made.c: functions, methods, generators and instances as results ---- */
 
+/* Sets an attribute of an object that a run has just made, in its __dict__ or slot: runs no
+ * property of the class. */
+int object_give(PyObject *made, PyObject *name, PyObject *item);
+recipe *object_rebuild_attributes(tracer *t, value *v);
+/* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
+ * nothing pending: it is no such dictionary. */
+recipe *object_rebuild_dict(tracer *t, value *dict);
+recipe *object_rebuild(tracer *t, value *v); /* an instance, live or made inside */
 recipe *function_rebuild_made(tracer *t, value *v);
 recipe *method_rebuild_made(tracer *t, value *v);
 recipe *cell_rebuild_made(tracer *t, value *v);

@@ -282,7 +282,7 @@ static value *wrap_instance(tracer *t, PyObject *object, const source *s) {
 
 /* Objects whose attributes and special methods are followed. */
 static bool wrap_is_instance(PyObject *o) {
-  if (object_is_namespace(o)) return true;
+  if (type_is_namespace(Py_TYPE(o))) return true;
   if (python_type_is_builtin(Py_TYPE(o))) return false;
   if (PyList_Check(o) || PyDict_Check(o) || PyAnySet_Check(o))
     return container_base(Py_TYPE(o)) != NULL;
