@@ -90,6 +90,9 @@ bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
 
 /* ---- inplace.c: functions that write into their first argument ---- */
 
+/* May np.copyto give this Python number to an array of `dtype`? It makes a bool of an int by way of
+ * a C long. */
+bool np_takes_number(tracer *t, const np_operand *o, loom_dtype dtype, NPY_CASTING casting);
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* ufunc.at() */
 
 /* ---- apart.c: calls of the library that restore its state ---- */
@@ -98,18 +101,25 @@ value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* ufunc.at() 
  * were before. */
 PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 
-/* ---- create.c: making, converting and choosing ---- */
+/* ---- create.c: making and converting ---- */
 
-/* A Python bool, int or float that is known only when run. */
-value *np_python_number(tracer *t, loom_value node);
 /* np.array and its like: the value itself, or a copy. */
 value *np_to_array(tracer *t, value *v, bool typed, loom_dtype dtype, bool copy, char order);
 /* casting=; false after a break or raise. */
 bool np_casting_arg(tracer *t, value *v, NPY_CASTING missing, NPY_CASTING *out);
 /* Raises TypeError unless the cast is allowed. */
 bool np_check_cast(tracer *t, loom_dtype from, loom_dtype to, NPY_CASTING casting);
-value *np_item(tracer *t, const np_call *c);
+
+/* ---- choose.c: choosing elements ---- */
+
 value *np_take(tracer *t, const np_call *c);
+value *np_round(tracer *t, const np_call *c);
+
+/* ---- item.c: single numbers ---- */
+
+/* A Python bool, int or float that is known only when run. */
+value *np_python_number(tracer *t, loom_value node);
+value *np_item(tracer *t, const np_call *c);
 
 /* ---- slots.c: special methods called by name ---- */
 

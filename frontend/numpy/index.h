@@ -49,9 +49,8 @@ bool np_fancy_combine(tracer *t, value *v, value *key, value *item, const char *
                       bool *done);
 bool np_mask_set(tracer *t, value *v, value *key, value *item);
 
-/* ---- shape.c: moving elements without computing ---- */
+/* ---- shape.c: the same elements in another shape ---- */
 
-bool np_is_sequence(tracer *t, value *v); /* may it be a sequence of arrays to be joined? */
 /* A copy in the given order ('K', 'A', 'C', 'F') with another dtype; a NumPy scalar when `a` is
  * one. */
 value *np_copy(tracer *t, np_array *a, loom_dtype dtype, char order);
@@ -61,5 +60,10 @@ value *np_reshape_to(tracer *t, np_array *a, int rank, int64_t *dims, char order
 /* order=: 'K', 'A', 'C' or 'F'; 0 after a break. */
 char np_order_arg(tracer *t, value *v, char missing);
 value *np_diagonal(tracer *t, const np_call *c);
+value *np_flat(tracer *t, np_array *a, char order); /* a copy with one axis */
+
+/* ---- join.c: putting together and taking apart ---- */
+
+bool np_is_sequence(tracer *t, value *v); /* may it be a sequence of arrays to be joined? */
 
 #endif

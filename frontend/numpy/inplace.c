@@ -1,5 +1,6 @@
-/* Functions that write into their first argument: np.put, np.putmask, np.place. What is not a
- * select is a host call on a copy, whose result then is what the array holds. */
+/* Functions that write into their first argument: np.put, np.putmask, np.place, np.copyto, fill(),
+ * sort(). What is not a select or a sort is a host call on a copy, whose result then is what the
+ * array holds. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -10,6 +11,7 @@
 #include "frontend/numpy/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/ops.h"
 
 #include <string.h>
 
@@ -150,4 +152,93 @@ value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c) {
     return NULL;
   if (done) return value_const(t, Py_None);
   return inplace_host(t, c, "at", args, (int)c->count + 1);
+}
+
+value *np_fill(tracer *t, const np_call *c) {
+  value *p[2];
+  if (!np_parse(t, c, "a value", p)) return NULL;
+  np_array *item = np_array_of(p[1]);
+  PyObject *known = item ? NULL : np_known(t, p[1]);
+  if (trace_pending(t)) return NULL;
+  if (known && PySequence_Check(known) && !PyUnicode_Check(known) && !PyBytes_Check(known))
+    return np_unsupported(t, c, "with a sequence");
+  if (item ? item->type.rank > 0 : !value_is_number(p[1]) && !value_is_const(p[1]))
+    return np_unsupported(t, c, "with something other than a number");
+  if (!np_array_of(p[0])->writeable)
+    return trace_break(t, BREAK_RAISES, "fill of a read-only array");
+  return np_assign(t, np_array_of(p[0]), p[1]) ? value_const(t, Py_None) : NULL;
+}
+
+bool np_takes_number(tracer *t, const np_operand *o, loom_dtype dtype, NPY_CASTING casting) {
+  int64_t number;
+  if (!o->weak) return true;
+  bool is_int = o->weak == &PyLong_Type, is_float = o->weak == &PyFloat_Type;
+  bool inexact =
+      loom_dtype_is_complex(dtype) || (loom_dtype_is_float(dtype) && o->weak != &PyComplex_Type);
+  if (casting != NPY_UNSAFE_CASTING && casting != NPY_SAME_KIND_CASTING) return false;
+  if (is_int && dtype == LOOM_BOOL)
+    return casting == NPY_UNSAFE_CASTING &&
+           (o->number ? value_known_int(t, o->from, &number) : true);
+  if (casting == NPY_UNSAFE_CASTING) return true;
+  return is_int || (is_float && inexact) || loom_dtype_is_complex(dtype);
+}
+
+/* np.copyto(dst, src, casting='same_kind', where=True) */
+value *np_copyto(tracer *t, const np_call *c) {
+  value *p[4];
+  NPY_CASTING casting;
+  np_operand mask, src;
+  if (!np_parse(t, c, "dst src | casting where", p)) return NULL;
+  np_array *dst = np_array_of(p[0]);
+  if (!dst || dst->scalar) return np_unsupported(t, c, "to something other than an array");
+  if (!np_casting_arg(t, p[2], NPY_SAME_KIND_CASTING, &casting) || !np_operand_from(t, p[1], &src))
+    return NULL;
+  if (src.array && !np_check_cast(t, src.array->type.dtype, dst->type.dtype, casting)) return NULL;
+  if (!np_takes_number(t, &src, dst->type.dtype, casting))
+    return trace_pending(t) ? NULL : np_unsupported(t, c, "of such a number");
+  if (!p[3] || (!np_is_array(p[3]) && np_known(t, p[3]) == Py_True))
+    return np_assign(t, dst, p[1]) ? value_const(t, Py_None) : NULL;
+  if (trace_pending(t) || !np_operand_from(t, p[3], &mask)) return NULL;
+  if (mask.array && mask.array->type.dtype != LOOM_BOOL)
+    return np_unsupported(t, c, "a mask that is not bool");
+  int64_t dims[LOOM_MAX_RANK];
+  int rank;
+  np_operand all[3] = {{.array = dst}, src, mask};
+  if (!np_copies_whole(t, dst, src.array) || !np_broadcast(t, all, 3, &rank, dims)) return NULL;
+  loom_type want = type_make(dst->type.dtype, rank, dims);
+  if (!np_same_sizes(t, &want, &dst->type)) return np_unsupported(t, c, "of larger arrays");
+  loom_value m = emit_broadcast_to(t, np_operand_load(t, &mask, LOOM_BOOL), rank, dims);
+  loom_value s = emit_broadcast_to(t, np_operand_load(t, &src, dst->type.dtype), rank, dims);
+  return np_write(t, dst, emit_select(t, m, s, np_read(t, dst))) ? value_const(t, Py_None) : NULL;
+}
+
+/* Absent, or one of the kinds by its full name: NumPy refuses most of what is anything else. */
+static bool sort_kind_is_plain(tracer *t, value *v) {
+  static const char *const kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
+  if (np_is_none(t, v)) return true;
+  const char *kind = np_str_arg(t, v);
+  for (size_t i = 0; kind && i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kind, kinds[i]) == 0) return true;
+  return false;
+}
+
+/* a.sort(axis): in place. */
+value *np_sort_method(tracer *t, const np_call *c) {
+  value *p[5];
+  int64_t axis = -1;
+  int k;
+  if (!np_parse(t, c, "a | axis kind order stable", p)) return NULL;
+  np_array *a = np_array_of(p[0]);
+  if (!a || a->scalar || !np_is_none(t, p[3])) return np_unsupported(t, c, "with an order");
+  if (!sort_kind_is_plain(t, p[2])) return np_unsupported(t, c, "with such a kind");
+  PyObject *stable = p[4] && !np_is_array(p[4]) ? np_known(t, p[4]) : NULL;
+  if (p[4] && (p[2] || (stable != Py_None && stable != Py_True && stable != Py_False)))
+    return np_unsupported(t, c, "with such a stable=");
+  if ((p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k)) return NULL;
+  loom_attr attrs[2] = {attr_int(k), {.kind = LOOM_ATTR_BOOL}};
+  loom_value v = np_read(t, a);
+  if (v == LOOM_NO_VALUE) return NULL;
+  return np_write(t, a, trace_node(t, LOOM_OP_SORT, &v, 1, attrs, 2, NULL))
+             ? value_const(t, Py_None)
+             : NULL;
 }

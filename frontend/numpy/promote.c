@@ -478,3 +478,26 @@ bool np_can_cast(loom_dtype from, loom_dtype to, NPY_CASTING casting) {
   Py_DECREF(b);
   return can;
 }
+
+value *np_result_type_call(tracer *t, const np_call *c) {
+  np_operand o[32];
+  loom_dtype dtype;
+  bool done;
+  value *v = np_fold(t, c->callee, c->args, c->count, c->kwnames, &done);
+  if (done || trace_pending(t)) return v;
+  if (c->count > 32 || c->kwnames || c->count == 0) return np_unsupported(t, c, "");
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    if (value_is_sequence(c->args[i]) || value_is_dict(c->args[i]))
+      return np_unsupported(t, c, "of what describes a structured dtype");
+    PyObject *known = np_is_array(c->args[i]) ? NULL : np_known(t, c->args[i]);
+    if (known && (PyArray_DescrCheck(known) || PyType_Check(known) || PyUnicode_Check(known))) {
+      np_array *a = trace_alloc(t, sizeof *a);
+      o[i] = (np_operand){.array = a};
+      if (!a || !np_dtype_arg(t, c->args[i], &a->type.dtype)) return NULL;
+    } else if (!np_operand_from(t, c->args[i], &o[i])) {
+      return NULL;
+    }
+  }
+  if (!np_result_type(t, o, (int)c->count, &dtype)) return NULL;
+  return value_const(t, trace_keep(t, (PyObject *)np_descr(dtype)));
+}

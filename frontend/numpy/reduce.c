@@ -7,6 +7,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/call.h"
 #include "frontend/numpy/host_call.h"
+#include "frontend/numpy/index.h"
 #include "frontend/numpy/size.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
@@ -623,4 +624,18 @@ value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize
   bool own = np_ufunc_is_own(ufunc) && !kwnames && strcmp(name, "at") != 0;
   host.callee = own ? trace_keep(t, PyObject_GetAttrString(ufunc, name)) : NULL;
   return host.callee ? np_host(t, &host) : np_unsupported(t, &c, "");
+}
+
+value *np_count_nonzero(tracer *t, const np_call *c) {
+  value *p[3];
+  uint32_t mask;
+  if (!np_parse(t, c, "a | axis keepdims", p)) return NULL;
+  np_array *a = np_as_array(t, p[0]);
+  np_reduction r = {.kind = "sum", .typed = true, .dtype = LOOM_I64};
+  if (!a || !np_bool_arg(t, p[2], false, &r.keepdims) || !np_axes_arg(t, p[1], a->type.rank, &mask))
+    return NULL;
+  value *bools = np_copy(t, a, LOOM_BOOL, 'K');
+  r.a = np_array_of(bools);
+  r.mask = mask;
+  return r.a ? np_reduce(t, &r) : NULL;
 }
