@@ -30,6 +30,18 @@ bool np_has_row(PyObject *callee);
 value *np_scalar_of(tracer *t, value *v);
 value *np_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                       Py_ssize_t count, PyObject *kwnames, bool *mine);
+PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
+/* Calls a pure function of NumPy on known arguments. *done is false when some argument is unknown,
+ * or when the call would warn. */
+value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
+               bool *done);
+/* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
+PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
+value *np_made(tracer *t, PyObject *object); /* takes over the reference */
+
+/* ---- arguments.c: arguments ---- */
+
+bool np_arguments_init(void);
 /* Binds arguments to names ("a / b | axis dtype out": required before the bar, those before the
  * slash by position only); missing ones are NULL. False after a break. */
 bool np_parse(tracer *t, const np_call *c, const char *names, value **out);
@@ -49,30 +61,25 @@ bool np_ints_arg(tracer *t, value *v, int *count, int64_t *out);
 bool np_axes_arg(tracer *t, value *v, int rank, uint32_t *mask);
 bool np_axis(tracer *t, int64_t axis, int rank, int *out);
 value *np_unsupported(tracer *t, const np_call *c, const char *what);
-PyObject *np_lookup(const char *module, const char *name); /* a new reference; NULL: an exception */
-/* Calls a pure function of NumPy on known arguments. *done is false when some argument is unknown,
- * or when the call would warn. */
-value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count, PyObject *kwnames,
-               bool *done);
-/* function(*args, **kwargs) with warnings and floating-point errors ignored: a new reference. */
-PyObject *np_call_quietly(PyObject *function, PyObject *args, PyObject *kwargs);
-value *np_made(tracer *t, PyObject *object); /* takes over the reference */
 /* An int as a constant value. */
 value *np_int(tracer *t, int64_t i);
 const char *np_str_arg(tracer *t, value *v); /* a known str; NULL: none (not a failure) */
 
-/* ---- ufunc.c: ufuncs ---- */
+/* ---- ufunc_loop.c: what ufuncs compute ---- */
 
 bool np_ufunc_init(void);
+/* One ufunc loop on loaded operands of one shape. */
+loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
+PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
+
+/* ---- ufunc.c: calls of ufuncs ---- */
+
 value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t count,
                      PyObject *kwnames);
 /* A ufunc by name on given operands, `out` may be NULL. */
 value *np_ufunc_apply(tracer *t, const char *name, value *const *args, int count, value *out);
 /* np_ufunc_apply() for an operator in the user's code: a warning names this ufunc. */
 value *np_operator(tracer *t, const char *name, value *const *args, int count, value *out);
-/* One ufunc loop on loaded operands of one shape. */
-loom_value np_ufunc_loop(tracer *t, PyObject *ufunc, const loom_value *in, loom_dtype out_dtype);
-PyObject *np_ufunc_object(const char *name); /* borrowed, immortal */
 /* Is it NumPy's own ufunc, not made by np.frompyfunc() or another library? */
 bool np_ufunc_is_own(const PyObject *ufunc);
 /* out=: *out is NULL for none. False after a break: NumPy refuses it. */
