@@ -18,6 +18,7 @@ config.environment["PATH"] = os.pathsep.join(
 config.substitutions += [
     ("%loom-opt", os.path.join(build, "bin", "loom-opt")),
     ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
+    ("%loom-run", os.path.join(build, "bin", "loom-run")),
     ("%plugin", os.path.join(build, "lib", "loom_mlir_plugin.so")),
     ("%build", build),
     ("%python", sys.executable),

@@ -49,6 +49,16 @@ bool interpret_allocate(interpret_call *c);
 bool interpret_fill(interpret_call *c, uint32_t index);
 /* Elements that lie at the same address because of strides become one. */
 bool interpret_unify(interpret_call *c);
+/* Inputs, then outputs, as their strides lay them out, and the addresses of their first elements.
+ */
+typedef struct interpret_laid {
+  loom_buffer *arrays; /* both in the table's arena */
+  void **data;
+} interpret_laid;
+/* Memory for all, with the inputs' elements in it. */
+bool interpret_lay_out(interpret_call *c, interpret_laid *out);
+/* Copies the results to the outputs. */
+void interpret_collect(interpret_call *c, const interpret_laid *laid);
 /* Runs it, whatever its stage. */
 bool interpret_run(interpret_call *c);
 /* One line for each result: function, number, type, elements. */

@@ -413,29 +413,37 @@ static bool call_is_lowered(const interpret_call *c) {
   return lowered;
 }
 
+bool interpret_lay_out(interpret_call *c, interpret_laid *out) {
+  size_t count = (size_t)c->input_count + c->output_count + 1;
+  out->arrays = loom_arena_alloc(&c->table.arena, sizeof *out->arrays * count);
+  out->data = loom_arena_alloc(&c->table.arena, sizeof *out->data * count);
+  if (!out->arrays || !out->data) return loom_fail(&c->err, "out of memory");
+  for (uint32_t i = 0; i < count - 1; i++) {
+    bool in = i < c->input_count;
+    const interpret_array *array = in ? &c->inputs[i] : &c->outputs[i - c->input_count];
+    if (!call_lay_out(c, array, &out->arrays[i])) return false;
+    if (in) interpret_copy(&out->arrays[i], &array->buffer);
+    out->data[i] = out->arrays[i].data;
+  }
+  return true;
+}
+
+void interpret_collect(interpret_call *c, const interpret_laid *laid) {
+  for (uint32_t i = 0; i < c->output_count; i++)
+    interpret_copy(&c->outputs[i].buffer, &laid->arrays[c->input_count + i]);
+}
+
 bool interpret_run(interpret_call *c) {
   bool function = loom_is_named(c->root, "func.func"), lowered = !function && call_is_lowered(c);
+  interpret_laid laid;
   if (lowered && !loom_interpret_native)
     return interpret_refuse(c, c->root, "this tool makes no machine code of lowered kernels");
-  size_t count = (size_t)c->input_count + c->output_count + 1;
-  loom_buffer *laid = loom_arena_alloc(&c->table.arena, sizeof *laid * count);
-  void **data = loom_arena_alloc(&c->table.arena, sizeof *data * count);
-  if (!laid || !data) return loom_fail(&c->err, "out of memory");
-  for (uint32_t i = 0; i < c->input_count; i++) {
-    if (!call_lay_out(c, &c->inputs[i], &laid[i])) return false;
-    interpret_copy(&laid[i], &c->inputs[i].buffer);
-    data[i] = laid[i].data;
-  }
-  for (uint32_t i = c->input_count; i < count - 1; i++) {
-    if (!call_lay_out(c, &c->outputs[i - c->input_count], &laid[i])) return false;
-    data[i] = laid[i].data;
-  }
-  if (!(lowered    ? loom_interpret_native(c, data, data + c->input_count, &c->err)
-        : function ? interpret_function(c, c->root, laid, laid + c->input_count)
-                   : interpret_plan(c, laid)))
+  if (!interpret_lay_out(c, &laid)) return false;
+  if (!(lowered    ? loom_interpret_native(c, laid.data, laid.data + c->input_count, &c->err)
+        : function ? interpret_function(c, c->root, laid.arrays, laid.arrays + c->input_count)
+                   : interpret_plan(c, laid.arrays)))
     return false;
-  for (uint32_t i = 0; i < c->output_count; i++)
-    interpret_copy(&c->outputs[i].buffer, &laid[c->input_count + i]);
+  interpret_collect(c, &laid);
   return true;
 }
 

@@ -48,8 +48,8 @@ static int native_host(void *context, const loom_host_call *call) {
   return 1;
 }
 
-static bool native_call(const interpret_call *c, loom_plan *plan, void *const *inputs,
-                        void *const *outputs, loom_error *err) {
+bool loom_native_call(const interpret_call *c, loom_plan *plan, void *const *inputs,
+                      void *const *outputs, loom_error *err) {
   uint64_t *scalars = calloc(c->input_count + 1u, sizeof *scalars);
   loom_violation violation;
   if (!scalars) return loom_fail(err, "out of memory");
@@ -75,26 +75,32 @@ static bool native_call(const interpret_call *c, loom_plan *plan, void *const *i
 }
 
 /* The bytes of a plan enter a table of sizes of their own: that of a pass around is read again. */
-static bool native_bytes(MlirOperation around, MlirModule module, loom_bytes *out,
-                         loom_error *err) {
-  static const loom_target_options options;
+static bool native_bytes(MlirOperation around, MlirModule module,
+                         const loom_target_options *options, loom_bytes *out, loom_error *err) {
   bool open = loom_sizes() != NULL;
   if (open) loom_sizes_leave(around);
-  bool good = loom_plan_bytes(module, &options, out, err);
+  bool good = loom_plan_bytes(module, options, out, err);
   return (!open || loom_sizes_enter(around)) && good;
+}
+
+loom_plan *loom_native_load(const interpret_call *c, const loom_target_options *options,
+                            loom_error *err) {
+  loom_bytes bytes = {NULL, 0};
+  MlirModule module = mlirModuleFromOperation(mlirOperationClone(c->module));
+  native_strip(module, loom_get_str(c->root, "sym_name"));
+  bool good = native_convert(module, err) && native_bytes(c->module, module, options, &bytes, err);
+  mlirModuleDestroy(module);
+  loom_plan *plan = good ? loom_plan_load(bytes.data, bytes.size, err) : NULL;
+  free(bytes.data);
+  return plan;
 }
 
 static bool native_run(const interpret_call *c, void *const *inputs, void *const *outputs,
                        loom_error *err) {
-  loom_bytes bytes = {NULL, 0};
-  MlirModule module = mlirModuleFromOperation(mlirOperationClone(c->module));
-  native_strip(module, loom_get_str(c->root, "sym_name"));
-  bool good = native_convert(module, err) && native_bytes(c->module, module, &bytes, err);
-  mlirModuleDestroy(module);
-  loom_plan *plan = good ? loom_plan_load(bytes.data, bytes.size, err) : NULL;
-  good = plan && native_call(c, plan, inputs, outputs, err);
+  static const loom_target_options options;
+  loom_plan *plan = loom_native_load(c, &options, err);
+  bool good = plan && loom_native_call(c, plan, inputs, outputs, err);
   if (plan) loom_plan_unref(plan);
-  free(bytes.data);
   return good;
 }
 

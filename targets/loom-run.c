@@ -1,0 +1,329 @@
+/* loom-run: compiles the functions of a module, runs them on arrays of files or of a seed, and
+ * prints, saves or times the results. Bad input gets a diagnostic and exit code 1. */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "graph/arrays.h"
+#include "graph/ops.h"
+#include "targets/native.h"
+#include "targets/tools.h"
+
+enum { RUN_FILES = 64, RUN_LEAST = 3 };
+
+typedef struct run_file { /* --input=0=FILE: an array by number */
+  long number;
+  const char *path;
+} run_file;
+
+typedef struct run_job {
+  loom_tool tool;
+  loom_target_options options;
+  const char *function, *check;
+  run_file inputs[RUN_FILES], saves[RUN_FILES];
+  int input_count, save_count;
+  long seed, size, shown, milliseconds;
+  bool counts;
+  loom_counters *counters;
+} run_job;
+
+static bool run_fail(const run_job *job, const char *function, const loom_error *err) {
+  return loom_tool_error(&job->tool, function, err->message);
+}
+
+/* ---- arrays ---- */
+
+/* Symbolic sizes of an argument are those of the file's array. */
+static bool run_take_sizes(interpret_call *c, const interpret_array *array,
+                           const loom_buffer *from) {
+  if (from->type.dtype != array->declared.dtype || from->type.rank != array->declared.rank)
+    return loom_fail(&c->err, "it has %d dimensions of %s, where %d of %s are wanted",
+                     from->type.rank, loom_dtype_name(from->type.dtype), array->declared.rank,
+                     loom_dtype_name(array->declared.dtype));
+  for (int d = 0; d < from->type.rank; d++) {
+    loom_dim dim = array->declared.dims[d];
+    if (!LOOM_DIM_IS_SYM(dim)) continue;
+    const loom_expr *expr = &c->table.exprs[LOOM_DIM_EXPR(dim)];
+    if (expr->kind == LOOM_EXPR_SYMBOL) c->symbols[expr->value] = from->type.dims[d];
+  }
+  return true;
+}
+
+static bool run_in_range(interpret_call *c) {
+  for (uint32_t i = 0; i < c->table.symbol_count; i++)
+    if (c->symbols[i] < c->table.symbols[i].min || c->symbols[i] > c->table.symbols[i].max)
+      return loom_fail(&c->err, "size s%u is %" PRId64 ", which is out of its range", i,
+                       c->symbols[i]);
+  return true;
+}
+
+static bool run_read_inputs(const run_job *job, interpret_call *c, loom_buffer *files) {
+  for (int i = 0; i < job->input_count; i++) {
+    const run_file *in = &job->inputs[i];
+    loom_buffer *file = &files[in->number];
+    if (in->number >= c->input_count) return loom_fail(&c->err, "it has no input %ld", in->number);
+    free(file->data);
+    if (!loom_npy_read(in->path, file, &c->err)) return false;
+    if (!run_take_sizes(c, &c->inputs[in->number], file)) return false;
+  }
+  return run_in_range(c);
+}
+
+static bool run_fill(const run_job *job, interpret_call *c, const loom_buffer *files) {
+  uint64_t state = (uint64_t)job->seed * 0x9e3779b97f4a7c15u + 1;
+  for (uint32_t i = 0; i < c->input_count; i++) {
+    loom_buffer *to = &c->inputs[i].buffer;
+    if (i < RUN_FILES && files[i].data) {
+      if (!loom_type_equal(&files[i].type, &to->type))
+        return loom_fail(&c->err, "input %u has other sizes than its file", i);
+      memcpy(to->data, files[i].data,
+             (size_t)loom_type_elements(&to->type) * loom_dtype_size(to->type.dtype));
+    } else if (c->inputs[i].values.ptr || !job->seed) {
+      if (!interpret_fill(c, i)) return false;
+    } else {
+      loom_array_fill(to, LOOM_FILL_RANDOM, &state);
+    }
+  }
+  return true;
+}
+
+/* ---- a run ---- */
+
+static double run_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Runs again for as long as is asked for, and prints the best time of a run. */
+static bool run_time(run_job *job, interpret_call *c, loom_plan *plan, const interpret_laid *laid,
+                     const char *name) {
+  double best = 1e300, begin = run_now(), spent = 0;
+  int64_t runs = 0;
+  bool good = true;
+  if (job->counters) loom_counters_start(job->counters);
+  for (; good && (runs < RUN_LEAST || spent < (double)job->milliseconds); runs++) {
+    double start = run_now();
+    good = loom_native_call(c, plan, laid->data, laid->data + c->input_count, &c->err);
+    double end = run_now();
+    best = end - start < best ? end - start : best;
+    spent = end - begin;
+  }
+  if (good) printf("%s: best of %" PRId64 " runs: %.6f ms\n", name, runs, best);
+  if (!good || !job->counters) return good;
+  printf("%s: a run: ", name);
+  loom_counters_print(job->counters, runs);
+  printf("\n");
+  return true;
+}
+
+static void run_print(const run_job *job, const interpret_call *c, const char *name) {
+  char text[80];
+  for (uint32_t r = 0; r < c->output_count; r++) {
+    const loom_buffer *out = &c->outputs[r].buffer;
+    loom_dtype dtype = out->type.dtype;
+    int64_t count = loom_type_elements(&out->type);
+    printf("%s %u: %s[", name, r, loom_dtype_name(dtype));
+    for (int d = 0; d < out->type.rank; d++)
+      printf("%s%" PRId64, d ? "x" : "", out->type.dims[d]);
+    printf("]");
+    for (int64_t i = 0; i < count && i < job->shown; i++) {
+      loom_cell_print(dtype, loom_cell_load(dtype, loom_array_element(out, i)), text, sizeof text);
+      printf(" %s", text);
+    }
+    printf(count > job->shown ? " ...\n" : "\n");
+  }
+}
+
+static bool run_save(const run_job *job, interpret_call *c) {
+  for (int i = 0; i < job->save_count; i++) {
+    if (job->saves[i].number >= c->output_count)
+      return loom_fail(&c->err, "it has no result %ld", job->saves[i].number);
+    if (!loom_npy_write(job->saves[i].path, &c->outputs[job->saves[i].number].buffer, &c->err))
+      return false;
+  }
+  return true;
+}
+
+static bool run_plan(run_job *job, interpret_call *c, const char *name) {
+  interpret_laid laid;
+  loom_plan *plan = loom_native_load(c, &job->options, &c->err);
+  bool good = plan && interpret_lay_out(c, &laid) &&
+              loom_native_call(c, plan, laid.data, laid.data + c->input_count, &c->err);
+  if (good) interpret_collect(c, &laid);
+  if (good && job->milliseconds >= 0)
+    good = run_time(job, c, plan, &laid, name);
+  else if (good)
+    run_print(job, c, name);
+  good = good && run_save(job, c);
+  if (plan) loom_plan_unref(plan);
+  return good;
+}
+
+static bool run_function(run_job *job, MlirOperation root) {
+  interpret_call c;
+  loom_buffer files[RUN_FILES];
+  char name[128];
+  MlirStringRef symbol = loom_get_str(root, "sym_name");
+  memset(files, 0, sizeof files);
+  snprintf(name, sizeof name, "%.*s", (int)(symbol.length < 100 ? symbol.length : 100),
+           symbol.data);
+  bool good = interpret_open(&c, root);
+  if (good && job->size) interpret_resize(&c, job->size);
+  good = good && run_read_inputs(job, &c, files) && interpret_allocate(&c) &&
+         run_fill(job, &c, files) && interpret_unify(&c) && run_plan(job, &c, name);
+  if (!good) run_fail(job, name, &c.err);
+  for (int i = 0; i < RUN_FILES; i++)
+    free(files[i].data);
+  interpret_close(&c);
+  return good;
+}
+
+/* ---- modules ---- */
+
+static bool run_is_wanted(const run_job *job, MlirOperation op) {
+  return interpret_is_root(op) &&
+         (!job->function || loom_str_is(loom_get_str(op, "sym_name"), job->function));
+}
+
+static bool run_functions(run_job *job, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module), op;
+  MlirOperation first = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  int wanted = 0;
+  for (op = first; op.ptr; op = mlirOperationGetNextInBlock(op))
+    wanted += run_is_wanted(job, op);
+  if (!wanted)
+    return loom_tool_error(&job->tool, job->function ? job->function : job->tool.input,
+                           "there is no such function of tensors");
+  if (wanted > 1 && (job->input_count || job->save_count))
+    return loom_tool_error(&job->tool, job->tool.input,
+                           "has several functions: name one with --function");
+  bool good = loom_sizes_enter(top);
+  for (op = first; op.ptr && good; op = mlirOperationGetNextInBlock(op))
+    if (run_is_wanted(job, op)) good = run_function(job, op);
+  loom_sizes_leave(top);
+  return good;
+}
+
+static bool run_module(run_job *job, MlirContext ctx) {
+  MlirModule module = loom_tool_parse(&job->tool, ctx);
+  bool good =
+      module.ptr &&
+      loom_tool_lower(&job->tool, module, &loom_target_x86, &job->options, job->check != NULL) &&
+      run_functions(job, module);
+  if (module.ptr) mlirModuleDestroy(module);
+  return good;
+}
+
+static int run_main(void *user) {
+  run_job *job = user;
+  loom_error err = {0};
+  bool good = loom_tool_read(&job->tool);
+  if (good && job->counts && !(job->counters = loom_counters_open(&err)))
+    printf("no counters: %s\n", err.message);
+  if (good) {
+    MlirContext ctx = loom_tool_context(&job->tool);
+    good = run_module(job, ctx);
+    mlirContextDestroy(ctx);
+  }
+  loom_counters_close(job->counters);
+  free(job->tool.text.data);
+  return good ? 0 : 1;
+}
+
+/* ---- options ---- */
+
+enum {
+  OPTION_FUNCTION = 256,
+  OPTION_SEED,
+  OPTION_SIZE,
+  OPTION_SHOWN,
+  OPTION_TIME,
+  OPTION_COUNTERS,
+  OPTION_CPU,
+  OPTION_CHECK,
+  OPTION_SAVE
+};
+
+static const struct argp_option run_options[] = {
+    {"function", OPTION_FUNCTION, "NAME", 0, "run this function (default: all)", 0},
+    {"input", 'i', "N=FILE", 0, "argument N is the array of a .npy file", 0},
+    {"save", OPTION_SAVE, "N=FILE", 0, "save result N as a .npy file", 0},
+    {"seed", OPTION_SEED, "NUMBER", 0,
+     "other arguments are random (default: loom.values, else 0, 1, 2, ...)", 0},
+    {"size", OPTION_SIZE, "NUMBER", 0, "the first symbolic size; those that follow count up", 0},
+    {"elements", OPTION_SHOWN, "NUMBER", 0, "print so many elements of a result (default: 16)", 0},
+    {"time", OPTION_TIME, "MS", OPTION_ARG_OPTIONAL,
+     "in place of results: the best time of a run in so many milliseconds (default: 200)", 0},
+    {"counters", OPTION_COUNTERS, NULL, 0, "with --time: the processor's counters, too", 0},
+    {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the x86 target", 0},
+    {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
+     0},
+    {0}};
+
+static bool run_number(const char *text, long least, long most, long *out) {
+  char *end;
+  *out = strtol(text, &end, 10);
+  return *text && !*end && *out >= least && *out <= most;
+}
+
+/* "0=FILE"; of the only one the number may be left out. */
+static bool run_add_file(run_file *list, int *count, char *text) {
+  char *equals = strchr(text, '=');
+  run_file file = {0, text};
+  if (*count == RUN_FILES) return false;
+  if (equals) {
+    *equals = 0;
+    if (!run_number(text, 0, RUN_FILES - 1, &file.number)) return false;
+    file.path = equals + 1;
+  }
+  list[(*count)++] = file;
+  return *file.path != 0;
+}
+
+static error_t run_option(int key, char *value, struct argp_state *state) {
+  run_job *job = state->input;
+  bool good = true;
+  switch (key) {
+  case OPTION_FUNCTION: job->function = value; break;
+  case 'i': good = run_add_file(job->inputs, &job->input_count, value); break;
+  case OPTION_SAVE: good = run_add_file(job->saves, &job->save_count, value); break;
+  case OPTION_SEED: good = run_number(value, 0, INT32_MAX, &job->seed); break;
+  case OPTION_SIZE: good = run_number(value, 1, INT32_MAX, &job->size); break;
+  case OPTION_SHOWN: good = run_number(value, 0, INT32_MAX, &job->shown); break;
+  case OPTION_TIME: good = run_number(value ? value : "200", 0, 1000000, &job->milliseconds); break;
+  case OPTION_COUNTERS: job->counts = true; break;
+  case OPTION_CPU: job->options.cpu = value; break;
+  case OPTION_CHECK:
+    job->check = value;
+    good = strcmp(value, "bounds") == 0;
+    break;
+  case ARGP_KEY_ARG:
+    if (job->tool.input) return ARGP_ERR_UNKNOWN;
+    job->tool.input = value;
+    break;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+  if (!good) loom_tool_error(&job->tool, value ? value : "", "is no value of this option");
+  return good ? 0 : EINVAL;
+}
+
+LOOM_TOOL_MAIN loom_tool_run(int argc, char **argv) {
+  static const struct argp parser = {
+      run_options, run_option,
+      "FILE",      "Compile the functions of a module of loom tensors and run them, each once.",
+      NULL,        NULL,
+      NULL};
+  run_job job = {.tool = {.name = "loom-run"}, .shown = 16, .milliseconds = -1};
+  argp_err_exit_status = 1;
+  if (argp_parse(&parser, argc, argv, 0, NULL, &job)) return 1;
+  if (!job.tool.input)
+    return !loom_tool_error(&job.tool, "no input", "give a file, or - for standard input");
+  return loom_tool_thread(run_main, &job);
+}
