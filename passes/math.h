@@ -30,12 +30,20 @@ MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y);
 /* Does the kernel have so many of this op that they share one function? */
 bool math_is_shared(const lower *l, loom_opcode code);
 MlirValue math_shared(lower *l, loom_builder *b, loom_opcode code, MlirValue x, MlirValue y);
-/* The op of this kind and name that the module of the kernel has, or null. */
-MlirOperation math_find_symbol(const lower *l, const char *kind, const char *name);
+/* Has an earlier kernel of the module left the function or table of this name? Where something else
+ * has the name, `l` fails. */
+bool math_has_symbol(lower *l, const char *name);
 /* A private function before the kernel, which is never inlined: its block, still empty of results,
- * is `body`, a block of its own until then. */
-void math_add_function(const lower *l, const char *name, MlirBlock body, intptr_t count,
+ * is `body`, a block of its own until then. The name is to be free, or `l` fails. */
+void math_add_function(lower *l, const char *name, MlirBlock body, intptr_t count,
                        const MlirValue *results);
+MlirOperation math_call(loom_builder *b, const char *name, intptr_t count,
+                        const MlirValue *operands, intptr_t type_count, const MlirType *types);
+/* `count` results of an scf.if: those of `make` with `any` where a condition holds in any lane,
+ * else those without. `m` builds in the branch. */
+typedef void math_branch(math *m, bool any, const void *user, MlirValue *results);
+void math_if_any(math *m, MlirValue condition, intptr_t count, const MlirType *types,
+                 math_branch *make, const void *user, MlirValue *results);
 
 /* ---- tools ---- */
 

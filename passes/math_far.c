@@ -9,6 +9,7 @@
 
 #include <mlir-c/Dialect/LLVM.h>
 #include <stdio.h>
+#include <string.h>
 
 /* 2/pi as a fraction, behind 64 zero bits. */
 static const uint64_t far_words[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
@@ -23,7 +24,7 @@ static const uint64_t far_words[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xf
 
 /* The table's address; the module gets one. */
 static MlirValue far_table(math *m, loom_builder *b) {
-  if (!math_find_symbol(m->l, "llvm.mlir.global", FAR_TABLE).ptr) {
+  if (!math_has_symbol(m->l, FAR_TABLE)) {
     loom_builder top = loom_builder_before(m->l->kernel->op);
     MlirType i64 = mlirIntegerTypeGet(b->ctx, 64);
     int64_t size = FAR_WORDS;
@@ -35,8 +36,9 @@ static MlirValue far_table(math *m, loom_builder *b) {
         {"global_type", mlirTypeAttrGet(array)},
         {"constant", mlirUnitAttrGet(b->ctx)},
         {"linkage", mlirAttributeParseGet(b->ctx, loom_str("#llvm.linkage<internal>"))},
-        {"value", mlirDenseElementsAttrUInt64Get(shape, FAR_WORDS, far_words)}};
-    loom_build_regions(&top, "llvm.mlir.global", 0, NULL, 0, NULL, 5, attrs, 1, &region);
+        {"value", mlirDenseElementsAttrUInt64Get(shape, FAR_WORDS, far_words)},
+        {loom_mark_shared, mlirUnitAttrGet(b->ctx)}};
+    loom_build_regions(&top, "llvm.mlir.global", 0, NULL, 0, NULL, 6, attrs, 1, &region);
   }
   MlirType ptr = mlirTypeParseGet(b->ctx, loom_str("!llvm.ptr"));
   loom_named name = {"global_name", mlirFlatSymbolRefAttrGet(b->ctx, loom_str(FAR_TABLE))};
@@ -171,7 +173,7 @@ static void far_lanes(math *m, loom_builder *b, MlirValue x, MlirValue *results)
  * and wanted once for each sine of a kernel. `name` gets its name. */
 static void far_function(math *m, char *name, size_t size) {
   snprintf(name, size, "loom_reduce_far_f%d_%d", m->f64 ? 64 : 32, (int)lane_width(m->type));
-  if (math_find_symbol(m->l, "func.func", name).ptr) return;
+  if (math_has_symbol(m->l, name)) return;
   MlirBlock block = mlirBlockCreate(1, &m->type, &m->b->loc);
   loom_builder b = loom_builder_at_end(block, mlirOperationGetLocation(m->l->kernel->op));
   math inside = *m;
@@ -181,29 +183,31 @@ static void far_function(math *m, char *name, size_t size) {
   math_add_function(m->l, name, block, 3, results);
 }
 
+typedef struct far_choice {
+  const char *function;
+  MlirValue x, far;
+  MlirValue near[3]; /* quarter turns and the rest of lanes that are not far */
+  const MlirType *types;
+} far_choice;
+
+static void far_branch(math *m, bool any, const void *user, MlirValue *results) {
+  const far_choice *choice = user;
+  memcpy(results, choice->near, sizeof choice->near);
+  if (!any) return;
+  MlirValue safe = math_pick(m, choice->far, choice->x, lane_const_float(m->b, m->type, 1e6));
+  MlirOperation call = math_call(m->b, choice->function, 1, &safe, 3, choice->types);
+  for (int i = 0; i < 3; i++)
+    results[i] = lane_select(m->b, choice->far, loom_result(call, i), choice->near[i]);
+}
+
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest) {
-  MlirRegion regions[2];
   MlirType types[] = {m->ints, m->type, m->type};
-  MlirValue any = lane_any(m->b, far), old[] = {*turn, rest[0], rest[1]};
+  MlirValue results[3];
   char name[64];
   far_function(m, name, sizeof name);
-  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(m->b->ctx, loom_str(name))};
-  for (int i = 0; i < 2; i++) {
-    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
-    loom_builder b = loom_builder_at_end(block, m->b->loc);
-    MlirValue results[] = {old[0], old[1], old[2]};
-    if (i == 0) {
-      MlirValue safe = lane_select(&b, far, x, lane_const_float(&b, m->type, 1e6));
-      MlirOperation call = loom_build(&b, "func.call", 1, &safe, 3, types, 1, &callee);
-      for (int k = 0; k < 3; k++)
-        results[k] = lane_select(&b, far, loom_result(call, k), old[k]);
-    }
-    loom_build(&b, "scf.yield", 3, results, 0, NULL, 0, NULL);
-    regions[i] = mlirRegionCreate();
-    mlirRegionAppendOwnedBlock(regions[i], block);
-  }
-  MlirOperation op = loom_build_regions(m->b, "scf.if", 1, &any, 3, types, 0, NULL, 2, regions);
-  *turn = loom_result(op, 0);
-  rest[0] = loom_result(op, 1);
-  rest[1] = loom_result(op, 2);
+  far_choice choice = {name, x, far, {*turn, rest[0], rest[1]}, types};
+  math_if_any(m, far, 3, types, far_branch, &choice, results);
+  *turn = results[0];
+  rest[0] = results[1];
+  rest[1] = results[2];
 }

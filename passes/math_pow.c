@@ -251,7 +251,7 @@ static MlirValue pow_outside(math *m, MlirValue bits, int64_t from, int64_t to) 
 static void pow_function(math *m, char *name, size_t size) {
   int lanes = mlirTypeIsAVector(m->type) ? lane_width(m->type) : 0;
   snprintf(name, size, "%.200s_pow_cases_%s%d", m->l->symbol, m->narrow ? "f32_" : "f64_", lanes);
-  if (math_find_symbol(m->l, "func.func", name).ptr) return;
+  if (math_has_symbol(m->l, name)) return;
   MlirType types[] = {m->type, m->type};
   MlirLocation locs[] = {m->b->loc, m->b->loc};
   MlirBlock block = mlirBlockCreate(2, types, locs);
@@ -266,43 +266,44 @@ static void pow_function(math *m, char *name, size_t size) {
   math_add_function(m->l, name, block, 2, results);
 }
 
+typedef struct pow_choice {
+  const char *function;
+  MlirValue odd, x, y;
+  pair exponent; /* of 2, in lanes that are not odd */
+  const MlirType *types;
+} pow_choice;
+
+/* The power of all lanes, and the flags of those that are odd. */
+static void pow_branch(math *m, bool any, const void *user, MlirValue *results) {
+  const pow_choice *choice = user;
+  MlirValue odd = choice->odd, operands[] = {choice->x, choice->y};
+  pair e = choice->exponent;
+  if (!any) {
+    results[0] = pow_exp2(m, e);
+    results[1] = loom_build_int(m->b, choice->types[1], 0);
+    return;
+  }
+  MlirOperation call = math_call(m->b, choice->function, 2, operands, 2, choice->types);
+  MlirValue zero = math_const(m, 0);
+  pair safe = {math_pick(m, odd, zero, e.high), math_pick(m, odd, zero, e.low)};
+  results[0] = math_pick(m, odd, loom_result(call, 0), pow_exp2(m, safe));
+  results[1] = loom_result(call, 1);
+}
+
 /* The power of all lanes: by 2^e, but for lanes that are odd. Where a vector has one of these, the
  * others get what they would get without it: no element depends on its neighbours. */
 static MlirValue pow_choose(math *m, MlirValue odd, MlirValue x, MlirValue y, pair e) {
-  MlirRegion regions[2];
   MlirType types[] = {m->type, mlirIntegerTypeGet(m->b->ctx, 32)};
-  MlirValue any = lane_any(m->b, odd), operands[] = {x, y};
+  MlirValue results[2];
   char name[256];
   pow_function(m, name, sizeof name);
-  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(m->b->ctx, loom_str(name))};
-  for (int i = 0; i < 2; i++) {
-    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
-    loom_builder b = loom_builder_at_end(block, m->b->loc);
-    math inside = *m;
-    inside.b = &b;
-    MlirValue results[2];
-    if (i == 0) {
-      MlirOperation call = loom_build(&b, "func.call", 2, operands, 2, types, 1, &callee);
-      MlirValue zero = math_const(&inside, 0);
-      pair safe = {math_pick(&inside, odd, zero, e.high), math_pick(&inside, odd, zero, e.low)};
-      MlirValue ordinary = pow_exp2(&inside, safe);
-      results[0] = math_pick(&inside, odd, loom_result(call, 0), ordinary);
-      results[1] = loom_result(call, 1);
-    } else {
-      results[0] = pow_exp2(&inside, e);
-      results[1] = loom_build_int(&b, types[1], 0);
-    }
-    loom_build(&b, "scf.yield", 2, results, 0, NULL, 0, NULL);
-    regions[i] = mlirRegionCreate();
-    mlirRegionAppendOwnedBlock(regions[i], block);
-  }
-  MlirOperation op = loom_build_regions(m->b, "scf.if", 1, &any, 2, types, 0, NULL, 2, regions);
-  MlirValue bits = loom_result(op, 1);
+  pow_choice choice = {name, odd, x, y, e, types};
+  math_if_any(m, odd, 2, types, pow_branch, &choice, results);
   if (!m->raised)
-    lower_flag_add(m->l, m->b, bits);
+    lower_flag_add(m->l, m->b, results[1]);
   else
-    *m->raised = m->raised->ptr ? lane_op2(m->b, "arith.ori", *m->raised, bits) : bits;
-  return loom_result(op, 0);
+    *m->raised = m->raised->ptr ? lane_op2(m->b, "arith.ori", *m->raised, results[1]) : results[1];
+  return results[0];
 }
 
 MlirValue math_pow(math *m, MlirValue x, MlirValue y) {

@@ -10,7 +10,6 @@
  */
 #include "passes/math.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 #define SHARED_FEW 6
@@ -28,20 +27,34 @@ bool math_is_shared(const lower *l, loom_opcode code) {
   return l->kernel->target == LANES_CPU && l->kernel->ops[code] > SHARED_FEW;
 }
 
-MlirOperation math_find_symbol(const lower *l, const char *kind, const char *name) {
+/* The op of this name that the module of the kernel has, or null. */
+static MlirOperation shared_symbol(const lower *l, const char *name) {
   MlirOperation module = l->kernel->op;
   while (mlirOperationGetParentOperation(module).ptr)
     module = mlirOperationGetParentOperation(module);
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr && !(loom_is_named(op, kind) && loom_str_is(loom_get_str(op, "sym_name"), name)))
+  while (op.ptr && !loom_str_is(loom_get_str(op, "sym_name"), name))
     op = mlirOperationGetNextInBlock(op);
   return op;
 }
 
-void math_add_function(const lower *l, const char *name, MlirBlock body, intptr_t count,
+static bool shared_is_taken(lower *l, MlirOperation op) {
+  return op.ptr && !lower_fail(l, op, "the name is needed for a function that kernels share");
+}
+
+bool math_has_symbol(lower *l, const char *name) {
+  MlirOperation op = shared_symbol(l, name);
+  bool ours = op.ptr && loom_get_attr(op, loom_mark_shared).ptr;
+  return ours || shared_is_taken(l, op);
+}
+
+void math_add_function(lower *l, const char *name, MlirBlock body, intptr_t count,
                        const MlirValue *results) {
-  assert(!math_find_symbol(l, "func.func", name).ptr);
+  if (shared_is_taken(l, shared_symbol(l, name))) {
+    mlirBlockDestroy(body);
+    return;
+  }
   loom_builder top = loom_builder_before(l->kernel->op), b = loom_builder_at_end(body, top.loc);
   MlirType to[4], from[4];
   intptr_t arguments = mlirBlockGetNumArguments(body);
@@ -58,8 +71,34 @@ void math_add_function(const lower *l, const char *name, MlirBlock body, intptr_
       {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(top.ctx, arguments, from, count, to))},
       {"sym_visibility", loom_attr_str(top.ctx, "private")},
       {"passthrough", mlirArrayAttrGet(top.ctx, 1, &apart)},
-      {"llvm.linkage", mlirAttributeParseGet(top.ctx, loom_str("#llvm.linkage<internal>"))}};
-  loom_build_regions(&top, "func.func", 0, NULL, 0, NULL, 5, attrs, 1, &region);
+      {"llvm.linkage", mlirAttributeParseGet(top.ctx, loom_str("#llvm.linkage<internal>"))},
+      {loom_mark_shared, mlirUnitAttrGet(top.ctx)}};
+  loom_build_regions(&top, "func.func", 0, NULL, 0, NULL, 6, attrs, 1, &region);
+}
+
+MlirOperation math_call(loom_builder *b, const char *name, intptr_t count,
+                        const MlirValue *operands, intptr_t type_count, const MlirType *types) {
+  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(b->ctx, loom_str(name))};
+  return loom_build(b, "func.call", count, operands, type_count, types, 1, &callee);
+}
+
+void math_if_any(math *m, MlirValue condition, intptr_t count, const MlirType *types,
+                 math_branch *make, const void *user, MlirValue *results) {
+  MlirRegion regions[2];
+  MlirValue any = lane_any(m->b, condition);
+  for (int i = 0; i < 2; i++) {
+    MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+    loom_builder b = loom_builder_at_end(block, m->b->loc);
+    math inside = *m;
+    inside.b = &b;
+    make(&inside, i == 0, user, results);
+    loom_build(&b, "scf.yield", count, results, 0, NULL, 0, NULL);
+    regions[i] = mlirRegionCreate();
+    mlirRegionAppendOwnedBlock(regions[i], block);
+  }
+  MlirOperation op = loom_build_regions(m->b, "scf.if", 1, &any, count, types, 0, NULL, 2, regions);
+  for (intptr_t i = 0; i < count; i++)
+    results[i] = loom_result(op, i);
 }
 
 static void shared_make(lower *l, struct math_shared *s, bool binary) {
@@ -93,9 +132,7 @@ MlirValue math_shared(lower *l, loom_builder *b, loom_opcode code, MlirValue x, 
   struct math_shared *s = shared_get(l, code, types[0], y.ptr != NULL);
   if (!s) return (MlirValue){NULL};
   MlirValue operands[] = {x, y};
-  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(b->ctx, loom_str(s->name))};
-  MlirOperation call =
-      loom_build(b, "func.call", y.ptr ? 2 : 1, operands, s->flags ? 2 : 1, types, 1, &callee);
+  MlirOperation call = math_call(b, s->name, y.ptr ? 2 : 1, operands, s->flags ? 2 : 1, types);
   if (s->flags) lower_flag_add(l, b, loom_result(call, 1));
   return loom_result(call, 0);
 }
