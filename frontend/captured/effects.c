@@ -46,6 +46,10 @@ static int change_item(PyObject *dict, PyObject *key, PyObject *item) {
   return item ? PyDict_SetItem(dict, key, item) : PyDict_DelItem(dict, key);
 }
 
+static void change_renew(PyObject *dict) {
+  if (!PyDict_GET_SIZE(dict)) PyDict_Clear(dict);
+}
+
 static int change_slice(const change *c, PyObject *made) {
   PyObject *items = PyTuple_GetSlice(made, 1, PyTuple_GET_SIZE(made));
   int failed = items ? PyList_SetSlice(PyTuple_GET_ITEM(made, 0), c->from, c->to, items) : -1;
@@ -95,6 +99,7 @@ static int change_apply(const change *c, PyObject *made) {
   switch (c->kind) {
   case CHANGE_ATTR: return change_attr(items[0], c->key, items[1]);
   case CHANGE_ITEM: return change_item(items[0], items[1], items[2]);
+  case CHANGE_RENEW: change_renew(items[0]); return 0;
   case CHANGE_CELL: return PyCell_Set(items[0], items[1]);
   case CHANGE_SLICE: return change_slice(c, made);
   case CHANGE_CALL: return change_call(c, made);

@@ -139,6 +139,7 @@ typedef struct trace_live {
   Py_ssize_t items; /* of lists and tuples that were looked at */
   struct shadows *shadows;
   struct live_dict *dicts;
+  struct dict_count *counts;
   struct overlay *overlays;
   struct live_iter *iters;
   struct copy_memo *copies;

@@ -75,6 +75,7 @@ static void entry_log_change(const entry *e, const change *c) {
   bool keyed = c->kind == CHANGE_ATTR || c->kind == CHANGE_CALL;
   const char *verb = c->kind == CHANGE_ATTR      ? "sets an attribute of"
                      : c->kind == CHANGE_CALL    ? "calls a method of"
+                     : c->kind == CHANGE_RENEW   ? "clears, if it is empty,"
                      : c->kind == CHANGE_CELL    ? "sets the variable of"
                      : c->kind == CHANGE_SLICE   ? "changes the items of"
                      : c->kind == CHANGE_ADVANCE ? "takes items from"

@@ -65,6 +65,9 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge);
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
+/* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
+ * a plain dictionary. */
+const uint32_t *dict_moves(tracer *t, value *dict);
 
 /* ---- iter.c: iterators ---- */
 

@@ -206,10 +206,91 @@ value *dict_get(tracer *t, value *dict, value *key) {
   return dict_find(t, dict, key, &i) == 1 ? dict->seq.items[i + 1] : NULL;
 }
 
+/* ---- OrderedDict ---------------------------------------------------------------------------- */
+
+/* As the count in CPython's OrderedDict that its iterators compare. It rises when a key comes, goes
+ * or moves, but with clear() in some releases only. */
+struct dict_count {
+  const value *dict;
+  uint32_t moves;
+  struct dict_count *next;
+};
+
+static bool dict_is_ordered(const tracer *t, const value *dict) {
+  value *holder = pointer_map_get(&t->known.contents, dict);
+  if (dict->object) return PyODict_Check(dict->object);
+  return holder && model_real(object_class(holder)) == (PyObject *)&PyODict_Type;
+}
+
+static struct dict_count *dict_count_of(const tracer *t, const value *dict) {
+  struct dict_count *c = t->live.counts;
+  while (c && c->dict != dict)
+    c = c->next;
+  return c;
+}
+
+const uint32_t *dict_moves(tracer *t, value *dict) {
+  struct dict_count *c = dict_count_of(t, dict);
+  if (c || !dict_is_ordered(t, dict)) return c ? &c->moves : NULL;
+  if (!(c = trace_alloc(t, sizeof *c))) return NULL;
+  *c = (struct dict_count){.dict = dict, .next = t->live.counts};
+  t->live.counts = c;
+  return &c->moves;
+}
+
+/* What an iterator over an OrderedDict says after clear(); NULL: it could not be tried. */
+static PyObject *dict_try_clear(void) {
+  PyObject *type, *object = NULL, *traceback, *dict = PyODict_New();
+  PyObject *iterator =
+      dict && !PyODict_SetItem(dict, Py_None, Py_None) ? PyODict_Type.tp_iter(dict) : NULL;
+  PyObject *done = iterator ? PyObject_CallMethod(dict, "clear", NULL) : NULL;
+  PyObject *item = done ? PyODictIter_Type.tp_iternext(iterator) : NULL;
+  PyErr_Fetch(&type, &object, &traceback);
+  PyObject *text = object ? PyObject_Str(object) : NULL;
+  PyObject *const all[] = {type, object, traceback, dict, iterator, done, item};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    Py_XDECREF(all[i]);
+  return text;
+}
+
+static bool dict_counts_clear(void) {
+  static int counts = -1;
+  if (counts >= 0) return counts;
+  PyObject *text = dict_try_clear();
+  const char *said = text ? PyUnicode_AsUTF8(text) : NULL;
+  counts = said && strstr(said, "mutated") != NULL;
+  Py_XDECREF(text);
+  error_drop();
+  return counts;
+}
+
+/* To be called before an item is set. */
+static bool dict_count_put(tracer *t, value *dict, value *key) {
+  struct dict_count *c = dict_count_of(t, dict);
+  int has = c ? dict_has(t, dict, key) : 1;
+  if (has == 0) c->moves++;
+  return has >= 0;
+}
+
+static void dict_count_gone(const tracer *t, const value *dict) {
+  struct dict_count *c = dict_count_of(t, dict);
+  if (c) c->moves++;
+}
+
+/* To be called before a key is moved: one that is at that end already stays. */
+static bool dict_count_move(tracer *t, value *dict, value *key, bool last) {
+  struct dict_count *c = dict_count_of(t, dict);
+  value *keys = c ? dict_list(t, dict, 0) : NULL;
+  if (!c || !keys || !keys->seq.count) return !c || keys;
+  int equal = key_equal(t, keys->seq.items[last ? keys->seq.count - 1 : 0], key);
+  if (equal == 0) c->moves++;
+  return equal >= 0;
+}
+
 bool dict_put(tracer *t, value *dict, value *key, value *item) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
-  if (loom_loops->lent(t, dict)) return false;
+  if (loom_loops->lent(t, dict) || !dict_count_put(t, dict, key)) return false;
   dict->seq.changes++;
   if (live) return live_put(t, live, key, item);
   int found = dict_find(t, dict, key, &i);
@@ -224,16 +305,43 @@ static void dict_remove_at(value *dict, Py_ssize_t i) {
   dict->seq.count -= 2;
 }
 
-bool dict_remove(tracer *t, value *dict, value *key) {
+/* Of one made inside. */
+static bool dict_drop(tracer *t, value *dict, value *key) {
   Py_ssize_t i;
-  live_dict *live = dict_live(dict);
-  if (loom_loops->lent(t, dict)) return false;
-  dict->seq.changes += VALUE_REMOVED;
-  if (live) return live_remove(t, live, key);
   int found = dict_find(t, dict, key, &i);
   if (found == 0) trace_raise_key(t, key);
   if (found == 1) dict_remove_at(dict, i);
   return found == 1;
+}
+
+/* `last`: by popitem(). */
+static bool dict_remove_by(tracer *t, value *dict, value *key, bool last) {
+  live_dict *live = dict_live(dict);
+  if (loom_loops->lent(t, dict)) return false;
+  dict->seq.changes += VALUE_REMOVED;
+  bool gone = !live  ? dict_drop(t, dict, key)
+              : last ? live_pop(t, live, key)
+                     : live_remove(t, live, key);
+  if (gone) dict_count_gone(t, dict);
+  return gone;
+}
+
+bool dict_remove(tracer *t, value *dict, value *key) { return dict_remove_by(t, dict, key, false); }
+
+/* Of a key that it has. */
+static bool dict_move(tracer *t, value *dict, value *key, bool last) {
+  Py_ssize_t i;
+  live_dict *live = dict_live(dict);
+  if (loom_loops->lent(t, dict) || !dict_count_move(t, dict, key, last)) return false;
+  dict->seq.changes += VALUE_REMOVED;
+  if (live) return live_move(t, live, key, last);
+  if (dict_find(t, dict, key, &i) != 1) return false;
+  value **items = dict->seq.items, *pair[2] = {items[i], items[i + 1]};
+  Py_ssize_t to = last ? dict->seq.count - 2 : 0;
+  memmove(items + (last ? i : 2), items + (last ? i + 2 : 0),
+          (size_t)(last ? to - i : i) * sizeof *items);
+  memcpy(items + to, pair, sizeof pair);
+  return true;
 }
 
 value *dict_whole(tracer *t, value *v) {
@@ -257,6 +365,14 @@ static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool
     }
   }
   return dict_put(t, dict, key, item);
+}
+
+/* All at once, as C code adds a dict to a dict. An OrderedDict gets items one by one. */
+static bool dict_update_live(tracer *t, value *dict, const value *other) {
+  if (!other->seq.count) return true;
+  if (loom_loops->lent(t, dict)) return false;
+  dict->seq.changes += (uint32_t)other->seq.count / 2;
+  return live_update(t, dict_live(dict), other->seq.items, other->seq.count / 2);
 }
 
 /* An iterable of pairs. */
@@ -302,6 +418,8 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
     return false;
   }
   if (!(other = dict_whole(t, other))) return false;
+  if (dict_live(dict) && !dict_owner(dict) && !merge && !dict_is_ordered(t, dict))
+    return dict_update_live(t, dict, other);
   for (Py_ssize_t i = 0; i < other->seq.count; i += 2)
     if (!dict_put_merge(t, dict, other->seq.items[i], other->seq.items[i + 1], merge)) return false;
   return true;
@@ -455,17 +573,11 @@ static value *view_compare(tracer *t, int op, value *l, value *r) {
   return b ? trace_compare(t, op, a, b) : NULL;
 }
 
-static bool view_is_ordered(const tracer *t, const value *dict) {
-  value *holder = pointer_map_get(&t->known.contents, dict);
-  if (dict->object) return PyODict_Check(dict->object);
-  return holder && model_real(object_class(holder)) == (PyObject *)&PyODict_Type;
-}
-
 static PyObject *view_python_type(tracer *t, value *view) {
   static PyTypeObject *const types[2][3] = {
       {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
       {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
-  return (PyObject *)types[view_is_ordered(t, view->any.a)][view->any.i];
+  return (PyObject *)types[dict_is_ordered(t, view->any.a)][view->any.i];
 }
 
 /* By the method that makes them. One made inside may be what a model or an object holds. */
@@ -473,7 +585,7 @@ static recipe *view_rebuild(tracer *t, value *view) {
   static const char *const names[3] = {"keys", "values", "items"};
   value *dict = view->any.a;
   if (container_holds(t, dict)) return NULL;
-  PyObject *type = (PyObject *)(view_is_ordered(t, dict) ? &PyODict_Type : &PyDict_Type);
+  PyObject *type = (PyObject *)(dict_is_ordered(t, dict) ? &PyODict_Type : &PyDict_Type);
   PyObject *method = PyObject_GetAttrString(type, names[view->any.i]);
   return method ? trace_rebuild_call(t, method, &dict, 1) : trace_fail(t);
 }
@@ -558,19 +670,30 @@ METHOD(dict_popitem) {
   if (!keys) return NULL;
   if (!keys->seq.count) return trace_raise(t, PyExc_KeyError, "popitem(): dictionary is empty");
   value *pair[2] = {keys->seq.items[keys->seq.count - 1], NULL};
-  if (!(pair[1] = dict_get(t, v, pair[0])) || !dict_remove(t, v, pair[0])) return NULL;
+  if (!(pair[1] = dict_get(t, v, pair[0])) || !dict_remove_by(t, v, pair[0], true)) return NULL;
   return value_tuple(t, pair, 2);
+}
+
+/* Of what an OrderedDict holds, for its model. */
+METHOD(dict_move_to_end) {
+  ARGS("move_to_end", 2, 2);
+  int last = trace_truth(t, args[1]), nothing = last < 0 ? -1 : dict_pops_nothing(t, v, args[0]);
+  int found = nothing == 0 ? dict_has(t, v, args[0]) : 0;
+  if (trace_pending(t) || last < 0) return NULL;
+  if (found != 1) return trace_raise_key(t, args[0]);
+  return dict_move(t, v, args[0], last) ? t->constants.none : NULL;
 }
 
 METHOD(dict_update_method) {
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   if (count > 1) return trace_raise(t, PyExc_TypeError, "update() takes at most one argument");
   if (count == 1 && !dict_update(t, v, args[0], false)) return NULL;
-  for (Py_ssize_t i = 0; i < named; i++) {
+  value *more = named ? value_dict(t) : NULL;
+  for (Py_ssize_t i = 0; more && i < named; i++) {
     value *key = value_const(t, PyTuple_GET_ITEM(kwnames, i));
-    if (!key || !dict_put(t, v, key, args[count + i])) return NULL;
+    if (!key || !dict_put(t, more, key, args[count + i])) return NULL;
   }
-  return t->constants.none;
+  return !named || (more && dict_update(t, v, more, false)) ? t->constants.none : NULL;
 }
 
 METHOD(dict_copy) {
@@ -583,6 +706,7 @@ METHOD(dict_clear) {
   live_dict *live = dict_live(v);
   v->seq.changes += VALUE_REMOVED;
   v->seq.count = 0;
+  if (dict_count_of(t, v) && dict_counts_clear()) dict_count_gone(t, v);
   return !live || live_clear(t, live) ? t->constants.none : NULL;
 }
 
@@ -598,7 +722,13 @@ static const builtin_method dict_methods[] = {{"keys", dict_keys},
                                               {"clear", dict_clear},
                                               {NULL, NULL}};
 
+static const builtin_method dict_models_methods[] = {{"move_to_end", dict_move_to_end},
+                                                     {NULL, NULL}};
+
 static value *dict_get_attr(tracer *t, value *v, PyObject *name) {
+  bool model = t->frame && t->frame->function->globals == loom_models;
+  if (model && !PyUnicode_CompareWithASCIIString(name, dict_models_methods->name))
+    return builtin_method_find(t, dict_models_methods, v, name);
   return builtin_method_find(t, dict_methods, v, name);
 }
 

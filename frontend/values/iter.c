@@ -35,9 +35,11 @@ typedef struct iter_data {
   gathered *rows; /* of such, or NULL */
   int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
   const char *why;
-  value *keys;   /* over a dictionary or set: what was in it when it was last looked at */
-  uint32_t seen; /* its changes by then */
-  int what;      /* as for dict_list() */
+  value *keys;           /* over a dictionary or set: what was in it when it was last looked at */
+  uint32_t seen;         /* its changes by then */
+  const uint32_t *moves; /* dict_moves() of an OrderedDict, or NULL */
+  uint32_t moved;        /* what that was when the iterator was made */
+  int what;              /* as for dict_list() */
   bool strict, done, back;
   bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself
                */
@@ -94,15 +96,44 @@ value *iter_watching(tracer *t, value *items, value *owner, int what, bool back)
   d->function = owner;
   d->count = iter_size(t, owner);
   d->seen = owner->seq.changes;
+  d->moves = value_is_dict(owner) ? dict_moves(t, owner) : NULL;
+  d->moved = d->moves ? *d->moves : 0;
   d->what = what;
   d->back = back;
-  return v;
+  return trace_pending(t) ? NULL : v;
+}
+
+/* The values of the dictionary are others than when they were last looked at. */
+static bool iter_read_again(tracer *t, iter_data *d) {
+  value *items = d->what ? iter_turned(t, dict_list(t, d->function, d->what), d->back) : d->base;
+  if (!items) return false;
+  d->base = items;
+  d->seen = d->function->seq.changes;
+  return true;
+}
+
+/* An OrderedDict's iterator knows the key that comes next: behind the last one it looks at nothing
+ * more. One that has found fewer or more keys never goes on. */
+static bool iter_look_ordered(tracer *t, iter_data *d) {
+  if (d->at >= d->base->seq.count) return true;
+  if (*d->moves != d->moved) {
+    d->done = true;
+    trace_raise(t, PyExc_RuntimeError, "OrderedDict mutated during iteration");
+    return false;
+  }
+  if (iter_size(t, d->function) != d->count) {
+    d->count = -1;
+    trace_raise(t, PyExc_RuntimeError, "OrderedDict changed size during iteration");
+    return false;
+  }
+  return d->seen == d->function->seq.changes || iter_read_again(t, d);
 }
 
 /* A dictionary may be given other values while it is gone through, which are what comes then; as
  * many keys as before that are not the same ones depend on how they are stored. */
 static bool iter_look_again(tracer *t, iter_data *d) {
   value *owner = d->function, *keys;
+  if (d->moves) return iter_look_ordered(t, d);
   if (iter_size(t, owner) != d->count)
     return trace_raise(t, PyExc_RuntimeError, "%s changed size during iteration",
                        owner->type->name);
@@ -115,11 +146,7 @@ static bool iter_look_again(tracer *t, iter_data *d) {
   if (!same)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s whose keys change while it is iterated",
                        owner->type->name);
-  value *items = d->what ? iter_turned(t, dict_list(t, owner, d->what), d->back) : d->base;
-  if (!items) return false;
-  d->base = items;
-  d->seen = owner->seq.changes;
-  return true;
+  return iter_read_again(t, d);
 }
 
 value *iter_reversed(tracer *t, value *sequence) {
@@ -447,8 +474,9 @@ static recipe *iterator_rebuild(tracer *t, value *v) {
 
 static void iterator_walk(roll_walk *w, value *v) {
   iter_data *d = v->any.a;
-  roll_token(w, (uint64_t)d->kind << 8 | (uint64_t)d->exact << 2 | (uint64_t)d->strict << 1 |
-                    (uint64_t)d->done);
+  bool moved = d->moves && *d->moves != d->moved;
+  roll_token(w, (uint64_t)d->kind << 8 | (uint64_t)moved << 3 | (uint64_t)d->exact << 2 |
+                    (uint64_t)d->strict << 1 | (uint64_t)d->done);
   roll_token(w, (uint64_t)d->at);
   roll_token(w, (uint64_t)d->count);
   roll_value(w, &d->base);
@@ -506,7 +534,7 @@ static int64_t long_left(tracer *t, const iter_data *d) {
 /* Are the items of the dictionary or set unchanged since the iterator was made? */
 static bool iter_is_settled(tracer *t, const iter_data *d) {
   value *owner = d->function;
-  if (iter_size(t, owner) != d->count) return false;
+  if (iter_size(t, owner) != d->count || (d->moves && *d->moves != d->moved)) return false;
   return !d->what || (d->seen == owner->seq.changes && !dict_owner(owner));
 }
 

@@ -40,7 +40,13 @@ bool live_holds_attributes(const tracer *t, PyObject *object, bool changed);
 /* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
 int live_find(tracer *t, live_dict *d, value *key, value **item_out);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
+/* dict.update() with these pairs of keys and items. */
+bool live_update(tracer *t, live_dict *d, value *const *pairs, Py_ssize_t count);
 bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
+/* live_remove() of the last key, by popitem(). */
+bool live_pop(tracer *t, live_dict *d, value *key);
+/* OrderedDict.move_to_end() of a key that it has. */
+bool live_move(tracer *t, live_dict *d, value *key, bool last);
 bool live_clear(tracer *t, live_dict *d);
 value *live_keys(tracer *t, live_dict *d); /* a new list */
 /* The keys that the dictionary had before the call, guarded. */
@@ -53,6 +59,35 @@ void live_walk(roll_walk *w, const tracer *t);
 value *live_changed(live_dict **from);
 /* Turns the changes of a dictionary into changes of the capture. */
 void live_finish(tracer *t, const live_dict *d);
+
+/* ---- livesteps.c: what is done to such a dictionary, in order ---- */
+
+typedef enum live_way {
+  LIVE_SET,
+  LIVE_UPDATE,
+  LIVE_DELETE,
+  LIVE_POP,
+  LIVE_CLEAR,
+  LIVE_RENEW, /* clear(), if it is empty */
+  LIVE_LAST,
+  LIVE_FIRST
+} live_way;
+
+typedef struct live_steps {
+  struct live_step *steps;
+  uint32_t count, capacity;
+} live_steps;
+
+/* `key`: for LIVE_UPDATE a tuple of `count` keys, for LIVE_CLEAR and LIVE_RENEW NULL. The places of
+ * the items that are stored, to be filled in before the end (None is stored where one stays empty);
+ * NULL: failed. */
+value **live_step_add(tracer *t, live_steps *s, live_way way, value *key, Py_ssize_t count);
+bool live_step_move(tracer *t, live_steps *s, value *key, bool last);
+bool live_step_clear(tracer *t, live_steps *s, bool ordered); /* of an OrderedDict? */
+bool live_step_renew(tracer *t, live_steps *s);
+void live_steps_walk(roll_walk *w, const live_steps *s);
+/* Turns the steps into changes of the dictionary that `dict` reads. */
+void live_steps_finish(tracer *t, const live_steps *s, const source *dict);
 
 /* ---- shadow.c: changes to what existed before the call ---- */
 
@@ -89,6 +124,11 @@ void shadow_advance(tracer *t, const source *s, Py_ssize_t count);
  * shadow_named() does it for an attribute, or a variable in a dictionary of globals. */
 void shadow_item(tracer *t, const source *s, value *key, value *item);
 void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool attribute);
+/* Adds a change: this method of the object that `s` reads is called. */
+void shadow_call_of(tracer *t, const source *s, const char *method, value *const *args,
+                    Py_ssize_t count);
+/* Adds a change: the dictionary that `s` reads is cleared, if it is empty. */
+void shadow_renew(tracer *t, const source *s);
 /* Does this list value hold the items that were appended to an unread live list (shadow_method)? */
 bool shadow_is_pending(const tracer *t, const value *list);
 void shadow_walk(roll_walk *w, const tracer *t);

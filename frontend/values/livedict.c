@@ -4,7 +4,8 @@
  * They are read key by key, each key guarded for itself: present with what it holds, or absent. So
  * a dictionary that grows while others are looked up in it stays what it was for them. Its length
  * is guarded when it is asked for, and all keys in their order when it is gone through. What is
- * stored and deleted lies in slots in front of it, in the order in which it has to be done.
+ * stored and deleted lies in slots in front of it: they say what the dictionary holds now.
+ * What a run does to the dictionary are steps (livesteps.c).
  *
  * The dictionary of an object's attributes has no slots: what lies in front of it is the overlay
  * through which the attributes are read, too. */
@@ -21,15 +22,20 @@
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 
+#define LIVE_FEW 5 /* keys for which the table of a dict that is not empty is large enough */
+
 typedef struct live_slot {
   value *key, *item; /* item NULL: deleted, and there before the call */
-  bool moved;        /* was deleted before: comes last */
+  value **stored;    /* where the last step that stores an item has it; NULL: none does */
+  bool moved;        /* was deleted before, or moved to an end: comes last */
 } live_slot;
 
 struct live_dict {
   value *owner; /* the object whose attributes it holds, or NULL */
   live_slot *slots;
   uint32_t count, capacity;
+  live_steps steps;
+  bool cleared;  /* nothing of what it held before the call is left */
   value *before; /* tuple of the keys before the call, once these were asked for */
   live_dict *next;
   value *v;
@@ -60,14 +66,14 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner) {
 
 bool live_is_read(const tracer *t, const PyObject *dict, bool changed) {
   for (const live_dict *d = t->live.dicts; d; d = d->next)
-    if (d->v->object == dict && !d->owner && (d->count || !changed)) return true;
+    if (d->v->object == dict && !d->owner && (d->steps.count || !changed)) return true;
   return false;
 }
 
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed) {
   bool any = false;
   for (const live_dict *d = t->live.dicts; d; d = d->next)
-    any |= !d->owner && (d->count || !changed);
+    any |= !d->owner && (d->steps.count || !changed);
   if (!any) return false;
   if (PyModule_Check(object)) return live_is_read(t, PyModule_GetDict(object), changed);
   if (PyType_Check(object)) return false;
@@ -165,6 +171,7 @@ static int live_search(tracer *t, live_dict *d, value *key, value **item_out) {
 }
 
 static int live_before(tracer *t, live_dict *d, value *key, value **item_out) {
+  if (d->cleared) return 0;
   PyObject *k = live_key(t, key);
   if (trace_pending(t)) return -1;
   return k ? live_before_of(t, d, k, item_out) : live_search(t, d, key, item_out);
@@ -194,19 +201,52 @@ static void live_drop(live_dict *d, live_slot *slot) {
   d->count--;
 }
 
-bool live_put(tracer *t, live_dict *d, value *key, value *item) {
-  if (!key_check(t, key)) return false;
-  if (d->owner) return owner_put(t, d, key, item);
+/* ---- changes ---- */
+
+/* `stored`: where the step that puts it has the item. NULL: a step of its own does, where no
+ * earlier one can. */
+static bool live_put_by(tracer *t, live_dict *d, value *key, value *item, value **stored) {
   live_slot *slot = live_slot_of(t, d, key);
   if (trace_pending(t)) return false;
-  if (slot && slot->item) return slot->item = item, true;
-  bool moved = slot != NULL;
-  if (!moved && !live_gives_up(t, d, key, item)) return false;
+  bool there = slot && slot->item, moved = slot && !slot->item;
+  if (!slot && !live_gives_up(t, d, key, item)) return false;
+  if (!stored && !(there && slot->stored) &&
+      !(stored = live_step_add(t, &d->steps, LIVE_SET, key, 1)))
+    return false;
+  if (there) {
+    slot->item = item;
+    if (stored) slot->stored = stored;
+    return true;
+  }
   if (slot) live_drop(d, slot);
-  return live_add(t, d, (live_slot){.key = key, .item = item, .moved = moved});
+  return live_add(t, d, (live_slot){.key = key, .item = item, .stored = stored, .moved = moved});
 }
 
-bool live_remove(tracer *t, live_dict *d, value *key) {
+bool live_put(tracer *t, live_dict *d, value *key, value *item) {
+  if (!key_check(t, key)) return false;
+  return d->owner ? owner_put(t, d, key, item) : live_put_by(t, d, key, item, NULL);
+}
+
+/* An empty dict becomes like the other one, whatever was in it: its keys take the first places. */
+static bool live_renew(tracer *t, live_dict *d) {
+  for (uint32_t i = 0; i < d->count; i++)
+    if (d->slots[i].item) return true;
+  return live_step_renew(t, &d->steps);
+}
+
+bool live_update(tracer *t, live_dict *d, value *const *pairs, Py_ssize_t count) {
+  value *keys = value_tuple(t, NULL, 0), **items = NULL;
+  for (Py_ssize_t i = 0; keys && i < count; i++)
+    if (!key_check(t, pairs[2 * i]) || !seq_append(t, keys, pairs[2 * i])) return false;
+  if (count <= LIVE_FEW ? !live_renew(t, d)
+                        : !(items = live_step_add(t, &d->steps, LIVE_UPDATE, keys, count)))
+    return false;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!live_put_by(t, d, pairs[2 * i], pairs[2 * i + 1], items ? &items[i] : NULL)) return false;
+  return true;
+}
+
+static bool live_remove_by(tracer *t, live_dict *d, value *key, live_way way) {
   int found = live_find(t, d, key, NULL);
   if (found == 0) trace_raise_key(t, key);
   if (found != 1) return false;
@@ -214,12 +254,58 @@ bool live_remove(tracer *t, live_dict *d, value *key) {
   int existed = live_before(t, d, key, NULL);
   live_slot *slot = existed < 0 ? NULL : live_slot_of(t, d, key);
   if (trace_pending(t)) return false;
-  if (!slot) return live_gives_up(t, d, key, NULL) && live_add(t, d, (live_slot){.key = key});
-  if (existed)
+  if (!slot && !live_gives_up(t, d, key, NULL)) return false;
+  if (!slot && !live_add(t, d, (live_slot){.key = key})) return false;
+  if (slot && existed)
     *slot = (live_slot){.key = slot->key};
-  else
+  else if (slot)
     live_drop(d, slot);
-  return true;
+  return live_step_add(t, &d->steps, way, key, 0) != NULL;
+}
+
+bool live_remove(tracer *t, live_dict *d, value *key) {
+  return live_remove_by(t, d, key, LIVE_DELETE);
+}
+
+bool live_pop(tracer *t, live_dict *d, value *key) {
+  return live_remove_by(t, d, key, PyODict_Check(d->v->object) ? LIVE_DELETE : LIVE_POP);
+}
+
+/* Puts a key behind all others. */
+static bool live_put_last(tracer *t, live_dict *d, value *key) {
+  value *item;
+  int existed = live_before(t, d, key, NULL);
+  int found = existed < 0 ? -1 : live_find(t, d, key, &item);
+  live_slot *slot = found == 1 ? live_slot_of(t, d, key) : NULL;
+  if (found != 1 || trace_pending(t)) return false;
+  live_slot moved = {.key = slot ? slot->key : key, .item = item, .moved = existed};
+  if (slot) moved.stored = slot->stored;
+  if (slot) live_drop(d, slot);
+  return live_add(t, d, moved);
+}
+
+bool live_move(tracer *t, live_dict *d, value *key, bool last) {
+  value *keys = last ? NULL : live_keys(t, d);
+  if ((!last && !keys) || !live_put_last(t, d, key)) return false;
+  for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
+    int equal = key_equal(t, keys->seq.items[i], key);
+    if (equal < 0 || (!equal && !live_put_last(t, d, keys->seq.items[i]))) return false;
+  }
+  return live_step_move(t, &d->steps, key, last);
+}
+
+bool live_clear(tracer *t, live_dict *d) {
+  value *keys = live_keys(t, d);
+  for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
+    value *key = keys->seq.items[i];
+    if (d->owner ? !live_remove(t, d, key)
+                 : !live_slot_of(t, d, key) && !live_gives_up(t, d, key, NULL))
+      return false;
+  }
+  if (!keys || trace_pending(t) || d->owner) return keys && !trace_pending(t);
+  d->count = 0;
+  d->cleared = true;
+  return live_step_clear(t, &d->steps, PyODict_Check(d->v->object));
 }
 
 /* ---- as a whole ---- */
@@ -294,7 +380,8 @@ static value *owner_keys(tracer *t, live_dict *d) {
 
 value *live_keys(tracer *t, live_dict *d) {
   if (d->owner) return owner_keys(t, d);
-  value *before = live_keys_before(t, d), *keys = before ? value_list(t, NULL, 0) : NULL;
+  value *before = d->cleared ? value_tuple(t, NULL, 0) : live_keys_before(t, d);
+  value *keys = before ? value_list(t, NULL, 0) : NULL;
   for (Py_ssize_t i = 0; keys && i < before->seq.count; i++) {
     const live_slot *slot = live_slot_of(t, d, before->seq.items[i]);
     bool gone = slot && (!slot->item || slot->moved);
@@ -322,8 +409,8 @@ Py_ssize_t live_length(tracer *t, live_dict *d) {
     value *keys = owner_keys(t, d);
     return keys ? keys->seq.count : -1;
   }
-  Py_ssize_t length = PyDict_GET_SIZE(d->v->object);
-  if (!d->before) guard_simple(t, GUARD_LENGTH, d->v->source, NULL, length);
+  Py_ssize_t length = d->cleared ? 0 : PyDict_GET_SIZE(d->v->object);
+  if (!d->before && !d->cleared) guard_simple(t, GUARD_LENGTH, d->v->source, NULL, length);
   for (uint32_t i = 0; i < d->count; i++) {
     int existed =
         !d->slots[i].item || d->slots[i].moved ? 1 : live_before(t, d, d->slots[i].key, NULL);
@@ -333,30 +420,24 @@ Py_ssize_t live_length(tracer *t, live_dict *d) {
   return length;
 }
 
-bool live_clear(tracer *t, live_dict *d) {
-  value *keys = live_keys(t, d);
-  for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++)
-    if (!live_remove(t, d, keys->seq.items[i])) return false;
-  return keys != NULL;
-}
-
 /* ---- for the walk of a loop's state, and at the end ---- */
 
 void live_walk(roll_walk *w, const tracer *t) {
   for (live_dict *d = t->live.dicts; d; d = d->next) {
-    if (!d->count) continue;
+    if (!d->steps.count) continue;
     roll_pointer(w, d);
-    roll_token(w, d->count);
+    roll_token(w, (uint64_t)d->count << 1 | d->cleared);
     for (uint32_t i = 0; i < d->count; i++) {
       roll_exactly(w, &d->slots[i].key);
-      roll_token(w, d->slots[i].moved);
+      roll_token(w, (uint64_t)(d->slots[i].stored != NULL) << 1 | d->slots[i].moved);
       roll_value(w, &d->slots[i].item);
     }
+    live_steps_walk(w, &d->steps);
   }
 }
 
 value *live_changed(live_dict **from) {
-  while (*from && !(*from)->count)
+  while (*from && !(*from)->steps.count)
     *from = (*from)->next;
   value *v = *from ? (*from)->v : NULL;
   if (v) *from = (*from)->next;
@@ -378,7 +459,7 @@ void live_finish(tracer *t, const live_dict *d) {
   for (uint32_t i = 0; i < d->count && !trace_pending(t); i++) {
     const live_slot *slot = &d->slots[i];
     if (slot->item && !t->capture->spent) t->capture->spent = live_was_missed(t, d, slot->key);
-    if (slot->moved) shadow_item(t, d->v->source, slot->key, NULL);
-    shadow_item(t, d->v->source, slot->key, slot->item);
+    if (slot->stored) *slot->stored = slot->item;
   }
+  live_steps_finish(t, &d->steps, d->v->source);
 }

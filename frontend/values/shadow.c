@@ -315,10 +315,15 @@ static void finish_list(tracer *t, const shadow *s) {
                   .to = s->count - tail});
 }
 
-static void finish_deque_call(tracer *t, const value *v, const char *method, value *item) {
+void shadow_call_of(tracer *t, const source *s, const char *method, value *const *args,
+                    Py_ssize_t count) {
   finish_change(t, (change){.kind = CHANGE_CALL,
-                            .made = made_with(t, v->source, NULL, &item, item != NULL),
+                            .made = made_with(t, s, NULL, args, count),
                             .key = PyUnicode_InternFromString(method)});
+}
+
+static void finish_deque_call(tracer *t, const value *v, const char *method, value *item) {
+  shadow_call_of(t, v->source, method, &item, item != NULL);
 }
 
 /* What a model's type keeps beside the items has changed: a second __init__() gave another. */
@@ -333,9 +338,7 @@ static void finish_setting(tracer *t, const shadow *s) {
   value *all = items ? value_list(t, items->seq.items, items->seq.count) : NULL;
   value *args[2] = {all ? all : setting, setting};
   if (!setting || (items && !all)) return;
-  finish_change(t, (change){.kind = CHANGE_CALL,
-                            .made = made_with(t, s->v->source, NULL, args, all ? 2 : 1),
-                            .key = PyUnicode_InternFromString("__init__")});
+  shadow_call_of(t, s->v->source, "__init__", args, all ? 2 : 1);
 }
 
 /* Only items were set: iterators over it go on. */
@@ -344,9 +347,7 @@ static void finish_deque_items(tracer *t, const shadow *s, const value *items) {
     if (s->items[i] == items->seq.items[i]) continue;
     value *at[2] = {value_int(t, i), items->seq.items[i]};
     if (!at[0]) return;
-    finish_change(t, (change){.kind = CHANGE_CALL,
-                              .made = made_with(t, s->v->source, NULL, at, 2),
-                              .key = PyUnicode_InternFromString("__setitem__")});
+    shadow_call_of(t, s->v->source, "__setitem__", at, 2);
   }
 }
 
@@ -413,6 +414,10 @@ void shadow_named(tracer *t, const source *s, PyObject *key, value *item, bool a
       (change){.kind = attribute ? CHANGE_ATTR : CHANGE_ITEM, .made = made, .key = Py_NewRef(key)});
 }
 
+void shadow_renew(tracer *t, const source *s) {
+  finish_change(t, (change){.kind = CHANGE_RENEW, .made = made_with(t, s, NULL, NULL, 0)});
+}
+
 void shadow_advance(tracer *t, const source *s, Py_ssize_t count) {
   finish_change(
       t, (change){.kind = CHANGE_ADVANCE, .made = made_with(t, s, NULL, NULL, 0), .to = count});
@@ -426,9 +431,7 @@ static void finish_cell(tracer *t, const shadow *s) {
 }
 
 static void finish_append(tracer *t, value *v, value *item) {
-  finish_change(t, (change){.kind = CHANGE_CALL,
-                            .made = made_with(t, value_source(t, v), NULL, &item, 1),
-                            .key = PyUnicode_InternFromString("append")});
+  shadow_call_of(t, value_source(t, v), "append", &item, 1);
 }
 
 static void finish_call(tracer *t, const shadow_call *c) {
@@ -441,9 +444,7 @@ static void finish_call(tracer *t, const shadow_call *c) {
       finish_append(t, c->v, args[0]->seq.items[i]);
     return;
   }
-  finish_change(t, (change){.kind = CHANGE_CALL,
-                            .made = made_with(t, value_source(t, c->v), NULL, args, count),
-                            .key = PyUnicode_InternFromString(c->method)});
+  shadow_call_of(t, value_source(t, c->v), c->method, args, count);
 }
 
 bool shadow_fill(tracer *t, value *cell) {

@@ -364,15 +364,7 @@ class OrderedDict(_mapping):
                 if own is key or own == key:
                     key = own
                     break
-        item = self._dict.pop(key)
-        if last:
-            self._dict[key] = item
-        else:
-            rest = list(self._dict.items())
-            self._dict.clear()
-            self._dict[key] = item
-            for k, v in rest:
-                self._dict[k] = v
+        self._dict.move_to_end(key, last)  # which no dict has but those of models
 
     def popitem(self, last=True):
         if not self._dict:
@@ -406,15 +398,6 @@ class OrderedDict(_mapping):
         both.update(self._dict)
         return both
 
-    def __iter__(self):
-        return self._walk(list(self._dict))
-
-    def _walk(self, keys):
-        for key in keys:
-            if list(self._dict) != keys:
-                raise RuntimeError("OrderedDict mutated during iteration")
-            yield key
-
 
 class defaultdict(_mapping):
     def __init__(self, default_factory=None, /, *others, **named):
@@ -442,6 +425,18 @@ class defaultdict(_mapping):
 
     def popitem(self):
         return self._dict.popitem()
+
+    def update(self, /, *others, **named):
+        if len(others) > 1:
+            raise TypeError("update expected at most 1 argument")
+        for other in others:
+            if type(other) is dict:
+                self._dict.update(other)
+            elif type(other) is defaultdict:
+                self._dict.update(other._dict)
+            else:
+                _mapping.update(self, other)
+        self._dict.update(named)
 
     def copy(self):
         return defaultdict(self.default_factory, self._dict)
