@@ -19,6 +19,7 @@ config.substitutions += [
     ("%loom-opt", os.path.join(build, "bin", "loom-opt")),
     ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
     ("%loom-run", os.path.join(build, "bin", "loom-run")),
+    ("%loom-reduce", os.path.join(build, "bin", "loom-reduce")),
     ("%plugin", os.path.join(build, "lib", "loom_mlir_plugin.so")),
     ("%build", build),
     ("%python", sys.executable),

@@ -1,0 +1,301 @@
+/* loom-reduce: makes a module smaller for as long as a program says that it is still interesting.
+ *
+ * The program gets the path of a file with the module as its last argument. Status 0: interesting.
+ * Each kind of edit (reduce.h) is tried on all of its places, then on halves and so on down to
+ * single ones, and an edit stays if the module is valid and interesting. All kinds are tried again
+ * until none of them has made the module smaller. */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <mlir-c/Diagnostics.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dialects/dialect.h"
+#include "dialects/ir.h"
+#include "targets/reduce.h"
+#include "targets/tools.h"
+
+enum { REDUCE_ARGUMENTS_OF_TEST = 64 };
+
+typedef struct reduce_job {
+  loom_tool tool;
+  const char *output;
+  char *test[REDUCE_ARGUMENTS_OF_TEST + 2];
+  int test_count;
+  long seconds, limit;
+  bool generic, quiet;
+  char path[64]; /* of the file that the test gets */
+  MlirContext ctx;
+  MlirModule module;
+  long tests, kept;
+} reduce_job;
+
+extern char **environ;
+
+/* ---- the test ---- */
+
+static void reduce_write_piece(MlirStringRef text, void *user) {
+  fwrite(text.data, 1, text.length, user);
+}
+
+static char *reduce_text(const reduce_job *job, MlirOperation module) {
+  char *text = NULL;
+  size_t size;
+  FILE *file = open_memstream(&text, &size);
+  if (!file) return NULL;
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  if (job->generic) mlirOpPrintingFlagsPrintGenericOpForm(flags);
+  mlirOperationPrintWithFlags(module, flags, reduce_write_piece, file);
+  mlirOpPrintingFlagsDestroy(flags);
+  fputc('\n', file);
+  return fclose(file) == 0 ? text : NULL;
+}
+
+static bool reduce_write(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  bool good = file && fputs(text, file) >= 0;
+  return file && fclose(file) == 0 && good;
+}
+
+/* Waits for the process; one that takes too long is ended with what it has started. */
+static int reduce_wait(const reduce_job *job, pid_t process) {
+  int status = 1;
+  struct timespec nap = {0, 1000000};
+  for (long waited = 0; waitpid(process, &status, WNOHANG) == 0; waited++) {
+    if (waited >= job->seconds * 1000) {
+      kill(-process, SIGKILL);
+      waitpid(process, &status, 0);
+      return 1;
+    }
+    nanosleep(&nap, NULL);
+  }
+  return status;
+}
+
+static bool reduce_spawn(const reduce_job *job, pid_t *process) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+  if (job->quiet) {
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  }
+  int failed = posix_spawnp(process, job->test[0], &actions, &attributes, job->test, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return !failed || loom_tool_error(&job->tool, job->test[0], strerror(failed));
+}
+
+static bool reduce_is_interesting(reduce_job *job, const char *text) {
+  pid_t process;
+  if (job->tests >= job->limit || !text || !reduce_write(job->path, text)) return false;
+  job->tests++;
+  return reduce_spawn(job, &process) && reduce_wait(job, process) == 0;
+}
+
+/* ---- edits ---- */
+
+static MlirLogicalResult reduce_hush(MlirDiagnostic diagnostic, void *user) {
+  (void)diagnostic;
+  (void)user;
+  return mlirLogicalResultSuccess();
+}
+
+/* Takes over a module that is valid and interesting. */
+static bool reduce_keep(reduce_job *job, MlirModule candidate) {
+  MlirDiagnosticHandlerID id =
+      mlirContextAttachDiagnosticHandler(job->ctx, reduce_hush, NULL, NULL);
+  bool good = mlirOperationVerify(mlirModuleGetOperation(candidate));
+  mlirContextDetachDiagnosticHandler(job->ctx, id);
+  char *text = good ? reduce_text(job, mlirModuleGetOperation(candidate)) : NULL;
+  good = good && reduce_is_interesting(job, text);
+  free(text);
+  if (good) {
+    mlirModuleDestroy(job->module);
+    job->module = candidate;
+    job->kept++;
+  }
+  return good;
+}
+
+static bool reduce_try(reduce_job *job, reduce_kind kind, int first, int count) {
+  MlirOperation copy = mlirOperationClone(mlirModuleGetOperation(job->module));
+  MlirModule candidate = mlirModuleFromOperation(copy);
+  if (reduce_edit(copy, kind, first, count) && reduce_keep(job, candidate)) return true;
+  mlirModuleDestroy(candidate);
+  return false;
+}
+
+/* From the last places on: what reads a value goes before what makes it. */
+static bool reduce_all(reduce_job *job, reduce_kind kind) {
+  MlirOperation module = mlirModuleGetOperation(job->module);
+  bool any = false;
+  for (int size = reduce_count(module, kind); size > 0; size /= 2) {
+    int end = reduce_count(mlirModuleGetOperation(job->module), kind);
+    while (end > 0) {
+      int first = end > size ? end - size : 0;
+      bool kept = reduce_try(job, kind, first, end - first);
+      any |= kept;
+      end = first;
+      int count = reduce_count(mlirModuleGetOperation(job->module), kind);
+      if (end > count) end = count;
+    }
+  }
+  return any;
+}
+
+static bool reduce_try_size(reduce_job *job, const char *text, long size, long smaller) {
+  for (int lists = 0; lists < 2; lists++) {
+    char *changed = reduce_size(text, size, smaller, lists);
+    if (!changed) return false;
+    MlirDiagnosticHandlerID id =
+        mlirContextAttachDiagnosticHandler(job->ctx, reduce_hush, NULL, NULL);
+    MlirModule candidate = mlirModuleCreateParse(job->ctx, loom_str(changed));
+    mlirContextDetachDiagnosticHandler(job->ctx, id);
+    free(changed);
+    if (candidate.ptr && reduce_keep(job, candidate)) return true;
+    if (candidate.ptr) mlirModuleDestroy(candidate);
+  }
+  return false;
+}
+
+static bool reduce_sizes(reduce_job *job) {
+  bool any = false;
+  for (long size = 1;;) {
+    char *text = reduce_text(job, mlirModuleGetOperation(job->module));
+    size = text ? reduce_next_size(text, size) : 0;
+    bool kept = size && (reduce_try_size(job, text, size, 1) ||
+                         (size > 2 && reduce_try_size(job, text, size, 2)) ||
+                         (size > 5 && reduce_try_size(job, text, size, size / 2)));
+    any |= kept;
+    free(text);
+    if (!size) return any;
+  }
+}
+
+static bool reduce_module(reduce_job *job) {
+  char *text = reduce_text(job, mlirModuleGetOperation(job->module));
+  bool good = reduce_is_interesting(job, text), any = good;
+  free(text);
+  if (!good)
+    return loom_tool_error(&job->tool, job->tool.input, "is not interesting: the test fails on it");
+  while (any) {
+    any = false;
+    for (int kind = 0; kind < REDUCE_KINDS; kind++)
+      any |= reduce_all(job, (reduce_kind)kind);
+    any |= reduce_sizes(job);
+  }
+  text = reduce_text(job, mlirModuleGetOperation(job->module));
+  loom_bytes bytes = {(uint8_t *)text, text ? strlen(text) : 0};
+  good = text && loom_tool_write(&job->tool, job->output, &bytes);
+  free(text);
+  fprintf(stderr, "loom-reduce: %ld edits kept, %ld tests\n", job->kept, job->tests);
+  return good;
+}
+
+static bool reduce_make_path(reduce_job *job) {
+  snprintf(job->path, sizeof job->path, "/tmp/loom-reduce-XXXXXX.mlir");
+  int file = mkstemps(job->path, 5);
+  if (file < 0) return loom_tool_error(&job->tool, job->path, strerror(errno));
+  close(file);
+  job->test[job->test_count] = job->path;
+  return true;
+}
+
+static int reduce_main(void *user) {
+  reduce_job *job = user;
+  bool good = loom_tool_read(&job->tool);
+  if (good) {
+    job->ctx = loom_tool_context(&job->tool);
+    job->module = loom_tool_parse(&job->tool, job->ctx);
+    good = job->module.ptr && reduce_make_path(job);
+    if (good) {
+      good = reduce_module(job);
+      unlink(job->path);
+    }
+    if (job->module.ptr) mlirModuleDestroy(job->module);
+    mlirContextDestroy(job->ctx);
+  }
+  free(job->tool.text.data);
+  return good ? 0 : 1;
+}
+
+/* ---- options ---- */
+
+enum { OPTION_TEST = 256, OPTION_TIMEOUT, OPTION_LIMIT, OPTION_GENERIC, OPTION_VERBOSE };
+
+static const struct argp_option reduce_options[] = {
+    {"test", OPTION_TEST, "PROGRAM", 0,
+     "says with status 0 that the module in the file, its last argument, is interesting", 0},
+    {"test-arg", 'a', "TEXT", 0, "an argument of the program, in front of the file", 0},
+    {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
+    {"timeout", OPTION_TIMEOUT, "SECONDS", 0, "a test that takes longer has failed (default: 60)",
+     0},
+    {"limit", OPTION_LIMIT, "NUMBER", 0, "stop after so many tests (default: 100000)", 0},
+    {"mlir-print-op-generic", OPTION_GENERIC, NULL, 0, "write the generic form", 0},
+    {"verbose", OPTION_VERBOSE, NULL, 0, "show what the program prints", 0},
+    {0}};
+
+static bool reduce_number(const char *text, long *out) {
+  char *end;
+  *out = strtol(text, &end, 10);
+  return *text && !*end && *out > 0 && *out <= INT32_MAX;
+}
+
+static error_t reduce_option(int key, char *value, struct argp_state *state) {
+  reduce_job *job = state->input;
+  bool good = true;
+  switch (key) {
+  case OPTION_TEST: job->test[0] = value; break;
+  case 'a':
+    good = job->test_count <= REDUCE_ARGUMENTS_OF_TEST;
+    if (good) job->test[job->test_count++] = value;
+    break;
+  case 'o': job->output = value; break;
+  case OPTION_TIMEOUT: good = reduce_number(value, &job->seconds); break;
+  case OPTION_LIMIT: good = reduce_number(value, &job->limit); break;
+  case OPTION_GENERIC: job->generic = true; break;
+  case OPTION_VERBOSE: job->quiet = false; break;
+  case ARGP_KEY_ARG:
+    if (job->tool.input) return ARGP_ERR_UNKNOWN;
+    job->tool.input = value;
+    break;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+  if (!good) loom_tool_error(&job->tool, value, "is no value of this option");
+  return good ? 0 : EINVAL;
+}
+
+LOOM_TOOL_MAIN loom_tool_reduce(int argc, char **argv) {
+  static const struct argp parser = {
+      reduce_options,
+      reduce_option,
+      "FILE",
+      "Make a module smaller for as long as a program says that it is interesting.",
+      NULL,
+      NULL,
+      NULL};
+  reduce_job job = {.tool = {.name = "loom-reduce"},
+                    .output = "-",
+                    .test_count = 1,
+                    .seconds = 60,
+                    .limit = 100000,
+                    .quiet = true};
+  argp_err_exit_status = 1;
+  if (argp_parse(&parser, argc, argv, 0, NULL, &job)) return 1;
+  if (!job.tool.input)
+    return !loom_tool_error(&job.tool, "no input", "give a file, or - for standard input");
+  if (!job.test[0]) return !loom_tool_error(&job.tool, "no test", "give a program with --test");
+  return loom_tool_thread(reduce_main, &job);
+}
