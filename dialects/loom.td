@@ -1,5 +1,5 @@
 // The one table of ops. mlir-tblgen makes the dialect from it; gen_ops.py makes the plain-C table and the reference
-// page. A pointwise op is one entry; a structured op is one entry, one shape function (graph/infer.c), one lowering
+// page. A pointwise op is one entry; a structured op is one entry, one shape function (graph/infer*.c), one lowering
 // function and one interpreter function.
 //
 // Every op also says, for the C table (loom_op_info in graph/graph.h):

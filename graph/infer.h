@@ -1,0 +1,50 @@
+/* Shared by the files of the shape rules only. */
+#ifndef LOOM_GRAPH_INFER_H
+#define LOOM_GRAPH_INFER_H
+
+#include "graph/graph.h"
+#include "graph/ops.h"
+
+typedef struct infer_state {
+  loom_graph *graph; /* NULL: static sizes only */
+  const loom_op_view *view;
+  loom_type *out;
+  uint32_t declared; /* number of declared types in `out` */
+  uint32_t count;    /* number of results */
+  loom_error *err;
+  const char *name;
+} infer_state;
+
+#define INFER_FAIL(s, format, ...)                                                                 \
+  loom_fail((s)->err, "'%s': " format, (s)->name __VA_OPT__(, ) __VA_ARGS__)
+
+/* ---- infer.c: checks that rules share, which report what fails ---- */
+
+bool infer_one_of(const char *text, const char *const *words);
+bool infer_dtype(infer_state *s, loom_dtype dtype);
+/* An attribute of one entry for each dimension. */
+bool infer_list(infer_state *s, uint32_t attr, int rank);
+/* A list of different axes; marks them. */
+bool infer_axes(infer_state *s, uint32_t attr, int rank, bool *marked);
+bool infer_push(infer_state *s, loom_type *type, loom_dim dim);
+bool infer_size_failed(infer_state *s);
+
+/* ---- infer_contract.c: rules of contractions and attention ---- */
+
+bool infer_dot_general(infer_state *s);
+bool infer_convolution(infer_state *s);
+bool infer_convolution_gradient(infer_state *s);
+bool infer_attention(infer_state *s);
+bool infer_attention_gradient(infer_state *s);
+
+/* ---- inline ---- */
+
+static inline const loom_type *infer_operand(const infer_state *s, uint32_t i) {
+  return &s->view->operands[i];
+}
+
+static inline const loom_attr *infer_attr(const infer_state *s, uint32_t i) {
+  return &s->view->attrs[i];
+}
+
+#endif
