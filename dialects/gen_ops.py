@@ -25,7 +25,7 @@ BITS = ("exact", "rounded", "whole", "truth", "strided")
 FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
 SLOTS = 256  # of the hash table that finds an op by its name, in table.c
 
-Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas")
+Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas gradient")
 
 
 def ops(records):
@@ -72,7 +72,7 @@ def rows(records):
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
-                  cost["wide"], bits, attrs, dict(formulas_of(record)))
+                  cost["wide"], bits, attrs, dict(formulas_of(record)), record["gradient"])
 
 
 def slots(names):
@@ -165,6 +165,13 @@ def formulas(records):
                 yield f"LOOM_FORMULA_{column.upper()}({row.name.upper()}, {row.formulas[column]})"
 
 
+def gradients(records):
+    """LOOM_OP_GRADIENT(ENUM, INDEX, formula): the cotangent of an operand of a pointwise op."""
+    for row in rows(records):
+        for index, formula in enumerate(row.gradient):
+            yield f"LOOM_OP_GRADIENT({row.name.upper()}, {index}, {formula})"
+
+
 def class_list(field, macro):
     def lines(records):
         for name in classes(records, field):
@@ -173,7 +180,7 @@ def class_list(field, macro):
     return lines
 
 
-TABLES = {"names": names, "rows": table, "formulas": formulas, "folds": class_list("hasFolder", "LOOM_FOLD"),
+TABLES = {"names": names, "rows": table, "formulas": formulas, "gradients": gradients, "folds": class_list("hasFolder", "LOOM_FOLD"),
           "infers": class_list("infersType", "LOOM_INFER")}
 
 

@@ -380,17 +380,18 @@ static void callable_unlink(callable *c) {
 }
 
 static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath",
-                          "cpu",      "role",    "target",    "reason",  NULL};
+  static char *names[] = {"function", "backend", "fullgraph", "dynamic", "fastmath", "cpu",
+                          "role",     "target",  "reason",    "derives", NULL};
   PyObject *function, *dynamic_object = Py_None, *target = NULL, *reason = NULL, *backend = NULL;
   const char *cpu = "native", *role = "compile";
-  int fullgraph = 0, fastmath = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OpOpssOU:Callable", names, &PyFunction_Type,
+  int fullgraph = 0, fastmath = 0, derives = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OpOpssOUp:Callable", names, &PyFunction_Type,
                                    &function, &backend, &fullgraph, &dynamic_object, &fastmath,
-                                   &cpu, &role, &target, &reason))
+                                   &cpu, &role, &target, &reason, &derives))
     return NULL;
   callable *c = (callable *)type->tp_alloc(type, 0);
   if (!c) return NULL;
+  c->options.derives = derives;
   c->function = (PyFunctionObject *)Py_NewRef(function);
   callable_link(c);
   if (callable_duty_init(&c->duty, role, target, reason) &&

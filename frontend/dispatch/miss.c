@@ -273,6 +273,7 @@ static void build_report(callable *c, const break_info *why) {
   c->builds.skipped |= why->reason == BREAK_SKIPPED && why->step < 0;
   bool raises =
       c->options.fullgraph || (why->reason == BREAK_COMPILER && !loom_config.suppress_errors);
+  if (c->options.derives && why->reason == BREAK_RAISES) raises = false;
   if (callable_record_break(c, why) && raises) report_raise_break(why);
 }
 

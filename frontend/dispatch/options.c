@@ -40,6 +40,7 @@ void callable_options_copy(callable_options *o, const callable_options *like) {
   *o = *like;
   Py_XINCREF(o->user);
   o->fullgraph = false;
+  o->derives = false;
 }
 
 void callable_options_fini(callable_options *o) { Py_CLEAR(o->user); }

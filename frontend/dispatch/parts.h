@@ -34,6 +34,7 @@ typedef struct callable_options {
   dynamic dynamic;
   PyObject *user; /* BACKEND_USER: the backend (owned); else NULL */
   bool fullgraph, fastmath;
+  bool derives; /* it takes derivatives: plain Python can do no more than raise its exceptions */
   char cpu[16];
 } callable_options;
 

@@ -21,6 +21,11 @@ typedef struct builtin_row {
 } builtin_row;
 
 static value *builtin_pure(tracer *t, const builtin_args *a) {
+  const char *name = PyCFunction_Check(a->callee) && !a->kwnames
+                         ? ((PyCFunctionObject *)a->callee)->m_ml->ml_name
+                         : NULL;
+  value *computed = name ? number_math(t, name, a->args, a->count) : NULL;
+  if (computed || trace_pending(t)) return computed;
   return call_real(t, a->callee, a->args, a->count, a->kwnames);
 }
 

@@ -175,6 +175,7 @@ recipe *np_row_payload(tracer *t, const np_array *a, int64_t output);
 np_storage *np_storages(tracer *t);     /* all storages of the capture, the last one made first */
 np_mask **np_masks(tracer *t);          /* of this capture */
 np_errors *np_error_tracked(tracer *t); /* of this capture */
+struct np_derived **np_derivatives(tracer *t); /* of this capture (gradient.c) */
 /* Has an operator of integer scalars overflowed so far (a bool of the graph)? LOOM_NO_VALUE: none
  * can have. */
 loom_value *np_overflow(tracer *t);

@@ -409,6 +409,8 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
                  .kwnames = kwnames,
                  .method = method,
                  .callee = method ? NULL : callee};
+    value *other = method ? NULL : np_derivative_other(t, callee);
+    if (other || trace_pending(t)) return other ? trace_call(t, other, args, count, kwnames) : NULL;
     if (!np_gate(t, row->handler, &c)) return NULL;
     if (kwnames && call_parameter_like(kwnames))
       return trace_break(t, BREAK_OVERRIDE, "np.%s with like=", row->name);
@@ -420,7 +422,8 @@ static value *call_row_run(tracer *t, const call_row *row, PyObject *callee, val
         return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
     value *v = call_new_scalar(t, &c, row->handler(t, &c));
     v = call_judged(t, v, kwnames || count > 1, row->name);
-    return v && callee ? call_attach_known(t, callee, &c, v) : v;
+    bool variable = strcmp(row->module, "frameloom._gradient") == 0; /* known or not */
+    return v && callee && !variable ? call_attach_known(t, callee, &c, v) : v;
   }
   bool done;
   value *v = np_fold(t, callee, args, count, kwnames, &done);

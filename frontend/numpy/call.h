@@ -102,6 +102,15 @@ bool np_note_report(tracer *t, PyObject *ufunc, np_array *out, loom_value node);
 bool np_takes_number(tracer *t, const np_operand *o, loom_dtype dtype, NPY_CASTING casting);
 value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c); /* ufunc.at() */
 
+/* ---- gradient.c: derivatives ---- */
+
+/* Where what is evaluated will be differentiated: notes a call that the plan makes, and its result,
+ * so that the rule for the function can be asked. */
+void np_derivative_note(tracer *t, const np_call *c, value *result);
+/* The same function in others that have derivatives (python/frameloom/_gradient_rules.py); NULL:
+ * there is none, or nothing is differentiated. */
+value *np_derivative_other(tracer *t, PyObject *callee);
+
 /* ---- apart.c: calls of the library that restore its state ---- */
 
 /* how(function, args, kwargs), after which the error state and the warnings' filters are what they

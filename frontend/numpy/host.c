@@ -405,6 +405,7 @@ static value *host_call(tracer *t, const np_call *c, int first) {
   Py_XDECREF(callable);
   np_host_arguments_fini(&l);
   np_host_fini(&h);
+  if (v && !trace_pending(t)) np_derivative_note(t, c, v);
   return trace_pending(t) ? NULL : v;
 }
 

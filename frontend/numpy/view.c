@@ -32,6 +32,7 @@ typedef struct view_state {
   loom_value overflow;
   np_errors errors;
   np_mask *masks;
+  struct np_derived *derivatives;
 } view_state;
 
 static view_state *view_get_state(tracer *t) {
@@ -54,6 +55,11 @@ loom_value *np_overflow(tracer *t) {
 np_mask **np_masks(tracer *t) {
   view_state *state = view_get_state(t);
   return state ? &state->masks : NULL;
+}
+
+struct np_derived **np_derivatives(tracer *t) {
+  view_state *state = view_get_state(t);
+  return state ? &state->derivatives : NULL;
 }
 
 np_errors *np_error_tracked(tracer *t) {

@@ -22,6 +22,8 @@
 #include "frontend/values/values.h"
 #include "graph/ops.h"
 
+#include <math.h>
+
 static void number_know_input(tracer *t, const loom_value_info *info, bool *found) {
   const source *s = t->capture->inputs[info->index].source;
   if (trace_graph(t)->inputs[info->index].kind != LOOM_INPUT_SCALAR) return; /* an array's data */
@@ -134,6 +136,10 @@ static loom_value number_op(tracer *t, loom_opcode op, loom_value a, loom_value 
   return trace_node(t, op, (loom_value[]){a, b}, 2, NULL, 0, NULL);
 }
 
+static loom_value number_op1(tracer *t, loom_opcode op, loom_value a) {
+  return a == LOOM_NO_VALUE ? a : trace_node(t, op, &a, 1, NULL, 0, NULL);
+}
+
 static loom_value number_compare_node(tracer *t, const char *kind, loom_value a, loom_value b) {
   const loom_attr attr = {.kind = LOOM_ATTR_STR, .str = kind};
   return trace_node(t, LOOM_OP_COMPARE, (loom_value[]){a, b}, 2, &attr, 1, NULL);
@@ -222,6 +228,13 @@ static bool number_assume(tracer *t, const char *kind, loom_value node, double n
   return holds != LOOM_NO_VALUE && trace_assume(t, holds, true);
 }
 
+/* A float that the graph checks to be finite: where it is not, Python raises. */
+static value *number_finite(tracer *t, loom_value node) {
+  loom_value size = number_op1(t, LOOM_OP_ABS, node);
+  return size != LOOM_NO_VALUE && number_assume(t, "lt", size, INFINITY) ? number_made(t, node)
+                                                                         : NULL;
+}
+
 /* The value of a float or int that is known not to be 0, with a guard for one that is an argument.
  */
 static bool number_nonzero(tracer *t, value *v) {
@@ -296,6 +309,8 @@ static value *number_look_up(tracer *t, int op, value *l, value *r) {
 /* Python rounds the quotient of two ints once: as floats do while both are exact. */
 static value *number_divide(tracer *t, value *l, value *r) {
   value *sides[2] = {l, r};
+  if (t->loops.unrolled && value_is_const(r) && PyObject_Not(r->object) == 1)
+    return trace_raise_plainly(t, "a division by zero");
   for (int i = 0; i < 2; i++) {
     int64_t number;
     if (number_is_float(t, sides[i])) continue;
@@ -356,6 +371,17 @@ static bool number_is_two(const value *v) {
           (PyFloat_CheckExact(v->object) && PyFloat_AS_DOUBLE(v->object) == 2));
 }
 
+/* A power where derivatives are taken, which nobody compares with Python's to the last bit. The
+ * plain function runs where Python raises, or where the power is a complex number. */
+static value *number_power(tracer *t, value *l, value *r) {
+  bool whole = value_is_const(r) && PyLong_CheckExact(r->object);
+  bool positive = whole && PyLong_AsLong(r->object) >= 0;
+  loom_value in[2] = {number_float(t, l), number_float(t, r)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return error_drop(), NULL;
+  if (!positive && !number_assume(t, whole ? "ne" : "gt", in[0], 0)) return NULL;
+  return number_finite(t, number_op(t, LOOM_OP_POW, in[0], in[1]));
+}
+
 static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   loom_opcode opcode = op == NUMBER_ADD   ? LOOM_OP_ADD
                        : op == NUMBER_SUB ? LOOM_OP_SUB
@@ -380,6 +406,10 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
                ? number_binary(t, NUMBER_MUL, l, l, false)
                : NULL;
   }
+  if (op == NUMBER_POW && t->loops.unrolled) {
+    value *power = number_power(t, l, r);
+    if (power || trace_pending(t)) return power;
+  }
   if (opcode == LOOM_OP_COUNT) return number_look_up(t, op, l, r);
   loom_value operands[2] = {number_float(t, l), number_float(t, r)};
   if (operands[0] == LOOM_NO_VALUE || operands[1] == LOOM_NO_VALUE)
@@ -391,6 +421,33 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
 
 bool value_is_whole(value *v) {
   return number_is_size(v) || (value_is_const(v) && PyLong_CheckExact(v->object));
+}
+
+value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
+  static const struct {
+    const char *name;
+    loom_opcode op;
+  } rows[] = {{"fabs", LOOM_OP_ABS},    {"exp", LOOM_OP_EXP},     {"exp2", LOOM_OP_EXP2},
+              {"expm1", LOOM_OP_EXPM1}, {"log", LOOM_OP_LOG},     {"log2", LOOM_OP_LOG2},
+              {"log10", LOOM_OP_LOG10}, {"log1p", LOOM_OP_LOG1P}, {"sin", LOOM_OP_SIN},
+              {"cos", LOOM_OP_COS},     {"tan", LOOM_OP_TAN},     {"asin", LOOM_OP_ASIN},
+              {"acos", LOOM_OP_ACOS},   {"atan", LOOM_OP_ATAN},   {"sinh", LOOM_OP_SINH},
+              {"cosh", LOOM_OP_COSH},   {"tanh", LOOM_OP_TANH},   {"asinh", LOOM_OP_ASINH},
+              {"acosh", LOOM_OP_ACOSH}, {"atanh", LOOM_OP_ATANH}, {"erf", LOOM_OP_ERF},
+              {"cbrt", LOOM_OP_CBRT},   {"atan2", LOOM_OP_ATAN2}, {"hypot", LOOM_OP_HYPOT}};
+  size_t i = 0;
+  bool data = false;
+  while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, name) != 0)
+    i++;
+  if (!t->loops.unrolled || i == sizeof rows / sizeof *rows) return NULL;
+  if (count != loom_op_table[rows[i].op].operands) return NULL;
+  loom_value in[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
+  for (Py_ssize_t k = 0; k < count; k++)
+    data |= number_is_data_float(t, args[k]);
+  for (Py_ssize_t k = 0; data && k < count; k++)
+    if ((in[k] = number_float(t, args[k])) == LOOM_NO_VALUE) return NULL;
+  if (!data) return NULL;
+  return number_finite(t, trace_node(t, rows[i].op, in, (uint32_t)count, NULL, 0, NULL));
 }
 
 value *number_sqrt(tracer *t, value *v) {
@@ -460,7 +517,8 @@ value *number_compare_data(tracer *t, int op, value *l, value *r) {
 }
 
 static value *number_compare_later(tracer *t, int op, value *l, value *r) {
-  return loom_config.capture_data_dependent ? number_compare_data(t, op, l, r) : NULL;
+  bool later = loom_config.capture_data_dependent || t->loops.unrolled;
+  return later ? number_compare_data(t, op, l, r) : NULL;
 }
 
 static value *number_compare_sizes(tracer *t, int op, int64_t a, int64_t b) {

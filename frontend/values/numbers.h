@@ -66,6 +66,10 @@ bool value_is_whole(value *v); /* is it an int, known or a size? */
 /* The square root as math.sqrt() rounds it. NULL with nothing pending: `v` is a number for which
  * the graph cannot compute it. */
 value *number_sqrt(tracer *t, value *v);
+/* math.sin() and the like of floats that the graph computes, where derivatives are taken: as exact
+ * as NumPy's, while Python's own has to have the same bits. NULL with nothing pending: `name` is
+ * none such, or no argument is such a float. */
+value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 /* A comparison that the graph computes: a bool of the graph. NULL with nothing pending: the graph
  * cannot. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);

@@ -1,0 +1,117 @@
+/* The walk of reverse-mode differentiation: which values matter, and the sums of their cotangents.
+ */
+#include "graph/gradient.h"
+#include "graph/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct gradient_walk {
+  loom_builder *b;
+  const loom_gradient_ask *ask;
+  uint32_t count;        /* values of the graph before the walk */
+  bool *active;          /* does the value depend on one of those asked for? */
+  loom_value *cotangent; /* the sum so far, or LOOM_NO_VALUE */
+} gradient_walk;
+
+static bool gradient_is_smooth(const loom_graph *graph, loom_value v) {
+  return loom_dtype_is_inexact(graph->values[v].type.dtype);
+}
+
+/* Marks what depends on the values that are asked for through numbers that are not whole. Operands
+ * come before what they are part of. */
+static void gradient_mark(gradient_walk *w, uint32_t nodes) {
+  const loom_graph *graph = w->b->graph;
+  for (uint32_t i = 0; i < w->ask->count; i++)
+    w->active[w->ask->to[i]] = gradient_is_smooth(graph, w->ask->to[i]);
+  for (uint32_t n = 0; n < nodes; n++) {
+    const loom_node *node = &graph->nodes[n];
+    bool active = false;
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      active |= w->active[node->operands[i]];
+    for (uint32_t i = 0; active && i < node->result_count; i++)
+      w->active[node->first_result + i] |= gradient_is_smooth(graph, node->first_result + i);
+  }
+}
+
+static void gradient_add(gradient_walk *w, loom_value v, loom_value cotangent) {
+  loom_value *sum = &w->cotangent[v];
+  if (cotangent == LOOM_NO_VALUE) return;
+  *sum = *sum == LOOM_NO_VALUE ? cotangent : loom_build2(w->b, LOOM_OP_ADD, *sum, cotangent);
+}
+
+static loom_value gradient_operand(const loom_gradient_step *s, uint32_t index) {
+  bool pointwise = loom_op_table[s->node.op].fusion == LOOM_CLASS_POINTWISE;
+  if (s->node.op == LOOM_OP_HOST_CALL && s->ask->host) return s->ask->host(s, index);
+  return pointwise ? loom_gradient_pointwise(s, index) : loom_gradient_structure(s, index);
+}
+
+static void gradient_region(gradient_walk *w, const loom_gradient_step *s) {
+  uint32_t count = s->node.operand_count;
+  loom_value *found = loom_arena_alloc(&w->b->graph->arena, (count + 1) * sizeof *found);
+  bool *active = loom_arena_alloc(&w->b->graph->arena, count + 1);
+  if (!found || !active) {
+    loom_build_fail(w->b, "out of memory");
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    found[i] = LOOM_NO_VALUE;
+    active[i] = w->active[s->node.operands[i]];
+  }
+  if (!loom_gradient_region(s, active, found)) return;
+  for (uint32_t i = 0; i < count; i++)
+    gradient_add(w, s->node.operands[i], found[i]);
+}
+
+static void gradient_node(gradient_walk *w, uint32_t n) {
+  loom_gradient_step step = {.b = w->b, .ask = w->ask, .number = n, .node = w->b->graph->nodes[n]};
+  const loom_node *node = &step.node;
+  bool asked = false;
+  step.result = node->first_result;
+  step.cotangents = &w->cotangent[step.result];
+  step.g = step.cotangents[0];
+  for (uint32_t i = 0; i < node->result_count; i++)
+    asked |= step.cotangents[i] != LOOM_NO_VALUE;
+  if (!asked) return;
+  w->b->location = node->location;
+  w->b->location.warning = 0;
+  if (node->regions) return gradient_region(w, &step);
+  for (uint32_t i = 0; i < node->operand_count && !w->b->failed; i++)
+    if (w->active[node->operands[i]])
+      gradient_add(w, node->operands[i], gradient_operand(&step, i));
+}
+
+static bool gradient_run(gradient_walk *w, loom_value *out) {
+  const loom_graph *graph = w->b->graph;
+  const loom_gradient_ask *ask = w->ask;
+  int32_t last = -1;
+  for (uint32_t i = 0; i < w->count; i++)
+    w->cotangent[i] = LOOM_NO_VALUE;
+  for (uint32_t i = 0; i < ask->of_count; i++)
+    if (graph->values[ask->of[i]].node > last) last = graph->values[ask->of[i]].node;
+  gradient_mark(w, (uint32_t)(last + 1));
+  for (uint32_t i = 0; i < ask->of_count; i++)
+    if (w->active[ask->of[i]]) gradient_add(w, ask->of[i], ask->seeds[i]);
+  for (int32_t n = last; n >= 0 && !w->b->failed; n--)
+    gradient_node(w, (uint32_t)n);
+  for (uint32_t i = 0; i < ask->count && !w->b->failed; i++) {
+    const loom_type type = graph->values[ask->to[i]].type;
+    out[i] = w->cotangent[ask->to[i]];
+    if (out[i] == LOOM_NO_VALUE) out[i] = loom_build_int(w->b, &type, 0);
+  }
+  return !w->b->failed;
+}
+
+bool loom_gradient(loom_builder *b, const loom_gradient_ask *ask, loom_value *out) {
+  uint32_t values = b->graph->value_count;
+  gradient_walk w = {.b = b,
+                     .ask = ask,
+                     .count = values,
+                     .active = calloc(values, sizeof *w.active),
+                     .cotangent = calloc(values, sizeof *w.cotangent)};
+  bool done = w.active && w.cotangent ? gradient_run(&w, out)
+                                      : (loom_build_fail(b, "out of memory"), false);
+  free(w.active);
+  free(w.cotangent);
+  return done;
+}

@@ -1,0 +1,57 @@
+/* Reverse-mode differentiation of a captured graph.
+ *
+ * The cotangent of a value is the derivative of one result with respect to it, as JAX defines it: a
+ * linear function is transposed, never conjugated. So the rule of a holomorphic function is the
+ * rule of the real one, and the gradient of a real function of z = x + iy is df/dx - i df/dy.
+ *
+ * Rules of pointwise ops are the column `gradient` of loom.td (gradient_rules.c), those of ops with
+ * a structure are functions (gradient_structure.c).
+ */
+#ifndef LOOM_GRADIENT_H
+#define LOOM_GRADIENT_H
+
+#include "graph/build.h"
+
+/* ---- gradient.c: the walk over the graph ---- */
+
+typedef struct loom_gradient_step loom_gradient_step;
+/* The cotangent of operand number `index`; LOOM_NO_VALUE with nothing failed: it is zero. */
+typedef loom_value (*loom_gradient_rule)(const loom_gradient_step *s, uint32_t index);
+
+/* What is differentiated. */
+typedef struct loom_gradient_ask {
+  /* Values and their cotangents, of the same types; LOOM_NO_VALUE: zero. */
+  const loom_value *of, *seeds;
+  uint32_t of_count;
+  const loom_value *to; /* whose cotangents are wanted: results of different nodes, or inputs */
+  uint32_t count;
+  loom_gradient_rule host; /* of calls of the library; NULL: they have no derivatives */
+  void *context;           /* for `host` */
+} loom_gradient_ask;
+
+/* Appends the nodes that compute the cotangents; `out` has `count` of them. Those that nothing
+ * depends on have zeros. Nodes that are made have the location of the node that they differentiate.
+ * False, with the builder failed and its location that of the node that has no derivative, leaves
+ * nodes that nobody needs. */
+bool loom_gradient(loom_builder *b, const loom_gradient_ask *ask, loom_value *out);
+
+/* ---- for rules ---- */
+
+/* One node of which the cotangent is known. */
+struct loom_gradient_step {
+  loom_builder *b;
+  const loom_gradient_ask *ask;
+  uint32_t number;              /* of the node */
+  loom_node node;               /* a copy: the graph's nodes move as new ones are made */
+  loom_value result;            /* the first one */
+  loom_value g;                 /* its cotangent */
+  const loom_value *cotangents; /* of all results; LOOM_NO_VALUE: zero */
+};
+
+loom_value loom_gradient_pointwise(const loom_gradient_step *s, uint32_t index);
+loom_value loom_gradient_structure(const loom_gradient_step *s, uint32_t index);
+/* A node with regions: the cotangents of those of its operands that are active, all at once; zero
+ * is LOOM_NO_VALUE. False: the builder has failed. */
+bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_value *out);
+
+#endif

@@ -1,0 +1,310 @@
+"""Derivatives of functions over NumPy arrays: the names and the meaning are JAX's.
+
+What stands here is plain Python that is captured with the function; only the functions with an underscore in front are
+the capture's own (frontend/numpy/gradient.c), which plain Python cannot compute.
+"""
+
+import functools as _functools
+
+
+def _open():
+    """What is differentiated begins here."""
+
+
+def _close():
+    """It has ended."""
+
+
+def _track(x):
+    """x as a variable to differentiate by."""
+    import numpy as np
+
+    if not isinstance(x, (float, complex, np.inexact)) and not (isinstance(x, np.ndarray) and issubclass(x.dtype.type, np.inexact)):
+        what = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"of type {type(x).__name__}"
+        raise TypeError(f"what is differentiated by must be a float or an array of floats or complex numbers; it is {what}")
+    return x
+
+
+def _variable(x):
+    """The variable that x, which _track() gave, was before anything was written into it."""
+    return x
+
+
+def _pull(y, cotangent, xs):
+    """The cotangents of tracked values, given that of y (None: 1)."""
+    import numpy as np
+
+    if not isinstance(y, (float, np.inexact)) and not isinstance(y, np.ndarray):
+        raise TypeError(f"what is differentiated must be a float or an array of floats, not of type {type(y).__name__}")
+    if cotangent is None and np.ndim(y):
+        raise TypeError(f"a gradient is that of one float: the result is an array of shape {np.shape(y)}")
+    if cotangent is not None and np.shape(cotangent) != np.shape(y):
+        raise ValueError(f"a cotangent must have the shape of the result, {np.shape(y)}, not {np.shape(cotangent)}")
+    raise RuntimeError("a derivative needs the compiler, and this call ran as plain Python: compilation is disabled, or a "
+                       "debugger, profiler or tracer is active")
+
+
+def _refuse(what):
+    """`what` has no derivative."""
+    raise NotImplementedError(f"{what} has no derivative")
+
+
+def stop_gradient(x):
+    """The same number or array (of any shape and dtype), which counts as a constant where derivatives are taken.
+
+    A pytree (tuples, lists, dicts, dataclasses) is taken leaf by leaf by `frameloom.stop_gradient` itself only when it is one
+    leaf. Outside of `frameloom.grad` and the like it gives `x` back.
+    """
+    return x
+
+
+# ---- trees of arguments ----
+
+
+def _map(leaf_of, tree):
+    """The same tuples, lists, dicts and dataclasses with other leaves; None has none."""
+    if tree is None:
+        return None
+    if isinstance(tree, dict):
+        return {key: _map(leaf_of, item) for key, item in tree.items()}
+    if isinstance(tree, list):
+        return [_map(leaf_of, item) for item in tree]
+    if isinstance(tree, tuple):
+        items = [_map(leaf_of, item) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    if hasattr(type(tree), "__dataclass_fields__"):
+        return type(tree)(**{name: _map(leaf_of, getattr(tree, name)) for name in tree.__dataclass_fields__})
+    return leaf_of(tree)
+
+
+def _leaves(tree):
+    found = []
+    _map(found.append, tree)
+    return found
+
+
+def _tracked(tree, variables):
+    def track(x):
+        tracked = _track(x)
+        variables.append(_variable(tracked))
+        return tracked
+
+    return _map(track, tree)
+
+
+def _like(tree, leaves):
+    """The tree with these leaves, an iterator, in place of its own."""
+    return _map(lambda leaf: next(leaves), tree)
+
+
+# ---- functions ----
+
+
+def _plain(fun, what):
+    from . import _native
+
+    if isinstance(fun, _native.Callable):
+        return fun
+    if not callable(fun):
+        raise TypeError(f"frameloom.{what} expects a function, not {type(fun).__name__}")
+    return fun
+
+
+def _positions(argnums, what):
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not numbers or not all(isinstance(i, int) and not isinstance(i, bool) for i in numbers):
+        raise TypeError(f"frameloom.{what}: argnums must be an int or a tuple of ints, not {argnums!r}")
+    return numbers
+
+
+def _compiled(function, fun, text):
+    from . import _native
+    from ._api import _settings
+
+    name = getattr(fun, "__name__", type(fun).__name__)
+    function.__name__ = function.__qualname__ = f"{text}({name})"
+    function.__doc__ = f"{text} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}"
+    function.__wrapped_function__ = fun
+    return _native.Callable(function, **_settings(True, None, None, None, False), derives=True)
+
+
+def _arguments(args, numbers, variables):
+    """The arguments with those of the numbers tracked."""
+    given = list(args)
+    for i in numbers:
+        given[i] = _tracked(given[i], variables)
+    return given
+
+
+def value_and_grad(fun, argnums=0, has_aux=False):
+    """A function that gives `(fun(...), gradient)`.
+
+    fun      a Python function over NumPy arrays and numbers whose result is one float: a Python float, a NumPy scalar or an
+             array without axes; with `has_aux`, a pair of such a result and anything else
+    argnums  the number of the positional argument to differentiate by, or a tuple of numbers. Such an argument is a float,
+             an array of floats or complex numbers, or a tree of them: tuples, lists, dicts, named tuples, dataclasses
+    has_aux  the value is then the pair, as `fun` gives it
+
+    The gradient has the shape and dtype of the argument (for a tuple `argnums`: a tuple of gradients, for a tree: the
+    same tree). That of a complex argument z = x + iy is df/dx - i df/dy. Side effects of `fun` happen once. No
+    floating-point warning is shown.
+
+    The function is captured whole, as with `fullgraph=True`: raises `frameloom.GraphBreak` with the line where it cannot be, or
+    where an operation has no derivative (FL0029). Raises TypeError when the result is not one float, or an argument has no
+    float, RuntimeError where nothing is compiled.
+    """
+    fun, numbers = _plain(fun, "value_and_grad"), _positions(argnums, "value_and_grad")
+    single = not isinstance(argnums, tuple)
+
+    def gradient(*args, **kwargs):
+        variables = []
+        _open()
+        given = _arguments(args, numbers, variables)
+        value = fun(*given, **kwargs)
+        _close()
+        found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
+        gradients = tuple([_like(args[i], found) for i in numbers])
+        return value, gradients[0] if single else gradients
+
+    return _compiled(gradient, fun, "value_and_grad")
+
+
+def grad(fun, argnums=0, has_aux=False):
+    """A function that gives the gradient of `fun`; with `has_aux`, `(gradient, aux)`.
+
+    Arguments, result and errors are those of `value_and_grad`.
+    """
+    fun, numbers = _plain(fun, "grad"), _positions(argnums, "grad")
+    single = not isinstance(argnums, tuple)
+
+    def gradient(*args, **kwargs):
+        variables = []
+        _open()
+        given = _arguments(args, numbers, variables)
+        value = fun(*given, **kwargs)
+        _close()
+        found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
+        gradients = tuple([_like(args[i], found) for i in numbers])
+        gradients = gradients[0] if single else gradients
+        return (gradients, value[1]) if has_aux else gradients
+
+    return _compiled(gradient, fun, "grad")
+
+
+def _pull_tree(results, cotangents, variables):
+    """The cotangents of the variables, given those of all leaves of a result."""
+    sums = None
+    for y, cotangent in zip(_leaves(results), _leaves(cotangents), strict=True):
+        found = _pull(y, cotangent, variables)
+        sums = found if sums is None else tuple([a + b for a, b in zip(sums, found)])
+    return sums
+
+
+def vjp(fun, *primals, cotangent):
+    """`(fun(*primals), cotangents of the primals)`, given the cotangent of the result.
+
+    fun        a function over NumPy arrays and numbers, whose result is a float, an array of floats or a tree of them
+    primals    its arguments: each a float, an array of floats or complex numbers, or a tree of them
+    cotangent  of the shape of the result (a tree: of the same structure)
+
+    JAX's `vjp` gives a function of the cotangent instead; `vjp(fun, x, cotangent=c)` is its `vjp(fun, x)[1](c)`, compiled as one.
+    Errors are those of `value_and_grad`; ValueError for a cotangent of another shape.
+    """
+    return _vjp_of(_plain(fun, "vjp"))(primals, cotangent)
+
+
+@_functools.lru_cache(maxsize=256)
+def _vjp_of(fun):
+    def pullback(primals, cotangent):
+        variables = []
+        _open()
+        given = [_tracked(x, variables) for x in primals]
+        value = fun(*given)
+        _close()
+        found = iter(_pull_tree(value, cotangent, tuple(variables)))
+        return value, tuple([_like(x, found) for x in primals])
+
+    return _compiled(pullback, fun, "vjp")
+
+
+def jvp(fun, primals, tangents):
+    """`(fun(*primals), tangent of the result)`, given tangents of the primals: the derivative along a direction.
+
+    fun       as in `vjp`
+    primals   a tuple or list of arguments
+    tangents  one for each of the primals, of its shape
+
+    Errors are those of `vjp`.
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("frameloom.jvp: primals and tangents must be tuples or lists")
+    if len(primals) != len(tangents):
+        raise TypeError(f"frameloom.jvp: {len(primals)} primals and {len(tangents)} tangents")
+    return _jvp_of(_plain(fun, "jvp"))(tuple(primals), tuple(tangents))
+
+
+def _inner(a, b):
+    return (a * b).sum() if hasattr(a, "sum") else a * b
+
+
+@_functools.lru_cache(maxsize=256)
+def _jvp_of(fun):
+    # The pullback is linear in the cotangent, and the transpose of a transpose is the map itself.
+    def pushforward(primals, tangents):
+        variables, cotangents = [], []
+        _open()
+        given = [_tracked(x, variables) for x in primals]
+        value = fun(*given)
+        _tracked(_map(lambda y: y * 0.0, value), cotangents)  # of any value
+        found = iter(_pull_tree(value, cotangents, tuple(variables)))
+        along = 0.0
+        for pulled, tangent in zip(found, _leaves(tangents), strict=True):
+            along = along + _inner(pulled, tangent)
+        _close()
+        pushed = iter(_pull(along, None, tuple(cotangents)))
+        return value, _like(value, pushed)
+
+    return _compiled(pushforward, fun, "jvp")
+
+
+def jacobian(fun, argnums=0):
+    """A function that gives the Jacobian of `fun`: an array of the result's shape and then the argument's.
+
+    fun      a function over NumPy arrays and numbers whose result is a float or an array of floats
+    argnums  the number of the argument, or a tuple of numbers; each a float or an array of floats
+
+    One backward pass for each element of the result. Errors are those of `value_and_grad`.
+    """
+    fun, numbers = _plain(fun, "jacobian"), _positions(argnums, "jacobian")
+    single = not isinstance(argnums, tuple)
+
+    def jacobian(*args, **kwargs):
+        import numpy as np
+
+        variables = []
+        _open()
+        given = list(args)
+        for i in numbers:
+            given[i] = _track(args[i])
+            variables.append(_variable(given[i]))
+        value = np.asarray(fun(*given, **kwargs))
+        _close()
+        flat = value.reshape(-1)
+        rows = [_pull(flat[i], None, tuple(variables)) for i in range(flat.shape[0])]
+        found = tuple([
+            np.stack([np.asarray(row[k]) for row in rows]).reshape(value.shape + np.shape(args[i])) for k, i in enumerate(numbers)
+        ])
+        return found[0] if single else found
+
+    return _compiled(jacobian, fun, "jacobian")
+
+
+def hessian(fun, argnums=0):
+    """A function that gives the Hessian of `fun`, whose result is one float: an array of the argument's shape twice.
+
+    fun      as in `grad`
+    argnums  the number of an argument, a float or an array of floats
+    """
+    if not isinstance(argnums, int):
+        raise TypeError(f"frameloom.hessian: argnums must be an int, not {argnums!r}")
+    return jacobian(grad(fun, argnums), argnums)

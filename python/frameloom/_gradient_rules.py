@@ -1,0 +1,316 @@
+"""Derivatives of what NumPy computes in C of its own, for frontend/numpy/gradient.c, which evaluates what stands here.
+
+RULES: function -> its rule. A rule gets the cotangents of the results (a tuple; None: zero), the results (a tuple of arrays),
+and the arguments of the call. It gives the cotangents of the first arguments, as a tuple; None: zero. It is written in
+functions that have derivatives, so that derivatives of any order follow.
+
+REPLACED: function -> the same in functions that have derivatives; an option that is not followed is refused.
+
+The cotangent of a linear function is its transpose, never conjugated (graph/gradient.h). Sources: Giles, "Collected matrix
+derivative results for forward and reverse mode algorithmic differentiation" (2008); Walter and Lehmann, "Algorithmic
+differentiation of linear algebra functions" (2010); Murray, "Differentiation of the Cholesky decomposition" (2016).
+"""
+
+import numpy as np
+
+from ._gradient import _refuse
+
+
+def _t(a):
+    return np.swapaxes(a, -1, -2)
+
+
+def _each(x):
+    """One number for each matrix, beside matrices."""
+    return np.reshape(x, np.shape(x) + (1, 1))
+
+
+def _real(*arrays):
+    for a in arrays:
+        if np.iscomplexobj(a):
+            _refuse("a function of complex matrices")
+
+
+def _like(cotangent, x):
+    """Summed over the dimensions along which x was repeated; real where x is."""
+    if np.iscomplexobj(cotangent) and not np.iscomplexobj(x):
+        cotangent = cotangent.real
+    more = np.ndim(cotangent) - np.ndim(x)
+    if more:
+        cotangent = cotangent.sum(axis=tuple(range(more)))
+    ones = tuple([i for i in range(np.ndim(x)) if np.shape(x)[i] == 1 and np.shape(cotangent)[i] != 1])
+    return cotangent.sum(axis=ones, keepdims=True) if ones else cotangent
+
+
+# ---- linear algebra ----
+
+
+def _inv(cotangents, results, a):
+    y = _t(np.linalg.inv(a))
+    return (-(y @ cotangents[0] @ y),)
+
+
+def _det(cotangents, results, a):
+    return (_each(cotangents[0] * np.linalg.det(a)) * _t(np.linalg.inv(a)),)
+
+
+def _slogdet(cotangents, results, a):
+    _real(a)
+    if cotangents[1] is None:
+        return (None,)
+    return (_each(cotangents[1]) * _t(np.linalg.inv(a)),)
+
+
+def _solve(cotangents, results, a, b):
+    x, g = np.linalg.solve(a, b), cotangents[0]
+    of_b = np.linalg.solve(_t(a), g)
+    outer = of_b[..., :, None] * x[..., None, :] if np.ndim(b) == 1 else of_b @ _t(x)
+    return _like(-outer, a), _like(of_b, b)
+
+
+def _cholesky(cotangents, results, a, *, upper=False):
+    _real(a)
+    lower, g = np.linalg.cholesky(a), cotangents[0]
+    if upper:
+        g = _t(g)
+    inner = np.tril(_t(lower) @ np.tril(g))
+    inner = inner - 0.5 * inner * np.eye(inner.shape[-1], dtype=inner.dtype)
+    half = np.linalg.inv(lower)
+    of_a = _t(half) @ inner @ half
+    return (0.5 * (of_a + _t(of_a)),)
+
+
+def _off_diagonal(w):
+    """1 / (w_j - w_i), 0 on the diagonal."""
+    one = np.eye(w.shape[-1], dtype=w.dtype)
+    return (1 - one) / (w[..., None, :] - w[..., :, None] + one)
+
+
+def _eigh(cotangents, results, a, UPLO="L"):
+    _real(a)
+    w, v = np.linalg.eigh(a, UPLO=UPLO)
+    inner = np.zeros_like(a) if cotangents[0] is None else cotangents[0][..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
+    if cotangents[1] is not None:
+        inner = inner + _off_diagonal(w) * (_t(v) @ cotangents[1])
+    of_a = v @ inner @ _t(v)
+    return (0.5 * (of_a + _t(of_a)),)
+
+
+def _eigvalsh(cotangents, results, a, UPLO="L"):
+    return _eigh((cotangents[0], None), results, a, UPLO)
+
+
+def _svd(cotangents, results, a, full_matrices=True, compute_uv=True, hermitian=False):
+    _real(a)
+    if hermitian:
+        _refuse("numpy.linalg.svd with hermitian=True")
+    if not compute_uv:
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return ((u * cotangents[0][..., None, :]) @ vh,)
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        _refuse("numpy.linalg.svd with full_matrices=True")
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    of_u, of_s, of_vh = cotangents
+    inner = np.zeros(s.shape + s.shape[-1:], dtype=s.dtype)
+    spread = _off_diagonal(s * s)
+    if of_s is not None:
+        inner = inner + of_s[..., None, :] * np.eye(s.shape[-1], dtype=s.dtype)
+    if of_u is not None:
+        skew = _t(u) @ of_u
+        inner = inner + spread * (skew - _t(skew)) * s[..., None, :]
+    if of_vh is not None:
+        skew = vh @ _t(of_vh)
+        inner = inner + s[..., :, None] * (spread * (skew - _t(skew)))
+    of_a = u @ inner @ vh
+    if of_u is not None and a.shape[-2] > a.shape[-1]:
+        rest = of_u - u @ (_t(u) @ of_u)
+        of_a = of_a + (rest / s[..., None, :]) @ vh
+    if of_vh is not None and a.shape[-1] > a.shape[-2]:
+        rest = of_vh - (of_vh @ _t(vh)) @ vh
+        of_a = of_a + (u / s[..., None, :]) @ rest
+    return (of_a,)
+
+
+def _svdvals(cotangents, results, x):
+    return _svd(cotangents, results, x, compute_uv=False)
+
+
+def _qr(cotangents, results, a, mode="reduced"):
+    _real(a)
+    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
+        _refuse("numpy.linalg.qr of a wide matrix, or in another mode than 'reduced',")
+    q, r = np.linalg.qr(a)
+    of_q = np.zeros_like(q) if cotangents[0] is None else cotangents[0]
+    m = -(_t(of_q) @ q) if cotangents[1] is None else r @ _t(cotangents[1]) - _t(of_q) @ q
+    lower = np.tril(m)
+    both = lower + _t(np.tril(m, -1))
+    return (_t(np.linalg.solve(r, _t(of_q + q @ both))),)
+
+
+def _pinv_of(a, g):
+    p = np.linalg.pinv(a)
+    left, right = np.eye(a.shape[-2], dtype=a.dtype) - a @ p, np.eye(a.shape[-1], dtype=a.dtype) - p @ a
+    return -(_t(p) @ g @ _t(p)) + left @ _t(g) @ p @ _t(p) + _t(p) @ p @ _t(g) @ right
+
+
+def _pinv(cotangents, results, a, rcond=None, hermitian=False):
+    _real(a)
+    if hermitian:
+        _refuse("numpy.linalg.pinv with hermitian=True")
+    return (_pinv_of(a, cotangents[0]),)
+
+
+def _lstsq(cotangents, results, a, b, rcond=None):
+    _real(a, b)
+    if any([g is not None for g in cotangents[1:]]):
+        _refuse("another result of numpy.linalg.lstsq than the first")
+    g = cotangents[0]
+    of_p = g[:, None] * b[None, :] if b.ndim == 1 else g @ _t(b)
+    return _pinv_of(a, of_p), _t(np.linalg.pinv(a)) @ g
+
+
+# ---- Fourier transforms ----
+
+
+def _fitted(g, x, axis):
+    """The first elements of g along the axis, or zeros behind them: as many as x has."""
+    n, have = np.shape(x)[axis], np.shape(g)[axis]
+    if have > n:
+        g = np.moveaxis(np.moveaxis(g, axis, 0)[:n], 0, axis)
+    elif have < n:
+        widths = [(0, 0)] * np.ndim(x)
+        widths[axis] = (0, n - have)
+        g = np.pad(g, widths)
+    return g if np.iscomplexobj(x) else g.real
+
+
+def _fft(cotangents, results, a, n=None, axis=-1, norm=None):
+    return (_fitted(np.fft.fft(cotangents[0], axis=axis, norm=norm), a, axis),)
+
+
+def _ifft(cotangents, results, a, n=None, axis=-1, norm=None):
+    return (_fitted(np.fft.ifft(cotangents[0], axis=axis, norm=norm), a, axis),)
+
+
+def _rfft(cotangents, results, a, n=None, axis=-1, norm=None):
+    n = np.shape(a)[axis] if n is None else n
+    g = np.fft.fft(cotangents[0], n=n, axis=axis, norm=norm)
+    return (_fitted(g.real, a, axis),)
+
+
+def _irfft(cotangents, results, a, n=None, axis=-1, norm=None):
+    n = 2 * (np.shape(a)[axis] - 1) if n is None else n
+    opposite = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}[norm]
+    g = np.fft.rfft(cotangents[0], n=n, axis=axis, norm=opposite)
+    k = np.arange(n // 2 + 1)
+    weights = np.where((k == 0) | (2 * k == n), 1.0, 2.0)
+    shape = [1] * np.ndim(g)
+    shape[axis] = n // 2 + 1
+    return (_fitted(np.conj(g) * weights.reshape(shape), a, axis),)
+
+
+# ---- order ----
+
+
+def _sort(cotangents, results, a, axis=-1, kind=None, order=None):
+    g = cotangents[0]
+    if axis is None:
+        back = np.argsort(np.argsort(a.ravel(), kind="stable"), kind="stable")
+        return (g[back].reshape(a.shape),)
+    back = np.argsort(np.argsort(a, axis=axis, kind="stable"), axis=axis, kind="stable")
+    return (np.take_along_axis(g, back, axis=axis),)
+
+
+RULES = {
+    np.linalg.inv: _inv, np.linalg.det: _det, np.linalg.slogdet: _slogdet, np.linalg.solve: _solve,
+    np.linalg.cholesky: _cholesky, np.linalg.eigh: _eigh, np.linalg.eigvalsh: _eigvalsh, np.linalg.svd: _svd,
+    np.linalg.svdvals: _svdvals, np.linalg.qr: _qr, np.linalg.pinv: _pinv, np.linalg.lstsq: _lstsq,
+    np.fft.fft: _fft, np.fft.ifft: _ifft, np.fft.rfft: _rfft, np.fft.irfft: _irfft, np.sort: _sort,
+}
+
+
+# ---- the same in other words ----
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    return quantile(a, 0.5, axis=axis, out=out, keepdims=keepdims)
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    return quantile(a, np.true_divide(q, 100), axis=axis, out=out, method=method, keepdims=keepdims, weights=weights)
+
+
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if out is not None or weights is not None or method != "linear" or isinstance(axis, tuple):
+        _refuse("a quantile with out=, weights=, method= or a tuple of axes")
+    if np.ndim(q):
+        _refuse("a call for several quantiles")
+    x = np.sort(np.moveaxis(a, axis, -1) if axis is not None else a.reshape(-1), axis=-1)
+    at = float(q) * (x.shape[-1] - 1)
+    low = int(at)
+    high = min(low + 1, x.shape[-1] - 1)
+    found = x[..., low] + (x[..., high] - x[..., low]) * (at - low)
+    if not keepdims:
+        return found
+    return found.reshape([1] * np.ndim(a)) if axis is None else np.expand_dims(found, axis)
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    if dtype is not None or out is not None:
+        _refuse("numpy.nanmean with dtype= or out=")
+    there = ~np.isnan(a)
+    return np.sum(np.where(there, a, 0), axis=axis, keepdims=keepdims) / np.sum(there, axis=axis, keepdims=keepdims)
+
+
+def ldexp(x1, x2):
+    return x1 * np.exp2(np.asarray(x2, dtype=np.result_type(x1)))
+
+
+def choose(a, choices, out=None, mode="raise"):
+    if out is not None or mode != "raise":
+        _refuse("numpy.choose with out= or mode=")
+    found = choices[0] * 1
+    for i in range(1, len(choices)):
+        found = np.where(a == i, choices[i], found)
+    return found
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    if period is not None:
+        _refuse("numpy.interp with period=")
+    last = xp.shape[0] - 1
+    i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last - 1)
+    found = fp[i] + (fp[i + 1] - fp[i]) * ((x - xp[i]) / (xp[i + 1] - xp[i]))
+    found = np.where(x < xp[0], fp[0] if left is None else left, found)
+    return np.where(x > xp[last], fp[last] if right is None else right, found)
+
+
+def convolve(a, v, mode="full"):
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    if v.shape[0] > a.shape[0]:
+        a, v = v, a
+    n, m = a.shape[0], v.shape[0]
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(a, m - 1), m)
+    full = (windows * v[::-1]).sum(axis=1)
+    if mode == "full":
+        return full
+    if mode == "same":
+        return full[(m - 1) // 2 : (m - 1) // 2 + n]
+    if mode == "valid":
+        return full[m - 1 : n]
+    _refuse("numpy.convolve with such a mode")
+
+
+def correlate(a, v, mode="valid"):
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    if v.shape[0] > a.shape[0] and mode == "same":
+        _refuse("numpy.correlate of a shorter first argument")
+    if v.shape[0] > a.shape[0]:
+        return np.conj(convolve(v, np.conj(a[::-1]), mode)[::-1])
+    return convolve(a, np.conj(v[::-1]), mode)
+
+
+REPLACED = {
+    np.median: median, np.percentile: percentile, np.quantile: quantile, np.nanmean: nanmean, np.ldexp: ldexp,
+    np.choose: choose, np.interp: interp, np.convolve: convolve, np.correlate: correlate,
+}

@@ -1,0 +1,272 @@
+"""What frameloom.grad and its like take and give, and how they fail."""
+
+import collections
+import dataclasses
+import math
+import warnings
+
+import frameloom
+import numpy as np
+import pytest
+from differences import assert_near, by_differences
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def test_argnums():
+    def f(x, y, z):
+        return np.sum(x * y) + z * z
+
+    assert_near(frameloom.grad(f)(X, 2 * X, 3.0), 2 * X)
+    assert_near(frameloom.grad(f, 1)(X, 2 * X, 3.0), X)
+    by_two = frameloom.grad(f, (0, -1))(X, 2 * X, 3.0)
+    assert isinstance(by_two, tuple) and by_two[1] == 6.0 and type(by_two[1]) is float
+    assert_near(by_two[0], 2 * X)
+    assert frameloom.grad(f, argnums=(2,))(X, X, 1.5) == (3.0,)
+
+
+@pytest.mark.parametrize("number", [2.0, np.float64(2), np.float32(2), np.array(2.0), np.array(2, np.float32), np.float16(2)], ids=repr)
+def test_a_gradient_has_the_type_of_the_argument(number):
+    found = frameloom.grad(lambda x: x * x * x)(number)
+    assert type(found) is type(number) and found == 12
+    assert getattr(found, "dtype", None) == getattr(number, "dtype", None)
+
+
+Pair = collections.namedtuple("Pair", "weight bias")
+
+
+@dataclasses.dataclass
+class Layer:
+    weight: np.ndarray
+    scale: float
+
+
+def test_trees():
+    def f(tree):
+        return np.sum(tree["a"][0] * tree["b"].weight) + tree["b"].bias * tree["layer"].scale + np.sum(tree["layer"].weight ** 2)
+
+    tree = {"a": [X, None], "b": Pair(2 * X, 3.0), "layer": Layer(X, 4.0)}
+    found = frameloom.grad(f)(tree)
+    assert found.keys() == tree.keys() and found["a"][1] is None and type(found["b"]) is Pair and type(found["layer"]) is Layer
+    assert_near(found["a"][0], 2 * X)
+    assert_near(found["b"].weight, X)
+    assert (found["b"].bias, found["layer"].scale) == (4.0, 3.0)
+    assert_near(found["layer"].weight, 2 * X)
+
+
+def test_aux_and_side_effects():
+    seen = []
+
+    def f(x, *, power):
+        seen.append(power)
+        return np.sum(x**power), {"double": x * 2}
+
+    gradient, aux = frameloom.grad(f, has_aux=True)(X, power=2)
+    assert seen == [2]
+    assert_near(gradient, 2 * X)
+    assert_near(aux["double"], 2 * X)
+    (value, aux), gradient = frameloom.value_and_grad(f, has_aux=True)(X, power=3)
+    assert seen == [2, 3]
+    assert_near(value, np.sum(X**3))
+    assert_near(gradient, 3 * X**2)
+
+
+def test_arguments_are_not_changed():
+    def f(x):
+        x *= 2
+        return np.sum(x * x)
+
+    x = X.copy()
+    assert_near(frameloom.grad(f)(x), 8 * X)
+    np.testing.assert_array_equal(x, X)
+
+
+def test_the_same_array_from_elsewhere_is_a_constant():
+    def f(x):
+        return np.sum(x * X)
+
+    assert_near(frameloom.grad(f)(X), X)
+    assert_near(frameloom.grad(lambda x, y: np.sum(x * y))(X, X), X)
+    assert_near(frameloom.grad(lambda x, y: np.sum(x * y), (0, 1))(X, X)[1], X)
+
+
+def test_nested():
+    assert frameloom.grad(frameloom.grad(frameloom.grad(lambda x: x**4)))(2.0) == 48.0
+    inner = frameloom.grad(lambda x, y: np.sum(x * x * y))
+    assert_near(frameloom.grad(lambda x: np.sum(inner(x, x)))(X), 4 * X)
+
+
+def test_inside_of_a_compiled_function():
+    @frameloom.compile
+    def step(x):
+        for _ in range(3):
+            x = x - 0.1 * frameloom.grad(lambda y: np.sum(y * y))(x)
+        return x
+
+    assert_near(step(X), X * 0.8**3)
+    assert_near(frameloom.grad(frameloom.compile(lambda x: np.sum(x * x)))(X), 2 * X)
+
+
+def test_sizes_that_change():
+    gradient = frameloom.grad(lambda x: np.sum(np.sin(x)[1:] * x[:-1]) + np.mean(x) + x.max())
+    for n in (3, 4, 5, 9, 17):
+        x = np.linspace(0.1, 1.9, n)
+        expected = by_differences(lambda x: np.sum(np.sin(x)[1:] * x[:-1]) + np.mean(x) + x.max(), x)
+        assert_near(gradient(x), expected)
+
+
+def test_stop_gradient():
+    assert_near(frameloom.grad(lambda x: np.sum(x * frameloom.stop_gradient(x)))(X), X)
+    assert frameloom.grad(lambda x: x * frameloom.stop_gradient(x * x))(3.0) == 9.0
+    z = X + 1j
+    assert_near(frameloom.grad(lambda z: np.sum(np.real(z * frameloom.stop_gradient(z))))(z), z)
+    assert frameloom.stop_gradient(X) is X
+
+
+def test_complex_gradients_are_jaxs():
+    """df/dx - i df/dy for a real function of z = x + iy."""
+    z = np.array([1 + 2j, -0.5j])
+    assert_near(frameloom.grad(lambda z: np.sum(np.abs(z) ** 2))(z), 2 * np.conj(z))
+    assert_near(frameloom.grad(lambda z: np.sum(np.real(np.exp(z) * z)))(z), np.exp(z) * (z + 1))
+    assert_near(frameloom.grad(lambda z: np.sum(np.imag(z * z)))(z), -1j * 2 * z)
+
+
+def test_branches_and_loops():
+    def f(x):
+        total = 0.0
+        for i in range(20):
+            total = total + np.sum(np.sin(x * i)) if i % 3 else total * 1.01
+        if total > 0:
+            return total * total
+        return -total
+
+    for x in (X, -X):
+        assert_near(frameloom.grad(f)(x), by_differences(f, x), 1e-5)
+
+    def g(x):
+        return x * x if x > 0 else math.exp(x) * 3
+
+    assert frameloom.grad(g)(2.0) == 4.0
+    assert frameloom.grad(g)(-1.0) == pytest.approx(3 * math.exp(-1))
+
+
+def test_ties_share():
+    x = np.array([1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(frameloom.grad(lambda x: x.max())(x), [0, 0.5, 0.5])
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.sum(np.maximum(x, 2.0)))(x), [0, 0.5, 0.5])
+
+
+def test_corners():
+    zeros = np.zeros(3)
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.prod(x))(np.array([0.0, 2.0, 3.0])), [6, 0, 0])
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.prod(x))(zeros), zeros)
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.sum(x**2))(zeros), zeros)
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.sum(x**0.0))(zeros), zeros)
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.sum(np.hypot(x, x)))(zeros), zeros)
+    assert frameloom.grad(lambda x: np.sum(x))(np.zeros((0, 3))).shape == (0, 3)
+    assert frameloom.grad(lambda x: 1.0)(2.0) == 0.0
+    np.testing.assert_array_equal(frameloom.grad(lambda x: np.sum(np.floor(x)) + np.sum(x > 0))(X), zeros)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(frameloom.grad(lambda x: np.sum(np.sqrt(x)))(zeros)).all()
+
+
+def test_vjp_and_jvp():
+    def f(x, y):
+        return {"product": x * y, "sum": np.sum(x)}
+
+    tangents = (np.ones(3), np.arange(3.0))
+    value, pushed = frameloom.jvp(f, (X, 2 * X), tangents)
+    assert_near(value["product"], 2 * X * X)
+    assert_near(pushed["product"], 2 * X * tangents[0] + X * tangents[1])
+    assert pushed["sum"] == 3.0
+    cotangent = {"product": np.arange(3.0), "sum": 2.0}
+    value, pulled = frameloom.vjp(f, X, 2 * X, cotangent=cotangent)
+    assert value["sum"] == np.sum(X)
+    assert_near(pulled[0], 2 * X * np.arange(3) + 2)
+    assert_near(pulled[1], X * np.arange(3))
+    # <cotangent, J tangent> = <J^T cotangent, tangent>
+    left = np.sum(pushed["product"] * cotangent["product"]) + pushed["sum"] * cotangent["sum"]
+    assert_near(left, sum(np.sum(a * b) for a, b in zip(pulled, tangents)))
+
+
+def test_jacobian_and_hessian():
+    matrix = np.arange(6.0).reshape(2, 3)
+    assert_near(frameloom.jacobian(lambda x: matrix @ x)(X), matrix)
+    found = frameloom.jacobian(lambda x, s: np.outer(x, x) * s, (0, 1))(X, 2.0)
+    assert found[0].shape == (3, 3, 3) and found[1].shape == (3, 3)
+    assert_near(found[1], np.outer(X, X))
+    assert_near(frameloom.hessian(lambda x: np.sum(x**3) + x[0] * x[1])(X), np.diag(6 * X) + np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]))
+    assert frameloom.hessian(lambda x: x**3)(2.0) == 12.0
+
+
+@pytest.mark.parametrize("function, argument, error, text", [
+    (lambda x: x, X, TypeError, "shape \\(3,\\)"),
+    (lambda x: np.sum(x), np.arange(3), TypeError, "int64"),
+    (lambda x: x, 3, TypeError, "type int"),
+    (lambda x: "text", X, TypeError, "type str"),
+    (lambda x: None, X, TypeError, "NoneType"),
+    (lambda x: x / 0, 1.0, ZeroDivisionError, "division by zero"),
+    (lambda x: math.log(x), -1.0, ValueError, "math domain error"),
+    (lambda x: np.linalg.inv(x).sum(), np.zeros((2, 2)), np.linalg.LinAlgError, "Singular"),
+    (lambda x: x[5], X, IndexError, "out of bounds"),
+], ids=lambda v: getattr(v, "__name__", None) or str(v)[:20])
+def test_exceptions_are_pythons(function, argument, error, text):
+    with pytest.raises(error, match=text):
+        frameloom.grad(function)(argument)
+
+
+def test_what_has_no_derivative_is_told_with_its_line():
+    def f(x):
+        y = x * 2
+        return np.sum(np.partition(y, 1))
+
+    with pytest.raises(frameloom.GraphBreak, match="partition has no derivative") as raised:
+        frameloom.grad(f)(X)
+    assert raised.value.code == "FL0029"
+    assert raised.value.lineno == f.__code__.co_firstlineno + 2 and raised.value.filename == __file__
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.linalg.svd(x)[0].sum(),  # of a matrix that is not square
+    lambda x: np.quantile(x, 0.5, method="nearest"),
+    lambda x: np.linalg.qr(x)[0].sum(),
+])
+def test_options_that_are_not_followed_are_refused(function):
+    with pytest.raises(frameloom.GraphBreak, match="FL0029"):
+        frameloom.grad(function)(np.ones((2, 3)))
+
+
+def test_illegal_calls():
+    with pytest.raises(TypeError, match="expects a function"):
+        frameloom.grad(3)
+    for argnums in ("x", (), 1.5, (0, True)):
+        with pytest.raises(TypeError, match="argnums"):
+            frameloom.grad(lambda x: x, argnums)
+    with pytest.raises(IndexError):
+        frameloom.grad(lambda x: x, 1)(1.0)
+    with pytest.raises(TypeError):
+        frameloom.jvp(lambda x: x, (1.0,), (1.0, 2.0))
+    with pytest.raises(ValueError, match="shape"):
+        frameloom.vjp(lambda x: x * 2, X, cotangent=np.ones(2))
+
+
+def test_nothing_is_differentiated_where_nothing_is_compiled():
+    with frameloom.config.patch(disable=True), pytest.raises(RuntimeError, match="plain Python"):
+        frameloom.grad(lambda x: x * x)(1.0)
+
+
+def test_names_and_documentation():
+    def loss(x):
+        """The loss."""
+        return x * x
+
+    gradient = frameloom.grad(loss)
+    assert gradient.__name__ == "grad(loss)" and "The loss." in gradient.__doc__
+
+
+def test_a_gradient_is_compiled_once():
+    gradient = frameloom.grad(lambda x, y: np.sum(x * y))
+    for i in range(5):
+        gradient(X + i, X)
+    assert len(frameloom._native.Callable._report(gradient)["entries"]) == 1

@@ -1,0 +1,101 @@
+"""Random programs over arrays whose result is one float, for derivatives: `python gradient_programs.py COUNT [SEED]` tries so
+many and prints those that differ."""
+
+import random
+import sys
+import traceback
+
+import numpy as np
+from differences import by_differences
+
+UNARY = ["np.sin({})", "np.cos({})", "np.tanh({})", "np.exp(-np.abs({}))", "np.log(1.5 + {} ** 2)", "np.sqrt(1 + {} ** 2)", "np.arctan({})",
+         "np.abs({})", "{} ** 2", "{} ** 3", "-{}", "np.expm1(np.sin({}))", "1 / (1.5 + np.cos({}))", "np.arcsinh({})", "np.cbrt(2 + np.sin({}))",
+         "np.where({0} > 0.3, {0}, {0} * 0.5)", "np.clip({}, -0.7, 0.7)", "np.square({})", "np.sign({0}) * {0}", "np.fmod({}, 1.7)",
+         "np.logaddexp({}, 0.2)", "np.exp2(np.sin({}))", "np.maximum({}, -0.2)", "np.minimum({}, 0.4)", "np.nan_to_num({})",
+         "np.real(np.exp(1j * {}))", "np.abs({} + 1j)"]
+BINARY = ["{} + {}", "{} - {}", "{} * {}", "{} / (2.5 + np.sin({}))", "np.maximum({}, {})", "np.minimum({}, {})", "np.hypot({}, 1 + np.abs({}))",
+          "np.arctan2({}, 2 + np.cos({}))", "np.where({0} > {1}, {0}, {1})", "np.power(1.2 + np.abs({}), np.cos({}))", "np.copysign({}, {})"]
+# shape -> shape
+MOVES = [("{}.T", lambda s: s[::-1]), ("{}[::-1]", lambda s: s), ("{}[:, ::-1]", lambda s: s), ("np.roll({}, 1, axis=0)", lambda s: s),
+         ("np.sort({}, axis=0)", lambda s: s), ("np.cumsum({}, axis=1)", lambda s: s), ("np.flip({})", lambda s: s),
+         ("{}[1:]", lambda s: (s[0] - 1, s[1])), ("{}[:, :-1]", lambda s: (s[0], s[1] - 1)), ("np.concatenate([{0}, {0} * 0.5])", lambda s: (2 * s[0], s[1])),
+         ("np.repeat({}, 2, axis=1)", lambda s: (s[0], 2 * s[1])), ("np.pad({}, ((1, 0), (0, 1)))", lambda s: (s[0] + 1, s[1] + 1)),
+         ("np.diff({}, axis=0)", lambda s: (s[0] - 1, s[1])), ("{}[np.array([0, 0])]", lambda s: (2, s[1])), ("np.tril({})", lambda s: s),
+         ("{}.reshape(-1, 1)", lambda s: (s[0] * s[1], 1)), ("{0} @ {0}.T", lambda s: (s[0], s[0])), ("np.outer({0}[0], {0}[:, 0])", lambda s: (s[1], s[0])),
+         ("np.cumprod(np.cos({}), axis=0)", lambda s: s), ("np.maximum.accumulate({}, axis=1)", lambda s: s),
+         ("np.linalg.inv({0} @ {0}.T + 2 * np.eye({0}.shape[0]))", lambda s: (s[0], s[0])),
+         ("np.take_along_axis({0}, np.argsort({0}, axis=1), axis=1)", lambda s: s)]
+REDUCTIONS = ["np.sum({}, axis={}, keepdims=True)", "np.mean({}, axis={}, keepdims=True)", "np.max({}, axis={}, keepdims=True)",
+              "np.prod(np.cos({}), axis={}, keepdims=True)", "np.var({}, axis={}, keepdims=True)", "np.min({}, axis={}, keepdims=True)",
+              "np.linalg.norm(1 + np.abs({}), axis={}, keepdims=True)"]
+
+
+def program(seed):
+    """(source of f(x, s), x, s)"""
+    r = random.Random(seed)
+    shape = (r.randint(1, 4), r.randint(1, 4))
+    lines, values = [], [("x", shape)]
+    for number in range(r.randint(2, 9)):
+        name, (operand, size) = f"v{number}", r.choice(values[-4:])
+        kind = r.random()
+        if kind < 0.35:
+            lines.append(f"{name} = {r.choice(UNARY).format(operand)}")
+        elif kind < 0.6:
+            alike = [v for v, other in values if other == size] + ["s"]
+            lines.append(f"{name} = {r.choice(BINARY).format(operand, r.choice(alike))}")
+        elif kind < 0.75:
+            axis = r.randint(0, 1)
+            lines.append(f"{name} = {r.choice(REDUCTIONS).format(operand, axis)}")
+            size = (1, size[1]) if axis == 0 else (size[0], 1)
+        elif kind < 0.92:
+            text, after = r.choice(MOVES)
+            if min(after(size)) < 1 or max(after(size)) > 12:
+                continue
+            lines.append(f"{name} = {text.format(operand)}")
+            size = after(size)
+        elif kind < 0.96:
+            lines += [f"{name} = {operand} * 1.5", f"{name}[0] = {name}[-1] * s", f"{name} += 0.3"]
+        else:
+            lines += [f"{name} = {operand}", f"for i in range({r.randint(1, 4)}):", f"    {name} = np.sin({name}) + i * s"]
+        values.append((name, size))
+    total = " + ".join(f"np.sum({v} * {r.uniform(-1, 1):.3f})" for v, _ in values[-3:])
+    source = "def f(x, s):\n" + "".join(f"    {line}\n" for line in lines) + f"    return {total} + s * 0.1\n"
+    generator = np.random.default_rng(seed)
+    return source, generator.normal(size=shape), float(generator.normal())
+
+
+def difference(seed):
+    """What is wrong with the gradient of a program, as text; None: nothing."""
+    import frameloom
+
+    source, x, s = program(seed)
+    space = {"np": np}
+    exec(source, space)
+    f = space["f"]
+    with np.errstate(all="ignore"):
+        expected = by_differences(lambda x: f(x, s), x)
+        expected_s = (f(x, s + 1e-6) - f(x, s - 1e-6)) / 2e-6
+    if not np.isfinite(expected).all() or np.abs(expected).max(initial=0) > 1e5:
+        return None
+    try:
+        value, (by_x, by_s) = frameloom.value_and_grad(f, (0, 1))(x, s)
+        again, _ = frameloom.value_and_grad(f, (0, 1))(x, s)
+    except Exception:
+        return f"{source}\n{traceback.format_exc(limit=-2)}"
+    scale = max(1.0, np.abs(expected).max(initial=0), abs(expected_s))
+    near = abs(value - f(x, s)) < 1e-9 * max(1, abs(value)) and np.abs(by_x - expected).max(initial=0) < 2e-5 * scale
+    if near and abs(by_s - expected_s) < 2e-5 * scale:
+        return None
+    return f"{source}\nx = {x!r}\ns = {s!r}\nvalue {value} and {f(x, s)}\n{by_x}\n{expected}\n{by_s} and {expected_s}"
+
+
+if __name__ == "__main__":
+    count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    bad = 0
+    for seed in range(first, first + count):
+        found = difference(seed)
+        if found:
+            bad += 1
+            print(f"seed {seed}: {found}\n", flush=True)
+    print(f"{bad} of {count} differ")
+    sys.exit(bad > 0)
