@@ -98,8 +98,13 @@ value *iterator_get_attr(tracer *t, value *v, PyObject *name);
 value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
                             PyObject *kwnames); /* __next__ of any iterator */
 value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
-/* For loops that are captured once. How many items are left: a number of the graph, or -1: unknown.
- * Adds no guard that the answer does not need. */
+/* Over the items of each iterable, one after the other. */
+value *iter_chain(tracer *t, value *iterables);
+
+/* ---- iter_loop.c: iterators in loops that are captured once ---- */
+
+/* How many items are left: a number of the graph, or -1: unknown. Adds no guard that the answer
+ * does not need. */
 int64_t iter_left(tracer *t, value *v);
 int64_t iter_items(const value *v); /* for messages: how many items of a list are left, or -1 */
 /* The item `ahead` positions further on; `ahead` is a number of the graph. */
@@ -128,8 +133,6 @@ bool iter_prepare(tracer *t, value *v);
 void iter_lent_over(tracer *t, value *v);
 /* Why its items cannot be rows, or NULL. */
 const char *iter_refuses(const value *v);
-/* Over the items of each iterable, one after the other. */
-value *iter_chain(tracer *t, value *iterables);
 
 /* ---- generator.c: generators ---- */
 
