@@ -1,13 +1,13 @@
 /* The walk of reverse-mode differentiation: which values matter, and the sums of their cotangents.
  */
-#include "graph/gradient.h"
+#include "graph/gradient_rules.h"
 #include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct gradient_walk {
-  loom_builder *b;
+  loom_emitter *b;
   const loom_gradient_ask *ask;
   uint32_t count;        /* values of the graph before the walk */
   bool *active;          /* does the value depend on one of those asked for? */
@@ -37,7 +37,7 @@ static void gradient_mark(gradient_walk *w, uint32_t nodes) {
 static void gradient_add(gradient_walk *w, loom_value v, loom_value cotangent) {
   loom_value *sum = &w->cotangent[v];
   if (cotangent == LOOM_NO_VALUE) return;
-  *sum = *sum == LOOM_NO_VALUE ? cotangent : loom_build2(w->b, LOOM_OP_ADD, *sum, cotangent);
+  *sum = *sum == LOOM_NO_VALUE ? cotangent : loom_emit2(w->b, LOOM_OP_ADD, *sum, cotangent);
 }
 
 static loom_value gradient_operand(const loom_gradient_step *s, uint32_t index) {
@@ -51,7 +51,7 @@ static void gradient_region(gradient_walk *w, const loom_gradient_step *s) {
   loom_value *found = loom_arena_alloc(&w->b->graph->arena, (count + 1) * sizeof *found);
   bool *active = loom_arena_alloc(&w->b->graph->arena, count + 1);
   if (!found || !active) {
-    loom_build_fail(w->b, "out of memory");
+    loom_emit_fail(w->b, "out of memory");
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -97,21 +97,24 @@ static bool gradient_run(gradient_walk *w, loom_value *out) {
   for (uint32_t i = 0; i < ask->count && !w->b->failed; i++) {
     const loom_type type = graph->values[ask->to[i]].type;
     out[i] = w->cotangent[ask->to[i]];
-    if (out[i] == LOOM_NO_VALUE) out[i] = loom_build_int(w->b, &type, 0);
+    if (out[i] == LOOM_NO_VALUE) out[i] = loom_emit_int(w->b, &type, 0);
   }
   return !w->b->failed;
 }
 
-bool loom_gradient(loom_builder *b, const loom_gradient_ask *ask, loom_value *out) {
-  uint32_t values = b->graph->value_count;
-  gradient_walk w = {.b = b,
+bool loom_gradient(loom_graph *graph, const loom_gradient_ask *ask, loom_value *out,
+                   loom_location *at, loom_error *err) {
+  loom_emitter b = {.graph = graph};
+  uint32_t values = graph->value_count;
+  gradient_walk w = {.b = &b,
                      .ask = ask,
                      .count = values,
-                     .active = calloc(values, sizeof *w.active),
-                     .cotangent = calloc(values, sizeof *w.cotangent)};
+                     .active = calloc(values + 1, sizeof *w.active),
+                     .cotangent = calloc(values + 1, sizeof *w.cotangent)};
   bool done = w.active && w.cotangent ? gradient_run(&w, out)
-                                      : (loom_build_fail(b, "out of memory"), false);
+                                      : (loom_emit_fail(&b, "out of memory"), false);
   free(w.active);
   free(w.cotangent);
-  return done;
+  *at = b.location;
+  return done || loom_fail(err, "%s", b.err.message);
 }

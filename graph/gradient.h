@@ -10,7 +10,7 @@
 #ifndef LOOM_GRADIENT_H
 #define LOOM_GRADIENT_H
 
-#include "graph/build.h"
+#include "graph/graph.h"
 
 /* ---- gradient.c: the walk over the graph ---- */
 
@@ -31,27 +31,9 @@ typedef struct loom_gradient_ask {
 
 /* Appends the nodes that compute the cotangents; `out` has `count` of them. Those that nothing
  * depends on have zeros. Nodes that are made have the location of the node that they differentiate.
- * False, with the builder failed and its location that of the node that has no derivative, leaves
- * nodes that nobody needs. */
-bool loom_gradient(loom_builder *b, const loom_gradient_ask *ask, loom_value *out);
-
-/* ---- for rules ---- */
-
-/* One node of which the cotangent is known. */
-struct loom_gradient_step {
-  loom_builder *b;
-  const loom_gradient_ask *ask;
-  uint32_t number;              /* of the node */
-  loom_node node;               /* a copy: the graph's nodes move as new ones are made */
-  loom_value result;            /* the first one */
-  loom_value g;                 /* its cotangent */
-  const loom_value *cotangents; /* of all results; LOOM_NO_VALUE: zero */
-};
-
-loom_value loom_gradient_pointwise(const loom_gradient_step *s, uint32_t index);
-loom_value loom_gradient_structure(const loom_gradient_step *s, uint32_t index);
-/* A node with regions: the cotangents of those of its operands that are active, all at once; zero
- * is LOOM_NO_VALUE. False: the builder has failed. */
-bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_value *out);
+ * False, with `at` the location of the node that has no derivative, leaves nodes that nobody needs.
+ */
+bool loom_gradient(loom_graph *graph, const loom_gradient_ask *ask, loom_value *out,
+                   loom_location *at, loom_error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * `if`: another `if` by the same condition, whose regions are those of the first with the
  * cotangents of its results as further inputs. Each computes its branch once more, and the
  * cotangents of what the branch reads from outside. */
-#include "graph/gradient.h"
+#include "graph/gradient_rules.h"
 #include "graph/ops.h"
 
 #include <stdlib.h>
@@ -81,13 +81,12 @@ static bool region_derive(const region_job *j, const loom_graph *from, loom_grap
     of[i] = map[from->outputs[j->which[i]].value];
   for (uint32_t i = 0; i < from->input_count; i++)
     if (j->active[i + 1]) inputs[wanted++] = map[from->inputs[i].value];
-  loom_builder b = {.graph = to, .location = j->s->b->location};
   const loom_gradient_ask ask = {
       .of = of, .seeds = seeds, .of_count = count, .to = inputs, .count = wanted};
-  bool done = loom_gradient(&b, &ask, found);
-  if (!done) {
-    j->s->b->location = b.location;
-    return loom_fail(j->err, "%s", b.err.message);
+  loom_location at = {0};
+  if (!loom_gradient(to, &ask, found, &at, j->err)) {
+    j->s->b->location = at;
+    return false;
   }
   for (uint32_t i = 0; i < wanted; i++)
     if (!loom_graph_output(to, found[i], NULL)) return loom_fail(j->err, "out of memory");
@@ -101,14 +100,14 @@ static bool region_if(const loom_gradient_step *s, const bool *active, loom_valu
   loom_value *cotangents =
       loom_arena_alloc(&graph->arena, (node->result_count + 1) * sizeof *cotangents);
   uint32_t *which = loom_arena_alloc(&graph->arena, (node->result_count + 1) * sizeof *which);
-  if (!cotangents || !which) return loom_build_fail(s->b, "out of memory"), false;
+  if (!cotangents || !which) return loom_emit_fail(s->b, "out of memory"), false;
   for (uint32_t i = 0; i < node->result_count; i++) {
     if (s->cotangents[i] == LOOM_NO_VALUE) continue;
     which[count] = i;
     cotangents[count++] = s->cotangents[i];
   }
   loom_value *given = loom_arena_alloc(&graph->arena, (operands + count) * sizeof *given);
-  if (!given) return loom_build_fail(s->b, "out of memory"), false;
+  if (!given) return loom_emit_fail(s->b, "out of memory"), false;
   for (uint32_t i = 0; i < operands; i++)
     given[i] = node->operands[i];
   for (uint32_t i = 0; i < count; i++)
@@ -127,11 +126,11 @@ static bool region_if(const loom_gradient_step *s, const bool *active, loom_valu
   if (!good) {
     loom_graph_fini(&regions[0]);
     loom_graph_fini(&regions[1]);
-    return loom_build_fail(s->b, "%s", err.message[0] ? err.message : "out of memory"), false;
+    return loom_emit_fail(s->b, "%s", err.message[0] ? err.message : "out of memory"), false;
   }
   loom_value first = loom_graph_region_node(graph, LOOM_OP_IF, given, operands + count, regions, -1,
                                             &s->b->location, &err);
-  if (first == LOOM_NO_VALUE) return loom_build_fail(s->b, "%s", err.message), false;
+  if (first == LOOM_NO_VALUE) return loom_emit_fail(s->b, "%s", err.message), false;
   for (uint32_t i = 1; i < operands; i++)
     if (active[i]) out[i] = first++;
   return true;
@@ -139,5 +138,5 @@ static bool region_if(const loom_gradient_step *s, const bool *active, loom_valu
 
 bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_value *out) {
   if (s->node.op == LOOM_OP_IF) return region_if(s, active, out);
-  return loom_build_fail(s->b, "'%s' has no derivative", loom_op_table[s->node.op].name), false;
+  return loom_emit_fail(s->b, "'%s' has no derivative", loom_op_table[s->node.op].name), false;
 }

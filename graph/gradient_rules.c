@@ -1,13 +1,13 @@
 /* Derivatives of pointwise ops: the column `gradient` of loom.td, in the words below. */
-#include "graph/gradient.h"
+#include "graph/gradient_rules.h"
 #include "graph/ops.h"
 
 #include <math.h>
 
 /* ---- the words of the column: of the step `s` ---- */
 
-#define OP1(OP, A) loom_build1(s->b, LOOM_OP_##OP, A)
-#define OP2(OP, A, B) loom_build2(s->b, LOOM_OP_##OP, A, B)
+#define OP1(OP, A) loom_emit1(s->b, LOOM_OP_##OP, A)
+#define OP2(OP, A, B) loom_emit2(s->b, LOOM_OP_##OP, A, B)
 #define ADD(A, B) OP2(ADD, A, B)
 #define SUB(A, B) OP2(SUB, A, B)
 #define MUL(A, B) OP2(MUL, A, B)
@@ -15,14 +15,14 @@
 #define NEG(A) OP1(NEG, A)
 #define SQUARE(A) MUL(A, A)
 #define NUMBER(X) rule_number(s, X)
-#define WHERE(C, A, B) loom_build_select(s->b, C, A, B)
-#define COMPARE(DIRECTION, A, B) loom_build_compare(s->b, DIRECTION, A, B)
+#define WHERE(C, A, B) loom_emit_select(s->b, C, A, B)
+#define COMPARE(DIRECTION, A, B) loom_emit_compare(s->b, DIRECTION, A, B)
 #define ZERO LOOM_NO_VALUE
 
 /* A number as a value of the type of the cotangent. */
 static loom_value rule_number(const loom_gradient_step *s, double x) {
-  const loom_type type = *loom_build_type(s->b, s->g);
-  return loom_build_float(s->b, &type, x);
+  const loom_type type = *loom_emit_type(s->b, s->g);
+  return loom_emit_float(s->b, &type, x);
 }
 
 /* The cotangent where x is the one that was chosen, half of it where both were. */
@@ -57,9 +57,9 @@ static loom_value rule_power_exponent(const loom_gradient_step *s, loom_value x,
 /* Back to the element type of the operand. Of a real number that became a complex one: the real
  * part; of a complex one that became real there is only the real part. */
 static loom_value rule_convert(const loom_gradient_step *s, loom_value x, loom_value g) {
-  loom_dtype from = loom_build_type(s->b, x)->dtype, to = loom_build_type(s->b, g)->dtype;
+  loom_dtype from = loom_emit_type(s->b, x)->dtype, to = loom_emit_type(s->b, g)->dtype;
   if (loom_dtype_is_complex(to) && !loom_dtype_is_complex(from)) g = OP1(REAL, g);
-  return loom_build_convert(s->b, g, from);
+  return loom_emit_convert(s->b, g, from);
 }
 
 /* ---- the rules ---- */
@@ -75,6 +75,6 @@ loom_value loom_gradient_pointwise(const loom_gradient_step *s, uint32_t index) 
   case LOOM_OP_##OP * 4 + INDEX: return FORMULA;
 #include "loom_gradients.inc"
 #undef LOOM_OP_GRADIENT
-  default: return loom_build_fail(s->b, "'%s' has no derivative", loom_op_table[node->op].name);
+  default: return loom_emit_fail(s->b, "'%s' has no derivative", loom_op_table[node->op].name);
   }
 }

@@ -5,7 +5,6 @@
  * make), so that the same array read from elsewhere is a constant. The pullback appends the nodes
  * that compute the cotangents to the graph, so that derivatives are differentiated like all else.
  */
-#include "graph/gradient.h"
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -17,6 +16,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "graph/gradient_rules.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -233,7 +233,7 @@ static value *derived_cotangent(tracer *t, const loom_gradient_step *s, value *r
   bool turned = node->op == LOOM_OP_TRANSPOSE;
   loom_value of = turned ? node->operands[0] : v;
   if (of < s->result || of >= s->result + s->node.result_count)
-    return loom_build_fail(s->b, "a part of a result has no derivative"), NULL;
+    return loom_emit_fail(s->b, "a part of a result has no derivative"), NULL;
   loom_value g = s->cotangents[of - s->result];
   if (g == LOOM_NO_VALUE) return t->constants.none;
   if (turned) g = emit_transpose(t, g, node->attrs[0].ints);
@@ -254,7 +254,7 @@ static Py_ssize_t derived_place(const np_derived *d, PyObject *rule, Py_ssize_t 
 }
 
 /* What the rule gave for one argument, of the argument's type. */
-static loom_value derived_given(tracer *t, loom_builder *b, const np_derived *d, Py_ssize_t i,
+static loom_value derived_given(tracer *t, loom_emitter *b, const np_derived *d, Py_ssize_t i,
                                 value *given) {
   const loom_type type = *emit_type(t, d->read[i]);
   if (np_is_none(t, given)) return LOOM_NO_VALUE;
@@ -262,7 +262,7 @@ static loom_value derived_given(tracer *t, loom_builder *b, const np_derived *d,
   if (v == LOOM_NO_VALUE) return v;
   const loom_type have = *emit_type(t, v);
   if (have.rank != type.rank || !np_same_sizes(t, &have, &type))
-    return loom_build_fail(b, "the rule of %s gives another shape", d->name);
+    return loom_emit_fail(b, "the rule of %s gives another shape", d->name);
   if (loom_dtype_is_complex(have.dtype) && !loom_dtype_is_complex(type.dtype))
     v = emit1(t, LOOM_OP_REAL, v);
   return emit_convert(t, v, type.dtype);
@@ -271,7 +271,7 @@ static loom_value derived_given(tracer *t, loom_builder *b, const np_derived *d,
 static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
   PyObject *rule = d->whole ? derived_lookup(t, "RULES", d->callee) : NULL;
   value *args[2 + DERIVED_ARRAYS], *cotangents[DERIVED_ARRAYS];
-  if (!rule) return loom_build_fail(s->b, "%s has no derivative", d->name), false;
+  if (!rule) return loom_emit_fail(s->b, "%s has no derivative", d->name), false;
   for (uint32_t i = 0; i < d->result_count; i++)
     if (!(cotangents[i] = derived_cotangent(t, s, d->results[i]))) return false;
   args[0] = value_tuple(t, cotangents, d->result_count);
@@ -301,16 +301,16 @@ static loom_value derived_rule(const loom_gradient_step *s, uint32_t index) {
   loom_value sum = LOOM_NO_VALUE, operand = s->node.operands[index];
   while (d && d->node != (int32_t)s->number)
     d = d->next;
-  if (!d) return loom_build_fail(s->b, "a call of the library has no derivative");
+  if (!d) return loom_emit_fail(s->b, "a call of the library has no derivative");
   for (uint32_t i = 0; i < index; i++)
     if (s->node.operands[i] == operand) return LOOM_NO_VALUE;
   bool known = true;
   for (uint32_t i = 0; i < s->node.result_count && i < DERIVED_ARRAYS; i++)
     known &= d->asked[i] == s->cotangents[i];
-  if (!known && !derived_ask(t, s, d)) return loom_build_fail(s->b, "%s", d->name);
+  if (!known && !derived_ask(t, s, d)) return loom_emit_fail(s->b, "%s", d->name);
   for (Py_ssize_t i = 0; i < d->total; i++) {
     if (d->read[i] != operand || d->found[i] == LOOM_NO_VALUE) continue;
-    sum = sum == LOOM_NO_VALUE ? d->found[i] : loom_build2(s->b, LOOM_OP_ADD, sum, d->found[i]);
+    sum = sum == LOOM_NO_VALUE ? d->found[i] : loom_emit2(s->b, LOOM_OP_ADD, sum, d->found[i]);
   }
   return sum;
 }
@@ -324,13 +324,13 @@ value *np_gradient_refuse(tracer *t, const np_call *c) {
 }
 
 /* What failed, at the line of the operation that has no derivative. */
-static value *gradient_failed(tracer *t, const loom_builder *b) {
+static value *gradient_failed(tracer *t, const loom_location *at, const loom_error *err) {
   break_info *info = &t->capture->broke;
-  if (!trace_pending(t)) trace_break(t, BREAK_GRADIENT, "%s", b->err.message);
+  if (!trace_pending(t)) trace_break(t, BREAK_GRADIENT, "%s", err->message);
   if (t->state != TRACE_BROKEN || info->reason != BREAK_GRADIENT) return NULL;
   char *inside = strstr(info->detail, " (in "); /* a function of ours */
   if (inside) *inside = 0;
-  info->location = b->location;
+  info->location = *at;
   return NULL;
 }
 
@@ -361,7 +361,8 @@ value *np_pull(tracer *t, const np_call *c) {
     if ((from[i] = gradient_node(t, p[2]->seq.items[i], "what is differentiated by")) ==
         LOOM_NO_VALUE)
       return NULL;
-  loom_builder b = {.graph = trace_graph(t), .location = trace_location(t)};
+  loom_location at = trace_location(t);
+  loom_error err = {0};
   const loom_gradient_ask ask = {.of = &y,
                                  .seeds = &seed,
                                  .of_count = 1,
@@ -369,7 +370,7 @@ value *np_pull(tracer *t, const np_call *c) {
                                  .count = count,
                                  .host = derived_rule,
                                  .context = t};
-  if (!loom_gradient(&b, &ask, found)) return gradient_failed(t, &b);
+  if (!loom_gradient(trace_graph(t), &ask, found, &at, &err)) return gradient_failed(t, &at, &err);
   for (uint32_t i = 0; i < count; i++)
     if (!(out[i] = gradient_value(t, p[2]->seq.items[i], found[i]))) return NULL;
   return value_tuple(t, out, (Py_ssize_t)count);

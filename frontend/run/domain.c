@@ -65,40 +65,40 @@ static double domain_exponent(loom_dtype dtype) {
   return dtype == LOOM_F64 ? 1023 : dtype == LOOM_F16 ? 15 : 127;
 }
 
-static loom_value domain_compare(loom_builder *b, const char *direction, loom_value x,
+static loom_value domain_compare(loom_emitter *b, const char *direction, loom_value x,
                                  double bound) {
-  loom_type type = *loom_build_type(b, x);
-  return loom_build_compare(b, direction, x, loom_build_float(b, &type, bound));
+  loom_type type = *loom_emit_type(b, x);
+  return loom_emit_compare(b, direction, x, loom_emit_float(b, &type, bound));
 }
 
-static loom_value domain_of_one(loom_builder *b, const domain_row *row, loom_value x) {
-  double far = row->bound * domain_exponent(loom_build_type(b, x)->dtype);
+static loom_value domain_of_one(loom_emitter *b, const domain_row *row, loom_value x) {
+  double far = row->bound * domain_exponent(loom_emit_type(b, x)->dtype);
   switch (row->test) {
   case DOMAIN_NEVER: return LOOM_NO_VALUE;
   case DOMAIN_AT: return domain_compare(b, "eq", x, row->bound);
   case DOMAIN_BELOW: return domain_compare(b, "lt", x, row->bound);
-  case DOMAIN_EITHER: return domain_compare(b, "eq", loom_build1(b, LOOM_OP_ABS, x), row->bound);
-  case DOMAIN_BEYOND: return domain_compare(b, "gt", loom_build1(b, LOOM_OP_ABS, x), row->bound);
-  case DOMAIN_INFINITE: return loom_build1(b, LOOM_OP_IS_INF, x);
+  case DOMAIN_EITHER: return domain_compare(b, "eq", loom_emit1(b, LOOM_OP_ABS, x), row->bound);
+  case DOMAIN_BEYOND: return domain_compare(b, "gt", loom_emit1(b, LOOM_OP_ABS, x), row->bound);
+  case DOMAIN_INFINITE: return loom_emit1(b, LOOM_OP_IS_INF, x);
   case DOMAIN_LARGE: return domain_compare(b, "gt", x, far);
-  case DOMAIN_FAR: return domain_compare(b, "gt", loom_build1(b, LOOM_OP_ABS, x), far);
+  case DOMAIN_FAR: return domain_compare(b, "gt", loom_emit1(b, LOOM_OP_ABS, x), far);
   }
   return LOOM_NO_VALUE;
 }
 
 /* A quotient: of no zero by zero; of two zeros or two infinities. */
-static bool domain_of_quotient(loom_builder *b, const loom_value *operands, uint32_t flag,
+static bool domain_of_quotient(loom_emitter *b, const loom_value *operands, uint32_t flag,
                                loom_value *where) {
   loom_value x = operands[0], y = operands[1], zero = domain_compare(b, "eq", y, 0);
   if (flag == LOOM_FP_OVERFLOW) return false;
   if (flag == LOOM_FP_DIVIDE) {
-    *where = loom_build2(b, LOOM_OP_AND, zero, domain_compare(b, "ne", x, 0));
+    *where = loom_emit2(b, LOOM_OP_AND, zero, domain_compare(b, "ne", x, 0));
     return true;
   }
-  loom_value both = loom_build2(b, LOOM_OP_AND, zero, domain_compare(b, "eq", x, 0));
-  loom_value infinite = loom_build2(b, LOOM_OP_AND, loom_build1(b, LOOM_OP_IS_INF, x),
-                                    loom_build1(b, LOOM_OP_IS_INF, y));
-  *where = loom_build2(b, LOOM_OP_OR, both, infinite);
+  loom_value both = loom_emit2(b, LOOM_OP_AND, zero, domain_compare(b, "eq", x, 0));
+  loom_value infinite = loom_emit2(b, LOOM_OP_AND, loom_emit1(b, LOOM_OP_IS_INF, x),
+                                   loom_emit1(b, LOOM_OP_IS_INF, y));
+  *where = loom_emit2(b, LOOM_OP_OR, both, infinite);
   return true;
 }
 
@@ -107,21 +107,20 @@ bool domain_has_integers(loom_opcode op) {
 }
 
 /* A division by zero; of the least integer by -1. */
-static loom_value domain_of_integers(loom_builder *b, const loom_value *operands, uint32_t flag) {
+static loom_value domain_of_integers(loom_emitter *b, const loom_value *operands, uint32_t flag) {
   loom_value x = operands[0], y = operands[1];
-  loom_type type = *loom_build_type(b, y);
+  loom_type type = *loom_emit_type(b, y);
   bool is_signed = loom_dtype_is_signed(type.dtype);
-  if (flag == LOOM_FP_DIVIDE) return loom_build_compare(b, "eq", y, loom_build_int(b, &type, 0));
+  if (flag == LOOM_FP_DIVIDE) return loom_emit_compare(b, "eq", y, loom_emit_int(b, &type, 0));
   if (flag != LOOM_FP_OVERFLOW || !is_signed) return LOOM_NO_VALUE;
   int64_t least = INT64_MIN >> (64 - 8 * loom_dtype_size(type.dtype));
-  loom_value at = loom_build_compare(b, "eq", x, loom_build_int(b, &type, least));
-  return loom_build2(b, LOOM_OP_AND, at,
-                     loom_build_compare(b, "eq", y, loom_build_int(b, &type, -1)));
+  loom_value at = loom_emit_compare(b, "eq", x, loom_emit_int(b, &type, least));
+  return loom_emit2(b, LOOM_OP_AND, at, loom_emit_compare(b, "eq", y, loom_emit_int(b, &type, -1)));
 }
 
-bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t flag,
+bool domain_raises(loom_emitter *b, loom_opcode op, const loom_value *operands, uint32_t flag,
                    loom_value *where) {
-  if (loom_dtype_is_integer(loom_build_type(b, operands[0])->dtype)) {
+  if (loom_dtype_is_integer(loom_emit_type(b, operands[0])->dtype)) {
     *where = domain_of_integers(b, operands, flag);
     return true;
   }

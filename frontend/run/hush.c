@@ -14,7 +14,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/run/internal.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -28,29 +28,29 @@ typedef struct hush_maker {
   uint32_t hushed;      /* operations so far */
 } hush_maker;
 
-static loom_value hush_and(loom_builder *b, loom_value l, loom_value r) {
-  return loom_build2(b, LOOM_OP_AND, l, r);
+static loom_value hush_and(loom_emitter *b, loom_value l, loom_value r) {
+  return loom_emit2(b, LOOM_OP_AND, l, r);
 }
 
-static loom_value hush_or(loom_builder *b, loom_value l, loom_value r) {
-  return l == LOOM_NO_VALUE ? r : loom_build2(b, LOOM_OP_OR, l, r);
+static loom_value hush_or(loom_emitter *b, loom_value l, loom_value r) {
+  return l == LOOM_NO_VALUE ? r : loom_emit2(b, LOOM_OP_OR, l, r);
 }
 
-static loom_value hush_number(loom_builder *b, loom_value like, double x) {
-  loom_type type = *loom_build_type(b, like);
-  return loom_build_float(b, &type, x);
+static loom_value hush_number(loom_emitter *b, loom_value like, double x) {
+  loom_type type = *loom_emit_type(b, like);
+  return loom_emit_float(b, &type, x);
 }
 
-static loom_value hush_zero(loom_builder *b, loom_value x, bool is) {
-  return loom_build_compare(b, is ? "eq" : "ne", x, hush_number(b, x, 0));
+static loom_value hush_zero(loom_emitter *b, loom_value x, bool is) {
+  return loom_emit_compare(b, is ? "eq" : "ne", x, hush_number(b, x, 0));
 }
 
-static loom_value hush_not_nan(loom_builder *b, loom_value x) {
-  return loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_NAN, x));
+static loom_value hush_not_nan(loom_emitter *b, loom_value x) {
+  return loom_emit1(b, LOOM_OP_NOT, loom_emit1(b, LOOM_OP_IS_NAN, x));
 }
 
 /* A bool for each element: is it neither zero nor NaN? */
-static loom_value hush_nonzero(loom_builder *b, loom_value x) {
+static loom_value hush_nonzero(loom_emitter *b, loom_value x) {
   return hush_and(b, hush_zero(b, x, false), hush_not_nan(b, x));
 }
 
@@ -60,12 +60,12 @@ typedef struct hush_place {
 } hush_place;
 
 /* A square root or a logarithm: invalid below zero, a logarithm's pole at zero. */
-static int hush_of_one(loom_builder *b, const loom_node *node, uint32_t flags, hush_place *out) {
+static int hush_of_one(loom_emitter *b, const loom_node *node, uint32_t flags, hush_place *out) {
   bool root = node->op == LOOM_OP_SQRT;
   loom_value x = node->operands[0];
   int count = 0;
   if (flags & LOOM_FP_INVALID)
-    out[count++] = (hush_place){hush_and(b, loom_build1(b, LOOM_OP_SIGNBIT, x), hush_nonzero(b, x)),
+    out[count++] = (hush_place){hush_and(b, loom_emit1(b, LOOM_OP_SIGNBIT, x), hush_nonzero(b, x)),
                                 hush_number(b, x, root ? -(double)NAN : (double)NAN)};
   if (flags & LOOM_FP_DIVIDE && !root)
     out[count++] = (hush_place){hush_zero(b, x, true), hush_number(b, x, -HUGE_VAL)};
@@ -73,20 +73,20 @@ static int hush_of_one(loom_builder *b, const loom_node *node, uint32_t flags, h
 }
 
 /* A quotient: by zero; of two zeros or two infinities. */
-static int hush_of_quotient(loom_builder *b, const loom_node *node, uint32_t flags,
+static int hush_of_quotient(loom_emitter *b, const loom_node *node, uint32_t flags,
                             hush_place *out) {
   loom_value x = node->operands[0], y = node->operands[1], zero = hush_zero(b, y, true);
   int count = 0;
   if (flags & LOOM_FP_DIVIDE) {
-    loom_value differ = loom_build2(b, LOOM_OP_XOR, loom_build1(b, LOOM_OP_SIGNBIT, x),
-                                    loom_build1(b, LOOM_OP_SIGNBIT, y));
+    loom_value differ = loom_emit2(b, LOOM_OP_XOR, loom_emit1(b, LOOM_OP_SIGNBIT, x),
+                                   loom_emit1(b, LOOM_OP_SIGNBIT, y));
     loom_value pole =
-        loom_build_select(b, differ, hush_number(b, x, -HUGE_VAL), hush_number(b, x, HUGE_VAL));
+        loom_emit_select(b, differ, hush_number(b, x, -HUGE_VAL), hush_number(b, x, HUGE_VAL));
     out[count++] = (hush_place){hush_and(b, zero, hush_nonzero(b, x)), pole};
   }
   if (flags & LOOM_FP_INVALID) {
     loom_value infinite =
-        hush_and(b, loom_build1(b, LOOM_OP_IS_INF, x), loom_build1(b, LOOM_OP_IS_INF, y));
+        hush_and(b, loom_emit1(b, LOOM_OP_IS_INF, x), loom_emit1(b, LOOM_OP_IS_INF, y));
     out[count++] = (hush_place){hush_or(b, hush_and(b, zero, hush_zero(b, x, true)), infinite),
                                 hush_number(b, x, -(double)NAN)};
   }
@@ -106,7 +106,7 @@ static uint32_t hush_flags(const hush_maker *m, const loom_graph *graph, const l
 }
 
 /* The operation in a way that raises none of these flags: what stands in its place. */
-static loom_value hush_operation(hush_maker *m, loom_builder *b, const loom_node *node,
+static loom_value hush_operation(hush_maker *m, loom_emitter *b, const loom_node *node,
                                  uint32_t flags) {
   hush_place places[2];
   loom_value operands[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE}, where = LOOM_NO_VALUE;
@@ -116,19 +116,19 @@ static loom_value hush_operation(hush_maker *m, loom_builder *b, const loom_node
   for (int i = 0; i < count; i++)
     where = hush_or(b, where, places[i].where);
   memcpy(operands, node->operands, node->operand_count * sizeof *operands);
-  operands[last] = loom_build_select(b, where, hush_number(b, operands[last], 1), operands[last]);
+  operands[last] = loom_emit_select(b, where, hush_number(b, operands[last], 1), operands[last]);
   b->location = node->location; /* the operation may still raise other flags */
-  loom_value made = loom_build(b, node->op, operands, node->operand_count, NULL, 0, NULL, 0);
+  loom_value made = loom_emit(b, node->op, operands, node->operand_count, NULL, 0, NULL, 0);
   b->location = (loom_location){.file = NULL};
   for (int i = 0; i < count; i++)
-    made = loom_build_select(b, places[i].where, places[i].result, made);
+    made = loom_emit_select(b, places[i].where, places[i].result, made);
   m->hushed++;
   return made;
 }
 
 static bool hush_graph(hush_maker *m, loom_graph *graph);
 
-static bool hush_node(hush_maker *m, loom_builder *b, loom_value *now, loom_node *node) {
+static bool hush_node(hush_maker *m, loom_emitter *b, loom_value *now, loom_node *node) {
   loom_arena *arena = &m->whole->arena;
   loom_value *operands = loom_arena_alloc(arena, (node->operand_count + 1) * sizeof *operands);
   if (!operands) return false;
@@ -152,7 +152,7 @@ static bool hush_node(hush_maker *m, loom_builder *b, loom_value *now, loom_node
 }
 
 static bool hush_graph(hush_maker *m, loom_graph *graph) {
-  loom_builder b = {.graph = graph};
+  loom_emitter b = {.graph = graph};
   loom_node *nodes = graph->nodes;
   uint32_t count = graph->node_count, values = graph->value_count;
   loom_value *now = loom_arena_alloc(&m->whole->arena, (values + 1) * sizeof *now);

@@ -6,7 +6,7 @@
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/run/run.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/graph.h"
 #include "runtime/runtime.h"
 
@@ -122,7 +122,7 @@ bool domain_has_integers(loom_opcode op);
  * if domain_has_integers), of operands of the result's shape, raise `flag` (one of LOOM_FP_DIVIDE,
  * OVERFLOW, INVALID) there? It is true wherever it does, and LOOM_NO_VALUE when it never does.
  * False: its operands alone do not tell. */
-bool domain_raises(loom_builder *b, loom_opcode op, const loom_value *operands, uint32_t flag,
+bool domain_raises(loom_emitter *b, loom_opcode op, const loom_value *operands, uint32_t flag,
                    loom_value *where);
 
 /* ---- witness_graph.c: the graph that tells which operations raised a flag ---- */

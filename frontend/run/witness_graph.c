@@ -53,7 +53,7 @@ typedef struct witness_condition {
 /* One graph, the outermost or a region, that is being made anew out of its own nodes. */
 typedef struct witness_walk {
   witness_maker *m;
-  loom_builder b;
+  loom_emitter b;
   loom_value *now;                /* of each value that it had: what stands in its place */
   loom_value any[WITNESS_SHAPES]; /* of each shape: may something have raised one? */
   int shapes;
@@ -117,67 +117,67 @@ static bool witness_can_tell(const witness_walk *w, const loom_node *node) {
 
 /* Where does the result show that `flag` was raised: a NaN of what is none, or an infinity of
  * finite operands? */
-static loom_value witness_by_result(loom_builder *b, const loom_node *node, uint32_t flag) {
+static loom_value witness_by_result(loom_emitter *b, const loom_node *node, uint32_t flag) {
   bool invalid = flag == LOOM_FP_INVALID;
   uint32_t count = node->op == LOOM_OP_POW && !invalid ? 1 : node->operand_count;
-  loom_value bad = loom_build1(b, invalid ? LOOM_OP_IS_NAN : LOOM_OP_IS_INF, node->first_result);
+  loom_value bad = loom_emit1(b, invalid ? LOOM_OP_IS_NAN : LOOM_OP_IS_INF, node->first_result);
   for (uint32_t i = 0; i < count; i++) {
     loom_value x = node->operands[i];
-    loom_value good = invalid ? loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_NAN, x))
-                              : loom_build1(b, LOOM_OP_IS_FINITE, x);
-    bad = loom_build2(b, LOOM_OP_AND, bad, good);
+    loom_value good = invalid ? loom_emit1(b, LOOM_OP_NOT, loom_emit1(b, LOOM_OP_IS_NAN, x))
+                              : loom_emit1(b, LOOM_OP_IS_FINITE, x);
+    bad = loom_emit2(b, LOOM_OP_AND, bad, good);
   }
   return bad;
 }
 
 /* Where may it have raised `flag`? LOOM_NO_VALUE: nowhere. An infinity at a pole is no overflow. */
-static loom_value witness_of_flag(loom_builder *b, const loom_node *node, uint32_t flag) {
+static loom_value witness_of_flag(loom_emitter *b, const loom_node *node, uint32_t flag) {
   loom_value there, pole;
   if (domain_raises(b, node->op, node->operands, flag, &there)) return there;
   there = witness_by_result(b, node, flag);
   if (flag != LOOM_FP_OVERFLOW ||
       !domain_raises(b, node->op, node->operands, LOOM_FP_DIVIDE, &pole) || pole == LOOM_NO_VALUE)
     return there;
-  return loom_build2(b, LOOM_OP_AND, there, loom_build1(b, LOOM_OP_NOT, pole));
+  return loom_emit2(b, LOOM_OP_AND, there, loom_emit1(b, LOOM_OP_NOT, pole));
 }
 
-static loom_value witness_not_finite(loom_builder *b, loom_value v) {
-  return loom_build1(b, LOOM_OP_NOT, loom_build1(b, LOOM_OP_IS_FINITE, v));
+static loom_value witness_not_finite(loom_emitter *b, loom_value v) {
+  return loom_emit1(b, LOOM_OP_NOT, loom_emit1(b, LOOM_OP_IS_FINITE, v));
 }
 
 /* Where is a part of this complex number beyond what can be squared, or no number? */
-static loom_value witness_is_far(loom_builder *b, loom_value z) {
-  bool single = loom_build_type(b, z)->dtype == LOOM_C64;
+static loom_value witness_is_far(loom_emitter *b, loom_value z) {
+  bool single = loom_emit_type(b, z)->dtype == LOOM_C64;
   loom_value far = LOOM_NO_VALUE;
   for (int i = 0; i < 2; i++) {
-    loom_value part = loom_build1(b, i ? LOOM_OP_IMAG : LOOM_OP_REAL, z);
-    loom_type type = *loom_build_type(b, part);
-    loom_value bound = loom_build_float(b, &type, single ? 0x1p56 : 0x1p504);
-    loom_value near = loom_build_compare(b, "le", loom_build1(b, LOOM_OP_ABS, part), bound);
-    loom_value there = loom_build1(b, LOOM_OP_NOT, near);
-    far = i ? loom_build2(b, LOOM_OP_OR, far, there) : there;
+    loom_value part = loom_emit1(b, i ? LOOM_OP_IMAG : LOOM_OP_REAL, z);
+    loom_type type = *loom_emit_type(b, part);
+    loom_value bound = loom_emit_float(b, &type, single ? 0x1p56 : 0x1p504);
+    loom_value near = loom_emit_compare(b, "le", loom_emit1(b, LOOM_OP_ABS, part), bound);
+    loom_value there = loom_emit1(b, LOOM_OP_NOT, near);
+    far = i ? loom_emit2(b, LOOM_OP_OR, far, there) : there;
   }
   return far;
 }
 
-static loom_value witness_where_complex(loom_builder *b, const loom_node *node) {
+static loom_value witness_where_complex(loom_emitter *b, const loom_node *node) {
   loom_value where = witness_not_finite(b, node->first_result);
   if (node->op != LOOM_OP_DIV && node->op != LOOM_OP_EXP) return where;
   for (uint32_t i = 0; i < node->operand_count; i++)
-    where = loom_build2(b, LOOM_OP_OR, where, witness_is_far(b, node->operands[i]));
+    where = loom_emit2(b, LOOM_OP_OR, where, witness_is_far(b, node->operands[i]));
   return where;
 }
 
 /* Where may it have raised one of these flags? LOOM_NO_VALUE: nowhere. */
 static loom_value witness_where(witness_walk *w, const loom_node *node, uint32_t flags) {
-  loom_builder *b = &w->b;
+  loom_emitter *b = &w->b;
   loom_value where = LOOM_NO_VALUE;
   if (!witness_is_pointwise(w, node)) return witness_not_finite(b, node->first_result);
   if (witness_is_complex(w, node)) return witness_where_complex(b, node);
   for (uint32_t flag = 1; flag <= LOOM_FP_INVALID; flag <<= 1) {
     loom_value there = flags & flag ? witness_of_flag(b, node, flag) : LOOM_NO_VALUE;
     if (there == LOOM_NO_VALUE) continue;
-    where = where == LOOM_NO_VALUE ? there : loom_build2(b, LOOM_OP_OR, where, there);
+    where = where == LOOM_NO_VALUE ? there : loom_emit2(b, LOOM_OP_OR, where, there);
   }
   return where;
 }
@@ -186,33 +186,33 @@ static loom_value witness_where(witness_walk *w, const loom_node *node, uint32_t
 
 /* Is there an element in any place? A value of rank 0. */
 static loom_value witness_join(witness_walk *w, loom_value v) {
-  int rank = loom_build_type(&w->b, v)->rank;
-  return rank ? loom_build_reduce(&w->b, "or", v, (1u << rank) - 1, false) : v;
+  int rank = loom_emit_type(&w->b, v)->rank;
+  return rank ? loom_emit_reduce(&w->b, "or", v, (1u << rank) - 1, false) : v;
 }
 
 /* Joins tests of one shape before they are reduced to one bool. */
 static void witness_add(witness_walk *w, loom_value where) {
   for (int i = 0; i < w->shapes; i++)
-    if (loom_type_equal(loom_build_type(&w->b, w->any[i]), loom_build_type(&w->b, where))) {
-      w->any[i] = loom_build2(&w->b, LOOM_OP_OR, w->any[i], where);
+    if (loom_type_equal(loom_emit_type(&w->b, w->any[i]), loom_emit_type(&w->b, where))) {
+      w->any[i] = loom_emit2(&w->b, LOOM_OP_OR, w->any[i], where);
       return;
     }
   if (w->shapes < WITNESS_SHAPES)
     w->any[w->shapes++] = where;
   else
-    w->any[0] = loom_build2(&w->b, LOOM_OP_OR, witness_join(w, w->any[0]), witness_join(w, where));
+    w->any[0] = loom_emit2(&w->b, LOOM_OP_OR, witness_join(w, w->any[0]), witness_join(w, where));
 }
 
 /* The truth of all that was found, or of `before`. */
 static loom_value witness_all(witness_walk *w, loom_value before) {
   for (int i = 0; i < w->shapes; i++)
-    before = loom_build2(&w->b, LOOM_OP_OR, before, witness_join(w, w->any[i]));
+    before = loom_emit2(&w->b, LOOM_OP_OR, before, witness_join(w, w->any[i]));
   return before;
 }
 
 static loom_value witness_false(witness_walk *w) {
   loom_type truth = loom_type_make(LOOM_BOOL, 0, NULL);
-  return loom_build_int(&w->b, &truth, 0);
+  return loom_emit_int(&w->b, &truth, 0);
 }
 
 static uint32_t *witness_covered(witness_maker *m, const loom_node *node) {
@@ -423,12 +423,12 @@ static int witness_to_carry(const witness_walk *w, const loom_node *loop, witnes
   loom_value rest = LOOM_NO_VALUE;
   int count = 0;
   for (int i = 0; i < inner->shapes; i++) {
-    if (witness_is_carried(w, loop, loom_build_type(&inner->b, inner->any[i]))) {
+    if (witness_is_carried(w, loop, loom_emit_type(&inner->b, inner->any[i]))) {
       out[count++] = inner->any[i];
       continue;
     }
     loom_value truth = witness_join(inner, inner->any[i]);
-    rest = rest == LOOM_NO_VALUE ? truth : loom_build2(&inner->b, LOOM_OP_OR, rest, truth);
+    rest = rest == LOOM_NO_VALUE ? truth : loom_emit2(&inner->b, LOOM_OP_OR, rest, truth);
   }
   if (rest != LOOM_NO_VALUE) out[count++] = rest;
   return count;
@@ -447,12 +447,12 @@ static bool witness_loop(witness_walk *w, const loom_node *node, const witness_c
   if (!*known) return !condition || witness_finish(body);
   int count = witness_to_carry(w, node, &inner, found);
   for (int i = 0; i < count && !inner.b.failed; i++) {
-    loom_type type = *loom_build_type(&inner.b, found[i]);
+    loom_type type = *loom_emit_type(&inner.b, found[i]);
     loom_value carried = witness_carry(body, &type, at + (uint32_t)i);
     if (carried == LOOM_NO_VALUE) return false;
     if (test && witness_carry(test, &type, at + (uint32_t)i) == LOOM_NO_VALUE) return false;
-    loom_value now = loom_build2(&inner.b, LOOM_OP_OR, found[i], carried);
-    none[i] = loom_build_int(&w->b, &type, 0);
+    loom_value now = loom_emit2(&inner.b, LOOM_OP_OR, found[i], carried);
+    none[i] = loom_emit_int(&w->b, &type, 0);
     if (inner.b.failed || !loom_graph_output(body, now, NULL)) return false;
   }
   return !inner.b.failed && !w->b.failed && witness_again(w, node, none, (uint32_t)count, at);

@@ -2,7 +2,7 @@
  * queries, keys). */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -24,20 +24,20 @@ typedef struct attention {
 } attention;
 
 static loom_value attention_like(fx_call *c, const attention *a, double x) {
-  return loom_build_float(c->b, &a->type, x);
+  return loom_emit_float(c->b, &a->type, x);
 }
 
 static loom_value attention_spread(fx_call *c, const attention *a, loom_value v) {
-  return loom_build_broadcast_to(c->b, v, a->type.rank, a->type.dims);
+  return loom_emit_broadcast_to(c->b, v, a->type.rank, a->type.dims);
 }
 
 /* Keys after the query do not count. */
 static loom_value attention_causal(fx_call *c, const attention *a, loom_value scores) {
   loom_type places = a->type;
   places.dtype = LOOM_I64;
-  loom_value query = loom_build_iota(c->b, &places, 2), key = loom_build_iota(c->b, &places, 3);
-  loom_value seen = loom_build_compare(c->b, "ge", query, key);
-  return loom_build_select(c->b, seen, scores, attention_like(c, a, -INFINITY));
+  loom_value query = loom_emit_iota(c->b, &places, 2), key = loom_emit_iota(c->b, &places, 3);
+  loom_value seen = loom_emit_compare(c->b, "ge", query, key);
+  return loom_emit_select(c->b, seen, scores, attention_like(c, a, -INFINITY));
 }
 
 /* Operands q, k, v at `at`...; dropout, is_causal, mask and scale at the given arguments. */
@@ -45,7 +45,7 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
                            attention *a) {
   double p;
   bool is_causal;
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!fx_double(c, dropout, &p) || !fx_bool(c, causal, &is_causal)) return false;
   if (p != 0) return fx_decline(c, "dropout");
   a->q = fx_tensor_as(c, at, LOOM_F32);
@@ -53,23 +53,23 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
   a->v = fx_tensor_as(c, at + 2, LOOM_F32);
   loom_value given = fx_tensor(c, at);
   if (given == LOOM_NO_VALUE) return false;
-  if (loom_build_type(b, given)->dtype == LOOM_F64) {
+  if (loom_emit_type(b, given)->dtype == LOOM_F64) {
     a->q = fx_tensor(c, at);
     a->k = fx_tensor(c, at + 1);
     a->v = fx_tensor(c, at + 2);
   }
-  const loom_type *q = loom_build_type(b, a->q);
+  const loom_type *q = loom_emit_type(b, a->q);
   if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
   a->scale = 1 / sqrt((double)q->dims[3]);
   if (fx_has(c, scale) && !fx_double(c, scale, &a->scale)) return false;
-  loom_value dot = loom_build_dot(c->b, a->q, a->k, 2, 3, 3);
+  loom_value dot = loom_emit_dot(c->b, a->q, a->k, 2, 3, 3);
   if (dot == LOOM_NO_VALUE) return false;
-  a->type = *loom_build_type(b, dot);
+  a->type = *loom_emit_type(b, dot);
   if (fx_count(&a->type, ~0u) == 0) return fx_decline(c, "nothing to attend to");
-  a->scores = loom_build2(b, LOOM_OP_MUL, dot, attention_like(c, a, a->scale));
+  a->scores = loom_emit2(b, LOOM_OP_MUL, dot, attention_like(c, a, a->scale));
   if (fx_has(c, mask)) {
     loom_value m = fx_tensor_as(c, mask, a->type.dtype);
-    a->scores = loom_build2(b, LOOM_OP_ADD, a->scores, attention_spread(c, a, m));
+    a->scores = loom_emit2(b, LOOM_OP_ADD, a->scores, attention_spread(c, a, m));
   }
   if (is_causal) a->scores = attention_causal(c, a, a->scores);
   return true;
@@ -77,8 +77,8 @@ static bool attention_read(fx_call *c, int at, int dropout, int causal, int mask
 
 /* Fewer queries than it takes to fill a vector, or heads that the op's kernels do not take. */
 static bool attention_is_composed(fx_call *c, const attention_call *a) {
-  const loom_type *q = loom_build_type(c->b, a->values[0]);
-  const loom_type *v = loom_build_type(c->b, a->values[2]);
+  const loom_type *q = loom_emit_type(c->b, a->values[0]);
+  const loom_type *v = loom_emit_type(c->b, a->values[2]);
   if (LOOM_DIM_IS_SYM(v->dims[3]) || v->dims[3] > LOOM_ATTENTION_COLUMNS ||
       q->dims[3] > LOOM_ATTENTION_COLUMNS)
     return true;
@@ -89,52 +89,52 @@ static bool attention_is_composed(fx_call *c, const attention_call *a) {
 static bool attention_operands(fx_call *c, int at, int dropout, int causal, int mask, int scale,
                                attention_call *a) {
   double p, factor;
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!fx_double(c, dropout, &p) || !fx_bool(c, causal, &a->causal)) return false;
   if (p != 0) return fx_decline(c, "dropout");
   for (int i = 0; i < 3; i++)
     a->values[i] = fx_tensor(c, at + i);
   if (a->values[0] == LOOM_NO_VALUE) return false;
   if (a->values[1] == LOOM_NO_VALUE || a->values[2] == LOOM_NO_VALUE) return false;
-  const loom_type *q = loom_build_type(b, a->values[0]);
+  const loom_type *q = loom_emit_type(b, a->values[0]);
   if (q->rank != 4 || LOOM_DIM_IS_SYM(q->dims[3])) return fx_decline(c, "not four dimensions");
   a->dtype = loom_dtype_is_half(q->dtype) ? LOOM_F32 : q->dtype;
   factor = 1 / sqrt((double)q->dims[3]);
   if (fx_has(c, scale) && !fx_double(c, scale, &factor)) return false;
   loom_type scalar = loom_type_make(a->dtype, 0, NULL);
-  a->values[3] = loom_build_float(b, &scalar, factor);
+  a->values[3] = loom_emit_float(b, &scalar, factor);
   a->count = 4;
   if (!fx_has(c, mask)) return true;
   loom_value m = fx_tensor_as(c, mask, a->dtype);
   if (m == LOOM_NO_VALUE) return false;
-  const loom_type *type = loom_build_type(b, m);
+  const loom_type *type = loom_emit_type(b, m);
   loom_dim dims[4] = {1, 1, 1, 1};
   if (type->rank > 4) return fx_decline(c, "a mask of more than four dimensions");
   for (int i = 0; i < type->rank; i++)
     dims[4 - type->rank + i] = type->dims[i];
-  a->values[a->count++] = loom_build_reshape(b, m, 4, dims);
+  a->values[a->count++] = loom_emit_reshape(b, m, 4, dims);
   return true;
 }
 
 /* Products and a softmax. */
 static bool attention_composed(fx_call *c, loom_value *out) {
   attention a = {0};
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!attention_read(c, 0, 3, 4, 5, 6, &a)) return false;
-  loom_value max = loom_build_reduce(b, "max", a.scores, 1u << 3, true);
-  const loom_type rows = max == LOOM_NO_VALUE ? a.type : *loom_build_type(b, max);
-  loom_value zero = loom_build_float(b, &rows, 0), low = loom_build_float(b, &rows, -INFINITY);
-  loom_value none = loom_build_compare(b, "eq", max, low);
-  max = loom_build_select(b, none, zero, max);
-  loom_value e = loom_build2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, max));
-  e = loom_build1(b, LOOM_OP_EXP, e);
-  loom_value sum = loom_build_reduce(b, "sum", e, 1u << 3, true);
-  sum = loom_build_select(b, none, loom_build_float(b, &rows, 1), sum);
-  loom_value p = loom_build2(b, LOOM_OP_DIV, e, attention_spread(c, &a, sum));
-  out[0] = fx_round(c, 0, loom_build_dot(c->b, p, a.v, 2, 3, 2));
-  loom_value lse = loom_build2(b, LOOM_OP_ADD, max, loom_build1(b, LOOM_OP_LOG, sum));
-  lse = loom_build_reshape(b, lse, c->types[1].rank, c->types[1].dims);
-  out[1] = loom_build_convert(b, lse, c->types[1].dtype);
+  loom_value max = loom_emit_reduce(b, "max", a.scores, 1u << 3, true);
+  const loom_type rows = max == LOOM_NO_VALUE ? a.type : *loom_emit_type(b, max);
+  loom_value zero = loom_emit_float(b, &rows, 0), low = loom_emit_float(b, &rows, -INFINITY);
+  loom_value none = loom_emit_compare(b, "eq", max, low);
+  max = loom_emit_select(b, none, zero, max);
+  loom_value e = loom_emit2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, max));
+  e = loom_emit1(b, LOOM_OP_EXP, e);
+  loom_value sum = loom_emit_reduce(b, "sum", e, 1u << 3, true);
+  sum = loom_emit_select(b, none, loom_emit_float(b, &rows, 1), sum);
+  loom_value p = loom_emit2(b, LOOM_OP_DIV, e, attention_spread(c, &a, sum));
+  out[0] = fx_round(c, 0, loom_emit_dot(c->b, p, a.v, 2, 3, 2));
+  loom_value lse = loom_emit2(b, LOOM_OP_ADD, max, loom_emit1(b, LOOM_OP_LOG, sum));
+  lse = loom_emit_reshape(b, lse, c->types[1].rank, c->types[1].dims);
+  out[1] = loom_emit_convert(b, lse, c->types[1].dtype);
   return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE;
 }
 
@@ -147,33 +147,33 @@ bool aten_attention(fx_call *c, loom_value *out) {
   if (attention_is_composed(c, &a)) return attention_composed(c, out);
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_BOOL, .i = a.causal},
                         {.kind = LOOM_ATTR_STR, .str = "zero"}};
-  loom_value made = loom_build(c->b, LOOM_OP_ATTENTION, a.values, a.count, attrs, 2, NULL, 0);
+  loom_value made = loom_emit(c->b, LOOM_OP_ATTENTION, a.values, a.count, attrs, 2, NULL, 0);
   if (made == LOOM_NO_VALUE) return false;
   out[0] = made;
-  out[1] = loom_build_reshape(c->b, made + 1, c->types[1].rank, c->types[1].dims);
-  out[1] = loom_build_convert(c->b, out[1], c->types[1].dtype);
+  out[1] = loom_emit_reshape(c->b, made + 1, c->types[1].rank, c->types[1].dims);
+  out[1] = loom_emit_convert(c->b, out[1], c->types[1].dtype);
   return out[1] != LOOM_NO_VALUE;
 }
 
 static bool attention_backward_composed(fx_call *c, loom_value *out) {
   attention a = {0};
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!attention_read(c, 1, 6, 7, 8, 9, &a)) return false;
   loom_dtype dtype = a.type.dtype;
   loom_value grad = fx_tensor_as(c, 0, dtype), result = fx_tensor_as(c, 4, dtype);
   loom_dim kept[4] = {a.type.dims[0], a.type.dims[1], a.type.dims[2], 1};
-  loom_value lse = loom_build_reshape(b, fx_tensor_as(c, 5, dtype), 4, kept);
-  loom_value p = loom_build2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, lse));
-  p = loom_build1(b, LOOM_OP_EXP, p);
+  loom_value lse = loom_emit_reshape(b, fx_tensor_as(c, 5, dtype), 4, kept);
+  loom_value p = loom_emit2(b, LOOM_OP_SUB, a.scores, attention_spread(c, &a, lse));
+  p = loom_emit1(b, LOOM_OP_EXP, p);
   loom_value d =
-      loom_build_reduce(b, "sum", loom_build2(b, LOOM_OP_MUL, grad, result), 1u << 3, true);
-  loom_value dp = loom_build_dot(c->b, grad, a.v, 2, 3, 3);
-  dp = loom_build2(b, LOOM_OP_SUB, dp, attention_spread(c, &a, d));
-  loom_value ds = loom_build2(b, LOOM_OP_MUL, loom_build2(b, LOOM_OP_MUL, p, dp),
-                              attention_like(c, &a, a.scale));
-  out[0] = fx_round(c, 0, loom_build_dot(c->b, ds, a.k, 2, 3, 2));
-  out[1] = fx_round(c, 1, loom_build_dot(c->b, ds, a.q, 2, 2, 2));
-  out[2] = fx_round(c, 2, loom_build_dot(c->b, p, grad, 2, 2, 2));
+      loom_emit_reduce(b, "sum", loom_emit2(b, LOOM_OP_MUL, grad, result), 1u << 3, true);
+  loom_value dp = loom_emit_dot(c->b, grad, a.v, 2, 3, 3);
+  dp = loom_emit2(b, LOOM_OP_SUB, dp, attention_spread(c, &a, d));
+  loom_value ds =
+      loom_emit2(b, LOOM_OP_MUL, loom_emit2(b, LOOM_OP_MUL, p, dp), attention_like(c, &a, a.scale));
+  out[0] = fx_round(c, 0, loom_emit_dot(c->b, ds, a.k, 2, 3, 2));
+  out[1] = fx_round(c, 1, loom_emit_dot(c->b, ds, a.q, 2, 2, 2));
+  out[2] = fx_round(c, 2, loom_emit_dot(c->b, p, grad, 2, 2, 2));
   return out[0] != LOOM_NO_VALUE && out[1] != LOOM_NO_VALUE && out[2] != LOOM_NO_VALUE;
 }
 
@@ -181,22 +181,22 @@ static bool attention_backward_composed(fx_call *c, loom_value *out) {
  * gradients of q, k and v. */
 bool aten_attention_backward(fx_call *c, loom_value *out) {
   attention_call a;
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!attention_operands(c, 1, 6, 7, 8, 9, &a)) return false;
   if (attention_is_composed(c, &a)) return attention_backward_composed(c, out);
   loom_value grad = fx_tensor(c, 0), lse = fx_tensor_as(c, 5, a.dtype);
   if (grad == LOOM_NO_VALUE || lse == LOOM_NO_VALUE) return false;
-  const loom_type *type = loom_build_type(b, grad);
+  const loom_type *type = loom_emit_type(b, grad);
   loom_dim rows[3] = {type->dims[0], type->dims[1], type->dims[2]};
   loom_value product =
-      loom_build2(b, LOOM_OP_MUL, fx_tensor_as(c, 0, a.dtype), fx_tensor_as(c, 4, a.dtype));
-  loom_value dot = loom_build_reduce(b, "sum", product, 1u << 3, false);
-  lse = loom_build_reshape(b, lse, 3, rows);
+      loom_emit2(b, LOOM_OP_MUL, fx_tensor_as(c, 0, a.dtype), fx_tensor_as(c, 4, a.dtype));
+  loom_value dot = loom_emit_reduce(b, "sum", product, 1u << 3, false);
+  lse = loom_emit_reshape(b, lse, 3, rows);
   loom_value values[8] = {grad, a.values[0], a.values[1], a.values[2], lse, dot, a.values[3]};
   if (a.count > 4) values[7] = a.values[4];
   loom_attr causal = {.kind = LOOM_ATTR_BOOL, .i = a.causal};
   loom_value made =
-      loom_build(b, LOOM_OP_ATTENTION_GRADIENT, values, a.count + 3, &causal, 1, NULL, 0);
+      loom_emit(b, LOOM_OP_ATTENTION_GRADIENT, values, a.count + 3, &causal, 1, NULL, 0);
   for (uint32_t i = 0; i < 3; i++)
     out[i] = made == LOOM_NO_VALUE ? made : made + i;
   return made != LOOM_NO_VALUE;

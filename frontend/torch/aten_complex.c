@@ -4,16 +4,16 @@
  * fx_complex_ok looks at what they have built. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 /* ---- what kernels have formulas for ---------------------------------------------------------- */
 
-static bool complex_value(const loom_builder *b, loom_value v) {
-  return loom_dtype_is_complex(loom_build_type(b, v)->dtype);
+static bool complex_value(const loom_emitter *b, loom_value v) {
+  return loom_dtype_is_complex(loom_emit_type(b, v)->dtype);
 }
 
-static bool complex_node_ok(const loom_builder *b, const loom_node *node) {
+static bool complex_node_ok(const loom_emitter *b, const loom_node *node) {
   bool complex = false;
   for (uint32_t i = 0; i < node->operand_count; i++)
     complex |= complex_value(b, node->operands[i]);
@@ -21,7 +21,7 @@ static bool complex_node_ok(const loom_builder *b, const loom_node *node) {
   if (!complex && !result) return true;
   /* to another complex type, or to bool; never silently to the real part */
   if (node->op == LOOM_OP_CONVERT)
-    return result || loom_build_type(b, node->first_result)->dtype == LOOM_BOOL;
+    return result || loom_emit_type(b, node->first_result)->dtype == LOOM_BOOL;
   return loom_complex_has_code(node->op, node->attrs);
 }
 
@@ -41,7 +41,7 @@ static bool complex_done(loom_value v, loom_value *out) {
 }
 
 static loom_value complex_of(fx_call *c, loom_value re, loom_value im) {
-  return loom_build2(c->b, LOOM_OP_COMPLEX, re, im);
+  return loom_emit2(c->b, LOOM_OP_COMPLEX, re, im);
 }
 
 /* Real and imaginary part of operand 0, which has to be complex. */
@@ -49,8 +49,8 @@ static bool complex_parts(fx_call *c, loom_value *re, loom_value *im) {
   loom_value v = fx_tensor(c, 0);
   *re = *im = LOOM_NO_VALUE;
   if (v == LOOM_NO_VALUE || !complex_value(c->b, v)) return fx_decline(c, "a real operand");
-  *re = loom_build1(c->b, LOOM_OP_REAL, v);
-  *im = loom_build1(c->b, LOOM_OP_IMAG, v);
+  *re = loom_emit1(c->b, LOOM_OP_REAL, v);
+  *im = loom_emit1(c->b, LOOM_OP_IMAG, v);
   return *im != LOOM_NO_VALUE;
 }
 
@@ -68,13 +68,13 @@ bool aten_complex(fx_call *c, loom_value *out) {
 
 /* polar(abs, angle). */
 bool aten_polar(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_type type = c->types[0];
   type.dtype = type.dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
   loom_value size = fx_operand(c, 0, type.dtype, &type),
              angle = fx_operand(c, 1, type.dtype, &type);
-  loom_value re = loom_build2(b, LOOM_OP_MUL, size, loom_build1(b, LOOM_OP_COS, angle));
-  loom_value im = loom_build2(b, LOOM_OP_MUL, size, loom_build1(b, LOOM_OP_SIN, angle));
+  loom_value re = loom_emit2(b, LOOM_OP_MUL, size, loom_emit1(b, LOOM_OP_COS, angle));
+  loom_value im = loom_emit2(b, LOOM_OP_MUL, size, loom_emit1(b, LOOM_OP_SIN, angle));
   return complex_done(complex_of(c, re, im), out);
 }
 
@@ -82,11 +82,11 @@ bool aten_polar(fx_call *c, loom_value *out) {
 bool aten_view_as_complex(fx_call *c, loom_value *out) {
   loom_value v = fx_tensor(c, 0), part[2];
   if (v == LOOM_NO_VALUE) return false;
-  int last = loom_build_type(c->b, v)->rank - 1;
+  int last = loom_emit_type(c->b, v)->rank - 1;
   if (last < 0) return fx_decline(c, "a 0-d operand");
   for (int i = 0; i < 2; i++) {
-    part[i] = loom_build_slice(c->b, v, last, i, 1, 1);
-    part[i] = loom_build_reshape(c->b, part[i], c->types[0].rank, c->types[0].dims);
+    part[i] = loom_emit_slice(c->b, v, last, i, 1, 1);
+    part[i] = loom_emit_reshape(c->b, part[i], c->types[0].rank, c->types[0].dims);
   }
   return complex_done(complex_of(c, part[0], part[1]), out);
 }
@@ -98,8 +98,8 @@ bool aten_view_as_real(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
   type.dims[type.rank - 1] = 1;
   for (int i = 0; i < 2; i++)
-    part[i] = loom_build_reshape(c->b, part[i], type.rank, type.dims);
-  return complex_done(loom_build_concatenate(c->b, part, 2, type.rank - 1), out);
+    part[i] = loom_emit_reshape(c->b, part[i], type.rank, type.dims);
+  return complex_done(loom_emit_concatenate(c->b, part, 2, type.rank - 1), out);
 }
 
 /* _conj, conj_physical: of real numbers they are nothing. */
@@ -107,30 +107,30 @@ bool aten_conj(fx_call *c, loom_value *out) {
   loom_value re, im;
   if (!fx_is_complex_operand(c, 0)) return aten_same(c, out);
   if (!complex_parts(c, &re, &im)) return false;
-  return complex_done(complex_of(c, re, loom_build1(c->b, LOOM_OP_NEG, im)), out);
+  return complex_done(complex_of(c, re, loom_emit1(c->b, LOOM_OP_NEG, im)), out);
 }
 
 bool fx_complex_abs(fx_call *c, loom_value *out) {
   loom_value re, im;
-  return complex_parts(c, &re, &im) && complex_done(loom_build2(c->b, LOOM_OP_HYPOT, re, im), out);
+  return complex_parts(c, &re, &im) && complex_done(loom_emit2(c->b, LOOM_OP_HYPOT, re, im), out);
 }
 
 bool fx_complex_angle(fx_call *c, loom_value *out) {
   loom_value re, im;
-  return complex_parts(c, &re, &im) && complex_done(loom_build2(c->b, LOOM_OP_ATAN2, im, re), out);
+  return complex_parts(c, &re, &im) && complex_done(loom_emit2(c->b, LOOM_OP_ATAN2, im, re), out);
 }
 
 /* sgn: x / |x|, and 0 of 0. */
 bool aten_sgn(fx_call *c, loom_value *out) {
   loom_value re, im;
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!fx_is_complex_operand(c, 0)) return aten_sign(c, out);
   if (!complex_parts(c, &re, &im)) return false;
-  const loom_type type = *loom_build_type(b, re);
-  loom_value size = loom_build2(b, LOOM_OP_HYPOT, re, im), zero = loom_build_int(b, &type, 0);
-  loom_value none = loom_build_compare(b, "eq", size, zero);
-  re = loom_build_select(b, none, zero, loom_build2(b, LOOM_OP_DIV, re, size));
-  im = loom_build_select(b, none, zero, loom_build2(b, LOOM_OP_DIV, im, size));
+  const loom_type type = *loom_emit_type(b, re);
+  loom_value size = loom_emit2(b, LOOM_OP_HYPOT, re, im), zero = loom_emit_int(b, &type, 0);
+  loom_value none = loom_emit_compare(b, "eq", size, zero);
+  re = loom_emit_select(b, none, zero, loom_emit2(b, LOOM_OP_DIV, re, size));
+  im = loom_emit_select(b, none, zero, loom_emit2(b, LOOM_OP_DIV, im, size));
   return complex_done(complex_of(c, re, im), out);
 }
 
@@ -138,5 +138,5 @@ bool aten_sgn(fx_call *c, loom_value *out) {
 bool fx_complex_to_real(fx_call *c, loom_value *out) {
   loom_value re, im;
   return complex_parts(c, &re, &im) &&
-         complex_done(loom_build_convert(c->b, re, c->types[0].dtype), out);
+         complex_done(loom_emit_convert(c->b, re, c->types[0].dtype), out);
 }

@@ -10,7 +10,7 @@
  * the graph. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@
 
 typedef struct conv_call {
   fx_call *c;
-  loom_builder *b;
+  loom_emitter *b;
   int spatial;
   int64_t strides[CONV_SPATIAL], padding[CONV_SPATIAL], dilation[CONV_SPATIAL], groups;
   bool transposed;
@@ -46,7 +46,7 @@ static bool conv_read(fx_call *c, int at, const loom_type *input, conv_call *out
 }
 
 static loom_value conv_operand(fx_call *c, int i, const loom_type *like) {
-  return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(like->dtype));
+  return loom_emit_convert(c->b, fx_tensor(c, i), fx_compute_dtype(like->dtype));
 }
 
 static loom_value conv_ints(const conv_call *v, loom_opcode op, const loom_value *operands,
@@ -61,7 +61,7 @@ static loom_value conv_ints(const conv_call *v, loom_opcode op, const loom_value
     attrs[count++] =
         (loom_attr){.kind = LOOM_ATTR_I64S, .ints = (int64_t *)window, .count = v->spatial};
   attrs[count++] = (loom_attr){.kind = LOOM_ATTR_I64, .i = v->groups};
-  return loom_build(v->b, op, operands, 2, attrs, (uint32_t)count, NULL, 0);
+  return loom_emit(v->b, op, operands, 2, attrs, (uint32_t)count, NULL, 0);
 }
 
 static void conv_pairs(const conv_call *v, int64_t *pairs) {
@@ -103,7 +103,7 @@ typedef struct conv_phases {
 
 /* (g O, I, ...) as (g I, O, ...). */
 static loom_value conv_exchange(const conv_call *v, loom_value w) {
-  const loom_type type = *loom_build_type(v->b, w);
+  const loom_type type = *loom_emit_type(v->b, w);
   int64_t g = v->groups, outs = type.dims[0] / g, ins = type.dims[1];
   loom_dim split[LOOM_MAX_RANK] = {g, outs, ins}, joined[LOOM_MAX_RANK] = {g * ins, outs};
   int64_t perm[LOOM_MAX_RANK] = {1, 0};
@@ -111,19 +111,19 @@ static loom_value conv_exchange(const conv_call *v, loom_value w) {
     split[i + 1] = joined[i] = type.dims[i];
     perm[i] = i;
   }
-  if (g == 1) return loom_build_transpose(v->b, w, perm);
+  if (g == 1) return loom_emit_transpose(v->b, w, perm);
   if (outs > 1 && ins > 1) {
     for (int i = 0; i <= type.rank; i++)
       perm[i] = i == 1 ? 2 : i == 2 ? 1 : i;
-    w = loom_build_reshape(v->b, w, type.rank + 1, split);
-    w = loom_build_transpose(v->b, w, perm);
+    w = loom_emit_reshape(v->b, w, type.rank + 1, split);
+    w = loom_emit_transpose(v->b, w, perm);
   }
-  return loom_build_reshape(v->b, w, type.rank, joined);
+  return loom_emit_reshape(v->b, w, type.rank, joined);
 }
 
 /* Zeros between the elements of a dimension. */
 static loom_value conv_spread(const conv_call *v, loom_value x, int axis, int64_t stride) {
-  loom_type type = *loom_build_type(v->b, x);
+  loom_type type = *loom_emit_type(v->b, x);
   loom_dim apart[LOOM_MAX_RANK];
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0}, size = type.dims[axis];
   for (int i = 0; i < type.rank; i++)
@@ -131,11 +131,11 @@ static loom_value conv_spread(const conv_call *v, loom_value x, int axis, int64_
   apart[axis] = size;
   apart[axis + 1] = 1;
   high[axis + 1] = stride - 1;
-  x = loom_build_reshape(v->b, x, type.rank + 1, apart);
-  x = loom_build_pad_zeros(v->b, x, low, high);
+  x = loom_emit_reshape(v->b, x, type.rank + 1, apart);
+  x = loom_emit_pad_zeros(v->b, x, low, high);
   type.dims[axis] = size * stride;
-  x = loom_build_reshape(v->b, x, type.rank, type.dims);
-  return loom_build_slice(v->b, x, axis, 0, (size - 1) * stride + 1, 1);
+  x = loom_emit_reshape(v->b, x, type.rank, type.dims);
+  return loom_emit_slice(v->b, x, axis, 0, (size - 1) * stride + 1, 1);
 }
 
 /* One phase: position m of it is the sum over t of gradient[m - t * dilation] * weights[phase +
@@ -164,13 +164,13 @@ static loom_value conv_phase(const conv_phases *s) {
       continue;
     }
     left -= LOOM_STRIDE_IS_SYM(size) ? 0 : less;
-    if (left != size) x = loom_build_slice(v->b, x, d + 2, cut, left, 1);
+    if (left != size) x = loom_emit_slice(v->b, x, d + 2, cut, left, 1);
     pairs[2 * d] = low > 0 ? low : 0;
     pairs[2 * d + 1] = high > 0 ? high : 0;
-    w = loom_build_slice(v->b, w, d + 2, s->phase[d] + s->steps[d] * (places - 1), places,
-                         -s->steps[d]);
+    w = loom_emit_slice(v->b, w, d + 2, s->phase[d] + s->steps[d] * (places - 1), places,
+                        -s->steps[d]);
   }
-  if (none) return loom_build_int(v->b, &type, 0);
+  if (none) return loom_emit_int(v->b, &type, 0);
   return conv_ints(v, LOOM_OP_CONVOLUTION, (loom_value[]){x, w}, ones, pairs, v->dilation, NULL);
 }
 
@@ -186,20 +186,20 @@ static loom_value conv_alternate(conv_phases *s, int d) {
     s->phase[d] = i;
     parts[i] = conv_alternate(s, d + 1);
     if (parts[i] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-    loom_type type = *loom_build_type(v->b, parts[i]);
+    loom_type type = *loom_emit_type(v->b, parts[i]);
     memmove(type.dims + d + 4, type.dims + d + 3, sizeof *type.dims * (size_t)(type.rank - d - 3));
     type.dims[d + 3] = 1;
-    parts[i] = loom_build_reshape(v->b, parts[i], type.rank + 1, type.dims);
+    parts[i] = loom_emit_reshape(v->b, parts[i], type.rank + 1, type.dims);
   }
-  loom_value joined = loom_build_concatenate(v->b, parts, (uint32_t)steps, d + 3);
+  loom_value joined = loom_emit_concatenate(v->b, parts, (uint32_t)steps, d + 3);
   if (joined == LOOM_NO_VALUE) return joined;
-  loom_type type = *loom_build_type(v->b, joined);
+  loom_type type = *loom_emit_type(v->b, joined);
   int64_t size;
   if (!conv_times(v, loom_stride_of_dim(type.dims[d + 2]), steps, &size) ||
       !loom_dim_of_stride(size, &type.dims[d + 2]))
     return LOOM_NO_VALUE;
   memmove(type.dims + d + 3, type.dims + d + 4, sizeof *type.dims * (size_t)(type.rank - d - 4));
-  return loom_build_reshape(v->b, joined, type.rank - 1, type.dims);
+  return loom_emit_reshape(v->b, joined, type.rank - 1, type.dims);
 }
 
 /* Phases of one dimension whose result has size `to`, the gradient size `size`.
@@ -216,7 +216,7 @@ static bool conv_steps(conv_phases *s, int d) {
     if (symbolic) return fx_decline(v->c, "strides and dilation of a symbolic size");
     s->gradient = conv_spread(v, s->gradient, d + 2, steps);
     if (s->gradient == LOOM_NO_VALUE) return false;
-    s->from = *loom_build_type(v->b, s->gradient);
+    s->from = *loom_emit_type(v->b, s->gradient);
     steps = 1;
   }
   int64_t size = loom_stride_of_dim(s->from.dims[d + 2]);
@@ -230,7 +230,7 @@ static bool conv_steps(conv_phases *s, int d) {
 /* What the alternating phases have before and behind the result. */
 static loom_value conv_cut(const conv_phases *s, int d, loom_value out) {
   int64_t start = s->v->padding[d] - s->first[d] * s->steps[d];
-  return loom_build_slice(s->v->b, out, d + 2, start, loom_stride_of_dim(s->to.dims[d + 2]), 1);
+  return loom_emit_slice(s->v->b, out, d + 2, start, loom_stride_of_dim(s->to.dims[d + 2]), 1);
 }
 
 /* Do windows lie side by side, so that each element of the input is under at most one? */
@@ -247,7 +247,7 @@ static bool conv_is_tiled(const conv_call *v, const loom_type *from, const loom_
  * (N, windows, I, places). What lies behind the last window gets 0. */
 static loom_value conv_tiles(const conv_call *v, loom_value gradient, loom_value w,
                              const loom_type *to) {
-  const loom_type from = *loom_build_type(v->b, gradient), window = *loom_build_type(v->b, w);
+  const loom_type from = *loom_emit_type(v->b, gradient), window = *loom_emit_type(v->b, w);
   int64_t perm[LOOM_MAX_RANK] = {0, v->spatial + 1};
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
   loom_dim dims[LOOM_MAX_RANK] = {to->dims[0], to->dims[1]};
@@ -259,9 +259,9 @@ static loom_value conv_tiles(const conv_call *v, loom_value gradient, loom_value
     high[d + 2] = to->dims[d + 2] - dims[d + 2];
     whole &= high[d + 2] == 0;
   }
-  loom_value out = loom_build_dot(v->b, gradient, w, 0, 1, 0);
-  out = loom_build_reshape(v->b, loom_build_transpose(v->b, out, perm), to->rank, dims);
-  return whole ? out : loom_build_pad_zeros(v->b, out, low, high);
+  loom_value out = loom_emit_dot(v->b, gradient, w, 0, 1, 0);
+  out = loom_emit_reshape(v->b, loom_emit_transpose(v->b, out, perm), to->rank, dims);
+  return whole ? out : loom_emit_pad_zeros(v->b, out, low, high);
 }
 
 /* The gradient of a convolution's input of type `to`. */
@@ -270,13 +270,13 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   if (gradient == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   conv_phases s = {.v = v, .gradient = gradient, .to = *to};
   int64_t phases = 1;
-  s.to.dtype = loom_build_type(v->b, w)->dtype;
-  if (conv_is_tiled(v, loom_build_type(v->b, gradient), loom_build_type(v->b, w), to))
+  s.to.dtype = loom_emit_type(v->b, w)->dtype;
+  if (conv_is_tiled(v, loom_emit_type(v->b, gradient), loom_emit_type(v->b, w), to))
     return conv_tiles(v, gradient, w, to);
   s.weights = conv_exchange(v, w);
   if (s.weights == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  s.from = *loom_build_type(v->b, s.gradient);
-  s.window = *loom_build_type(v->b, s.weights);
+  s.from = *loom_emit_type(v->b, s.gradient);
+  s.window = *loom_emit_type(v->b, s.weights);
   for (int d = 0; d < v->spatial; d++) {
     if (!conv_steps(&s, d)) return LOOM_NO_VALUE;
     phases *= s.steps[d];
@@ -294,7 +294,7 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
 static loom_value conv_weight_gradient(const conv_call *v, loom_value x, loom_value gradient,
                                        const loom_type *to) {
   if (x == LOOM_NO_VALUE || gradient == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  const loom_type in = *loom_build_type(v->b, x), out = *loom_build_type(v->b, gradient);
+  const loom_type in = *loom_emit_type(v->b, x), out = *loom_emit_type(v->b, gradient);
   conv_call line = *v;
   int64_t pairs[2 * CONV_SPATIAL], pixels = 1;
   bool points = true; /* windows of one place, one after another: the pixels are one line */
@@ -307,12 +307,12 @@ static loom_value conv_weight_gradient(const conv_call *v, loom_value x, loom_va
   if (!loom_dim_of_stride(pixels, &all)) return LOOM_NO_VALUE;
   if (points && v->spatial > 1) {
     line.spatial = 1;
-    x = loom_build_reshape(v->b, x, 3, (loom_dim[]){in.dims[0], in.dims[1], all});
-    gradient = loom_build_reshape(v->b, gradient, 3, (loom_dim[]){out.dims[0], out.dims[1], all});
+    x = loom_emit_reshape(v->b, x, 3, (loom_dim[]){in.dims[0], in.dims[1], all});
+    gradient = loom_emit_reshape(v->b, gradient, 3, (loom_dim[]){out.dims[0], out.dims[1], all});
   }
   loom_value made = conv_ints(&line, LOOM_OP_CONVOLUTION_GRADIENT, (loom_value[]){x, gradient},
                               v->strides, pairs, v->dilation, to->dims + 2);
-  return loom_build_reshape(v->b, made, to->rank, to->dims);
+  return loom_emit_reshape(v->b, made, to->rank, to->dims);
 }
 
 /* ---- the ops ---- */
@@ -320,7 +320,7 @@ static loom_value conv_weight_gradient(const conv_call *v, loom_value x, loom_va
 /* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
  */
 bool aten_convolution(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   const loom_type type = c->types[0];
   conv_call call;
   if (!conv_read(c, 3, &type, &call)) return false;
@@ -330,17 +330,17 @@ bool aten_convolution(fx_call *c, loom_value *out) {
       return fx_decline(c, "half floats that torch rounds on the way");
   loom_value x = conv_operand(c, 0, &type), w = conv_operand(c, 1, &type);
   if (x == LOOM_NO_VALUE || w == LOOM_NO_VALUE) return false;
-  const loom_type from = *loom_build_type(b, x);
+  const loom_type from = *loom_emit_type(b, x);
   if (fx_is_empty(&from)) return fx_decline(c, "a size of 0");
-  if (!fx_sizes_known(loom_build_type(b, w), 0)) return fx_decline(c, "weights of a symbolic size");
+  if (!fx_sizes_known(loom_emit_type(b, w), 0)) return fx_decline(c, "weights of a symbolic size");
   loom_value v =
       call.transposed ? conv_input_gradient(&call, x, w, &type) : conv_forward(&call, x, w);
   if (v == LOOM_NO_VALUE) return false;
   if (fx_has(c, 2)) {
     loom_value bias = conv_operand(c, 2, &type);
     int64_t channel[1] = {1};
-    bias = loom_build_broadcast(b, bias, type.rank, type.dims, channel);
-    v = loom_build2(b, LOOM_OP_ADD, v, bias);
+    bias = loom_emit_broadcast(b, bias, type.rank, type.dims, channel);
+    v = loom_emit2(b, LOOM_OP_ADD, v, bias);
   }
   out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
@@ -366,7 +366,7 @@ bool aten_convolution_backward(fx_call *c, loom_value *out) {
   loom_type types[3];
   for (int i = 0; i < 3; i++) {
     if (values[i] == LOOM_NO_VALUE) return false;
-    types[i] = *loom_build_type(c->b, values[i]);
+    types[i] = *loom_emit_type(c->b, values[i]);
     if (fx_is_empty(&types[i])) return fx_decline(c, "a size of 0");
     values[i] = conv_operand(c, i, &types[i]);
   }
@@ -380,7 +380,7 @@ bool aten_convolution_backward(fx_call *c, loom_value *out) {
     out[1] = call.transposed ? conv_weight_gradient(&call, gradient, x, &types[2])
                              : conv_weight_gradient(&call, x, gradient, &types[2]);
   if (mask[2])
-    out[2] = loom_build_reduce(c->b, "sum", gradient, ((1u << types[0].rank) - 1) & ~2u, false);
+    out[2] = loom_emit_reduce(c->b, "sum", gradient, ((1u << types[0].rank) - 1) & ~2u, false);
   for (uint32_t i = 0; i < 3; i++) {
     if (!mask[i]) continue;
     if (out[i] == LOOM_NO_VALUE) return false;

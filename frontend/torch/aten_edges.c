@@ -5,7 +5,7 @@
  * axis comes after the other. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -24,16 +24,16 @@ static int64_t edges_kept(const edges_axis *e) {
 /* The elements of an axis that one piece of the result is, in their order or the opposite one. */
 static loom_value edges_piece(fx_call *c, loom_value v, const edges_axis *e, int64_t first,
                               int64_t count, bool reversed) {
-  if (!reversed) return loom_build_slice(c->b, v, e->axis, first, count, 1);
-  return loom_build_slice(c->b, v, e->axis, first + count - 1, count, -1);
+  if (!reversed) return loom_emit_slice(c->b, v, e->axis, first, count, 1);
+  return loom_emit_slice(c->b, v, e->axis, first + count - 1, count, -1);
 }
 
 /* `v`, which has one element along the axis, `count` times. */
 static loom_value edges_repeat(fx_call *c, loom_value v, int axis, int64_t count) {
   if (v == LOOM_NO_VALUE) return v;
-  loom_type type = *loom_build_type(c->b, v);
+  loom_type type = *loom_emit_type(c->b, v);
   type.dims[axis] = count;
-  return loom_build_broadcast_to(c->b, v, type.rank, type.dims);
+  return loom_emit_broadcast_to(c->b, v, type.rank, type.dims);
 }
 
 static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *e) {
@@ -52,7 +52,7 @@ static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *e) {
   }
   for (uint32_t i = 0; i < count; i++)
     if (pieces[i] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  return count == 1 ? pieces[0] : loom_build_concatenate(c->b, pieces, count, e->axis);
+  return count == 1 ? pieces[0] : loom_emit_concatenate(c->b, pieces, count, e->axis);
 }
 
 /* `v` at element `first` of an axis that is zero elsewhere. */
@@ -60,8 +60,8 @@ static loom_value edges_placed(fx_call *c, loom_value v, const edges_axis *e, in
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
   if (v == LOOM_NO_VALUE) return v;
   low[e->axis] = first;
-  high[e->axis] = e->size - first - loom_build_type(c->b, v)->dims[e->axis];
-  return loom_build_pad_zeros(c->b, v, low, high);
+  high[e->axis] = e->size - first - loom_emit_type(c->b, v)->dims[e->axis];
+  return loom_emit_pad_zeros(c->b, v, low, high);
 }
 
 /* What the gradients of a piece of the result add: those of reflected elements each to its own. */
@@ -72,7 +72,7 @@ static loom_value edges_returned(fx_call *c, loom_value grad, const edges_axis *
     return edges_placed(c, piece, e, low ? 1 : e->size - 1 - count);
   }
   loom_value piece = edges_piece(c, grad, e, first, count, false);
-  piece = loom_build_reduce(c->b, "sum", piece, 1u << e->axis, true);
+  piece = loom_emit_reduce(c->b, "sum", piece, 1u << e->axis, true);
   return edges_placed(c, piece, e, low ? 0 : e->size - 1);
 }
 
@@ -80,11 +80,9 @@ static loom_value edges_back(fx_call *c, loom_value grad, const edges_axis *e) {
   int64_t before = edges_added(e->low), kept = edges_kept(e);
   loom_value v = edges_piece(c, grad, e, before, kept, false);
   v = edges_placed(c, v, e, edges_cut(e->low));
-  if (e->low > 0)
-    v = loom_build2(c->b, LOOM_OP_ADD, v, edges_returned(c, grad, e, 0, e->low, true));
+  if (e->low > 0) v = loom_emit2(c->b, LOOM_OP_ADD, v, edges_returned(c, grad, e, 0, e->low, true));
   if (e->high > 0)
-    v = loom_build2(c->b, LOOM_OP_ADD, v,
-                    edges_returned(c, grad, e, before + kept, e->high, false));
+    v = loom_emit2(c->b, LOOM_OP_ADD, v, edges_returned(c, grad, e, before + kept, e->high, false));
   return v;
 }
 
@@ -110,7 +108,7 @@ bool aten_pad_edges(fx_call *c, loom_value *out) {
   edges_axis axes[EDGES_MAX];
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
-  const loom_type from = *loom_build_type(c->b, v);
+  const loom_type from = *loom_emit_type(c->b, v);
   int count = edges_read(c, 1, &from, axes);
   if (count < 0 || fx_is_empty(&c->types[0])) return fx_decline(c, "a size of 0");
   for (int i = 0; i < count && v != LOOM_NO_VALUE; i++)
@@ -136,15 +134,15 @@ bool aten_roll(fx_call *c, loom_value *out) {
   int64_t shifts[LOOM_MAX_RANK], dims[LOOM_MAX_RANK] = {0};
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
-  const loom_type from = *loom_build_type(c->b, v);
+  const loom_type from = *loom_emit_type(c->b, v);
   int count = fx_ints(c, 1, shifts, LOOM_MAX_RANK), given = fx_ints(c, 2, dims, LOOM_MAX_RANK);
   bool flat = count == 1 && given == 0;
   if (count <= 0 || (given != count && !flat)) return fx_decline(c, "shifts and axes differ");
   if (fx_is_empty(&from) || !fx_sizes_known(&from, 0))
     return fx_decline(c, "a size that is symbolic or 0");
-  if (flat) v = loom_build_reshape(c->b, v, 1, (loom_dim[]){loom_type_elements(&from)});
+  if (flat) v = loom_emit_reshape(c->b, v, 1, (loom_dim[]){loom_type_elements(&from)});
   for (int i = 0; i < count && v != LOOM_NO_VALUE; i++) {
-    const loom_type type = *loom_build_type(c->b, v);
+    const loom_type type = *loom_emit_type(c->b, v);
     int64_t axis = dims[i] < 0 ? dims[i] + type.rank : dims[i];
     if (axis < 0 || axis >= type.rank) return fx_decline(c, "an axis that there is not");
     edges_axis e = {.axis = (int)axis, .size = type.dims[axis]};
@@ -152,8 +150,8 @@ bool aten_roll(fx_call *c, loom_value *out) {
     if (by == 0) continue;
     loom_value pieces[] = {edges_piece(c, v, &e, e.size - by, by, false),
                            edges_piece(c, v, &e, 0, e.size - by, false)};
-    v = loom_build_concatenate(c->b, pieces, 2, e.axis);
+    v = loom_emit_concatenate(c->b, pieces, 2, e.axis);
   }
-  out[0] = loom_build_reshape(c->b, v, from.rank, from.dims);
+  out[0] = loom_emit_reshape(c->b, v, from.rank, from.dims);
   return out[0] != LOOM_NO_VALUE;
 }

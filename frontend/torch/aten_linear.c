@@ -2,22 +2,22 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
 
 static loom_value linear_operand(fx_call *c, int i) {
-  return loom_build_convert(c->b, fx_tensor(c, i), fx_compute_dtype(c->types[0].dtype));
+  return loom_emit_convert(c->b, fx_tensor(c, i), fx_compute_dtype(c->types[0].dtype));
 }
 
 /* The product of operands `at` and `at + 1` by the ranks that `text` names: "mm", "bmm", "mv",
  * "dot". */
 static loom_value linear_product(fx_call *c, int at, const char *text) {
   loom_value l = linear_operand(c, at), r = linear_operand(c, at + 1);
-  if (!strcmp(text, "bmm")) return loom_build_dot(c->b, l, r, 1, 2, 1);
-  if (!strcmp(text, "dot")) return loom_build_dot(c->b, l, r, 0, 0, 0);
-  return loom_build_dot(c->b, l, r, 0, 1, 0); /* mm, mv */
+  if (!strcmp(text, "bmm")) return loom_emit_dot(c->b, l, r, 1, 2, 1);
+  if (!strcmp(text, "dot")) return loom_emit_dot(c->b, l, r, 0, 0, 0);
+  return loom_emit_dot(c->b, l, r, 0, 1, 0); /* mm, mv */
 }
 
 bool aten_product(fx_call *c, loom_value *out) {
@@ -31,7 +31,7 @@ static loom_value linear_scaled(fx_call *c, loom_value v, int i, const loom_type
   PyObject *o = c->args[i];
   if ((PyLong_Check(o) && PyLong_AsLong(o) == 1) || (PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) == 1))
     return v;
-  return loom_build2(c->b, LOOM_OP_MUL, v, fx_operand(c, i, type->dtype, type));
+  return loom_emit2(c->b, LOOM_OP_MUL, v, fx_operand(c, i, type->dtype, type));
 }
 
 /* addmm, baddbmm, addmv(self, l, r, beta, alpha): beta * self + alpha * (l @ r). */
@@ -43,7 +43,7 @@ bool aten_add_product(fx_call *c, loom_value *out) {
   if (!fx_double(c, 3, &beta)) return false;
   if (beta != 0) {
     loom_value self = fx_operand(c, 0, type.dtype, &type);
-    v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
+    v = loom_emit2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
   }
   out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
@@ -57,17 +57,17 @@ bool aten_addbmm(fx_call *c, loom_value *out) {
   loom_value l = linear_operand(c, 1), r = linear_operand(c, 2);
   double beta = 1;
   if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE || !fx_double(c, 3, &beta)) return false;
-  const loom_type lt = *loom_build_type(c->b, l), rt = *loom_build_type(c->b, r);
+  const loom_type lt = *loom_emit_type(c->b, l), rt = *loom_emit_type(c->b, r);
   if (loom_type_elements(&lt) <= 0 || loom_type_elements(&rt) <= 0)
     return fx_decline(c, "a size that is unknown or 0");
   loom_dim inner = lt.dims[0] * lt.dims[2];
-  l = loom_build_transpose(c->b, l, (int64_t[]){1, 0, 2});
-  l = loom_build_reshape(c->b, l, 2, (loom_dim[]){lt.dims[1], inner});
-  r = loom_build_reshape(c->b, r, 2, (loom_dim[]){inner, rt.dims[2]});
-  loom_value v = linear_scaled(c, loom_build_dot(c->b, l, r, 0, 1, 0), 4, &type);
+  l = loom_emit_transpose(c->b, l, (int64_t[]){1, 0, 2});
+  l = loom_emit_reshape(c->b, l, 2, (loom_dim[]){lt.dims[1], inner});
+  r = loom_emit_reshape(c->b, r, 2, (loom_dim[]){inner, rt.dims[2]});
+  loom_value v = linear_scaled(c, loom_emit_dot(c->b, l, r, 0, 1, 0), 4, &type);
   if (beta != 0) {
     loom_value self = fx_operand(c, 0, type.dtype, &type);
-    v = loom_build2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
+    v = loom_emit2(c->b, LOOM_OP_ADD, v, linear_scaled(c, self, 3, &type));
   }
   out[0] = fx_round(c, 0, v);
   return out[0] != LOOM_NO_VALUE;
@@ -81,7 +81,7 @@ static bool linear_groups(fx_call *c, torch_native_fn run, int count, loom_value
   for (int i = 0; i < count; i++) {
     loom_value v = fx_tensor(c, i);
     if (v == LOOM_NO_VALUE) return false;
-    loom_dtype given = loom_build_type(c->b, v)->dtype;
+    loom_dtype given = loom_emit_type(c->b, v)->dtype;
     if (i == 2 ? given != LOOM_I32 && given != LOOM_I64 : given != dtype)
       return fx_decline(c, "operands of other types");
   }
@@ -104,7 +104,7 @@ bool aten_grouped_mm(fx_call *c, loom_value *out) {
   if (!fx_has(c, 2) || fx_has(c, 3)) return fx_decline(c, "no offsets, or a bias");
   loom_value l = fx_tensor(c, 0), r = fx_tensor(c, 1);
   if (l == LOOM_NO_VALUE || r == LOOM_NO_VALUE) return false;
-  int left = loom_build_type(c->b, l)->rank, right = loom_build_type(c->b, r)->rank;
+  int left = loom_emit_type(c->b, l)->rank, right = loom_emit_type(c->b, r)->rank;
   if (left == 2 && right == 3) return linear_groups(c, torch_grouped_rows, 3, out);
   if (left == 2 && right == 2) return linear_groups(c, torch_grouped_sums, 3, out);
   return fx_decline(c, "groups of columns, or none");
@@ -121,7 +121,7 @@ bool aten_solve_triangular(fx_call *c, loom_value *out) {
   if (a == LOOM_NO_VALUE || b == LOOM_NO_VALUE || !fx_bool(c, 2, &upper) || !fx_bool(c, 3, &left) ||
       !fx_bool(c, 4, &unit))
     return false;
-  const loom_type from = *loom_build_type(c->b, a), right = *loom_build_type(c->b, b);
+  const loom_type from = *loom_emit_type(c->b, a), right = *loom_emit_type(c->b, b);
   loom_dtype dtype = c->types[0].dtype;
   if ((dtype != LOOM_F32 && dtype != LOOM_F64) || from.dtype != dtype || right.dtype != dtype)
     return fx_decline(c, "elements that are neither float32 nor float64");

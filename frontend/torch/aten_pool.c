@@ -2,7 +2,7 @@
  * it, which fusion makes one kernel of. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static bool pool_pair(fx_call *c, int i, int64_t *out) {
 static bool pool_read(fx_call *c, int operand, int at, int dilation, const loom_type *to, pool *p) {
   loom_value v = fx_tensor(c, operand);
   if (v == LOOM_NO_VALUE) return false;
-  p->from = *loom_build_type(c->b, v);
+  p->from = *loom_emit_type(c->b, v);
   int rank = p->from.rank;
   if (rank < 3 || fx_is_empty(&p->from)) return fx_decline(c, "a size of 0");
   p->padding[0] = p->padding[1] = 0;
@@ -62,21 +62,21 @@ static bool pool_read(fx_call *c, int operand, int at, int dilation, const loom_
 static loom_value pool_pad(fx_call *c, const pool *p, loom_value v, double fill) {
   int rank = p->from.rank;
   int64_t low[LOOM_MAX_RANK] = {0}, high[LOOM_MAX_RANK] = {0};
-  const loom_type type = *loom_build_type(c->b, v);
+  const loom_type type = *loom_emit_type(c->b, v);
   loom_type scalar = loom_type_make(type.dtype, 0, NULL);
   for (int d = 0; d < 2; d++) {
     low[rank - 2 + d] = p->padding[d];
     high[rank - 2 + d] = p->high[d];
   }
-  return loom_build_pad(c->b, v, loom_build_float(c->b, &scalar, fill), low, high);
+  return loom_emit_pad(c->b, v, loom_emit_float(c->b, &scalar, fill), low, high);
 }
 
 /* What the windows have at place (y, x). */
 static loom_value pool_place(fx_call *c, const pool *p, loom_value padded, int64_t y, int64_t x) {
   int rank = p->from.rank;
   loom_value v =
-      loom_build_slice(c->b, padded, rank - 2, y * p->dilation[0], p->out[0], p->stride[0]);
-  return loom_build_slice(c->b, v, rank - 1, x * p->dilation[1], p->out[1], p->stride[1]);
+      loom_emit_slice(c->b, padded, rank - 2, y * p->dilation[0], p->out[0], p->stride[0]);
+  return loom_emit_slice(c->b, v, rank - 1, x * p->dilation[1], p->out[1], p->stride[1]);
 }
 
 /* Position in the unpadded plane of what the windows have at place (y, x). A window that begins in
@@ -84,29 +84,28 @@ static loom_value pool_place(fx_call *c, const pool *p, loom_value padded, int64
  * never larger than what is there. */
 static loom_value pool_position(fx_call *c, const pool *p, const loom_type *places, int64_t y,
                                 int64_t x) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_value at[2];
   int64_t place[2] = {y, x};
   for (int d = 0; d < 2; d++) {
-    at[d] = loom_build_iota(b, places, places->rank - 2 + d);
-    at[d] = loom_build2(b, LOOM_OP_MUL, at[d], loom_build_int(b, places, p->stride[d]));
+    at[d] = loom_emit_iota(b, places, places->rank - 2 + d);
+    at[d] = loom_emit2(b, LOOM_OP_MUL, at[d], loom_emit_int(b, places, p->stride[d]));
     int64_t shift = place[d] * p->dilation[d] - p->padding[d];
-    at[d] = loom_build2(b, LOOM_OP_ADD, at[d], loom_build_int(b, places, shift));
+    at[d] = loom_emit2(b, LOOM_OP_ADD, at[d], loom_emit_int(b, places, shift));
     if (y || x || !p->padding[d]) continue;
-    loom_value behind =
-        loom_build2(b, LOOM_OP_REM, at[d], loom_build_int(b, places, p->dilation[d]));
-    loom_value before = loom_build_compare(b, "lt", at[d], loom_build_int(b, places, 0));
-    at[d] = loom_build_select(b, before, behind, at[d]);
+    loom_value behind = loom_emit2(b, LOOM_OP_REM, at[d], loom_emit_int(b, places, p->dilation[d]));
+    loom_value before = loom_emit_compare(b, "lt", at[d], loom_emit_int(b, places, 0));
+    at[d] = loom_emit_select(b, before, behind, at[d]);
   }
-  at[0] = loom_build2(b, LOOM_OP_MUL, at[0], fx_number_value(c, places, p->in[1]));
-  return loom_build2(b, LOOM_OP_ADD, at[0], at[1]);
+  at[0] = loom_emit2(b, LOOM_OP_MUL, at[0], fx_number_value(c, places, p->in[1]));
+  return loom_emit2(b, LOOM_OP_ADD, at[0], at[1]);
 }
 
 /* max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode): the first largest of
  * each window, NaN before all, and its position. */
 bool aten_max_pool(fx_call *c, loom_value *out) {
   pool p = {0};
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!pool_read(c, 0, 1, 4, &c->types[0], &p)) return false;
   if (!loom_dtype_is_float(p.from.dtype)) return fx_decline(c, "integers");
   loom_value padded = pool_pad(c, &p, fx_tensor(c, 0), -INFINITY);
@@ -121,10 +120,10 @@ bool aten_max_pool(fx_call *c, loom_value *out) {
         at = position;
         continue;
       }
-      loom_value nan = loom_build1(b, LOOM_OP_IS_NAN, v);
-      loom_value larger = loom_build2(b, LOOM_OP_OR, loom_build_compare(b, "gt", v, best), nan);
-      best = loom_build_select(b, larger, v, best);
-      at = loom_build_select(b, larger, position, at);
+      loom_value nan = loom_emit1(b, LOOM_OP_IS_NAN, v);
+      loom_value larger = loom_emit2(b, LOOM_OP_OR, loom_emit_compare(b, "gt", v, best), nan);
+      best = loom_emit_select(b, larger, v, best);
+      at = loom_emit_select(b, larger, position, at);
     }
   out[0] = best;
   out[1] = at;
@@ -136,7 +135,7 @@ bool aten_avg_pool(fx_call *c, loom_value *out) {
   pool p = {0};
   bool ceil, include;
   int64_t divisor = 0;
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!pool_read(c, 0, 1, 0, &c->types[0], &p)) return false;
   if (!fx_bool(c, 4, &ceil) || !fx_bool(c, 5, &include)) return false;
   if (fx_has(c, 6) && !fx_int(c, 6, &divisor)) return false;
@@ -146,16 +145,16 @@ bool aten_avg_pool(fx_call *c, loom_value *out) {
     return aten_avg_pool_any(c, out); /* windows of several sizes */
   loom_type type = c->types[0];
   type.dtype = fx_compute_dtype(type.dtype);
-  loom_value x = loom_build_convert(b, fx_tensor(c, 0), type.dtype);
+  loom_value x = loom_emit_convert(b, fx_tensor(c, 0), type.dtype);
   loom_value padded = pool_pad(c, &p, x, 0), sum = LOOM_NO_VALUE;
   for (int64_t y = 0; y < p.kernel[0]; y++)
     for (int64_t k = 0; k < p.kernel[1]; k++) {
       loom_value v = pool_place(c, &p, padded, y, k);
-      sum = sum == LOOM_NO_VALUE ? v : loom_build2(b, LOOM_OP_ADD, sum, v);
+      sum = sum == LOOM_NO_VALUE ? v : loom_emit2(b, LOOM_OP_ADD, sum, v);
     }
   if (!divisor) divisor = p.kernel[0] * p.kernel[1];
-  sum = loom_build2(b, LOOM_OP_DIV, sum, loom_build_int(b, &type, divisor));
-  out[0] = loom_build_convert(b, sum, c->types[0].dtype);
+  sum = loom_emit2(b, LOOM_OP_DIV, sum, loom_emit_int(b, &type, divisor));
+  out[0] = loom_emit_convert(b, sum, c->types[0].dtype);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -176,39 +175,39 @@ static bool pool_even(const loom_type *from, const loom_type *to, loom_type *cut
 
 /* _adaptive_avg_pool2d(self, output_size). */
 bool aten_adaptive_avg_pool(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_type cut, type = c->types[0];
   loom_value x = fx_tensor(c, 0);
   if (x == LOOM_NO_VALUE) return false;
-  if (!pool_even(loom_build_type(b, x), &c->types[0], &cut))
+  if (!pool_even(loom_emit_type(b, x), &c->types[0], &cut))
     return aten_adaptive_avg_pool_any(c, out);
   type.dtype = fx_compute_dtype(type.dtype);
-  x = loom_build_reshape(b, loom_build_convert(b, x, type.dtype), cut.rank, cut.dims);
+  x = loom_emit_reshape(b, loom_emit_convert(b, x, type.dtype), cut.rank, cut.dims);
   uint32_t axes = 1u << (cut.rank - 1) | 1u << (cut.rank - 3);
-  loom_value sum = loom_build_reduce(b, "sum", x, axes, false);
+  loom_value sum = loom_emit_reduce(b, "sum", x, axes, false);
   int64_t count = cut.dims[cut.rank - 1] * cut.dims[cut.rank - 3];
-  sum = loom_build2(b, LOOM_OP_DIV, sum, loom_build_int(b, &type, count));
-  out[0] = loom_build_convert(b, sum, c->types[0].dtype);
+  sum = loom_emit2(b, LOOM_OP_DIV, sum, loom_emit_int(b, &type, count));
+  out[0] = loom_emit_convert(b, sum, c->types[0].dtype);
   return out[0] != LOOM_NO_VALUE;
 }
 
 /* _adaptive_avg_pool2d_backward(grad, self). */
 bool aten_adaptive_avg_pool_backward(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_type cut, type = c->types[0];
   loom_value grad = fx_tensor(c, 0);
   if (grad == LOOM_NO_VALUE) return false;
-  const loom_type pooled = *loom_build_type(b, grad);
+  const loom_type pooled = *loom_emit_type(b, grad);
   if (!pool_even(&type, &pooled, &cut)) return aten_adaptive_avg_pool_gradient(c, out);
   loom_type small = pooled;
   small.dtype = fx_compute_dtype(type.dtype);
   int64_t count = cut.dims[cut.rank - 1] * cut.dims[cut.rank - 3], map[LOOM_MAX_RANK];
-  grad = loom_build2(b, LOOM_OP_DIV, loom_build_convert(b, grad, small.dtype),
-                     loom_build_int(b, &small, count));
+  grad = loom_emit2(b, LOOM_OP_DIV, loom_emit_convert(b, grad, small.dtype),
+                    loom_emit_int(b, &small, count));
   for (int i = 0; i < pooled.rank; i++)
     map[i] = i < pooled.rank - 1 ? i : i + 1;
-  loom_value v = loom_build_broadcast(b, grad, cut.rank, cut.dims, map);
-  v = loom_build_reshape(b, v, type.rank, type.dims);
-  out[0] = loom_build_convert(b, v, type.dtype);
+  loom_value v = loom_emit_broadcast(b, grad, cut.rank, cut.dims, map);
+  v = loom_emit_reshape(b, v, type.rank, type.dims);
+  out[0] = loom_emit_convert(b, v, type.dtype);
   return out[0] != LOOM_NO_VALUE;
 }

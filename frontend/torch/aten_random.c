@@ -6,7 +6,7 @@
  * sequence of counters of its own. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -17,20 +17,20 @@ static loom_value random_draw(fx_call *c, const char *kind, loom_dtype dtype) {
   loom_type pair = loom_type_make(LOOM_U64, 1, (loom_dim[]){2});
   loom_type type = c->types[0];
   if (!fx_int(c, 2, &number)) return LOOM_NO_VALUE;
-  loom_value key = loom_build_convert(c->b, fx_tensor(c, 1), LOOM_U64);
-  loom_value counter = loom_build2(c->b, LOOM_OP_MUL, loom_build_iota(c->b, &pair, 0),
-                                   loom_build_int(c->b, &pair, number));
+  loom_value key = loom_emit_convert(c->b, fx_tensor(c, 1), LOOM_U64);
+  loom_value counter = loom_emit2(c->b, LOOM_OP_MUL, loom_emit_iota(c->b, &pair, 0),
+                                  loom_emit_int(c->b, &pair, number));
   loom_attr attr = {.kind = LOOM_ATTR_STR, .str = kind};
   type.dtype = dtype;
-  return loom_build(c->b, c->op, (loom_value[]){key, counter}, 2, &attr, 1, &type, 1);
+  return loom_emit(c->b, c->op, (loom_value[]){key, counter}, 2, &attr, 1, &type, 1);
 }
 
 /* [0, 1) in steps that the dtype can tell apart, so that rounding never gives 1. */
 static loom_value random_steps(fx_call *c, loom_value v, int bits) {
-  loom_type type = *loom_build_type(c->b, v);
-  loom_value scale = loom_build_float(c->b, &type, ldexp(1, bits));
-  v = loom_build1(c->b, LOOM_OP_FLOOR, loom_build2(c->b, LOOM_OP_MUL, v, scale));
-  return loom_build2(c->b, LOOM_OP_MUL, v, loom_build_float(c->b, &type, ldexp(1, -bits)));
+  loom_type type = *loom_emit_type(c->b, v);
+  loom_value scale = loom_emit_float(c->b, &type, ldexp(1, bits));
+  v = loom_emit1(c->b, LOOM_OP_FLOOR, loom_emit2(c->b, LOOM_OP_MUL, v, scale));
+  return loom_emit2(c->b, LOOM_OP_MUL, v, loom_emit_float(c->b, &type, ldexp(1, -bits)));
 }
 
 /* Integers from `low` to below `high`: the remainder of random bits, as in torch. */
@@ -44,12 +44,12 @@ static loom_value random_integers(fx_call *c) {
   }
   loom_value v = random_draw(c, "bits", span < UINT32_MAX ? LOOM_U32 : LOOM_U64);
   if (v == LOOM_NO_VALUE) return v;
-  loom_type type = *loom_build_type(c->b, v);
-  v = loom_build2(c->b, LOOM_OP_REM, v, loom_build_int(c->b, &type, (int64_t)span));
-  v = loom_build_convert(c->b, v, LOOM_I64);
+  loom_type type = *loom_emit_type(c->b, v);
+  v = loom_emit2(c->b, LOOM_OP_REM, v, loom_emit_int(c->b, &type, (int64_t)span));
+  v = loom_emit_convert(c->b, v, LOOM_I64);
   type.dtype = LOOM_I64;
-  v = loom_build2(c->b, LOOM_OP_ADD, v, loom_build_int(c->b, &type, low));
-  return loom_build_convert(c->b, v, c->types[0].dtype);
+  v = loom_emit2(c->b, LOOM_OP_ADD, v, loom_emit_int(c->b, &type, low));
+  return loom_emit_convert(c->b, v, c->types[0].dtype);
 }
 
 bool aten_random(fx_call *c, loom_value *out) {
@@ -63,7 +63,7 @@ bool aten_random(fx_call *c, loom_value *out) {
     loom_value v = random_draw(c, kind, fx_compute_dtype(dtype));
     bool half = fx_compute_dtype(dtype) != dtype && !strcmp(kind, "uniform");
     if (v != LOOM_NO_VALUE && half) v = random_steps(c, v, dtype == LOOM_F16 ? 11 : 8);
-    out[0] = loom_build_convert(c->b, v, dtype);
+    out[0] = loom_emit_convert(c->b, v, dtype);
   }
   return out[0] != LOOM_NO_VALUE;
 }

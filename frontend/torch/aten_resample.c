@@ -11,7 +11,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -41,22 +41,21 @@ typedef struct resample_axis {
 
 typedef struct resample_line {
   fx_call *c;
-  loom_builder *b;
+  loom_emitter *b;
   const resample_axis *a;
   loom_type ints, floats; /* [n] */
 } resample_line;
 
 static resample_line line_along(fx_call *c, const resample_axis *a, int64_t size) {
   resample_line l = {.c = c, .b = c->b, .a = a, .ints = {.dtype = LOOM_I64, .rank = 1}};
-  if (!loom_dim_of_stride(size, &l.ints.dims[0]))
-    loom_build_fail(c->b, "a size is too complicated");
+  if (!loom_dim_of_stride(size, &l.ints.dims[0])) loom_emit_fail(c->b, "a size is too complicated");
   l.floats = l.ints;
   l.floats.dtype = a->dtype;
   return l;
 }
 
 static loom_value line_float(resample_line *l, double x) {
-  return loom_build_float(l->b, &l->floats, x);
+  return loom_emit_float(l->b, &l->floats, x);
 }
 
 static loom_value line_number(resample_line *l, int64_t x) {
@@ -64,18 +63,18 @@ static loom_value line_number(resample_line *l, int64_t x) {
 }
 
 static loom_value line_add(resample_line *l, loom_value v, double x) {
-  return loom_build2(l->b, LOOM_OP_ADD, v, line_float(l, x));
+  return loom_emit2(l->b, LOOM_OP_ADD, v, line_float(l, x));
 }
 
 static loom_value line_times(resample_line *l, loom_value v, double x) {
-  return loom_build2(l->b, LOOM_OP_MUL, v, line_float(l, x));
+  return loom_emit2(l->b, LOOM_OP_MUL, v, line_float(l, x));
 }
 
 /* `v` (ints) within the elements of an axis of this size. */
 static loom_value line_clamped(resample_line *l, loom_value v, int64_t size) {
-  loom_value last = loom_build2(l->b, LOOM_OP_SUB, line_number(l, size), line_number(l, 1));
-  v = loom_build2(l->b, LOOM_OP_MIN, v, last);
-  return loom_build2(l->b, LOOM_OP_MAX, v, line_number(l, 0));
+  loom_value last = loom_emit2(l->b, LOOM_OP_SUB, line_number(l, size), line_number(l, 1));
+  v = loom_emit2(l->b, LOOM_OP_MIN, v, last);
+  return loom_emit2(l->b, LOOM_OP_MAX, v, line_number(l, 0));
 }
 
 /* How many elements one place goes on by. */
@@ -86,22 +85,21 @@ static loom_value line_scale(resample_line *l) {
     return line_float(l, a->dtype == LOOM_F64 && a->kind >= RESAMPLE_LINEAR ? scale : (float)scale);
   }
   if (a->corners && a->out == 1) return line_float(l, 0);
-  loom_value in = loom_build_convert(l->b, line_number(l, a->in), a->dtype);
-  loom_value out = loom_build_convert(l->b, line_number(l, a->out), a->dtype);
+  loom_value in = loom_emit_convert(l->b, line_number(l, a->in), a->dtype);
+  loom_value out = loom_emit_convert(l->b, line_number(l, a->out), a->dtype);
   if (a->corners) in = line_add(l, in, -1), out = line_add(l, out, -1);
-  return loom_build2(l->b, LOOM_OP_DIV, in, out);
+  return loom_emit2(l->b, LOOM_OP_DIV, in, out);
 }
 
 /* Where the places `own` (ints) lie among the elements. */
 static loom_value line_source(resample_line *l, loom_value own) {
   const resample_axis *a = l->a;
-  loom_value v = loom_build_convert(l->b, own, a->dtype), scale = line_scale(l);
+  loom_value v = loom_emit_convert(l->b, own, a->dtype), scale = line_scale(l);
   bool centers = a->kind >= RESAMPLE_LINEAR && !a->corners;
   if (centers || a->kind == RESAMPLE_NEAREST_EXACT) v = line_add(l, v, 0.5);
-  v = loom_build2(l->b, LOOM_OP_MUL, v, scale);
+  v = loom_emit2(l->b, LOOM_OP_MUL, v, scale);
   if (centers) v = line_add(l, v, -0.5);
-  if (centers && a->kind == RESAMPLE_LINEAR)
-    v = loom_build2(l->b, LOOM_OP_MAX, v, line_float(l, 0));
+  if (centers && a->kind == RESAMPLE_LINEAR) v = loom_emit2(l->b, LOOM_OP_MAX, v, line_float(l, 0));
   return v;
 }
 
@@ -116,14 +114,14 @@ typedef struct resample_taps {
 
 static loom_value line_cubic_near(resample_line *l, loom_value x) {
   loom_value v = line_add(l, line_times(l, x, CUBIC_A + 2), -(CUBIC_A + 3));
-  v = loom_build2(l->b, LOOM_OP_MUL, loom_build2(l->b, LOOM_OP_MUL, v, x), x);
+  v = loom_emit2(l->b, LOOM_OP_MUL, loom_emit2(l->b, LOOM_OP_MUL, v, x), x);
   return line_add(l, v, 1);
 }
 
 static loom_value line_cubic_far(resample_line *l, loom_value x) {
   loom_value v = line_add(l, line_times(l, x, CUBIC_A), -5 * CUBIC_A);
-  v = line_add(l, loom_build2(l->b, LOOM_OP_MUL, v, x), 8 * CUBIC_A);
-  return line_add(l, loom_build2(l->b, LOOM_OP_MUL, v, x), -4 * CUBIC_A);
+  v = line_add(l, loom_emit2(l->b, LOOM_OP_MUL, v, x), 8 * CUBIC_A);
+  return line_add(l, loom_emit2(l->b, LOOM_OP_MUL, v, x), -4 * CUBIC_A);
 }
 
 static void line_cubic_weights(resample_line *l, loom_value part, loom_value rest,
@@ -138,22 +136,22 @@ static void line_cubic_weights(resample_line *l, loom_value part, loom_value res
 static resample_taps line_taps(resample_line *l, loom_value own) {
   static const int counts[] = {1, 1, 2, 4};
   const resample_axis *a = l->a;
-  loom_builder *b = l->b;
+  loom_emitter *b = l->b;
   resample_taps taps = {.count = counts[a->kind]};
   loom_value source = line_source(l, own);
-  loom_value first = loom_build_convert(b, loom_build1(b, LOOM_OP_FLOOR, source), LOOM_I64);
-  loom_value last = loom_build2(b, LOOM_OP_SUB, line_number(l, a->in), line_number(l, 1));
-  first = loom_build2(b, LOOM_OP_MIN, first, last);
+  loom_value first = loom_emit_convert(b, loom_emit1(b, LOOM_OP_FLOOR, source), LOOM_I64);
+  loom_value last = loom_emit2(b, LOOM_OP_SUB, line_number(l, a->in), line_number(l, 1));
+  first = loom_emit2(b, LOOM_OP_MIN, first, last);
   for (int k = 0; k < taps.count; k++) {
     int64_t shift = a->kind == RESAMPLE_CUBIC ? k - 1 : k;
-    taps.at[k] = loom_build2(b, LOOM_OP_ADD, first, line_number(l, shift));
+    taps.at[k] = loom_emit2(b, LOOM_OP_ADD, first, line_number(l, shift));
     taps.at[k] = line_clamped(l, taps.at[k], a->in);
   }
   if (taps.count == 1) return taps;
-  loom_value part = loom_build2(b, LOOM_OP_SUB, source, loom_build_convert(b, first, a->dtype));
-  part = loom_build2(b, LOOM_OP_MIN, loom_build2(b, LOOM_OP_MAX, part, line_float(l, 0)),
-                     line_float(l, 1));
-  loom_value rest = loom_build2(b, LOOM_OP_SUB, line_float(l, 1), part);
+  loom_value part = loom_emit2(b, LOOM_OP_SUB, source, loom_emit_convert(b, first, a->dtype));
+  part = loom_emit2(b, LOOM_OP_MIN, loom_emit2(b, LOOM_OP_MAX, part, line_float(l, 0)),
+                    line_float(l, 1));
+  loom_value rest = loom_emit2(b, LOOM_OP_SUB, line_float(l, 1), part);
   if (a->kind == RESAMPLE_CUBIC) {
     line_cubic_weights(l, part, rest, &taps);
   } else {
@@ -166,17 +164,17 @@ static resample_taps line_taps(resample_line *l, loom_value own) {
 /* ---- forward ---- */
 
 static loom_value resample_along(fx_call *c, loom_value v, const resample_axis *a) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   resample_line l = line_along(c, a, a->out);
-  resample_taps taps = line_taps(&l, loom_build_iota(b, &l.ints, 0));
+  resample_taps taps = line_taps(&l, loom_emit_iota(b, &l.ints, 0));
   loom_value sum = LOOM_NO_VALUE;
   for (int k = 0; k < taps.count && v != LOOM_NO_VALUE; k++) {
     loom_value taken = fx_take_along(c, v, a->axis, taps.at[k]);
     if (taken == LOOM_NO_VALUE || taps.count == 1) return taken;
-    const loom_type type = *loom_build_type(b, taken);
+    const loom_type type = *loom_emit_type(b, taken);
     loom_value weight = fx_spread_line(c, taps.weight[k], a->axis, &type);
-    taken = loom_build2(b, LOOM_OP_MUL, taken, weight);
-    sum = k ? loom_build2(b, LOOM_OP_ADD, sum, taken) : taken;
+    taken = loom_emit2(b, LOOM_OP_MUL, taken, weight);
+    sum = k ? loom_emit2(b, LOOM_OP_ADD, sum, taken) : taken;
   }
   return sum;
 }
@@ -207,52 +205,51 @@ static loom_value resample_first(resample_line *l, double scale, double before) 
   const resample_axis *a = l->a;
   bool centers = a->kind >= RESAMPLE_LINEAR && !a->corners;
   if (isinf(before)) return line_number(l, 0);
-  loom_value v = loom_build_convert(l->b, loom_build_iota(l->b, &l->ints, 0), a->dtype);
+  loom_value v = loom_emit_convert(l->b, loom_emit_iota(l->b, &l->ints, 0), a->dtype);
   v = line_add(l, v, (centers ? 0.5 : 0) - before);
   v = line_times(l, v, 1 / scale);
   if (centers || a->kind == RESAMPLE_NEAREST_EXACT) v = line_add(l, v, -0.5);
-  v = loom_build_convert(l->b, loom_build1(l->b, LOOM_OP_FLOOR, v), LOOM_I64);
-  return loom_build2(l->b, LOOM_OP_SUB, v, line_number(l, 1)); /* the division was rounded */
+  v = loom_emit_convert(l->b, loom_emit1(l->b, LOOM_OP_FLOOR, v), LOOM_I64);
+  return loom_emit2(l->b, LOOM_OP_SUB, v, line_number(l, 1)); /* the division was rounded */
 }
 
 /* What the gradients at place `at` count for each element, and which do. */
 static loom_value resample_share(resample_line *l, loom_value at, loom_value *counts) {
-  loom_builder *b = l->b;
-  loom_value own = loom_build_iota(b, &l->ints, 0), share = LOOM_NO_VALUE;
-  loom_value inside =
-      loom_build2(b, LOOM_OP_AND, loom_build_compare(b, "ge", at, line_number(l, 0)),
-                  loom_build_compare(b, "lt", at, line_number(l, l->a->out)));
+  loom_emitter *b = l->b;
+  loom_value own = loom_emit_iota(b, &l->ints, 0), share = LOOM_NO_VALUE;
+  loom_value inside = loom_emit2(b, LOOM_OP_AND, loom_emit_compare(b, "ge", at, line_number(l, 0)),
+                                 loom_emit_compare(b, "lt", at, line_number(l, l->a->out)));
   resample_taps taps = line_taps(l, at);
   for (int k = 0; k < taps.count; k++) {
-    loom_value here = loom_build_compare(b, "eq", taps.at[k], own);
+    loom_value here = loom_emit_compare(b, "eq", taps.at[k], own);
     loom_value weight = taps.count == 1 ? line_float(l, 1) : taps.weight[k];
-    weight = loom_build_select(b, here, weight, line_float(l, 0));
-    share = k ? loom_build2(b, LOOM_OP_ADD, share, weight) : weight;
-    *counts = k ? loom_build2(b, LOOM_OP_OR, *counts, here) : here;
+    weight = loom_emit_select(b, here, weight, line_float(l, 0));
+    share = k ? loom_emit2(b, LOOM_OP_ADD, share, weight) : weight;
+    *counts = k ? loom_emit2(b, LOOM_OP_OR, *counts, here) : here;
   }
-  *counts = loom_build2(b, LOOM_OP_AND, *counts, inside);
+  *counts = loom_emit2(b, LOOM_OP_AND, *counts, inside);
   return share;
 }
 
 static loom_value resample_back(fx_call *c, loom_value v, const resample_axis *a) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   resample_line l = line_along(c, a, a->in);
   double scale = 1, before = 0;
   int64_t places = 0;
-  if (a->in == 1) return loom_build_reduce(b, "sum", v, 1u << a->axis, true);
+  if (a->in == 1) return loom_emit_reduce(b, "sum", v, 1u << a->axis, true);
   if (!resample_reach(c, a, &scale, &before, &places)) return LOOM_NO_VALUE;
   loom_value first = resample_first(&l, scale, before), sum = LOOM_NO_VALUE;
   for (int64_t j = 0; j < places && v != LOOM_NO_VALUE; j++) {
-    loom_value at = loom_build2(b, LOOM_OP_ADD, first, line_number(&l, j)), counts = LOOM_NO_VALUE;
+    loom_value at = loom_emit2(b, LOOM_OP_ADD, first, line_number(&l, j)), counts = LOOM_NO_VALUE;
     loom_value share = resample_share(&l, at, &counts);
     loom_value taken = fx_take_along(c, v, a->axis, at);
     if (taken == LOOM_NO_VALUE) return taken;
-    const loom_type type = *loom_build_type(b, taken);
+    const loom_type type = *loom_emit_type(b, taken);
     if (a->kind >= RESAMPLE_LINEAR)
-      taken = loom_build2(b, LOOM_OP_MUL, taken, fx_spread_line(c, share, a->axis, &type));
+      taken = loom_emit2(b, LOOM_OP_MUL, taken, fx_spread_line(c, share, a->axis, &type));
     counts = fx_spread_line(c, counts, a->axis, &type);
-    taken = loom_build_select(b, counts, taken, loom_build_float(b, &type, 0));
-    sum = j ? loom_build2(b, LOOM_OP_ADD, sum, taken) : taken;
+    taken = loom_emit_select(b, counts, taken, loom_emit_float(b, &type, 0));
+    sum = j ? loom_emit2(b, LOOM_OP_ADD, sum, taken) : taken;
   }
   return sum;
 }
@@ -318,8 +315,8 @@ static int64_t resample_block(const resample_axis *a) {
 /* The axes whose elements become blocks, all at once: elements are repeated, or the gradients of
  * each block are summed. These axes are done then. */
 static loom_value resample_blocks(fx_call *c, loom_value v, resample_call *r, bool gradient) {
-  loom_builder *b = c->b;
-  const loom_type from = *loom_build_type(b, v);
+  loom_emitter *b = c->b;
+  const loom_type from = *loom_emit_type(b, v);
   int64_t map[LOOM_MAX_RANK];
   loom_dim split[LOOM_MAX_RANK], joined[LOOM_MAX_RANK];
   uint32_t blocks = 0;
@@ -339,9 +336,9 @@ static loom_value resample_blocks(fx_call *c, loom_value v, resample_call *r, bo
   }
   if (!blocks) return v;
   if (gradient)
-    return loom_build_reduce(b, "sum", loom_build_reshape(b, v, rank, split), blocks, false);
-  v = loom_build_broadcast(b, v, rank, split, map);
-  return loom_build_reshape(b, v, from.rank, joined);
+    return loom_emit_reduce(b, "sum", loom_emit_reshape(b, v, rank, split), blocks, false);
+  v = loom_emit_broadcast(b, v, rank, split, map);
+  return loom_emit_reshape(b, v, from.rank, joined);
 }
 
 /* Is each place the element of its number? Linear ones take no notice of a factor then. */
@@ -372,7 +369,7 @@ bool aten_resample(fx_call *c, loom_value *out) {
   resample_call r;
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
-  const loom_type from = *loom_build_type(c->b, v);
+  const loom_type from = *loom_emit_type(c->b, v);
   if (!resample_read(c, &r, &from, &c->types[0], false)) return false;
   bool sums = r.axes[0].kind >= RESAMPLE_LINEAR;
   v = resample_axes(c, sums ? fx_tensor_as(c, 0, r.axes[0].dtype) : v, &r, false);
@@ -385,7 +382,7 @@ bool aten_resample_gradient(fx_call *c, loom_value *out) {
   resample_call r;
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
-  const loom_type from = *loom_build_type(c->b, v);
+  const loom_type from = *loom_emit_type(c->b, v);
   if (!resample_read(c, &r, &c->types[0], &from, true)) return false;
   v = resample_axes(c, fx_tensor_as(c, 0, fx_compute_dtype(from.dtype)), &r, true);
   out[0] = fx_round(c, 0, v);

@@ -3,7 +3,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -17,24 +17,24 @@ static loom_value scatter_build(fx_call *c, const char *combine, loom_value v, l
                                 loom_value updates, int axis) {
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis},
                         {.kind = LOOM_ATTR_STR, .str = combine}};
-  return loom_build(c->b, LOOM_OP_SCATTER, (loom_value[]){v, indices, updates}, 3, attrs, 2, NULL,
-                    0);
+  return loom_emit(c->b, LOOM_OP_SCATTER, (loom_value[]){v, indices, updates}, 3, attrs, 2, NULL,
+                   0);
 }
 
 loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
                          loom_value updates, int axis) {
   if (v == LOOM_NO_VALUE) return v;
-  loom_dtype dtype = loom_build_type(c->b, v)->dtype, wide = fx_compute_dtype(dtype);
+  loom_dtype dtype = loom_emit_type(c->b, v)->dtype, wide = fx_compute_dtype(dtype);
   if (!strcmp(combine, "set")) wide = dtype;
-  v = loom_build_convert(c->b, v, wide);
-  v = scatter_build(c, combine, v, indices, loom_build_convert(c->b, updates, wide), axis);
-  return loom_build_convert(c->b, v, dtype);
+  v = loom_emit_convert(c->b, v, wide);
+  v = scatter_build(c, combine, v, indices, loom_emit_convert(c->b, updates, wide), axis);
+  return loom_emit_convert(c->b, v, dtype);
 }
 
 /* The part of `src` that lies under an index of this shape. */
 static loom_value index_cut(fx_call *c, loom_value src, const loom_type *shape) {
   for (int i = 0; i < shape->rank; i++)
-    src = loom_build_slice(c->b, src, i, 0, loom_stride_of_dim(shape->dims[i]), 1);
+    src = loom_emit_slice(c->b, src, i, 0, loom_stride_of_dim(shape->dims[i]), 1);
   return src;
 }
 
@@ -64,7 +64,7 @@ static bool scatter_read(fx_call *c, scatter_call *s) {
   s->updates = loom_type_make(s->from.dtype, shape.rank, shape.dims);
   s->src = fx_is_tensor(c, 3) ? index_cut(c, index_tensor1(c, 3), &shape)
                               : fx_operand(c, 3, s->from.dtype, &s->updates);
-  s->src = loom_build_convert(c->b, s->src, s->from.dtype);
+  s->src = loom_emit_convert(c->b, s->src, s->from.dtype);
   s->along = scatter_is_along(&s->from, &shape, axis);
   if (s->along) {
     s->axis = axis;
@@ -73,14 +73,14 @@ static bool scatter_read(fx_call *c, scatter_call *s) {
     return s->at != LOOM_NO_VALUE;
   }
   s->axis = 0;
-  s->operand = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  s->operand = loom_emit_reshape(c->b, fx_tensor(c, 0), 1, &elements);
   s->at = index_flat(c, index_tensor1(c, 2), axis);
   return s->at != LOOM_NO_VALUE;
 }
 
 /* A result in the shape of operand 0. */
 static bool scatter_done(fx_call *c, loom_value v, loom_value *out) {
-  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  out[0] = loom_emit_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -88,25 +88,25 @@ static bool scatter_done(fx_call *c, loom_value v, loom_value *out) {
  * it, so that nothing is written twice and what comes before and behind is fused. One-hot arrays
  * and gradients of losses are such. */
 static loom_value scatter_single(fx_call *c, const scatter_call *s, const char *combine) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   const loom_type from = s->from;
-  loom_type places = from, one = *loom_build_type(b, s->at);
+  loom_type places = from, one = *loom_emit_type(b, s->at);
   places.dtype = LOOM_I64;
   loom_value size = fx_number_value(c, &one, loom_stride_of_dim(from.dims[s->axis]));
-  loom_value good = loom_build_compare(b, "lt", s->at, size); /* negative ones have become large */
-  good = loom_build_reduce(b, "and", good, (1u << from.rank) - 1, false);
+  loom_value good = loom_emit_compare(b, "lt", s->at, size); /* negative ones have become large */
+  good = loom_emit_reduce(b, "and", good, (1u << from.rank) - 1, false);
   if (good == LOOM_NO_VALUE || !index_check(c, good)) return LOOM_NO_VALUE;
-  loom_value at = loom_build_broadcast_to(b, s->at, from.rank, from.dims);
-  loom_value update = loom_build_broadcast_to(b, s->src, from.rank, from.dims);
-  loom_value here = loom_build_compare(b, "eq", at, loom_build_iota(b, &places, s->axis));
+  loom_value at = loom_emit_broadcast_to(b, s->at, from.rank, from.dims);
+  loom_value update = loom_emit_broadcast_to(b, s->src, from.rank, from.dims);
+  loom_value here = loom_emit_compare(b, "eq", at, loom_emit_iota(b, &places, s->axis));
   loom_opcode op = *combine == 'a' ? LOOM_OP_ADD : LOOM_OP_MUL;
   if (strcmp(combine, "set") != 0) {
     loom_dtype wide = fx_compute_dtype(from.dtype);
-    update = loom_build2(b, op, loom_build_convert(b, s->operand, wide),
-                         loom_build_convert(b, update, wide));
-    update = loom_build_convert(b, update, from.dtype);
+    update = loom_emit2(b, op, loom_emit_convert(b, s->operand, wide),
+                        loom_emit_convert(b, update, wide));
+    update = loom_emit_convert(b, update, from.dtype);
   }
-  return loom_build_select(b, here, update, s->operand);
+  return loom_emit_select(b, here, update, s->operand);
 }
 
 static bool scatter_is_single(const scatter_call *s) {
@@ -160,32 +160,32 @@ static loom_value scatter_identity(fx_call *c, const scatter_kind *kind, const l
   int bits = 8 * (int)loom_dtype_size(type->dtype);
   bool is_signed = loom_dtype_is_signed(type->dtype);
   if (loom_dtype_is_float(type->dtype) || !isinf(kind->identity))
-    return loom_build_float(c->b, type, kind->identity);
+    return loom_emit_float(c->b, type, kind->identity);
   int64_t high = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
   int64_t low = is_signed ? -high - 1 : 0;
-  return loom_build_int(c->b, type, kind->identity < 0 ? low : high);
+  return loom_emit_int(c->b, type, kind->identity < 0 ? low : high);
 }
 
 /* `v` reduced with `src` at `at`; without `include` what `v` has there does not count. */
 static loom_value scatter_reduce(fx_call *c, const scatter_kind *kind, bool include, loom_value v,
                                  loom_value at, loom_value src, int axis) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (v == LOOM_NO_VALUE || src == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  loom_dtype dtype = loom_build_type(b, v)->dtype;
+  loom_dtype dtype = loom_emit_type(b, v)->dtype;
   loom_dtype wide = dtype == LOOM_BOOL ? LOOM_U8 : fx_compute_dtype(dtype);
-  v = loom_build_convert(b, v, wide);
-  src = loom_build_convert(b, src, wide);
+  v = loom_emit_convert(b, v, wide);
+  src = loom_emit_convert(b, src, wide);
   if (v == LOOM_NO_VALUE || src == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  const loom_type type = *loom_build_type(b, v), updates = *loom_build_type(b, src);
+  const loom_type type = *loom_emit_type(b, v), updates = *loom_emit_type(b, src);
   if (!include) v = scatter_build(c, "set", v, at, scatter_identity(c, kind, &updates), axis);
   v = scatter_build(c, kind->combine, v, at, src, axis);
   if (kind->mean) {
-    loom_value count = loom_build_int(b, &type, include), one = loom_build_int(b, &type, 1);
-    count = scatter_build(c, "add", count, at, loom_build_int(b, &updates, 1), axis);
-    if (!include) count = loom_build2(b, LOOM_OP_MAX, count, one);
-    v = loom_build2(b, loom_dtype_is_float(wide) ? LOOM_OP_DIV : LOOM_OP_FLOOR_DIV, v, count);
+    loom_value count = loom_emit_int(b, &type, include), one = loom_emit_int(b, &type, 1);
+    count = scatter_build(c, "add", count, at, loom_emit_int(b, &updates, 1), axis);
+    if (!include) count = loom_emit2(b, LOOM_OP_MAX, count, one);
+    v = loom_emit2(b, loom_dtype_is_float(wide) ? LOOM_OP_DIV : LOOM_OP_FLOOR_DIV, v, count);
   }
-  return loom_build_convert(b, v, dtype);
+  return loom_emit_convert(b, v, dtype);
 }
 
 /* scatter_reduce.two(self, dim, index, src, reduce, include_self). */
@@ -223,10 +223,10 @@ static loom_value index_multiple(fx_call *c, loom_value v) {
   double alpha;
   if (v == LOOM_NO_VALUE || !fx_double(c, 4, &alpha)) return LOOM_NO_VALUE;
   if (alpha == 1) return v;
-  loom_type type = *loom_build_type(c->b, v);
+  loom_type type = *loom_emit_type(c->b, v);
   type.dtype = fx_compute_dtype(type.dtype);
-  v = loom_build_convert(c->b, v, type.dtype);
-  return loom_build2(c->b, LOOM_OP_MUL, v, fx_operand(c, 4, type.dtype, &type));
+  v = loom_emit_convert(c->b, v, type.dtype);
+  return loom_emit2(c->b, LOOM_OP_MUL, v, fx_operand(c, 4, type.dtype, &type));
 }
 
 #define SCATTER_LONG 256 /* elements of a row from which on updates seldom meet in the same one */
@@ -240,10 +240,10 @@ static loom_value index_columns(fx_call *c, const char *combine, loom_value at, 
     front[i] = i == 0 ? axis : i - 1;
     back[front[i]] = i;
   }
-  loom_value v = loom_build_transpose(c->b, index_tensor1(c, 0), front);
-  src = loom_build_transpose(c->b, src, front);
+  loom_value v = loom_emit_transpose(c->b, index_tensor1(c, 0), front);
+  src = loom_emit_transpose(c->b, src, front);
   v = index_scatter(c, combine, v, at, src, 0);
-  return loom_build_transpose(c->b, v, back);
+  return loom_emit_transpose(c->b, v, back);
 }
 
 /* index_add(self, dim, index, source, alpha), index_copy(self, dim, index, source) and
@@ -284,8 +284,8 @@ bool aten_put(fx_call *c, loom_value *out) {
   loom_dim elements = loom_type_elements(&from);
   if (elements <= 0) return fx_decline(c, "a size that is unknown or 0");
   loom_value at = index_checked(c, index_tensor1(c, 1), elements, true);
-  loom_value src = loom_build_reshape(c->b, fx_tensor(c, 2), places.rank, places.dims);
-  loom_value line = loom_build_reshape(c->b, fx_tensor(c, 0), 1, &elements);
+  loom_value src = loom_emit_reshape(c->b, fx_tensor(c, 2), places.rank, places.dims);
+  loom_value line = loom_emit_reshape(c->b, fx_tensor(c, 0), 1, &elements);
   return scatter_done(c, index_scatter(c, accumulate ? "add" : "set", line, at, src, 0), out);
 }
 
@@ -294,53 +294,53 @@ bool aten_put(fx_call *c, loom_value *out) {
 /* How many true elements a flat mask has up to each place, without that place's own. */
 static loom_value scatter_rank(fx_call *c, loom_value mask) {
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_STR, .str = "sum"}, {.kind = LOOM_ATTR_I64, .i = 0}};
-  loom_value ones = loom_build_convert(c->b, mask, LOOM_I64);
-  loom_value sums = loom_build(c->b, LOOM_OP_SCAN, &ones, 1, attrs, 2, NULL, 0);
-  return loom_build2(c->b, LOOM_OP_SUB, sums, ones);
+  loom_value ones = loom_emit_convert(c->b, mask, LOOM_I64);
+  loom_value sums = loom_emit(c->b, LOOM_OP_SCAN, &ones, 1, attrs, 2, NULL, 0);
+  return loom_emit2(c->b, LOOM_OP_SUB, sums, ones);
 }
 
 /* masked_scatter(self, mask, source): true places take the elements of `source` in order. Too few
  * of them are an index out of bounds. */
 bool aten_masked_scatter(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   const loom_type type = c->types[0];
   loom_dim elements = loom_type_elements(&type), given = loom_type_elements(index_type(c, 2));
   if (elements <= 0 || given <= 0) return fx_decline(c, "a size that is unknown or 0");
   loom_value mask = fx_operand(c, 1, LOOM_BOOL, &type), self = fx_operand(c, 0, type.dtype, &type);
-  mask = loom_build_reshape(b, mask, 1, &elements);
-  self = loom_build_reshape(b, self, 1, &elements);
+  mask = loom_emit_reshape(b, mask, 1, &elements);
+  self = loom_emit_reshape(b, self, 1, &elements);
   loom_type places = loom_type_make(LOOM_I64, 1, &elements);
   loom_value at = index_checked(c, scatter_rank(c, mask), given, false);
-  at = loom_build_select(b, mask, at, loom_build_int(b, &places, 0));
-  loom_value source = loom_build_reshape(b, fx_tensor(c, 2), 1, &given);
-  source = loom_build_convert(b, index_gather(c, source, at, 0), type.dtype);
-  return scatter_done(c, loom_build_select(b, mask, source, self), out);
+  at = loom_emit_select(b, mask, at, loom_emit_int(b, &places, 0));
+  loom_value source = loom_emit_reshape(b, fx_tensor(c, 2), 1, &given);
+  source = loom_emit_convert(b, index_gather(c, source, at, 0), type.dtype);
+  return scatter_done(c, loom_emit_select(b, mask, source, self), out);
 }
 
 /* masked_scatter_backward(grad, mask, sizes): the elements at true places in order, then zeros. */
 bool aten_masked_scatter_backward(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_dim elements = loom_type_elements(index_type(c, 0));
   int64_t wanted = loom_type_elements(&c->types[0]);
   if (elements <= 0 || wanted <= 0) return fx_decline(c, "a size that is unknown or 0");
   loom_value mask = fx_operand(c, 1, LOOM_BOOL, index_type(c, 0));
-  mask = loom_build_reshape(b, mask, 1, &elements);
+  mask = loom_emit_reshape(b, mask, 1, &elements);
   /* What is masked out goes to one place more. */
   loom_type line = loom_type_make(c->types[0].dtype, 1, (loom_dim[]){wanted + 1});
   loom_type places = loom_type_make(LOOM_I64, 1, &elements);
-  loom_value rest = loom_build_int(b, &places, wanted);
-  loom_value at = loom_build_select(b, mask, scatter_rank(c, mask), rest);
-  loom_value grad = loom_build_reshape(b, fx_tensor(c, 0), 1, &elements);
-  loom_value v = index_scatter(c, "set", loom_build_int(b, &line, 0), at,
-                               loom_build_convert(b, grad, line.dtype), 0);
-  return scatter_done(c, loom_build_slice(b, v, 0, 0, wanted, 1), out);
+  loom_value rest = loom_emit_int(b, &places, wanted);
+  loom_value at = loom_emit_select(b, mask, scatter_rank(c, mask), rest);
+  loom_value grad = loom_emit_reshape(b, fx_tensor(c, 0), 1, &elements);
+  loom_value v = index_scatter(c, "set", loom_emit_int(b, &line, 0), at,
+                               loom_emit_convert(b, grad, line.dtype), 0);
+  return scatter_done(c, loom_emit_slice(b, v, 0, 0, wanted, 1), out);
 }
 
 /* ---- embeddings and index_put ---------------------------------------------------------------- */
 
 /* embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq). */
 bool aten_embedding_backward(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   int64_t padding;
   bool by_frequency;
   if (!fx_int(c, 3, &padding) || !fx_bool(c, 4, &by_frequency)) return false;
@@ -349,37 +349,36 @@ bool aten_embedding_backward(fx_call *c, loom_value *out) {
   loom_value indices = index_checked(c, fx_tensor(c, 1), loom_stride_of_dim(type.dims[0]), false);
   loom_value grad = fx_tensor(c, 0);
   if (indices == LOOM_NO_VALUE || grad == LOOM_NO_VALUE) return false;
-  const loom_type places = *loom_build_type(b, indices), shape = *loom_build_type(b, grad);
+  const loom_type places = *loom_emit_type(b, indices), shape = *loom_emit_type(b, grad);
   type.dtype = fx_compute_dtype(type.dtype);
-  grad = loom_build_convert(b, grad, type.dtype);
+  grad = loom_emit_convert(b, grad, type.dtype);
   if (padding >= 0) {
-    loom_value kept = loom_build_compare(b, "ne", indices, loom_build_int(b, &places, padding));
+    loom_value kept = loom_emit_compare(b, "ne", indices, loom_emit_int(b, &places, padding));
     int64_t map[LOOM_MAX_RANK];
     for (int i = 0; i < places.rank; i++)
       map[i] = i;
     loom_type zeros = loom_type_make(type.dtype, shape.rank, shape.dims);
-    kept = loom_build_broadcast(b, kept, shape.rank, shape.dims, map);
-    grad = loom_build_select(b, kept, grad, loom_build_int(b, &zeros, 0));
+    kept = loom_emit_broadcast(b, kept, shape.rank, shape.dims, map);
+    grad = loom_emit_select(b, kept, grad, loom_emit_int(b, &zeros, 0));
   }
-  loom_value v = index_scatter(c, "add", loom_build_int(b, &type, 0), indices, grad, 0);
-  out[0] = loom_build_convert(b, v, c->types[0].dtype);
+  loom_value v = index_scatter(c, "add", loom_emit_int(b, &type, 0), indices, grad, 0);
+  out[0] = loom_emit_convert(b, v, c->types[0].dtype);
   return out[0] != LOOM_NO_VALUE;
 }
 
 /* index_put with one mask of leading axes and one value: a select. */
 static bool index_put_mask(fx_call *c, loom_value mask, bool accumulate, loom_value *out) {
-  loom_builder *b = c->b;
-  const loom_type type = c->types[0], shape = *loom_build_type(b, mask);
+  loom_emitter *b = c->b;
+  const loom_type type = c->types[0], shape = *loom_emit_type(b, mask);
   int64_t map[LOOM_MAX_RANK];
   if (loom_type_elements(index_type(c, 2)) != 1) return fx_decline(c, "a mask as index");
   for (int i = 0; i < shape.rank; i++)
     map[i] = i;
-  mask = loom_build_broadcast(b, mask, type.rank, type.dims, map);
-  loom_value value = loom_build_reshape(b, fx_tensor(c, 2), 0, NULL);
-  value =
-      loom_build_broadcast_to(b, loom_build_convert(b, value, type.dtype), type.rank, type.dims);
-  if (accumulate) value = loom_build2(b, LOOM_OP_ADD, fx_tensor(c, 0), value);
-  out[0] = loom_build_select(b, mask, value, fx_tensor(c, 0));
+  mask = loom_emit_broadcast(b, mask, type.rank, type.dims, map);
+  loom_value value = loom_emit_reshape(b, fx_tensor(c, 2), 0, NULL);
+  value = loom_emit_broadcast_to(b, loom_emit_convert(b, value, type.dtype), type.rank, type.dims);
+  if (accumulate) value = loom_emit2(b, LOOM_OP_ADD, fx_tensor(c, 0), value);
+  out[0] = loom_emit_select(b, mask, value, fx_tensor(c, 0));
   return true;
 }
 
@@ -388,7 +387,7 @@ static loom_value index_mask(fx_call *c, PyObject *list) {
   if (PySequence_Fast_GET_SIZE(list) != 1 || PySequence_Fast_GET_ITEM(list, 0) == Py_None)
     return LOOM_NO_VALUE;
   const fx_value *v = fx_value_of(c->im, PySequence_Fast_GET_ITEM(list, 0));
-  bool is = v && v->kind == FX_TENSOR && loom_build_type(c->b, v->value)->dtype == LOOM_BOOL;
+  bool is = v && v->kind == FX_TENSOR && loom_emit_type(c->b, v->value)->dtype == LOOM_BOOL;
   return is ? v->value : LOOM_NO_VALUE;
 }
 
@@ -403,8 +402,8 @@ static loom_value index_updates(fx_call *c, const index_axes *x, const loom_type
     dims[i] = place ? x->places.dims[i - x->first] : joined->dims[1 + other];
     perm[i] = i < places ? x->first + i : i - places < x->first ? i - places : i;
   }
-  loom_value v = loom_build_convert(c->b, fx_tensor(c, 2), joined->dtype);
-  return loom_build_transpose(c->b, loom_build_broadcast_to(c->b, v, rank, dims), perm);
+  loom_value v = loom_emit_convert(c->b, fx_tensor(c, 2), joined->dtype);
+  return loom_emit_transpose(c->b, loom_emit_broadcast_to(c->b, v, rank, dims), perm);
 }
 
 /* index_put(self, indices, values, accumulate). */
@@ -427,7 +426,7 @@ bool aten_index_put(fx_call *c, loom_value *out) {
     back[x.perm[i]] = i;
     moved[i] = c->types[0].dims[x.perm[i]];
   }
-  v = loom_build_reshape(c->b, v, c->types[0].rank, moved);
-  out[0] = loom_build_transpose(c->b, v, back);
+  v = loom_emit_reshape(c->b, v, c->types[0].rank, moved);
+  out[0] = loom_emit_transpose(c->b, v, back);
   return true;
 }

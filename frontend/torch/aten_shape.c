@@ -1,14 +1,14 @@
 /* ATen ops that move elements: views, slices, joins. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
 
 static const loom_type *shape_type(fx_call *c, int i) {
   loom_value v = fx_tensor(c, i);
-  return v == LOOM_NO_VALUE ? &c->types[0] : loom_build_type(c->b, v);
+  return v == LOOM_NO_VALUE ? &c->types[0] : loom_emit_type(c->b, v);
 }
 
 bool aten_permute(fx_call *c, loom_value *out) {
@@ -17,7 +17,7 @@ bool aten_permute(fx_call *c, loom_value *out) {
   if (count != rank) return fx_decline(c, "not a permutation");
   for (int i = 0; i < rank; i++)
     perm[i] += perm[i] < 0 ? rank : 0;
-  out[0] = loom_build_transpose(c->b, fx_tensor(c, 0), perm);
+  out[0] = loom_emit_transpose(c->b, fx_tensor(c, 0), perm);
   return true;
 }
 
@@ -29,14 +29,14 @@ bool aten_transpose(fx_call *c, loom_value *out) {
     perm[i] = i;
   if (c->count > 1 && (!fx_axis(c, 1, rank, &l) || !fx_axis(c, 2, rank, &r))) return false;
   if (rank > 1) perm[l] = r, perm[r] = l;
-  out[0] = loom_build_transpose(c->b, fx_tensor(c, 0), perm);
+  out[0] = loom_emit_transpose(c->b, fx_tensor(c, 0), perm);
   return true;
 }
 
 /* view, reshape, squeeze, unsqueeze: torch has worked out the sizes. */
 bool aten_reshape(fx_call *c, loom_value *out) {
   if (shape_type(c, 0)->dtype != c->types[0].dtype) return aten_view_dtype(c, out);
-  out[0] = loom_build_reshape(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
+  out[0] = loom_emit_reshape(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
   return true;
 }
 
@@ -44,16 +44,16 @@ bool aten_reshape(fx_call *c, loom_value *out) {
 bool aten_view_dtype(fx_call *c, loom_value *out) {
   loom_value v = fx_tensor(c, 0);
   if (v == LOOM_NO_VALUE) return false;
-  loom_dtype from = loom_build_type(c->b, v)->dtype, to = c->types[0].dtype;
+  loom_dtype from = loom_emit_type(c->b, v)->dtype, to = c->types[0].dtype;
   if (from == to) return out[0] = v, true;
   if (from == LOOM_BOOL || to == LOOM_BOOL || loom_dtype_size(from) != loom_dtype_size(to))
     return fx_decline(c, "a view of another dtype");
-  out[0] = loom_build(c->b, LOOM_OP_BITCAST, &v, 1, NULL, 0, &c->types[0], 1);
+  out[0] = loom_emit(c->b, LOOM_OP_BITCAST, &v, 1, NULL, 0, &c->types[0], 1);
   return out[0] != LOOM_NO_VALUE;
 }
 
 bool aten_expand(fx_call *c, loom_value *out) {
-  out[0] = loom_build_broadcast_to(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
+  out[0] = loom_emit_broadcast_to(c->b, fx_tensor(c, 0), c->types[0].rank, c->types[0].dims);
   return true;
 }
 
@@ -70,8 +70,8 @@ bool aten_repeat(fx_call *c, loom_value *out) {
     map[source] = at;
     dims[at++] = from.dims[source];
   }
-  loom_value v = loom_build_broadcast(c->b, fx_tensor(c, 0), at, dims, map);
-  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  loom_value v = loom_emit_broadcast(c->b, fx_tensor(c, 0), at, dims, map);
+  out[0] = loom_emit_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
   return true;
 }
 
@@ -129,7 +129,7 @@ bool aten_slice(fx_call *c, loom_value *out) {
   int axis;
   int64_t start = 0, size = 0, step = 1;
   if (!shape_slice(c, 1, &axis, &c->types[0], &start, &size, &step)) return false;
-  out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
+  out[0] = loom_emit_slice(c->b, fx_tensor(c, 0), axis, start, size, step);
   return true;
 }
 
@@ -141,7 +141,7 @@ bool aten_narrow(fx_call *c, loom_value *out) {
   if (!fx_axis(c, 1, from->rank, &axis) || !fx_int(c, 2, &start)) return false;
   loom_dim size = c->types[0].dims[axis], n = from->dims[axis];
   if (LOOM_DIM_IS_SYM(size) || LOOM_DIM_IS_SYM(n)) return fx_decline(c, "a part of unknown size");
-  out[0] = loom_build_slice(c->b, fx_tensor(c, 0), axis, start < 0 ? start + n : start, size, 1);
+  out[0] = loom_emit_slice(c->b, fx_tensor(c, 0), axis, start < 0 ? start + n : start, size, 1);
   return true;
 }
 
@@ -163,9 +163,9 @@ bool aten_unfold(fx_call *c, loom_value *out) {
   loom_attr attrs[3] = {{.kind = LOOM_ATTR_I64S, .ints = sizes, .count = from.rank},
                         {.kind = LOOM_ATTR_I64S, .ints = strides, .count = from.rank},
                         {.kind = LOOM_ATTR_I64S, .ints = ones, .count = from.rank}};
-  loom_value v = loom_build_reshape(c->b, fx_tensor(c, 0), from.rank, from.dims);
-  v = loom_build(c->b, LOOM_OP_WINDOWS, &v, 1, attrs, 3, NULL, 0);
-  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  loom_value v = loom_emit_reshape(c->b, fx_tensor(c, 0), from.rank, from.dims);
+  v = loom_emit(c->b, LOOM_OP_WINDOWS, &v, 1, attrs, 3, NULL, 0);
+  out[0] = loom_emit_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -179,9 +179,9 @@ static bool shape_update(fx_call *c, loom_value update, int axis, int64_t start,
   steps[axis] = step;
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = rank},
                         {.kind = LOOM_ATTR_I64S, .ints = steps, .count = rank}};
-  update = loom_build_convert(c->b, update, c->types[0].dtype);
-  out[0] = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){fx_tensor(c, 0), update}, 2, attrs,
-                      2, NULL, 0);
+  update = loom_emit_convert(c->b, update, c->types[0].dtype);
+  out[0] = loom_emit(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){fx_tensor(c, 0), update}, 2, attrs,
+                     2, NULL, 0);
   return true;
 }
 
@@ -207,8 +207,8 @@ bool aten_select(fx_call *c, loom_value *out) {
   int axis;
   int64_t index;
   if (!shape_index(c, 1, &axis, &index)) return false;
-  loom_value v = loom_build_slice(c->b, fx_tensor(c, 0), axis, index, 1, 1);
-  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  loom_value v = loom_emit_slice(c->b, fx_tensor(c, 0), axis, index, 1, 1);
+  out[0] = loom_emit_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
   return true;
 }
 
@@ -218,7 +218,7 @@ bool aten_select_scatter(fx_call *c, loom_value *out) {
   if (!shape_index(c, 2, &axis, &index)) return false;
   loom_type type = c->types[0];
   type.dims[axis] = 1;
-  loom_value update = loom_build_reshape(c->b, fx_tensor(c, 1), type.rank, type.dims);
+  loom_value update = loom_emit_reshape(c->b, fx_tensor(c, 1), type.rank, type.dims);
   return shape_update(c, update, axis, index, 1, out);
 }
 
@@ -232,8 +232,8 @@ bool aten_split(fx_call *c, loom_value *out) {
   if (!fx_axis(c, unbind ? 1 : 2, from.rank, &axis)) return false;
   for (uint32_t i = 0; i < c->result_count; i++) {
     int64_t size = unbind ? 1 : loom_stride_of_dim(c->types[i].dims[axis]);
-    loom_value part = loom_build_slice(c->b, fx_tensor(c, 0), axis, start, size, 1);
-    out[i] = loom_build_reshape(c->b, part, c->types[i].rank, c->types[i].dims);
+    loom_value part = loom_emit_slice(c->b, fx_tensor(c, 0), axis, start, size, 1);
+    out[i] = loom_emit_reshape(c->b, part, c->types[i].rank, c->types[i].dims);
     if (!loom_stride_combine(c->im->graph, LOOM_EXPR_ADD, start, size, &start))
       return fx_decline(c, "a size is too complicated");
   }
@@ -255,7 +255,7 @@ bool aten_flip(fx_call *c, loom_value *out) {
     if (size == 0) continue;
     if (!loom_stride_minus(c->im->graph, size, 1, &last))
       return fx_decline(c, "a size is too complicated");
-    out[0] = loom_build_slice(c->b, out[0], i, last, size, -1);
+    out[0] = loom_emit_slice(c->b, out[0], i, last, size, -1);
   }
   return true;
 }
@@ -269,13 +269,13 @@ bool aten_cat(fx_call *c, loom_value *out) {
   int count = fx_tensors(c, 0, parts, SHAPE_MAX_PARTS), axis, kept = 0;
   if (count < 0 || !fx_axis(c, 1, c->types[0].rank, &axis)) return false;
   for (int i = 0; i < count; i++) {
-    const loom_type *type = loom_build_type(c->b, parts[i]);
+    const loom_type *type = loom_emit_type(c->b, parts[i]);
     if (type->rank == 1 && type->dims[0] == 0 && c->types[0].rank != 1)
       continue; /* as torch does */
-    parts[kept++] = loom_build_convert(c->b, parts[i], c->types[0].dtype);
+    parts[kept++] = loom_emit_convert(c->b, parts[i], c->types[0].dtype);
   }
   if (!kept) return fx_decline(c, "nothing to join");
-  out[0] = loom_build_concatenate(c->b, parts, (uint32_t)kept, axis);
+  out[0] = loom_emit_concatenate(c->b, parts, (uint32_t)kept, axis);
   return true;
 }
 
@@ -286,10 +286,10 @@ bool aten_stack(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
   type.dims[axis] = 1;
   for (int i = 0; i < count; i++) {
-    loom_value part = loom_build_convert(c->b, parts[i], type.dtype);
-    parts[i] = loom_build_reshape(c->b, part, type.rank, type.dims);
+    loom_value part = loom_emit_convert(c->b, parts[i], type.dtype);
+    parts[i] = loom_emit_reshape(c->b, part, type.rank, type.dims);
   }
-  out[0] = loom_build_concatenate(c->b, parts, (uint32_t)count, axis);
+  out[0] = loom_emit_concatenate(c->b, parts, (uint32_t)count, axis);
   return true;
 }
 
@@ -321,10 +321,10 @@ bool aten_pad(fx_call *c, loom_value *out) {
     if (!loom_stride_minus(c->im->graph, n, cuts[0], &left) ||
         !loom_stride_minus(c->im->graph, left, cuts[1], &left))
       return fx_decline(c, "a size is too complicated");
-    v = loom_build_slice(c->b, v, axis, cuts[0], left, 1);
+    v = loom_emit_slice(c->b, v, axis, cuts[0], left, 1);
   }
   loom_type scalar = loom_type_make(from.dtype, 0, NULL);
-  out[0] = loom_build_pad(c->b, v, fx_operand(c, 2, from.dtype, &scalar), low, high);
+  out[0] = loom_emit_pad(c->b, v, fx_operand(c, 2, from.dtype, &scalar), low, high);
   return true;
 }
 
@@ -361,8 +361,8 @@ static bool shape_find_diagonal(fx_call *c, int at, shape_diagonal *d) {
 }
 
 static loom_value shape_joined(fx_call *c, const shape_diagonal *d) {
-  loom_value v = loom_build_transpose(c->b, fx_tensor(c, 0), d->perm);
-  return loom_build_reshape(c->b, v, d->rank - 1, d->joined);
+  loom_value v = loom_emit_transpose(c->b, fx_tensor(c, 0), d->perm);
+  return loom_emit_reshape(c->b, v, d->rank - 1, d->joined);
 }
 
 /* diagonal(self, offset, dim1, dim2). */
@@ -372,7 +372,7 @@ bool aten_diagonal(fx_call *c, loom_value *out) {
   int axis = d.rank - 2;
   int64_t size = c->types[0].dims[axis];
   if (size == 0) return fx_decline(c, "an empty diagonal");
-  out[0] = loom_build_slice(c->b, shape_joined(c, &d), axis, d.start, size, d.step);
+  out[0] = loom_emit_slice(c->b, shape_joined(c, &d), axis, d.start, size, d.step);
   return true;
 }
 
@@ -390,10 +390,10 @@ bool aten_diagonal_scatter(fx_call *c, loom_value *out) {
   steps[d.rank - 2] = d.step;
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = d.rank - 1},
                         {.kind = LOOM_ATTR_I64S, .ints = steps, .count = d.rank - 1}};
-  loom_value update = loom_build_convert(c->b, fx_tensor(c, 1), c->types[0].dtype);
-  loom_value v = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){shape_joined(c, &d), update},
-                            2, attrs, 2, NULL, 0);
-  v = loom_build_reshape(c->b, v, d.rank, d.moved);
-  out[0] = loom_build_transpose(c->b, v, back);
+  loom_value update = loom_emit_convert(c->b, fx_tensor(c, 1), c->types[0].dtype);
+  loom_value v = loom_emit(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){shape_joined(c, &d), update},
+                           2, attrs, 2, NULL, 0);
+  v = loom_emit_reshape(c->b, v, d.rank, d.moved);
+  out[0] = loom_emit_transpose(c->b, v, back);
   return true;
 }

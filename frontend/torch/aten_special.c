@@ -7,7 +7,7 @@
  * or NaN as eager torch has them. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 typedef struct special {
   fx_call *c;
-  loom_builder *b;
+  loom_emitter *b;
   loom_type type; /* float64 in the shape of the result */
   bool narrow;    /* the result is no float64 */
 } special;
@@ -36,31 +36,31 @@ typedef struct special_table {
 
 /* ---- short names ---- */
 
-static loom_value num(special *s, double x) { return loom_build_float(s->b, &s->type, x); }
+static loom_value num(special *s, double x) { return loom_emit_float(s->b, &s->type, x); }
 static loom_value add(special *s, loom_value l, loom_value r) {
-  return loom_build2(s->b, LOOM_OP_ADD, l, r);
+  return loom_emit2(s->b, LOOM_OP_ADD, l, r);
 }
 static loom_value sub(special *s, loom_value l, loom_value r) {
-  return loom_build2(s->b, LOOM_OP_SUB, l, r);
+  return loom_emit2(s->b, LOOM_OP_SUB, l, r);
 }
 static loom_value mul(special *s, loom_value l, loom_value r) {
-  return loom_build2(s->b, LOOM_OP_MUL, l, r);
+  return loom_emit2(s->b, LOOM_OP_MUL, l, r);
 }
 static loom_value quotient(special *s, loom_value l, loom_value r) {
-  return loom_build2(s->b, LOOM_OP_DIV, l, r);
+  return loom_emit2(s->b, LOOM_OP_DIV, l, r);
 }
 static loom_value plus(special *s, loom_value l, double r) { return add(s, l, num(s, r)); }
 static loom_value times(special *s, loom_value l, double r) { return mul(s, l, num(s, r)); }
 static loom_value over(special *s, double l, loom_value r) { return quotient(s, num(s, l), r); }
-static loom_value of(special *s, loom_opcode op, loom_value v) { return loom_build1(s->b, op, v); }
+static loom_value of(special *s, loom_opcode op, loom_value v) { return loom_emit1(s->b, op, v); }
 static loom_value below(special *s, loom_value v, double edge) {
-  return loom_build_compare(s->b, "lt", v, num(s, edge));
+  return loom_emit_compare(s->b, "lt", v, num(s, edge));
 }
 static loom_value is(special *s, loom_value v, double x) {
-  return loom_build_compare(s->b, "eq", v, num(s, x));
+  return loom_emit_compare(s->b, "eq", v, num(s, x));
 }
 static loom_value pick(special *s, loom_value condition, loom_value l, loom_value r) {
-  return loom_build_select(s->b, condition, l, r);
+  return loom_emit_select(s->b, condition, l, r);
 }
 
 /* Clenshaw's recurrence. */
@@ -110,8 +110,8 @@ static loom_value special_erfcx(special *s, loom_value x) {
 /* exp(-x * x); in float64 the square's rounding error is made up for. */
 static loom_value gauss(special *s, loom_value x) {
   if (s->narrow) return of(s, LOOM_OP_EXP, of(s, LOOM_OP_NEG, mul(s, x, x)));
-  loom_value high = loom_build_convert(s->b, x, LOOM_F32);
-  high = loom_build_convert(s->b, high, LOOM_F64);
+  loom_value high = loom_emit_convert(s->b, x, LOOM_F32);
+  high = loom_emit_convert(s->b, high, LOOM_F64);
   high = pick(s, below(s, x, 30), high, x);
   loom_value rest = mul(s, sub(s, high, x), add(s, high, x));
   loom_value e = of(s, LOOM_OP_EXP, of(s, LOOM_OP_NEG, mul(s, high, high)));
@@ -179,7 +179,7 @@ static loom_value special_lgamma(special *s, loom_value x) {
   loom_value sine = of(s, LOOM_OP_SIN, times(s, fraction(s, x), PI));
   loom_value pole = of(s, LOOM_OP_LOG, over(s, PI, of(s, LOOM_OP_ABS, sine)));
   v = pick(s, mirrored, sub(s, pole, v), v);
-  loom_value zero = loom_build2(s->b, LOOM_OP_OR, is(s, x, 1), is(s, x, 2));
+  loom_value zero = loom_emit2(s->b, LOOM_OP_OR, is(s, x, 1), is(s, x, 2));
   v = pick(s, zero, num(s, 0), v);
   return pick(s, of(s, LOOM_OP_IS_INF, x), num(s, INFINITY), v);
 }
@@ -201,7 +201,7 @@ static loom_value special_digamma(special *s, loom_value x) {
   loom_value v = digamma_positive(s, pick(s, negative, sub(s, num(s, 1), x), x));
   loom_value tangent = of(s, LOOM_OP_TAN, times(s, r, PI));
   v = pick(s, negative, sub(s, v, over(s, PI, tangent)), v);
-  loom_value pole = loom_build2(s->b, LOOM_OP_AND, negative, is(s, r, 0));
+  loom_value pole = loom_emit2(s->b, LOOM_OP_AND, negative, is(s, r, 0));
   v = pick(s, pole, num(s, NAN), v);
   return pick(s, is(s, x, 0), over(s, -1, x), v);
 }
@@ -255,7 +255,7 @@ static loom_value polygamma(special *s, int n, loom_value x) {
   loom_value mirrored = times(s, cotangent_derivative(s, n, c), PI);
   mirrored = sub(s, times(s, v, -sign), mirrored);
   v = pick(s, negative, mirrored, v);
-  loom_value pole = loom_build2(s->b, LOOM_OP_AND, negative, is(s, r, 0));
+  loom_value pole = loom_emit2(s->b, LOOM_OP_AND, negative, is(s, r, 0));
   return pick(s, pole, num(s, sign * INFINITY), v);
 }
 
@@ -268,7 +268,7 @@ static loom_value bessel_i_scaled(special *s, int order, loom_value x) {
   if (order) a = mul(s, a, x);
   loom_value b = series(s, order ? TABLE(I1_B) : TABLE(I0_B), far);
   b = quotient(s, b, of(s, LOOM_OP_SQRT, x));
-  return pick(s, loom_build_compare(s->b, "le", x, num(s, 8)), a, b);
+  return pick(s, loom_emit_compare(s->b, "le", x, num(s, 8)), a, b);
 }
 
 static loom_value bessel_i(special *s, int order, bool scaled, loom_value x) {
@@ -295,7 +295,7 @@ static loom_value bessel_k(special *s, int order, bool scaled, loom_value x) {
   loom_value b = plus(s, over(s, 4, x), -1);
   b = quotient(s, series(s, order ? TABLE(K1_B) : TABLE(K0_B), b), of(s, LOOM_OP_SQRT, x));
   if (!scaled) b = mul(s, b, of(s, LOOM_OP_EXP, of(s, LOOM_OP_NEG, x)));
-  loom_value v = pick(s, loom_build_compare(s->b, "le", x, num(s, 2)), a, b);
+  loom_value v = pick(s, loom_emit_compare(s->b, "le", x, num(s, 2)), a, b);
   return pick(s, is(s, x, 0), num(s, INFINITY), v);
 }
 
@@ -328,7 +328,7 @@ static loom_value bessel_j(special *s, int order, loom_value x) {
   loom_value size = of(s, LOOM_OP_ABS, x);
   loom_value t = plus(s, times(s, mul(s, x, x), 1.0 / 32), -1);
   loom_value near = bessel_near(s, order, size, t), far = bessel_far(s, order, false, size);
-  loom_value v = pick(s, loom_build_compare(s->b, "le", size, num(s, 8)), near, far);
+  loom_value v = pick(s, loom_emit_compare(s->b, "le", size, num(s, 8)), near, far);
   return order ? pick(s, below(s, x, 0), of(s, LOOM_OP_NEG, v), v) : v;
 }
 
@@ -339,7 +339,7 @@ static loom_value bessel_y(special *s, int order, loom_value x) {
   loom_value rest = series(s, order ? TABLE(Y1_A) : TABLE(Y0_A), t);
   near = add(s, times(s, near, 2 / PI), order ? mul(s, rest, x) : rest);
   loom_value far = bessel_far(s, order, true, x);
-  loom_value v = pick(s, loom_build_compare(s->b, "le", x, num(s, 8)), near, far);
+  loom_value v = pick(s, loom_emit_compare(s->b, "le", x, num(s, 8)), near, far);
   return pick(s, is(s, x, 0), num(s, -INFINITY), v);
 }
 
@@ -369,7 +369,7 @@ static loom_value special_airy(special *s, loom_value x) {
   loom_value left = sub(s, mul(s, p, add(s, sine, cosine)), mul(s, q, sub(s, cosine, sine)));
   left = times(s, left, 0.70710678118654752440);
   loom_value far = quotient(s, pick(s, below(s, x, 0), left, right), scale);
-  return pick(s, loom_build_compare(s->b, "le", size, num(s, 2)), near, far);
+  return pick(s, loom_emit_compare(s->b, "le", size, num(s, 2)), near, far);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -379,11 +379,11 @@ static loom_value special_operand(fx_call *c, int i, special *s) {
   loom_dtype dtype = fx_compute_dtype(c->types[0].dtype);
   *s = (special){.c = c, .b = c->b, .type = c->types[0], .narrow = dtype != LOOM_F64};
   s->type.dtype = LOOM_F64;
-  return loom_build_convert(c->b, fx_tensor_as(c, i, dtype), LOOM_F64);
+  return loom_emit_convert(c->b, fx_tensor_as(c, i, dtype), LOOM_F64);
 }
 
 static bool special_done(fx_call *c, loom_value v, loom_value *out) {
-  out[0] = fx_round(c, 0, loom_build_convert(c->b, v, fx_compute_dtype(c->types[0].dtype)));
+  out[0] = fx_round(c, 0, loom_emit_convert(c->b, v, fx_compute_dtype(c->types[0].dtype)));
   return out[0] != LOOM_NO_VALUE;
 }
 

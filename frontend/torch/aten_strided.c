@@ -8,7 +8,7 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static bool strided_base(fx_call *c, strided *s) {
   torch_spec spec;
   int64_t ordered[LOOM_MAX_RANK];
   if (!v || v->kind != FX_TENSOR || !fx_read_spec(c->im, v->meta, &spec)) return false;
-  s->base = *loom_build_type(c->b, v->value);
+  s->base = *loom_emit_type(c->b, v->value);
   s->elements = loom_type_elements(&s->base);
   if (s->elements <= 0) return fx_decline(c, "a size that is unknown or 0");
   loom_contiguous_strides(&s->base, ordered);
@@ -120,7 +120,7 @@ static bool strided_is_apart(const strided *s) {
 }
 
 static loom_value strided_line(fx_call *c, const strided *s) {
-  return loom_build_reshape(c->b, fx_tensor(c, 0), 1, &s->elements);
+  return loom_emit_reshape(c->b, fx_tensor(c, 0), 1, &s->elements);
 }
 
 /* as_strided and as_strided_copy(self, size, stride, storage_offset). */
@@ -129,10 +129,10 @@ bool aten_as_strided(fx_call *c, loom_value *out) {
   if (!strided_read(c, 1, &s)) return false;
   loom_value line = strided_line(c, &s), v;
   if (strided_is_piece(&s))
-    v = loom_build_slice(c->b, line, 0, s.offset, loom_type_elements(&s.places), 1);
+    v = loom_emit_slice(c->b, line, 0, s.offset, loom_type_elements(&s.places), 1);
   else
     v = index_gather(c, line, index_strided(c, &s.places, s.strides, s.offset), 0);
-  out[0] = loom_build_reshape(c->b, v, s.places.rank, s.places.dims);
+  out[0] = loom_emit_reshape(c->b, v, s.places.rank, s.places.dims);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -142,8 +142,8 @@ bool aten_resize(fx_call *c, loom_value *out) {
   int64_t wanted = loom_type_elements(&c->types[0]);
   if (!strided_base(c, &s)) return error_drop(), fx_decline(c, "an operand of unknown layout");
   if (wanted <= 0 || wanted > s.elements) return fx_decline(c, "more elements than there are");
-  loom_value v = loom_build_slice(c->b, strided_line(c, &s), 0, 0, wanted, 1);
-  out[0] = loom_build_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
+  loom_value v = loom_emit_slice(c->b, strided_line(c, &s), 0, 0, wanted, 1);
+  out[0] = loom_emit_reshape(c->b, v, c->types[0].rank, c->types[0].dims);
   return out[0] != LOOM_NO_VALUE;
 }
 
@@ -154,19 +154,19 @@ bool aten_as_strided_scatter(fx_call *c, loom_value *out) {
   if (!strided_read(c, 2, &s)) return false;
   if (!strided_is_apart(&s)) return fx_decline(c, "places of a view that may coincide");
   loom_value line = strided_line(c, &s), v;
-  loom_value src = loom_build_convert(c->b, fx_tensor(c, 1), s.base.dtype);
+  loom_value src = loom_emit_convert(c->b, fx_tensor(c, 1), s.base.dtype);
   if (strided_is_piece(&s)) {
     loom_dim size = loom_type_elements(&s.places);
     int64_t starts[1] = {s.offset}, steps[1] = {1};
     loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64S, .ints = starts, .count = 1},
                           {.kind = LOOM_ATTR_I64S, .ints = steps, .count = 1}};
-    src = loom_build_reshape(c->b, src, 1, &size);
-    v = loom_build(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){line, src}, 2, attrs, 2, NULL, 0);
+    src = loom_emit_reshape(c->b, src, 1, &size);
+    v = loom_emit(c->b, LOOM_OP_UPDATE_SLICE, (loom_value[]){line, src}, 2, attrs, 2, NULL, 0);
   } else {
     loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = "set"}};
     loom_value at = index_strided(c, &s.places, s.strides, s.offset);
-    v = loom_build(c->b, LOOM_OP_SCATTER, (loom_value[]){line, at, src}, 3, attrs, 2, NULL, 0);
+    v = loom_emit(c->b, LOOM_OP_SCATTER, (loom_value[]){line, at, src}, 3, attrs, 2, NULL, 0);
   }
-  out[0] = loom_build_reshape(c->b, v, s.base.rank, s.base.dims);
+  out[0] = loom_emit_reshape(c->b, v, s.base.rank, s.base.dims);
   return out[0] != LOOM_NO_VALUE;
 }

@@ -8,7 +8,7 @@
  * adaptive ones. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct windows_axis {
 
 typedef struct windows_line {
   fx_call *c;
-  loom_builder *b;
+  loom_emitter *b;
   loom_type type; /* int64 [n] */
 } windows_line;
 
@@ -40,18 +40,18 @@ static loom_value line_number(windows_line *l, int64_t x) {
 
 /* v * scale + shift */
 static loom_value line_linear(windows_line *l, loom_value v, int64_t scale, int64_t shift) {
-  v = loom_build2(l->b, LOOM_OP_MUL, v, line_number(l, scale));
-  return loom_build2(l->b, LOOM_OP_ADD, v, line_number(l, shift));
+  v = loom_emit2(l->b, LOOM_OP_MUL, v, line_number(l, scale));
+  return loom_emit2(l->b, LOOM_OP_ADD, v, line_number(l, shift));
 }
 
 static loom_value line_divided(windows_line *l, loom_value v, int64_t by) {
-  return loom_build2(l->b, LOOM_OP_FLOOR_DIV, v, line_number(l, by));
+  return loom_emit2(l->b, LOOM_OP_FLOOR_DIV, v, line_number(l, by));
 }
 
 /* low <= v < high */
 static loom_value line_within(windows_line *l, loom_value low, loom_value v, loom_value high) {
-  return loom_build2(l->b, LOOM_OP_AND, loom_build_compare(l->b, "le", low, v),
-                     loom_build_compare(l->b, "lt", v, high));
+  return loom_emit2(l->b, LOOM_OP_AND, loom_emit_compare(l->b, "le", low, v),
+                    loom_emit_compare(l->b, "lt", v, high));
 }
 
 /* First operand position of window `i` (a value of numbers), and the one behind the last. */
@@ -69,13 +69,13 @@ static void line_window(windows_line *l, const windows_axis *w, loom_value i, lo
 /* Where place `j` of every window lies, and whether there is such a place. */
 static void windows_place(windows_line *l, const windows_axis *w, int64_t j, loom_value *at,
                           loom_value *valid) {
-  loom_value own = loom_build_iota(l->b, &l->type, 0), low, high, zero = line_number(l, 0);
+  loom_value own = loom_emit_iota(l->b, &l->type, 0), low, high, zero = line_number(l, 0);
   if (!w->turned) {
     line_window(l, w, own, &low, &high);
-    *at = loom_build2(l->b, LOOM_OP_ADD, low, line_number(l, j * w->dilation));
+    *at = loom_emit2(l->b, LOOM_OP_ADD, low, line_number(l, j * w->dilation));
     *valid = line_within(l, zero, *at, line_number(l, w->in));
-    loom_value inside = loom_build_compare(l->b, "lt", *at, high);
-    *valid = loom_build2(l->b, LOOM_OP_AND, *valid, inside);
+    loom_value inside = loom_emit_compare(l->b, "lt", *at, high);
+    *valid = loom_emit2(l->b, LOOM_OP_AND, *valid, inside);
     return;
   }
   /* The first window that may reach the position, then the next ones. */
@@ -83,22 +83,22 @@ static void windows_place(windows_line *l, const windows_axis *w, int64_t j, loo
       w->adaptive
           ? line_divided(l, line_linear(l, own, w->out, 0), w->in)
           : line_divided(l, line_linear(l, own, 1, w->padding - w->kernel + w->stride), w->stride);
-  *at = loom_build2(l->b, LOOM_OP_ADD, first, line_number(l, j));
+  *at = loom_emit2(l->b, LOOM_OP_ADD, first, line_number(l, j));
   line_window(l, w, *at, &low, &high);
-  *valid = loom_build2(l->b, LOOM_OP_AND, line_within(l, zero, *at, line_number(l, w->out)),
-                       line_within(l, low, own, high));
+  *valid = loom_emit2(l->b, LOOM_OP_AND, line_within(l, zero, *at, line_number(l, w->out)),
+                      line_within(l, low, own, high));
 }
 
 static windows_line windows_along(fx_call *c, const windows_axis *w) {
   windows_line l = {.c = c, .b = c->b, .type = {.dtype = LOOM_I64, .rank = 1}};
   if (!loom_dim_of_stride(w->turned ? w->in : w->out, &l.type.dims[0]))
-    loom_build_fail(c->b, "a size is too complicated");
+    loom_emit_fail(c->b, "a size is too complicated");
   return l;
 }
 
 /* Every window's sum along one axis. */
 static loom_value windows_sum(fx_call *c, loom_value v, const windows_axis *w) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_value sum = LOOM_NO_VALUE;
   windows_line l = windows_along(c, w);
   for (int64_t j = 0; j < w->places && v != LOOM_NO_VALUE; j++) {
@@ -106,10 +106,10 @@ static loom_value windows_sum(fx_call *c, loom_value v, const windows_axis *w) {
     windows_place(&l, w, j, &at, &valid);
     loom_value taken = fx_take_along(c, v, w->axis, at);
     if (taken == LOOM_NO_VALUE) return taken;
-    const loom_type type = *loom_build_type(b, taken);
+    const loom_type type = *loom_emit_type(b, taken);
     valid = fx_spread_line(c, valid, w->axis, &type);
-    taken = loom_build_select(b, valid, taken, loom_build_int(b, &type, 0));
-    sum = j ? loom_build2(b, LOOM_OP_ADD, sum, taken) : taken;
+    taken = loom_emit_select(b, valid, taken, loom_emit_int(b, &type, 0));
+    sum = j ? loom_emit2(b, LOOM_OP_ADD, sum, taken) : taken;
   }
   return sum;
 }
@@ -207,33 +207,33 @@ static void windows_turn(windows *w) {
 /* How many elements the windows of one axis count: with the padding (`include`), but never what is
  * beyond it. A float line. */
 static loom_value windows_count(fx_call *c, const windows_axis *w, bool include, loom_dtype dtype) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   windows_axis plain = *w;
   plain.turned = false;
   windows_line l = windows_along(c, &plain);
-  loom_value low, high, own = loom_build_iota(b, &l.type, 0);
+  loom_value low, high, own = loom_emit_iota(b, &l.type, 0);
   line_window(&l, &plain, own, &low, &high);
   int64_t edge = include && !w->adaptive ? w->padding : 0;
   loom_value end = line_linear(&l, line_number(&l, w->in), 1, edge);
-  high = loom_build2(b, LOOM_OP_MIN, high, end);
-  low = loom_build2(b, LOOM_OP_MAX, low, line_number(&l, -edge));
-  return loom_build_convert(b, loom_build2(b, LOOM_OP_SUB, high, low), dtype);
+  high = loom_emit2(b, LOOM_OP_MIN, high, end);
+  low = loom_emit2(b, LOOM_OP_MAX, low, line_number(&l, -edge));
+  return loom_emit_convert(b, loom_emit2(b, LOOM_OP_SUB, high, low), dtype);
 }
 
 /* `v` (in the shape of the windows) divided by what each window counts, or by the number given. */
 static loom_value windows_divided(fx_call *c, loom_value v, const windows *w, bool include,
                                   int64_t divisor) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (v == LOOM_NO_VALUE) return v;
-  const loom_type type = *loom_build_type(b, v);
-  if (divisor) return loom_build2(b, LOOM_OP_DIV, v, loom_build_int(b, &type, divisor));
+  const loom_type type = *loom_emit_type(b, v);
+  if (divisor) return loom_emit2(b, LOOM_OP_DIV, v, loom_emit_int(b, &type, divisor));
   loom_value all = LOOM_NO_VALUE;
   for (int d = 0; d < w->count; d++) {
     loom_value line = windows_count(c, &w->axes[d], include, type.dtype);
     line = fx_spread_line(c, line, w->axes[d].axis, &type);
-    all = d ? loom_build2(b, LOOM_OP_MUL, all, line) : line;
+    all = d ? loom_emit2(b, LOOM_OP_MUL, all, line) : line;
   }
-  return loom_build2(b, LOOM_OP_DIV, v, all);
+  return loom_emit2(b, LOOM_OP_DIV, v, all);
 }
 
 static bool windows_done(fx_call *c, loom_value v, loom_value *out) {
@@ -282,7 +282,7 @@ static bool windows_average_gradient(fx_call *c, windows *w, bool include, int64
 
 static const loom_type *windows_type(fx_call *c, int i) {
   loom_value v = fx_tensor(c, i);
-  return v == LOOM_NO_VALUE ? &c->types[0] : loom_build_type(c->b, v);
+  return v == LOOM_NO_VALUE ? &c->types[0] : loom_emit_type(c->b, v);
 }
 
 /* avg_pool2d (`text` "2"), avg_pool3d ("3") and, with the gradient before the operand, their
@@ -330,16 +330,16 @@ typedef struct windows_best {
  * the axes before, where `valid`: the first largest, NaN before all. */
 static void windows_search(fx_call *c, const windows *w, int d, loom_value v, loom_value position,
                            loom_value valid, windows_best *best) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   const loom_type places = c->types[1];
   if (v == LOOM_NO_VALUE) return;
   if (d == w->count || d == WINDOWS_MAX_AXES) {
-    loom_value larger = loom_build2(b, LOOM_OP_OR, loom_build_compare(b, "gt", v, best->value),
-                                    loom_build1(b, LOOM_OP_IS_NAN, v));
-    loom_value none = loom_build_compare(b, "lt", best->at, loom_build_int(b, &places, 0));
-    larger = loom_build2(b, LOOM_OP_AND, valid, loom_build2(b, LOOM_OP_OR, larger, none));
-    best->value = loom_build_select(b, larger, v, best->value);
-    best->at = loom_build_select(b, larger, position, best->at);
+    loom_value larger = loom_emit2(b, LOOM_OP_OR, loom_emit_compare(b, "gt", v, best->value),
+                                   loom_emit1(b, LOOM_OP_IS_NAN, v));
+    loom_value none = loom_emit_compare(b, "lt", best->at, loom_emit_int(b, &places, 0));
+    larger = loom_emit2(b, LOOM_OP_AND, valid, loom_emit2(b, LOOM_OP_OR, larger, none));
+    best->value = loom_emit_select(b, larger, v, best->value);
+    best->at = loom_emit_select(b, larger, position, best->at);
     return;
   }
   const windows_axis *a = &w->axes[d];
@@ -349,23 +349,23 @@ static void windows_search(fx_call *c, const windows *w, int d, loom_value v, lo
     windows_place(&l, a, j, &at, &here);
     loom_value taken = fx_take_along(c, v, a->axis, at);
     at = fx_spread_line(c, at, a->axis, &places);
-    here = loom_build_broadcast(b, here, places.rank, places.dims, (int64_t[]){a->axis});
-    loom_value next = loom_build2(b, LOOM_OP_MUL, position, fx_number_value(c, &places, a->in));
-    next = loom_build2(b, LOOM_OP_ADD, next, at);
-    windows_search(c, w, d + 1, taken, next, loom_build2(b, LOOM_OP_AND, valid, here), best);
+    here = loom_emit_broadcast(b, here, places.rank, places.dims, (int64_t[]){a->axis});
+    loom_value next = loom_emit2(b, LOOM_OP_MUL, position, fx_number_value(c, &places, a->in));
+    next = loom_emit2(b, LOOM_OP_ADD, next, at);
+    windows_search(c, w, d + 1, taken, next, loom_emit2(b, LOOM_OP_AND, valid, here), best);
   }
 }
 
 static bool windows_maximum(fx_call *c, const windows *w, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   if (!loom_dtype_is_float(w->from.dtype)) return fx_decline(c, "integers");
   if (!windows_tiny(c, w)) return false;
   loom_type bools = c->types[1];
   bools.dtype = LOOM_BOOL;
-  windows_best best = {loom_build_float(b, &c->types[0], -INFINITY),
-                       loom_build_int(b, &c->types[1], -1)};
-  windows_search(c, w, 0, fx_tensor(c, 0), loom_build_int(b, &c->types[1], 0),
-                 loom_build_int(b, &bools, 1), &best);
+  windows_best best = {loom_emit_float(b, &c->types[0], -INFINITY),
+                       loom_emit_int(b, &c->types[1], -1)};
+  windows_search(c, w, 0, fx_tensor(c, 0), loom_emit_int(b, &c->types[1], 0),
+                 loom_emit_int(b, &bools, 1), &best);
   out[0] = best.value;
   out[1] = best.at;
   return best.at != LOOM_NO_VALUE;
@@ -387,7 +387,7 @@ bool aten_max_pool_any(fx_call *c, loom_value *out) {
 
 /* Gradients of maxima (`text`: axes): operand 0 is added at the positions of the last argument. */
 bool aten_max_pool_gradient(fx_call *c, loom_value *out) {
-  loom_builder *b = c->b;
+  loom_emitter *b = c->b;
   loom_type type = c->types[0];
   const loom_type pooled = *windows_type(c, 0);
   uint32_t axes = (uint32_t)((1 << (*c->text - '0')) - 1) << (type.rank - (*c->text - '0'));
@@ -401,15 +401,15 @@ bool aten_max_pool_gradient(fx_call *c, loom_value *out) {
       !loom_dim_of_stride(elements, &all))
     return fx_decline(c, "a size is too complicated");
   loom_type places = loom_type_make(LOOM_I64, 2, flat);
-  loom_value base = loom_build2(b, LOOM_OP_MUL, loom_build_iota(b, &places, 0),
-                                fx_number_value(c, &places, plane));
-  loom_value at = loom_build_reshape(b, fx_tensor(c, c->count - 1), 2, flat);
-  at = loom_build2(b, LOOM_OP_ADD, at, base);
+  loom_value base =
+      loom_emit2(b, LOOM_OP_MUL, loom_emit_iota(b, &places, 0), fx_number_value(c, &places, plane));
+  loom_value at = loom_emit_reshape(b, fx_tensor(c, c->count - 1), 2, flat);
+  at = loom_emit2(b, LOOM_OP_ADD, at, base);
   type.dtype = fx_compute_dtype(type.dtype);
   loom_type line = loom_type_make(type.dtype, 1, &all);
-  loom_value grad = loom_build_reshape(b, fx_tensor_as(c, 0, type.dtype), 2, flat);
+  loom_value grad = loom_emit_reshape(b, fx_tensor_as(c, 0, type.dtype), 2, flat);
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = 0}, {.kind = LOOM_ATTR_STR, .str = "add"}};
-  loom_value operands[3] = {loom_build_int(b, &line, 0), at, grad};
-  loom_value v = loom_build(b, LOOM_OP_SCATTER, operands, 3, attrs, 2, NULL, 0);
-  return windows_done(c, loom_build_reshape(b, v, type.rank, type.dims), out);
+  loom_value operands[3] = {loom_emit_int(b, &line, 0), at, grad};
+  loom_value v = loom_emit(b, LOOM_OP_SCATTER, operands, 3, attrs, 2, NULL, 0);
+  return windows_done(c, loom_emit_reshape(b, v, type.rank, type.dims), out);
 }

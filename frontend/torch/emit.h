@@ -4,7 +4,7 @@
 
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/graph.h"
 
 #define FX_MAX_ARGS 20
@@ -12,7 +12,7 @@
 
 struct fx_call {
   fx_import *im;
-  loom_builder *b;
+  loom_emitter *b;
   PyObject *target, *node, *meta; /* the op, the node, its FakeTensor(s); borrowed */
   PyObject *args[FX_MAX_ARGS];    /* in the schema's order, defaults filled in; borrowed */
   PyObject *kept[FX_MAX_ARGS];    /* those of them that are owned */

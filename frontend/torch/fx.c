@@ -8,7 +8,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 
 #include <string.h>
 
@@ -96,8 +96,8 @@ static loom_value fx_number_constant(fx_import *im, PyObject *tensor, const loom
   PyObject *number = PyObject_CallMethod(tensor, "item", NULL);
   if (!number) return LOOM_NO_VALUE;
   bool real = PyFloat_Check(number);
-  loom_value v = real ? loom_build_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
-                      : loom_build_int(&im->builder, type, PyLong_AsLongLong(number));
+  loom_value v = real ? loom_emit_float(&im->builder, type, PyFloat_AS_DOUBLE(number))
+                      : loom_emit_int(&im->builder, type, PyLong_AsLongLong(number));
   Py_DECREF(number);
   return PyErr_Occurred() ? LOOM_NO_VALUE : v;
 }
@@ -344,7 +344,7 @@ static bool fx_agrees(fx_call *c, const loom_value *values) {
   for (uint32_t i = 0; i < c->result_count; i++) {
     if (!c->present[i]) continue;
     if (values[i] == LOOM_NO_VALUE) return fx_decline(c, "a result is missing");
-    if (!loom_type_equal(loom_build_type(c->b, values[i]), &c->types[i]))
+    if (!loom_type_equal(loom_emit_type(c->b, values[i]), &c->types[i]))
       return fx_decline(c, "a result of another type than torch's");
   }
   return true;
@@ -355,7 +355,7 @@ static bool fx_emit_empty(fx_call *c, loom_value *values) {
   for (uint32_t i = 0; i < c->result_count; i++)
     if (!c->present[i] || loom_type_elements(&c->types[i]) != 0) return false;
   for (uint32_t i = 0; i < c->result_count; i++)
-    values[i] = loom_build_int(c->b, &c->types[i], 0);
+    values[i] = loom_emit_int(c->b, &c->types[i], 0);
   return c->result_count > 0 && !c->b->failed;
 }
 
@@ -370,7 +370,7 @@ static bool fx_is_sized(fx_call *c) {
     for (Py_ssize_t k = 0; o && k < (n < 0 ? 1 : n); k++) {
       const fx_value *v = fx_value_of(c->im, n < 0 ? o : PySequence_Fast_GET_ITEM(o, k));
       sized |= v && v->kind == FX_SIZE && LOOM_STRIDE_IS_SYM(v->number);
-      sized |= v && v->kind == FX_TENSOR && fx_count(loom_build_type(c->b, v->value), ~0u) < 0;
+      sized |= v && v->kind == FX_TENSOR && fx_count(loom_emit_type(c->b, v->value), ~0u) < 0;
     }
   }
   return sized;

@@ -4,7 +4,7 @@
 
 #include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/graph.h"
 
 typedef struct fx_value {
@@ -75,7 +75,7 @@ typedef struct fx_scalar {
 
 typedef struct fx_import {
   loom_graph *graph;
-  loom_builder builder;
+  loom_emitter builder;
   int64_t visible;           /* how many results, from the first on, the caller may write to */
   PyObject *own;             /* a set: numbers of results that are returned without a copy */
   PyObject *frozen;          /* dict: number of a placeholder -> the tensor that is bound to it */

@@ -2,7 +2,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <stdarg.h>
@@ -33,11 +33,11 @@ bool fx_is_tensor(const fx_call *c, int i) {
 
 static loom_value fx_tensor_of(fx_call *c, PyObject *node) {
   const fx_value *v = fx_value_of(c->im, node);
-  return v && v->kind == FX_TENSOR ? v->value : loom_build_fail(c->b, "an operand is not a tensor");
+  return v && v->kind == FX_TENSOR ? v->value : loom_emit_fail(c->b, "an operand is not a tensor");
 }
 
 loom_value fx_tensor(fx_call *c, int i) {
-  if (!fx_has(c, i)) return loom_build_fail(c->b, "operand %d is missing", i);
+  if (!fx_has(c, i)) return loom_emit_fail(c->b, "operand %d is missing", i);
   return fx_tensor_of(c, c->args[i]);
 }
 
@@ -45,24 +45,24 @@ loom_value fx_tensor_as(fx_call *c, int i, loom_dtype dtype) {
   const fx_value *v = fx_has(c, i) ? fx_value_of(c->im, c->args[i]) : NULL;
   bool wide = v && v->kind == FX_TENSOR && dtype == LOOM_F32 && v->wide != LOOM_NO_VALUE;
   if (wide && !c->rounded) return v->wide;
-  return loom_build_convert(c->b, fx_tensor(c, i), dtype);
+  return loom_emit_convert(c->b, fx_tensor(c, i), dtype);
 }
 
 loom_value fx_round(fx_call *c, uint32_t i, loom_value v) {
   if (v == LOOM_NO_VALUE) return v;
   loom_dtype dtype = c->types[i].dtype;
   bool narrower = fx_compute_dtype(dtype) != dtype;
-  if (narrower && loom_build_type(c->b, v)->dtype == LOOM_F32 &&
-      fx_same_shape(loom_build_type(c->b, v), &c->types[i]))
+  if (narrower && loom_emit_type(c->b, v)->dtype == LOOM_F32 &&
+      fx_same_shape(loom_emit_type(c->b, v), &c->types[i]))
     c->wide[i] = v;
-  return loom_build_convert(c->b, v, dtype);
+  return loom_emit_convert(c->b, v, dtype);
 }
 
 int fx_tensors(fx_call *c, int i, loom_value *out, int capacity) {
   PyObject *list = fx_has(c, i) ? c->args[i] : NULL;
-  if (!list || !PySequence_Check(list)) return loom_build_fail(c->b, "not a list of tensors"), -1;
+  if (!list || !PySequence_Check(list)) return loom_emit_fail(c->b, "not a list of tensors"), -1;
   Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
-  if (count > capacity) return loom_build_fail(c->b, "a list of %zd tensors", count), -1;
+  if (count > capacity) return loom_emit_fail(c->b, "a list of %zd tensors", count), -1;
   for (Py_ssize_t k = 0; k < count; k++) {
     out[k] = fx_tensor_of(c, PySequence_Fast_GET_ITEM(list, k));
     if (out[k] == LOOM_NO_VALUE) return -1;
@@ -173,23 +173,23 @@ bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out) 
 static loom_value fx_number_data(fx_call *c, int64_t number) {
   fx_import *im = c->im;
   const loom_type type = {.dtype = LOOM_I64};
-  if (!LOOM_STRIDE_IS_SYM(number)) return loom_build_int(c->b, &type, number);
+  if (!LOOM_STRIDE_IS_SYM(number)) return loom_emit_int(c->b, &type, number);
   for (uint32_t i = 0; i < im->scalar_count; i++)
     if (im->scalars[i].number == number) return im->scalars[i].value;
   fx_scalar *grown = realloc(im->scalars, (im->scalar_count + 1) * sizeof *grown);
-  if (!grown) return loom_build_fail(c->b, "out of memory");
+  if (!grown) return loom_emit_fail(c->b, "out of memory");
   im->scalars = grown;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_SCALAR, &type, NULL);
-  if (v == LOOM_NO_VALUE) return loom_build_fail(c->b, "out of memory");
+  if (v == LOOM_NO_VALUE) return loom_emit_fail(c->b, "out of memory");
   im->scalars[im->scalar_count++] =
       (fx_scalar){.value = v, .input = im->graph->input_count - 1, .number = number};
   return v;
 }
 
 loom_value fx_number_value(fx_call *c, const loom_type *type, int64_t number) {
-  if (!LOOM_STRIDE_IS_SYM(number)) return loom_build_int(c->b, type, number);
-  loom_value v = loom_build_convert(c->b, fx_number_data(c, number), type->dtype);
-  return loom_build_broadcast_to(c->b, v, type->rank, type->dims);
+  if (!LOOM_STRIDE_IS_SYM(number)) return loom_emit_int(c->b, type, number);
+  loom_value v = loom_emit_convert(c->b, fx_number_data(c, number), type->dtype);
+  return loom_emit_broadcast_to(c->b, v, type->rank, type->dims);
 }
 
 const char *fx_text(fx_call *c, int i) {
@@ -265,27 +265,27 @@ static loom_value fx_number_operand(fx_call *c, int i, loom_dtype dtype, const l
   const fx_value *v = fx_value_of(c->im, o);
   if (v && v->kind == FX_SIZE) return fx_number_value(c, &type, v->number);
   if (v && v->kind == FX_REAL)
-    return loom_build_broadcast_to(c->b, loom_build_convert(c->b, v->value, dtype), type.rank,
-                                   type.dims);
-  if (PyFloat_Check(o)) return loom_build_float(c->b, &type, PyFloat_AS_DOUBLE(o));
+    return loom_emit_broadcast_to(c->b, loom_emit_convert(c->b, v->value, dtype), type.rank,
+                                  type.dims);
+  if (PyFloat_Check(o)) return loom_emit_float(c->b, &type, PyFloat_AS_DOUBLE(o));
   if (PyComplex_Check(o) && loom_dtype_is_complex(dtype)) {
     type.dtype = dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
-    loom_value re = loom_build_float(c->b, &type, PyComplex_RealAsDouble(o));
-    loom_value im = loom_build_float(c->b, &type, PyComplex_ImagAsDouble(o));
-    return loom_build2(c->b, LOOM_OP_COMPLEX, re, im);
+    loom_value re = loom_emit_float(c->b, &type, PyComplex_RealAsDouble(o));
+    loom_value im = loom_emit_float(c->b, &type, PyComplex_ImagAsDouble(o));
+    return loom_emit2(c->b, LOOM_OP_COMPLEX, re, im);
   }
-  if (!PyLong_Check(o)) return loom_build_fail(c->b, "argument %d is not a known number", i);
+  if (!PyLong_Check(o)) return loom_emit_fail(c->b, "argument %d is not a known number", i);
   int64_t integer = PyLong_AsLongLong(o);
-  if (!PyErr_Occurred()) return loom_build_int(c->b, &type, integer);
+  if (!PyErr_Occurred()) return loom_emit_int(c->b, &type, integer);
   error_drop();
-  return loom_build_fail(c->b, "argument %d is out of range", i);
+  return loom_emit_fail(c->b, "argument %d is out of range", i);
 }
 
 loom_value fx_operand(fx_call *c, int i, loom_dtype dtype, const loom_type *shape) {
-  if (!fx_has(c, i)) return loom_build_fail(c->b, "operand %d is missing", i);
+  if (!fx_has(c, i)) return loom_emit_fail(c->b, "operand %d is missing", i);
   if (!fx_is_tensor(c, i)) return fx_number_operand(c, i, dtype, shape);
   loom_value v = fx_tensor_as(c, i, dtype);
-  return loom_build_broadcast_to(c->b, v, shape->rank, shape->dims);
+  return loom_emit_broadcast_to(c->b, v, shape->rank, shape->dims);
 }
 
 /* 0 bool, 1 integer, 2 float, 3 complex. */
@@ -319,7 +319,7 @@ static loom_dtype fx_promote_two(loom_dtype a, loom_dtype b) {
  * Python numbers. */
 static bool fx_rank_operand(fx_call *c, int i, loom_dtype *dtype, int *rank) {
   if (fx_is_tensor(c, i)) {
-    const loom_type *type = loom_build_type(c->b, fx_tensor(c, i));
+    const loom_type *type = loom_emit_type(c->b, fx_tensor(c, i));
     *dtype = type->dtype;
     *rank = type->rank ? 2 : 1;
     return true;
@@ -364,10 +364,10 @@ bool fx_promote(fx_call *c, const int *operands, int count, loom_dtype *out) {
 
 loom_value fx_take_along(fx_call *c, loom_value v, int axis, loom_value at) {
   loom_attr attrs[2] = {{.kind = LOOM_ATTR_I64, .i = axis}, {.kind = LOOM_ATTR_STR, .str = "clip"}};
-  return loom_build(c->b, LOOM_OP_GATHER, (loom_value[]){v, at}, 2, attrs, 2, NULL, 0);
+  return loom_emit(c->b, LOOM_OP_GATHER, (loom_value[]){v, at}, 2, attrs, 2, NULL, 0);
 }
 
 loom_value fx_spread_line(fx_call *c, loom_value line, int axis, const loom_type *type) {
   int64_t map[1] = {axis};
-  return loom_build_broadcast(c->b, line, type->rank, type->dims, map);
+  return loom_emit_broadcast(c->b, line, type->rank, type->dims, map);
 }

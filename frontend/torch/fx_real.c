@@ -3,7 +3,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -36,10 +36,10 @@ static loom_value real_operand(fx_call *c, PyObject *o) {
   if (v && v->kind == FX_REAL) return v->value;
   if (v && v->kind == FX_SIZE) return fx_number_value(c, &type, v->number);
   if (v && v->kind == FX_OBJECT) o = v->object;
-  if (PyFloat_Check(o)) return loom_build_float(c->b, &type, PyFloat_AS_DOUBLE(o));
+  if (PyFloat_Check(o)) return loom_emit_float(c->b, &type, PyFloat_AS_DOUBLE(o));
   double number = PyLong_Check(o) ? PyLong_AsDouble(o) : 0;
   if (!PyLong_Check(o) || PyErr_Occurred()) return LOOM_NO_VALUE;
-  return loom_build_float(c->b, &type, number);
+  return loom_emit_float(c->b, &type, number);
 }
 
 static const real_row *real_find(PyObject *target) {
@@ -61,5 +61,5 @@ loom_value fx_real(fx_call *c, PyObject *args) {
   error_drop(); /* an int that no float is near to: missed when it is used */
   if (x == LOOM_NO_VALUE || y == LOOM_NO_VALUE) return LOOM_NO_VALUE;
   if (row->op == LOOM_OP_COPY) return x;
-  return row->count == 2 ? loom_build2(c->b, row->op, x, y) : loom_build1(c->b, row->op, x);
+  return row->count == 2 ? loom_emit2(c->b, row->op, x, y) : loom_emit1(c->b, row->op, x);
 }

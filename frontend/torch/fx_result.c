@@ -7,7 +7,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -27,14 +27,14 @@ static loom_value fx_own_value(fx_import *im, loom_value v, const torch_spec *sp
     for (int i = 0; i < spec->rank && !copy; i++)
       copy |= !fx_one(spec->sizes[i]) && strides[i] != ordered[i];
   }
-  return copy ? loom_build1(&im->builder, LOOM_OP_COPY, v) : v;
+  return copy ? loom_emit1(&im->builder, LOOM_OP_COPY, v) : v;
 }
 
 /* A value without its expanded dimensions (stride 0), which become size 1 in `spec`. */
 static loom_value fx_unexpanded(fx_import *im, loom_value v, torch_spec *spec, bool *expanded) {
   for (int i = 0; i < spec->rank; i++) {
     if (fx_one(spec->sizes[i]) || spec->strides[i] != 0) continue;
-    v = loom_build_slice(&im->builder, v, i, 0, 1, 1);
+    v = loom_emit_slice(&im->builder, v, i, 0, 1, 1);
     spec->sizes[i] = 1;
     *expanded = true;
   }

@@ -9,7 +9,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
-#include "graph/build.h"
+#include "graph/emit.h"
 #include "graph/ops.h"
 
 #include <string.h>
@@ -132,7 +132,7 @@ static PyObject *host_operand(host_row *row, PyObject *node, const fx_value *v) 
   if (spec && base) Py_SETREF(spec, PyBytes_FromStringAndSize((const char *)&part, sizeof part));
   if (!spec || PyList_Append(row->specs, spec) < 0) return Py_XDECREF(spec), NULL;
   Py_DECREF(spec);
-  row->operands[row->count++] = loom_build_transpose(row->call->b, (base ? base : v)->value, axes);
+  row->operands[row->count++] = loom_emit_transpose(row->call->b, (base ? base : v)->value, axes);
   return Py_NewRef(host_hole());
 }
 
@@ -243,7 +243,7 @@ static loom_value host_result(fx_call *c, loom_value v, const int64_t *axes, int
   int64_t back[LOOM_MAX_RANK];
   for (int i = 0; i < rank; i++)
     back[axes[i]] = i;
-  return loom_build_transpose(c->b, v, back);
+  return loom_emit_transpose(c->b, v, back);
 }
 
 static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_RANK],
@@ -267,7 +267,7 @@ static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_R
                         {.kind = LOOM_ATTR_STR, .str = effects},
                         {.kind = LOOM_ATTR_I64, .i = slot}};
   loom_value v =
-      loom_build(c->b, LOOM_OP_HOST_CALL, row->operands, row->count, attrs, 3, types, count);
+      loom_emit(c->b, LOOM_OP_HOST_CALL, row->operands, row->count, attrs, 3, types, count);
   if (v == LOOM_NO_VALUE) {
     PyErr_SetString(PyExc_NotImplementedError, c->b->err.message);
     return false;

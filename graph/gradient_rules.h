@@ -1,0 +1,25 @@
+/* What the files of rules share with the walk (gradient.c). */
+#ifndef LOOM_GRADIENT_RULES_H
+#define LOOM_GRADIENT_RULES_H
+
+#include "graph/emit.h"
+#include "graph/gradient.h"
+
+/* One node of which the cotangent is known. */
+struct loom_gradient_step {
+  loom_emitter *b;
+  const loom_gradient_ask *ask;
+  uint32_t number;              /* of the node */
+  loom_node node;               /* a copy: the graph's nodes move as new ones are made */
+  loom_value result;            /* the first one */
+  loom_value g;                 /* its cotangent */
+  const loom_value *cotangents; /* of all results; LOOM_NO_VALUE: zero */
+};
+
+loom_value loom_gradient_pointwise(const loom_gradient_step *s, uint32_t index);
+loom_value loom_gradient_structure(const loom_gradient_step *s, uint32_t index);
+/* A node with regions: the cotangents of those of its operands that are active, all at once; zero
+ * is LOOM_NO_VALUE. False: the builder has failed. */
+bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_value *out);
+
+#endif
