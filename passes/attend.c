@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -401,8 +402,14 @@ static bool attend_visit(MlirOperation op, void *user) {
   int64_t perm[LOOM_MAX_RANK];
   int rank;
   if (loom_is(op, LOOM_OP_DOT_GENERAL) && attend_side(op, 0, true, perm, &rank) &&
-      attend_in_order(perm, rank) && attend_softmax(loom_operand(op, 0), &m) && attend_fits(&m))
-    attend_build(&m);
+      attend_in_order(perm, rank) && attend_softmax(loom_operand(op, 0), &m)) {
+    bool fits = attend_fits(&m);
+    loom_count(0, fits);
+    loom_remark(fits ? LOOM_REMARK_PASSED : LOOM_REMARK_MISSED, mlirOperationGetLocation(op),
+                "attend", "a softmax between two products is %s",
+                fits ? "an attention" : "no attention: its kernel does not take these types");
+    if (fits) attend_build(&m);
+  }
   return true;
 }
 
@@ -418,7 +425,12 @@ static bool attend_run(MlirOperation function) {
 }
 
 MlirPass loom_make_attend_pass(void) {
-  return loom_pass_create("LoomAttend", "loom-attend",
-                          "Turn a softmax between two products into an attention", "func.func",
-                          attend_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomAttend",
+      .flag = "loom-attend",
+      .summary = "Turn a softmax between two products into an attention",
+      .root = "func.func",
+      .run = attend_run,
+      .counters = {{"attentions", "softmaxes that became attentions"}}};
+  return loom_pass_of(&spec);
 }

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -133,9 +134,12 @@ static void forward_shift(forward_window *w, const forward_window *region) {
 /* ---- chains ---- */
 
 static void forward_apply(const forward_chain *chain) {
+  if (chain->read_count) loom_count(0, chain->read_count);
   for (int32_t i = 0; i < chain->read_count; i++) {
     const forward_read *read = &chain->reads[i];
     MlirContext ctx = mlirOperationGetContext(read->slice);
+    loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(read->slice), "forward",
+                "it reads what was put into the array before, not the array");
     mlirOperationSetOperand(read->slice, 0, read->source);
     loom_set_attr(read->slice, "starts",
                   loom_attr_i64s(ctx, read->window.rank, read->window.starts));
@@ -249,7 +253,12 @@ static bool forward_run(MlirOperation function) {
 }
 
 MlirPass loom_make_forward_pass(void) {
-  return loom_pass_create("LoomForward", "loom-forward",
-                          "Read elements of updated small arrays where they come from", "func.func",
-                          forward_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomForward",
+      .flag = "loom-forward",
+      .summary = "Read elements of updated small arrays where they come from",
+      .root = "func.func",
+      .run = forward_run,
+      .counters = {{"reads", "reads of what was put into an array"}}};
+  return loom_pass_of(&spec);
 }

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -168,7 +169,12 @@ static bool keep_visit(MlirOperation op, void *user) {
   keep_use *use = kernel.ptr ? keep_add(s, op, kernel) : NULL;
   if (!use || s->region) return true;
   bool once = keep_is_once(s, op, kernel);
-  if (once) loom_set_attr(op, loom_mark_once, mlirUnitAttrGet(s->ctx));
+  if (once) {
+    loom_set_attr(op, loom_mark_once, mlirUnitAttrGet(s->ctx));
+    loom_count(0, 1);
+    loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(op), "once",
+                "the kernel reads constants alone: it runs once for all calls");
+  }
   use->constants = once ? 0 : keep_operands(s, op, kernel);
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op) && r < 64; r++) {
     int64_t over = keep_overwritten(kernel, r);
@@ -274,7 +280,12 @@ static bool keep_run(MlirOperation module) {
 }
 
 MlirPass loom_make_keep_pass(void) {
-  return loom_pass_create("LoomKeep", "loom-keep",
-                          "Mark what depends on constants alone, to be computed once",
-                          "builtin.module", keep_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomKeep",
+      .flag = "loom-keep",
+      .summary = "Mark what depends on constants alone, to be computed once",
+      .root = "builtin.module",
+      .run = keep_run,
+      .counters = {{"once", "kernels that run once"}}};
+  return loom_pass_of(&spec);
 }

@@ -14,6 +14,7 @@
 #include <mlir-c/Dialect/SCF.h>
 #include <mlir-c/Dialect/Vector.h>
 
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
@@ -384,6 +385,18 @@ static bool lower_stage(lower_job *job, int stage, int slots) {
   return !l.failed;
 }
 
+enum { LOWER_COUNT_KERNELS, LOWER_COUNT_STAGES };
+
+static void lower_tell(const lower_job *job, int stages) {
+  loom_count(LOWER_COUNT_KERNELS, 1);
+  loom_count(LOWER_COUNT_STAGES, stages);
+  loom_remark(LOOM_REMARK_ANALYSIS, mlirOperationGetLocation(job->kernel->op), "lower",
+              "stages: %d, code: %s", stages,
+              job->dot.ptr ? "tiles of a product"
+              : job->kind  ? "one operation of its own"
+                           : "loops over its elements");
+}
+
 static bool lower_stages(lower_job *job) {
   int stages = 1;
   int slots = 0;
@@ -407,6 +420,7 @@ static bool lower_stages(lower_job *job) {
   }
   for (int i = 0; i < stages; i++)
     if (!lower_stage(job, i, slots)) return false;
+  lower_tell(job, stages);
   return true;
 }
 
@@ -427,10 +441,17 @@ static bool lower_run(MlirOperation root) {
 }
 
 MlirPass loom_make_lower_pass(void) {
-  MlirDialectHandle dialects[] = {mlirGetDialectHandle__arith__(), mlirGetDialectHandle__func__(),
-                                  mlirGetDialectHandle__llvm__(), mlirGetDialectHandle__scf__(),
-                                  mlirGetDialectHandle__vector__()};
-  return loom_pass_create_with("loom-lower", "loom-lower",
-                               "Lower kernels to functions over bare pointers", "builtin.module",
-                               lower_run, 5, dialects);
+  const loom_pass_spec spec = {
+      .name = "loom-lower",
+      .flag = "loom-lower",
+      .summary = "Lower kernels to functions over bare pointers",
+      .root = "builtin.module",
+      .run = lower_run,
+      .dialect_count = 5,
+      .dialects = {mlirGetDialectHandle__arith__(), mlirGetDialectHandle__func__(),
+                   mlirGetDialectHandle__llvm__(), mlirGetDialectHandle__scf__(),
+                   mlirGetDialectHandle__vector__()},
+      .counters = {[LOWER_COUNT_KERNELS] = {"kernels", "kernels"},
+                   [LOWER_COUNT_STAGES] = {"stages", "functions of them all"}}};
+  return loom_pass_of(&spec);
 }

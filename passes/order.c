@@ -26,10 +26,12 @@
  * gone through and the new one is taken only when its highest point is lower by some percent;
  * programs of little memory are left as they are. It ends since each round places one op.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -403,6 +405,23 @@ static bool order_read(order_state *s) {
   return true;
 }
 
+enum { ORDER_COUNT_FUNCTIONS, ORDER_COUNT_SAVED };
+
+static void order_tell(MlirOperation function, int64_t before, int64_t after, bool better) {
+  MlirLocation loc = mlirOperationGetLocation(function);
+  if (better) {
+    loom_count(ORDER_COUNT_FUNCTIONS, 1);
+    loom_count(ORDER_COUNT_SAVED, before - after);
+    loom_remark(LOOM_REMARK_PASSED, loc, "order",
+                "in another order %" PRId64 " bytes are live at once, not %" PRId64, after, before);
+  } else {
+    loom_remark(LOOM_REMARK_MISSED, loc, "order",
+                "the order stays: in no other one are much less than %" PRId64
+                " bytes live at once",
+                before);
+  }
+}
+
 static bool order_run(MlirOperation function) {
   order_state s = {.function = function};
   s.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
@@ -414,7 +433,10 @@ static bool order_run(MlirOperation function) {
   int64_t before = good ? order_peak_of_program(&s) : 0;
   if (before > ORDER_SMALL) {
     order_find_edges(&s);
-    if (order_greedily(&s) < before - before / ORDER_GAIN) order_move(&s);
+    int64_t after = order_greedily(&s);
+    bool better = after < before - before / ORDER_GAIN;
+    order_tell(function, before, after, better);
+    if (better) order_move(&s);
   }
   loom_map_fini(&s.values);
   loom_map_fini(&s.ops);
@@ -428,7 +450,13 @@ static bool order_run(MlirOperation function) {
 }
 
 MlirPass loom_make_order_pass(void) {
-  return loom_pass_create("LoomOrder", "loom-order",
-                          "Order kernels so that less memory is live at once", "func.func",
-                          order_run);
+  static const loom_pass_spec spec = {.name = "LoomOrder",
+                                      .flag = "loom-order",
+                                      .summary =
+                                          "Order kernels so that less memory is live at once",
+                                      .root = "func.func",
+                                      .run = order_run,
+                                      .counters = {{"functions", "functions in another order"},
+                                                   {"saved", "bytes fewer at the highest point"}}};
+  return loom_pass_of(&spec);
 }

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -443,6 +444,15 @@ static void outline_make_kernel(outline_state *s, MlirOperation fusion, const ch
   loom_build_op_regions(&b, LOOM_OP_KERNEL, 0, NULL, 0, NULL, count + 1, all, 1, &region);
 }
 
+enum { OUTLINE_COUNT_KERNELS, OUTLINE_COUNT_SHARED };
+
+static void outline_tell(MlirOperation fusion, const char *kernel, bool is_new) {
+  loom_count(is_new ? OUTLINE_COUNT_KERNELS : OUTLINE_COUNT_SHARED, 1);
+  if (!is_new)
+    loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(fusion), "share",
+                "the group is the same as another one: @%s computes both", kernel);
+}
+
 static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_state *s = user;
   if (!loom_is(fusion, LOOM_OP_FUSION)) return true;
@@ -456,6 +466,7 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_describe(s, block, count, attrs);
   outline_kernel *kernel = s->out_of_memory ? NULL : outline_find_kernel(s, &is_new);
   if (!kernel) return loom_emit_error(mlirOperationGetLocation(fusion), "out of memory");
+  outline_tell(fusion, kernel->name, is_new);
   if (is_new) outline_make_kernel(s, fusion, kernel->name, attrs, count);
 
   intptr_t results = mlirOperationGetNumResults(fusion);
@@ -498,7 +509,13 @@ static bool outline_run(MlirOperation module) {
 }
 
 MlirPass loom_make_outline_pass(void) {
-  return loom_pass_create("LoomOutline", "loom-outline",
-                          "Turn each loom.fusion into a loom.kernel symbol and a loom.apply",
-                          "builtin.module", outline_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomOutline",
+      .flag = "loom-outline",
+      .summary = "Turn each loom.fusion into a loom.kernel symbol and a loom.apply",
+      .root = "builtin.module",
+      .run = outline_run,
+      .counters = {{"kernels", "kernels made"},
+                   {"shared", "groups that have the kernel of another one"}}};
+  return loom_pass_of(&spec);
 }

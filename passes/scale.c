@@ -25,6 +25,7 @@
  * one walk from the convolution along its only uses, so that it ends. Without a factor nothing
  * changes. */
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -142,13 +143,22 @@ static bool scale_run(MlirOperation function) {
     next = mlirOperationGetNextInBlock(op);
     for (int i = 0; i < count; i++) /* steps are erased; they come one after the other */
       if (mlirOperationEqual(next, steps[i].op)) next = mlirOperationGetNextInBlock(next);
-    if (count) scale_rewrite(op, steps, count);
+    if (!count) continue;
+    loom_count(0, count);
+    loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(op), "scale",
+                "%d operations on channels go into the constant weights and one addition", count);
+    scale_rewrite(op, steps, count);
   }
   return true;
 }
 
 MlirPass loom_make_scale_pass(void) {
-  return loom_pass_create("LoomScale", "loom-scale",
-                          "Take factors of channels into a convolution's constant weights",
-                          "func.func", scale_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomScale",
+      .flag = "loom-scale",
+      .summary = "Take factors of channels into a convolution's constant weights",
+      .root = "func.func",
+      .run = scale_run,
+      .counters = {{"steps", "operations that weights took in"}}};
+  return loom_pass_of(&spec);
 }

@@ -42,6 +42,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -683,7 +684,9 @@ static bool simplify_block(MlirBlock block) {
   bool changed = false;
   for (MlirOperation op = mlirBlockGetFirstOperation(block), next; op.ptr; op = next) {
     next = mlirOperationGetNextInBlock(op);
-    changed |= simplify_op(op);
+    bool replaced = simplify_op(op);
+    if (replaced) loom_count(0, 1);
+    changed |= replaced;
   }
   return changed;
 }
@@ -701,7 +704,12 @@ static bool simplify_run(MlirOperation function) {
 }
 
 MlirPass loom_make_simplify_pass(void) {
-  return loom_pass_create("LoomSimplify", "loom-simplify",
-                          "Bring tensor ops to a canonical form that fuses well", "func.func",
-                          simplify_run);
+  static const loom_pass_spec spec = {.name = "LoomSimplify",
+                                      .flag = "loom-simplify",
+                                      .summary =
+                                          "Bring tensor ops to a canonical form that fuses well",
+                                      .root = "func.func",
+                                      .run = simplify_run,
+                                      .counters = {{"replaced", "operations that were replaced"}}};
+  return loom_pass_of(&spec);
 }

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -294,7 +295,12 @@ static void sums_replace(MlirOperation root, sums_chain *chain) {
   if (joined.ptr && mlirOperationIsBeforeInBlock(root, joined)) at = joined;
   int64_t moved = (joined.ptr && side == 0 ? 0 : rows) + (joined.ptr && side == 1 ? 0 : columns);
   /* Operands would be there for long that need more memory than the sums. */
-  if (depth * moved > 2 * rows * columns) return;
+  if (depth * moved > 2 * rows * columns) {
+    loom_remark(LOOM_REMARK_MISSED, mlirOperationGetLocation(root), "join",
+                "%d products that are added up stay apart: their operands are larger than the sum",
+                chain->count);
+    return;
+  }
   if (!mlirOperationEqual(at, root) && !sums_are_read_behind(loom_result(root, 0), at)) return;
   loom_builder b = loom_builder_before(mlirOperationGetNextInBlock(at));
   MlirValue in[2];
@@ -309,6 +315,9 @@ static void sums_replace(MlirOperation root, sums_chain *chain) {
   MlirType type = mlirValueGetType(loom_result(root, 0));
   MlirOperation product = loom_build_op(&b, LOOM_OP_DOT_GENERAL, 2, in, 1, &type, 4, attrs);
   mlirValueReplaceAllUsesOfWith(loom_result(root, 0), loom_result(product, 0));
+  loom_count(0, chain->count);
+  loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(root), "join",
+              "%d products that are added up are one product", chain->count);
 }
 
 static bool sums_join_products(MlirOperation add, void *user) {
@@ -336,6 +345,11 @@ static bool sums_run(MlirOperation function) {
 }
 
 MlirPass loom_make_sums_pass(void) {
-  return loom_pass_create("LoomSums", "loom-sums", "Add up large arrays without one for each term",
-                          "func.func", sums_run);
+  static const loom_pass_spec spec = {.name = "LoomSums",
+                                      .flag = "loom-sums",
+                                      .summary = "Add up large arrays without one for each term",
+                                      .root = "func.func",
+                                      .run = sums_run,
+                                      .counters = {{"products", "products that became one"}}};
+  return loom_pass_of(&spec);
 }

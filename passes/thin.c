@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "graph/ops.h"
 #include "passes/passes.h"
 
@@ -106,6 +107,10 @@ static MlirValue thin_operand(loom_builder *b, const thin_product *t, int side) 
 static bool thin_rewrite(MlirOperation op, void *user) {
   thin_product t;
   if (!loom_is(op, LOOM_OP_DOT_GENERAL) || !thin_read(op, &t)) return true;
+  loom_count(0, 1);
+  loom_remark(LOOM_REMARK_PASSED, mlirOperationGetLocation(op), "thin", "%s",
+              t.depths ? "the product has a single row or column: it is a reduction"
+                       : "the product sums over nothing: it is a multiplication");
   loom_builder b = loom_builder_before(op);
   MlirValue lhs = thin_operand(&b, &t, 0), rhs = thin_operand(&b, &t, 1);
   bool half = loom_dtype_is_half(t.result.dtype);
@@ -141,7 +146,12 @@ static bool thin_run(MlirOperation function) {
 }
 
 MlirPass loom_make_thin_pass(void) {
-  return loom_pass_create("LoomThin", "loom-thin",
-                          "Turn products with a single row or column into reductions", "func.func",
-                          thin_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomThin",
+      .flag = "loom-thin",
+      .summary = "Turn products with a single row or column into reductions",
+      .root = "func.func",
+      .run = thin_run,
+      .counters = {{"products", "products that are none any more"}}};
+  return loom_pass_of(&spec);
 }
