@@ -14,11 +14,6 @@ static void passes_print(MlirStringRef text, void *user) {
   fwrite(text.data, 1, text.length, user);
 }
 
-static void passes_ignore(MlirStringRef text, void *user) {
-  (void)text;
-  (void)user;
-}
-
 /* A place in a printed pipeline: "builtin.module(func.func(" and what follows it. */
 typedef struct passes_reader {
   const char *at;
@@ -112,11 +107,20 @@ void stages_passes_fini(stages_passes *passes) {
   free(passes->list);
 }
 
+/* A pass may be part of a pipeline and not be registered by itself. */
+static void passes_refuse(MlirStringRef text, void *user) {
+  MlirOperation *module = user;
+  int length = 0;
+  while (length < (int)text.length && text.data[length] != '\n')
+    length++;
+  loom_emit_error(mlirOperationGetLocation(*module), "%.*s", length, text.data);
+}
+
 bool stages_passes_run(const stages_pass *pass, MlirOperation module) {
   MlirPassManager manager = mlirPassManagerCreate(mlirOperationGetContext(module));
   MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
-  bool good = mlirLogicalResultIsSuccess(
-                  mlirParsePassPipeline(passes, loom_str(pass->pipeline), passes_ignore, NULL)) &&
+  bool good = mlirLogicalResultIsSuccess(mlirParsePassPipeline(passes, loom_str(pass->pipeline),
+                                                               passes_refuse, &module)) &&
               mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, module));
   mlirPassManagerDestroy(manager);
   return good;

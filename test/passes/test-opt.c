@@ -1,4 +1,6 @@
-/* loom-opt with passes that are wrong on purpose, for tests of what finds them. */
+/* loom-opt with passes that are wrong on purpose, for tests of what finds them, and with the pass
+ * of docs/laboratory.md. */
+#include <mlir-c/Conversion.h>
 #include <mlir-c/Transforms.h>
 
 #include "dialects/dialect.h"
@@ -6,6 +8,7 @@
 #include "graph/ops.h"
 #include "passes/passes.h"
 #include "targets/native.h"
+#include "test/passes/laboratory.h"
 
 typedef struct swapped {
   const char *from, *to;
@@ -89,12 +92,16 @@ int main(int argc, char **argv) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   loom_register_dialects(registry);
   mlirRegisterTransformsPasses();
+  mlirRegisterConversionConvertToLLVMPass();
+  mlirRegisterConversionReconcileUnrealizedCastsPass();
+  mlirRegisterConversionSCFToControlFlowPass();
   loom_register_passes();
   loom_register_pass(make_graph);
   loom_register_pass(make_lowered);
   loom_register_pass(make_arena);
   loom_register_pass(make_results);
   loom_register_pass(make_off);
+  loom_register_pass(lab_make_cancel_pass);
   loom_native_init();
   return loom_opt_main(argc, argv, registry);
 }
