@@ -1,5 +1,5 @@
-/* Numbers of the graph taken apart into sums of products (size.c), and comparisons of numbers that
- * depend on a loop's index (size_loop.c). */
+/* Numbers of the graph taken apart into sums of products (size_sum.c), and comparisons of numbers
+ * that depend on a loop's index (size_loop.c). */
 #ifndef LOOM_FRONTEND_SIZE_INTERNAL_H
 #define LOOM_FRONTEND_SIZE_INTERNAL_H
 
@@ -8,6 +8,12 @@
 #include "graph/graph.h"
 
 /* ---- size.c: numbers of the graph, constant or symbolic ---- */
+
+void size_add_guard(tracer *t, const source *s, size_guard payload); /* `s` may be NULL */
+void size_restart(tracer *t);   /* capture starts again with what has been learnt of sizes */
+bool size_overflows(tracer *t); /* false, after a break */
+
+/* ---- size_sum.c: numbers as sums of products ---- */
 
 #define SIZE_MAX_TERMS 16
 #define SIZE_MAX_FACTORS 8
@@ -30,6 +36,9 @@ bool size_build_term(tracer *t, const size_term *term, int64_t *out);
 bool size_drop_factor(size_term *term, uint32_t factor);
 /* Bounds of an expression that has the same sign as `number`. */
 bool size_sign_range(const loom_graph *graph, int64_t number, __int128 *low, __int128 *high);
+/* number = coefficient * symbol + rest, but for a positive factor: false when it is no such sum. */
+bool size_linear(const loom_graph *graph, int64_t number, int64_t *symbol, int64_t *coefficient,
+                 int64_t *rest);
 
 /* ---- size_loop.c: numbers that depend on the index of a loop ---- */
 

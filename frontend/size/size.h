@@ -32,11 +32,6 @@ int64_t size_hint(tracer *t, int64_t number); /* its value in the call that is c
  * guard. 1, 0, or -1: a failure is pending. */
 int size_less(tracer *t, int64_t a, int64_t b);
 int size_equal(tracer *t, int64_t a, int64_t b);
-/* a / b where b divides a in this call, as a product that is exact in other calls, too. */
-bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out);
-/* Capture starts again with a unit for a symbol, so that the division is exact in every call.
- * False: `number` divides no symbol. */
-bool size_make_exact(tracer *t, int64_t number);
 /* Are two sizes of types equal? If they are equal by two different symbols, capture starts again
  * with one symbol for both. */
 int size_same(tracer *t, loom_dim a, loom_dim b);
@@ -45,8 +40,6 @@ int size_same(tracer *t, loom_dim a, loom_dim b);
 bool size_admit(tracer *t, int64_t number, loom_dim *out);
 /* Capture has to know the value: it starts again with all symbols in it constant. */
 void size_know(tracer *t, int64_t number);
-/* Guards that the number fits into 64 bits. False after a failure. */
-bool size_exists(tracer *t, int64_t number);
 /* The number as data: an int64 without dimensions. */
 loom_value size_node(tracer *t, int64_t number);
 /* A size that the next host call determines (a "late" size): a new symbol from 0 on. Or, after a
@@ -64,6 +57,16 @@ void size_not_small(tracer *t, int64_t number);
 uint64_t formula_symbols(const tracer *t, uint64_t symbols);
 /* Adds a guard on a formula: SIZE_COMPUTES or SIZE_ANSWERS. */
 void size_guard_formula(tracer *t, size_guard payload);
+
+/* ---- size_sum.c: numbers as sums of products ---- */
+
+/* a / b where b divides a in this call, as a product that is exact in other calls, too. */
+bool size_divide(tracer *t, int64_t a, int64_t b, int64_t *out);
+/* Capture starts again with a unit for a symbol, so that the division is exact in every call.
+ * False: `number` divides no symbol. */
+bool size_make_exact(tracer *t, int64_t number);
+/* Guards that the number fits into 64 bits. False after a failure. */
+bool size_exists(tracer *t, int64_t number);
 
 /* ---- mark.c: mark_dynamic and mark_static ---- */
 
