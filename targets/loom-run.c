@@ -1,5 +1,6 @@
-/* loom-run: compiles the functions of a module, runs them on arrays of files or of a seed, and
- * prints, saves or times the results. Bad input gets a diagnostic and exit code 1. */
+/* loom-run: compiles the functions of a module, or takes those of an object of loom-compile, runs
+ * them on arrays of files or of a seed, and prints, saves or times the results. Bad input gets a
+ * diagnostic and exit code 1. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +33,12 @@ typedef struct run_job {
   bool counts;
   loom_counters *counters;
 } run_job;
+
+/* What runs a call: a plan of the runtime, or a function of an object. */
+typedef struct run_code {
+  loom_plan *plan;
+  const uint8_t *entry, *workspace; /* of an object; workspace: NULL where sizes are constant */
+} run_code;
 
 static bool run_fail(const run_job *job, const char *function, const loom_error *err) {
   return loom_tool_error(&job->tool, function, err->message);
@@ -95,6 +102,36 @@ static bool run_fill(const run_job *job, interpret_call *c, const loom_buffer *f
 
 /* ---- a run ---- */
 
+static bool run_status(interpret_call *c, int status) {
+  if (status & (int)LOOM_STATUS_BOUNDS) return loom_fail(&c->err, "it went beyond an array");
+  if (status & (int)LOOM_STATUS_INDEX) return loom_fail(&c->err, "an index is out of bounds");
+  return !(status & ~3) || loom_fail(&c->err, "it returned %d", status);
+}
+
+/* A function of loom-compile, with a workspace of its own. */
+static bool run_object_call(interpret_call *c, const run_code *code, const interpret_laid *laid) {
+  int (*plain)(void *const *, void *const *, void *);
+  int (*sized)(const int64_t *, void *const *, void *const *, void *);
+  int64_t (*workspace)(const int64_t *), bytes = loom_get_i64(c->root, "arena", 0);
+  memcpy(&plain, &code->entry, sizeof plain);
+  memcpy(&sized, &code->entry, sizeof sized);
+  memcpy(&workspace, &code->workspace, sizeof workspace);
+  if (code->workspace) bytes = workspace(c->symbols);
+  if (bytes < 0 || bytes > INT32_MAX) return loom_fail(&c->err, "its workspace is too large");
+  void *memory = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
+  if (!memory) return loom_fail(&c->err, "out of memory");
+  void **outputs = laid->data + c->input_count;
+  int status = code->workspace ? sized(c->symbols, laid->data, outputs, memory)
+                               : plain(laid->data, outputs, memory);
+  free(memory);
+  return run_status(c, status);
+}
+
+static bool run_call(interpret_call *c, const run_code *code, const interpret_laid *laid) {
+  if (code->entry) return run_object_call(c, code, laid);
+  return loom_native_call(c, code->plan, laid->data, laid->data + c->input_count, &c->err);
+}
+
 static double run_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -102,15 +139,15 @@ static double run_now(void) {
 }
 
 /* Runs again for as long as is asked for, and prints the best time of a run. */
-static bool run_time(run_job *job, interpret_call *c, loom_plan *plan, const interpret_laid *laid,
-                     const char *name) {
+static bool run_time(run_job *job, interpret_call *c, const run_code *code,
+                     const interpret_laid *laid, const char *name) {
   double best = 1e300, begin = run_now(), spent = 0;
   int64_t runs = 0;
   bool good = true;
   if (job->counters) loom_counters_start(job->counters);
   for (; good && (runs < RUN_LEAST || spent < (double)job->milliseconds); runs++) {
     double start = run_now();
-    good = loom_native_call(c, plan, laid->data, laid->data + c->input_count, &c->err);
+    good = run_call(c, code, laid);
     double end = run_now();
     best = end - start < best ? end - start : best;
     spent = end - begin;
@@ -151,22 +188,23 @@ static bool run_save(const run_job *job, interpret_call *c) {
   return true;
 }
 
-static bool run_plan(run_job *job, interpret_call *c, const char *name) {
+static bool run_plan(run_job *job, interpret_call *c, const run_code *object, const char *name) {
   interpret_laid laid;
-  loom_plan *plan = loom_native_load(c, &job->options, &c->err);
-  bool good = plan && interpret_lay_out(c, &laid) &&
-              loom_native_call(c, plan, laid.data, laid.data + c->input_count, &c->err);
+  run_code code = {.plan = object ? NULL : loom_native_load(c, &job->options, &c->err)};
+  if (object) code = *object;
+  bool good = (object || code.plan) && interpret_lay_out(c, &laid) && run_call(c, &code, &laid);
   if (good) interpret_collect(c, &laid);
   if (good && job->milliseconds >= 0)
-    good = run_time(job, c, plan, &laid, name);
+    good = run_time(job, c, &code, &laid, name);
   else if (good)
     run_print(job, c, name);
   good = good && run_save(job, c);
-  if (plan) loom_plan_unref(plan);
+  if (code.plan) loom_plan_unref(code.plan);
   return good;
 }
 
-static bool run_function(run_job *job, MlirOperation root) {
+/* `object`: NULL where the module has the code. */
+static bool run_function(run_job *job, MlirOperation root, const run_code *object) {
   interpret_call c;
   loom_buffer files[RUN_FILES];
   char name[128];
@@ -177,7 +215,7 @@ static bool run_function(run_job *job, MlirOperation root) {
   bool good = interpret_open(&c, root);
   if (good && job->size) interpret_resize(&c, job->size);
   good = good && run_read_inputs(job, &c, files) && interpret_allocate(&c) &&
-         run_fill(job, &c, files) && interpret_unify(&c) && run_plan(job, &c, name);
+         run_fill(job, &c, files) && interpret_unify(&c) && run_plan(job, &c, object, name);
   if (!good) run_fail(job, name, &c.err);
   for (int i = 0; i < RUN_FILES; i++)
     free(files[i].data);
@@ -206,7 +244,7 @@ static bool run_functions(run_job *job, MlirModule module) {
                            "has several functions: name one with --function");
   bool good = loom_sizes_enter(top);
   for (op = first; op.ptr && good; op = mlirOperationGetNextInBlock(op))
-    if (run_is_wanted(job, op)) good = run_function(job, op);
+    if (run_is_wanted(job, op)) good = run_function(job, op, NULL);
   loom_sizes_leave(top);
   return good;
 }
@@ -221,6 +259,72 @@ static bool run_module(run_job *job, MlirContext ctx) {
   return good;
 }
 
+/* ---- objects ---- */
+
+static const uint8_t *run_find(const loom_image *image, const loom_entries *entries,
+                               const char *name, const char *suffix) {
+  char text[300];
+  snprintf(text, sizeof text, "%s%s", name, suffix);
+  int64_t offset = loom_entries_find(entries, text);
+  return offset < 0 ? NULL : image->base + offset;
+}
+
+/* Runs the function whose signature says what it takes and gives. */
+static bool run_entry(run_job *job, MlirContext ctx, const loom_image *image,
+                      const loom_entries *entries, const char *name) {
+  const char *(*signature)(void);
+  const uint8_t *code = run_find(image, entries, name, "_signature");
+  run_code object = {.entry = run_find(image, entries, name, ""),
+                     .workspace = run_find(image, entries, name, "_workspace")};
+  memcpy(&signature, &code, sizeof signature);
+  MlirModule module = mlirModuleCreateParse(ctx, loom_str(signature()));
+  MlirOperation root = {NULL};
+  if (module.ptr) root = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  bool good = object.entry && root.ptr && interpret_is_root(root);
+  if (!good) loom_tool_error(&job->tool, name, "has no signature that can be read");
+  good =
+      good && loom_sizes_enter(mlirModuleGetOperation(module)) && run_function(job, root, &object);
+  if (root.ptr) loom_sizes_leave(mlirModuleGetOperation(module));
+  if (module.ptr) mlirModuleDestroy(module);
+  return good;
+}
+
+static bool run_entries(run_job *job, MlirContext ctx, const loom_image *image,
+                        const loom_entries *entries) {
+  static const char suffix[] = "_signature";
+  bool good = true, any = false;
+  for (size_t i = 0; good && i < entries->count; i++) {
+    size_t length = strlen(entries->items[i].name), tail = sizeof suffix - 1;
+    char name[256];
+    if (length <= tail || length - tail >= sizeof name ||
+        strcmp(entries->items[i].name + length - tail, suffix) != 0)
+      continue;
+    snprintf(name, sizeof name, "%.*s", (int)(length - tail), entries->items[i].name);
+    if (job->function && strcmp(job->function, name) != 0) continue;
+    any = true;
+    good = run_entry(job, ctx, image, entries, name);
+  }
+  return good && (any || loom_tool_error(&job->tool, job->tool.input,
+                                         "there is no such function of loom-compile"));
+}
+
+static bool run_object(run_job *job, MlirContext ctx) {
+  loom_error err = {0};
+  loom_bytes image = {NULL, 0};
+  loom_entries entries = {NULL, 0};
+  loom_image mapped;
+  bool good = loom_x86_link(&job->tool.text, 1, &image, &entries, &err) &&
+              loom_image_map(image.data, image.size, &mapped, &err);
+  if (!good) loom_tool_error(&job->tool, job->tool.input, err.message);
+  if (good) {
+    good = run_entries(job, ctx, &mapped, &entries);
+    loom_image_unmap(&mapped);
+  }
+  loom_entries_fini(&entries);
+  free(image.data);
+  return good;
+}
+
 static int run_main(void *user) {
   run_job *job = user;
   loom_error err = {0};
@@ -229,7 +333,7 @@ static int run_main(void *user) {
     printf("no counters: %s\n", err.message);
   if (good) {
     MlirContext ctx = loom_tool_context(&job->tool);
-    good = run_module(job, ctx);
+    good = loom_tool_is_object(&job->tool) ? run_object(job, ctx) : run_module(job, ctx);
     mlirContextDestroy(ctx);
   }
   loom_counters_close(job->counters);
@@ -320,7 +424,7 @@ LOOM_TOOL_MAIN loom_tool_run(int argc, char **argv) {
       "FILE",      "Compile the functions of a module of loom tensors and run them, each once.",
       NULL,        NULL,
       NULL};
-  run_job job = {.tool = {.name = "loom-run"}, .shown = 16, .milliseconds = -1};
+  run_job job = {.tool = {.name = "loom-run", .objects = true}, .shown = 16, .milliseconds = -1};
   argp_err_exit_status = 1;
   if (argp_parse(&parser, argc, argv, 0, NULL, &job)) return 1;
   if (!job.tool.input)

@@ -473,6 +473,7 @@ static bool program_text(MlirOperation main, MlirAttribute sites, const char *na
   for (MlirOperation plan = main; plan.ptr; plan = program_next(plan))
     program_declare(text, main, plan, name);
   bool ok = !program_is_sized(main) || program_workspace_text(text, main, name);
+  ok = ok && program_signature(text, main, name);
   if (program_is_checked(main)) program_check_text(text, sites, name);
   for (MlirOperation plan = main; plan.ptr && ok; plan = program_next(plan))
     ok = program_function(text, plan, name, mlirOperationEqual(plan, main));

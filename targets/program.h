@@ -16,7 +16,8 @@
  * With symbolic sizes (loom_sizes() of the module) it takes `const int64_t *sizes` first, and a
  * second function comes with it: `int64_t <name>_workspace(const int64_t *sizes)`. With checked
  * kernels there is `const char *<name>_violation(const void *workspace, const void **address)`,
- * too. False after a diagnostic. */
+ * too. `const char *<name>_signature(void)` gives the text of a loom.plan without instructions,
+ * whose arena is the workspace unless sizes are symbolic. False after a diagnostic. */
 bool loom_program_entry(MlirModule module, MlirOperation plan, const char *name);
 /* The C header of that function and of the kernels' stages. malloc'ed text. */
 bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out);

@@ -156,6 +156,10 @@ bool loom_program_header(MlirOperation plan, const char *name, loom_bytes *out) 
           checked ? "\n * and 8192 (compiled code went beyond an array: outputs are not valid)"
                   : "",
           name, sized ? "const int64_t *sizes, " : "");
+  fprintf(
+      file,
+      "/* What it takes and gives, as text for loom-run. */\nconst char *%s_signature(void);\n\n",
+      name);
   if (checked)
     fprintf(file,
             "/* What went beyond an array first in the call that had this workspace, and where "

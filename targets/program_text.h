@@ -62,6 +62,11 @@ void program_check_after(program_writer *w);
 /* The function that tells what was accessed. `sites`: texts by number. */
 void program_check_text(FILE *text, MlirAttribute sites, const char *name);
 
+/* ---- program_signature.c ---- */
+
+/* <name>_signature(), which tells what the function takes and gives. */
+bool program_signature(FILE *out, MlirOperation plan, const char *name);
+
 /* ---- program_control.c ---- */
 
 /* Bytes that a run needs beyond the arena. */

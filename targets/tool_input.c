@@ -58,8 +58,13 @@ static bool tool_read_bytecode(loom_tool *tool) {
   return good && replaced && tool_read_file(tool, "-");
 }
 
+bool loom_tool_is_object(const loom_tool *tool) {
+  return tool->objects && tool->text.size >= 4 && memcmp(tool->text.data, "\177ELF", 4) == 0;
+}
+
 bool loom_tool_read(loom_tool *tool) {
   if (!tool_read_file(tool, tool->input)) return false;
+  if (loom_tool_is_object(tool)) return true;
   if (tool->text.size >= 4 && memcmp(tool->text.data, "ML\xefR", 4) == 0 &&
       !tool_read_bytecode(tool))
     return false;

@@ -13,12 +13,14 @@
 typedef struct loom_tool {
   const char *name, *input; /* of the tool; a path, "-": standard input */
   loom_bytes text;          /* of the module */
+  bool objects;             /* it takes objects of machine code, too */
 } loom_tool;
 
 /* Reports "NAME: error: SUBJECT: TEXT" on stderr. Returns false. */
 bool loom_tool_error(const loom_tool *tool, const char *subject, const char *text);
 /* Reads the input, which is text or bytecode, into `text`. False after a report. */
 bool loom_tool_read(loom_tool *tool);
+bool loom_tool_is_object(const loom_tool *tool);
 bool loom_tool_write(const loom_tool *tool, const char *path, const loom_bytes *bytes);
 /* A context with all dialects whose diagnostics show the line of the text. */
 MlirContext loom_tool_context(const loom_tool *tool);
