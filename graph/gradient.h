@@ -26,7 +26,10 @@ typedef struct loom_gradient_ask {
   const loom_value *to; /* whose cotangents are wanted: results of different nodes, or inputs */
   uint32_t count;
   loom_gradient_rule host; /* of calls of the library; NULL: they have no derivatives */
-  void *context;           /* for `host` */
+  /* A new symbol of the graph for the index of a loop of this length: its number. NULL: any. False:
+   * there are too many. */
+  bool (*symbol)(void *context, int64_t length, int64_t *out);
+  void *context; /* for these two */
 } loom_gradient_ask;
 
 /* Appends the nodes that compute the cotangents; `out` has `count` of them. Those that nothing

@@ -65,6 +65,10 @@ static bool grad_graph(loom_graph *graph, loom_location *at, loom_error *err) {
 static bool grad_replace(MlirOperation func, const loom_graph *graph, loom_error *err) {
   MlirModule module;
   MlirContext ctx = mlirOperationGetContext(func);
+  MlirOperation root = mlirOperationGetParentOperation(func);
+  loom_sizes_leave(root);
+  if (graph->symbol_count) loom_sizes_store(root, graph); /* indices of new loops among them */
+  if (!loom_sizes_enter(root)) return loom_fail(err, "the sizes of the module cannot be read");
   if (!loom_import(ctx, graph, &module, err)) return false;
   MlirOperation made = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
   mlirOperationRemoveFromParent(made);

@@ -149,9 +149,8 @@ typedef struct trace_live {
 
 /* Loops that are captured once, and branches on data: roll.c. */
 typedef struct trace_loops {
-  uint32_t
-      unrolled;    /* more than 0: what is evaluated is differentiated, no loop is captured once */
-  uint64_t looped; /* bit for each symbol that is the index of a loop */
+  uint32_t derived;                 /* more than 0: what is evaluated will be differentiated */
+  uint64_t looped;                  /* bit for each symbol that is the index of a loop */
   int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
   int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
   int blamed_period; /* it would not be, were so many iterations one; or 0 */

@@ -570,7 +570,7 @@ static step jump_truth(tracer *t, frame *f, const loom_instr *in, bool when, boo
   NEED(1);
   int truth = keep ? -1 : jump_assumed(t, f, in, when, f->stack[f->sp - 1]);
   step both = STEP_NEXT;
-  if (truth < 0 && !keep && (loom_config.capture_data_dependent || t->loops.unrolled) &&
+  if (truth < 0 && !keep && (loom_config.capture_data_dependent || t->loops.derived) &&
       (loom_loops->jump(t, f, in, when, &both) || trace_pending(t)))
     return trace_pending(t) ? STEP_FAIL : both;
   if (truth < 0) truth = trace_truth(t, f->stack[f->sp - 1]);

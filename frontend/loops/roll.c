@@ -606,8 +606,7 @@ roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left) {
               .begin = trace_graph(t)->node_count,
               .length = LOOM_STRIDE_IS_SYM(left) ? -1 : left};
   if (!ended && !(row && row->reads)) r->lists = roll_lists_new(t, row);
-  bool unrolled = t->kept->bans.all || t->loops.unrolled;
-  if (unrolled || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
+  if (t->kept->bans.all || apart || (row && row->delay < 0)) r->stage = ROLL_OVER;
   if (iterator && r->stage == ROLL_WATCHING) iter_lend(t, iterator, roll_place(t, f));
   if (iterator && r->stage == ROLL_WATCHING && row && row->lends) iter_lend_early(t, iterator);
   if (row && row->delay == ROLL_LEAVE) {

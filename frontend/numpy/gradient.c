@@ -12,6 +12,7 @@
 #include "frontend/numpy/call.h"
 #include "frontend/numpy/index.h"
 #include "frontend/numpy/numpy.h"
+#include "frontend/size/size.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
@@ -21,19 +22,18 @@
 
 #include <string.h>
 
-/* _open() and _close(): between them runs what is differentiated. Its loops are unrolled, since a
- * loop that is captured once has no derivative. No floating-point exception is reported from here
- * on: a gradient has no plain run that could do so. */
+/* _open() and _close(): between them runs what is differentiated. No floating-point exception is
+ * reported from here on: a gradient has no plain run that could do so. */
 value *np_gradient_open(tracer *t, const np_call *c) {
   (void)c;
   trace_fp_state(t, LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID, 0);
-  t->loops.unrolled++;
+  t->loops.derived++;
   return t->constants.none;
 }
 
 value *np_gradient_close(tracer *t, const np_call *c) {
   (void)c;
-  t->loops.unrolled--;
+  t->loops.derived--;
   return t->constants.none;
 }
 
@@ -173,7 +173,7 @@ static value *derived_function(tracer *t, PyObject *function) {
 }
 
 value *np_derivative_other(tracer *t, PyObject *callee) {
-  if (!t->loops.unrolled) return NULL;
+  if (!t->loops.derived) return NULL;
   return derived_function(t, derived_lookup(t, "REPLACED", callee));
 }
 
@@ -198,7 +198,7 @@ static value *derived_now(tracer *t, value *v) {
 }
 
 void np_derivative_note(tracer *t, const np_call *c, value *result) {
-  np_derived **list = t->loops.unrolled ? np_derivatives(t) : NULL,
+  np_derived **list = t->loops.derived ? np_derivatives(t) : NULL,
              *d = list ? trace_alloc(t, sizeof *d) : NULL;
   const loom_graph *graph = trace_graph(t);
   if (!d) return;
@@ -323,9 +323,21 @@ value *np_gradient_refuse(tracer *t, const np_call *c) {
   return trace_break(t, BREAK_GRADIENT, "%s has no derivative", what ? what : "an option");
 }
 
+static bool gradient_symbol(void *context, int64_t length, int64_t *out) {
+  tracer *t = context;
+  int64_t number;
+  if (!size_loop(t, length, LOOM_NO_VALUE, &number)) return false;
+  return *out = (int64_t)trace_graph(t)->symbol_count - 1, true;
+}
+
 /* What failed, at the line of the operation that has no derivative. */
 static value *gradient_failed(tracer *t, const loom_location *at, const loom_error *err) {
   break_info *info = &t->capture->broke;
+  if (!trace_pending(t) && t->loops.looped && !t->kept->bans.all) {
+    t->kept->bans.all = true; /* what a loop has no derivative for, its iterations may have one */
+    t->state = TRACE_RESTART;
+    return NULL;
+  }
   if (!trace_pending(t)) trace_break(t, BREAK_GRADIENT, "%s", err->message);
   if (t->state != TRACE_BROKEN || info->reason != BREAK_GRADIENT) return NULL;
   char *inside = strstr(info->detail, " (in "); /* a function of ours */
@@ -369,6 +381,7 @@ value *np_pull(tracer *t, const np_call *c) {
                                  .to = from,
                                  .count = count,
                                  .host = derived_rule,
+                                 .symbol = gradient_symbol,
                                  .context = t};
   if (!loom_gradient(trace_graph(t), &ask, found, &at, &err)) return gradient_failed(t, &at, &err);
   for (uint32_t i = 0; i < count; i++)

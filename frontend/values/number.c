@@ -309,7 +309,7 @@ static value *number_look_up(tracer *t, int op, value *l, value *r) {
 /* Python rounds the quotient of two ints once: as floats do while both are exact. */
 static value *number_divide(tracer *t, value *l, value *r) {
   value *sides[2] = {l, r};
-  if (t->loops.unrolled && value_is_const(r) && PyObject_Not(r->object) == 1)
+  if (t->loops.derived && value_is_const(r) && PyObject_Not(r->object) == 1)
     return trace_raise_plainly(t, "a division by zero");
   for (int i = 0; i < 2; i++) {
     int64_t number;
@@ -406,7 +406,7 @@ static value *number_binary(tracer *t, int op, value *l, value *r, bool inplace)
                ? number_binary(t, NUMBER_MUL, l, l, false)
                : NULL;
   }
-  if (op == NUMBER_POW && t->loops.unrolled) {
+  if (op == NUMBER_POW && t->loops.derived) {
     value *power = number_power(t, l, r);
     if (power || trace_pending(t)) return power;
   }
@@ -439,7 +439,7 @@ value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t c
   bool data = false;
   while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, name) != 0)
     i++;
-  if (!t->loops.unrolled || i == sizeof rows / sizeof *rows) return NULL;
+  if (!t->loops.derived || i == sizeof rows / sizeof *rows) return NULL;
   if (count != loom_op_table[rows[i].op].operands) return NULL;
   loom_value in[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
   for (Py_ssize_t k = 0; k < count; k++)
@@ -517,7 +517,7 @@ value *number_compare_data(tracer *t, int op, value *l, value *r) {
 }
 
 static value *number_compare_later(tracer *t, int op, value *l, value *r) {
-  bool later = loom_config.capture_data_dependent || t->loops.unrolled;
+  bool later = loom_config.capture_data_dependent || t->loops.derived;
   return later ? number_compare_data(t, op, l, r) : NULL;
 }
 

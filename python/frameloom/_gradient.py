@@ -121,6 +121,8 @@ def _compiled(function, fun, text):
     from . import _native
     from ._api import _settings
 
+    if _native.is_compiling():
+        return function  # which is captured with what calls it
     name = getattr(fun, "__name__", type(fun).__name__)
     function.__name__ = function.__qualname__ = f"{text}({name})"
     function.__doc__ = f"{text} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}"
@@ -210,11 +212,22 @@ def vjp(fun, *primals, cotangent):
     JAX's `vjp` gives a function of the cotangent instead; `vjp(fun, x, cotangent=c)` is its `vjp(fun, x)[1](c)`, compiled as one.
     Errors are those of `value_and_grad`; ValueError for a cotangent of another shape.
     """
-    return _vjp_of(_plain(fun, "vjp"))(primals, cotangent)
+    return _made(_pullback_of, _plain(fun, "vjp"))(primals, cotangent)
+
+
+def _made(make, fun):
+    """make(fun), made once: it is compiled for each."""
+    from . import _native
+
+    return make(fun) if _native.is_compiling() else _made_once(make, fun)
 
 
 @_functools.lru_cache(maxsize=256)
-def _vjp_of(fun):
+def _made_once(make, fun):
+    return make(fun)
+
+
+def _pullback_of(fun):
     def pullback(primals, cotangent):
         variables = []
         _open()
@@ -240,15 +253,14 @@ def jvp(fun, primals, tangents):
         raise TypeError("frameloom.jvp: primals and tangents must be tuples or lists")
     if len(primals) != len(tangents):
         raise TypeError(f"frameloom.jvp: {len(primals)} primals and {len(tangents)} tangents")
-    return _jvp_of(_plain(fun, "jvp"))(tuple(primals), tuple(tangents))
+    return _made(_pushforward_of, _plain(fun, "jvp"))(tuple(primals), tuple(tangents))
 
 
 def _inner(a, b):
     return (a * b).sum() if hasattr(a, "sum") else a * b
 
 
-@_functools.lru_cache(maxsize=256)
-def _jvp_of(fun):
+def _pushforward_of(fun):
     # The pullback is linear in the cotangent, and the transpose of a transpose is the map itself.
     def pushforward(primals, tangents):
         variables, cotangents = [], []

@@ -83,3 +83,38 @@ func.func @none(%x: tensor<3xf64>) -> tensor<3xf64> {
   %0 = loom.host_call "h"(%x) effects = "pure" slot = 0 : (tensor<3xf64>) -> tensor<3xf64>
   return %0 : tensor<3xf64>
 }
+
+// -----
+
+// A loop: one that keeps what is carried, and one that goes back over it.
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: (%[[X:.*]]: tensor<3xf64>{{.*}}, %[[G:.*]]: tensor<3xf64>
+// CHECK: %[[N:.*]] = loom.constant(4 : i64)
+// CHECK: %[[Z:.*]] = loom.constant(0.000000e+00 : f64) : tensor<4x3xf64>
+// CHECK: %[[S:.*]]:2 = loom.for %[[N]] init(%[[X]], %[[Z]]) symbol = 0
+// CHECK: loom.update_slice
+// CHECK: %[[R:.*]]:2 = loom.for %[[N]] init(%[[G]], %{{.*}}) symbol = 1
+// CHECK: loom.slice %[[S]]#1
+// CHECK: loom.yield %{{.*}}, %{{.*}} : tensor<3xf64>, tensor<3xf64>
+// CHECK: loom.add %[[R]]#0, %[[R]]#1 : tensor<3xf64>
+func.func @loop(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %c = loom.constant(4 : i64) : tensor<i64>
+  %0 = loom.for %c init(%x) {
+  ^bb0(%i: tensor<i64>, %v: tensor<3xf64>):
+    %1 = loom.mul %v, %x : tensor<3xf64>
+    loom.yield %1 : tensor<3xf64>
+  } : (tensor<i64>, tensor<3xf64>) -> tensor<3xf64>
+  return %0 : tensor<3xf64>
+}
+
+// -----
+
+// expected-error@+1 {{cannot differentiate: a loop whose length changes has no derivative}}
+func.func @length(%n: tensor<i64>, %x: tensor<3xf64>) -> tensor<3xf64> {
+  %0 = loom.for %n init(%x) {
+  ^bb0(%i: tensor<i64>, %v: tensor<3xf64>):
+    %1 = loom.mul %v, %x : tensor<3xf64>
+    loom.yield %1 : tensor<3xf64>
+  } : (tensor<i64>, tensor<3xf64>) -> tensor<3xf64>
+  return %0 : tensor<3xf64>
+}

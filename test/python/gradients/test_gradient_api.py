@@ -97,13 +97,16 @@ def test_nested():
 
 
 def test_inside_of_a_compiled_function():
-    @frameloom.compile
+    @frameloom.compile(fullgraph=True)
     def step(x):
         for _ in range(3):
             x = x - 0.1 * frameloom.grad(lambda y: np.sum(y * y))(x)
         return x
 
     assert_near(step(X), X * 0.8**3)
+    both = frameloom.compile(lambda x: (frameloom.vjp(np.sin, x, cotangent=x)[1][0], frameloom.jvp(np.sin, (x,), (x,))[1]), fullgraph=True)
+    for found in both(X):
+        assert_near(found, np.cos(X) * X)
     assert_near(frameloom.grad(frameloom.compile(lambda x: np.sum(x * x)))(X), 2 * X)
 
 
@@ -148,6 +151,83 @@ def test_branches_and_loops():
 
     assert frameloom.grad(g)(2.0) == 4.0
     assert frameloom.grad(g)(-1.0) == pytest.approx(3 * math.exp(-1))
+
+
+def runge_kutta(y, k):
+    for _ in range(200):
+        first = np.stack([y[1], -k[0] * np.sin(y[0]) - k[1] * y[1]])
+        z = y + 0.02 * first
+        y = y + 0.01 * (first + np.stack([z[1], -k[0] * np.sin(z[0]) - k[1] * z[1]]))
+    return np.sum(y * y)
+
+
+def by_index(x, k):
+    total = 0.0
+    for i in range(50):
+        total = total * 0.9 + np.sum(x[1] * k[i % 2] ** i) + np.sin(total)
+    return total
+
+
+def kept_states(x, k):
+    kept = np.zeros((40, 2))
+    for i in range(40):
+        x = np.tanh(x * 1.1 + i * 0.01 * k)
+        kept[i] = x
+    return np.sum(kept * kept)
+
+
+def nested(x, k):
+    for _ in range(20):
+        for _ in range(15):
+            x = np.sin(x) + 0.1 * x * k
+        x = x * 1.01
+    return x.sum()
+
+
+def branch_inside(x, k):
+    for _ in range(30):
+        x = x - 0.3 * np.cos(x) * k if x.sum() > 0 else x * x + 0.4
+    return x.sum()
+
+
+def library_inside(x, k):
+    for _ in range(12):
+        x = x + 0.01 * np.linalg.inv(np.outer(x, k) + np.eye(2)) @ k
+    return x.sum()
+
+
+def descent(x, k):
+    for _ in range(30):
+        x = x - 0.1 * frameloom.grad(lambda u: np.sum((np.sin(u) * k) ** 2))(x)
+    return np.sum(x * x)
+
+
+def descent_by_hand(x, k):
+    for _ in range(30):
+        x = x - 0.1 * 2 * np.sin(x) * np.cos(x) * k * k
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("function, plain", [(f, f) for f in (runge_kutta, by_index, kept_states, nested, branch_inside, library_inside)] + [
+    (descent, descent_by_hand)], ids=lambda f: f.__name__)
+def test_loops_that_are_captured_once(function, plain):
+    x, k = np.array([0.8, 0.1]), np.array([0.9, 0.3])
+    value, (by_x, by_k) = frameloom.value_and_grad(function, (0, 1))(x, k)
+    assert_near(value, plain(x, k))
+    assert_near(by_x, by_differences(lambda x: plain(x, k), x), 1e-5)
+    assert_near(by_k, by_differences(lambda k: plain(x, k), k), 1e-5)
+
+
+def test_a_loop_of_many_iterations_is_compiled_once():
+    def f(x):
+        for _ in range(5000):
+            x = x + 0.001 * np.sin(x)
+        return np.sum(x)
+
+    x = np.linspace(0.1, 1, 4)
+    gradient = frameloom.grad(f)
+    assert_near(gradient(x), by_differences(f, x), 1e-5)
+    assert "loom.for" in str(frameloom.explain(gradient, x))
 
 
 def test_ties_share():

@@ -47,16 +47,21 @@ def program(seed):
             axis = r.randint(0, 1)
             lines.append(f"{name} = {r.choice(REDUCTIONS).format(operand, axis)}")
             size = (1, size[1]) if axis == 0 else (size[0], 1)
-        elif kind < 0.92:
+        elif kind < 0.88:
             text, after = r.choice(MOVES)
             if min(after(size)) < 1 or max(after(size)) > 12:
                 continue
             lines.append(f"{name} = {text.format(operand)}")
             size = after(size)
-        elif kind < 0.96:
+        elif kind < 0.92:
             lines += [f"{name} = {operand} * 1.5", f"{name}[0] = {name}[-1] * s", f"{name} += 0.3"]
         else:
-            lines += [f"{name} = {operand}", f"for i in range({r.randint(1, 4)}):", f"    {name} = np.sin({name}) + i * s"]
+            step = r.choice(["np.sin({0}) + i * s", "{0} * 0.9 + np.cos({0}) * x[i % x.shape[0], 0]", "np.where({0} > 0.1, {0} * 0.8, {0} + 0.1)",
+                             "np.tanh({0} * s) + x.sum() * 0.01", "{0} * 0.7 + np.sort({0}, axis=0) * 0.2"]).format(name)
+            count = r.choice([1, 3, 17, 40])
+            lines += [f"{name} = {operand}", f"for i in range({count}):", f"    {name} = {step}"]
+            if r.random() < 0.3:
+                lines[-2:] = [f"kept = np.zeros(({count},) + {operand}.shape)", *lines[-2:], f"    kept[i] = {name}", f"{name} = {name} + kept.sum(axis=0)"]
         values.append((name, size))
     total = " + ".join(f"np.sum({v} * {r.uniform(-1, 1):.3f})" for v, _ in values[-3:])
     source = "def f(x, s):\n" + "".join(f"    {line}\n" for line in lines) + f"    return {total} + s * 0.1\n"
