@@ -496,3 +496,39 @@ def test_what_a_function_held_dies_when_it_returns(body, backend):
             assert log == ["end", "closed"]
     finally:
         gc.enable()
+
+
+def exchange_code(fn):
+    fn.__wrapped__.__code__ = (lambda a: a * 3 + 1).__code__
+    fn(np.zeros(2))
+
+
+FORGETTING = {"its_own_reset": lambda fn: fn._reset(), "the_reset_of_all": lambda fn: frameloom.reset(), "another_code": exchange_code}
+
+
+@pytest.mark.parametrize("how", FORGETTING)
+def test_what_is_run_when_versions_are_freed_may_call_the_function(how):
+    """The last reference to an object of the user's may be that of a version: its finalizer finds the function anew."""
+    seen = []
+
+    class Calls:
+        def __del__(self):
+            seen.append(compiled(np.arange(3.0)))
+
+    def backend(graph, inputs):
+        held = Calls()
+        return lambda *args: (held, graph(*args))[1]
+
+    def f(a):
+        b = a * 3
+        frameloom.graph_break()
+        return b + 1
+
+    compiled = frameloom.compile(f, backend=backend)
+    for count in (3, 5):  # with the parts behind the break: several versions
+        np.testing.assert_array_equal(compiled(np.arange(float(count))), np.arange(float(count)) * 3 + 1)
+    FORGETTING[how](compiled)
+    assert len(seen) >= 4
+    for result in (*seen, compiled(np.arange(3.0))):
+        np.testing.assert_array_equal(result, np.arange(3.0) * 3 + 1)
+    Calls.__del__ = lambda self: None
