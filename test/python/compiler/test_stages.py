@@ -5,10 +5,12 @@ it says, the lowered kernels as machine code."""
 import collections
 import math
 import os
+import random
 import subprocess
 
 import kernel_harness
 import pytest
+from ir_programs import Function
 from paths import FUZZ
 from processes import PATIENCE, run_python
 
@@ -81,6 +83,15 @@ def test_every_stage_reads_back_and_computes_the_same(traced):
                 wrong.append((path.name, path.read_text()[:2000], want, got))
     assert not wrong, f"{len(wrong)} stages differ: " + "\n".join(map(str, wrong[0]))
     assert min(ran[stage] for stage in STAGES[1:]) >= 40 > ran["cannot"], ran
+
+
+def test_no_pass_changes_a_result_of_random_functions():
+    """With special values, extremes and other sizes, which 0, 1, 2, ... are not."""
+    rng = random.Random("stages 5")
+    text = "".join(Function(rng, f"f{i}").text() for i in range(4))
+    done = subprocess.run([kernel_harness.OPT, "--loom-check-stages=trials=4 explain", "-o", os.devnull, "-"], input=text,
+                          capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
+    assert done.returncode == 0 and "leave the results of 16 calls" in done.stderr, done.stderr
 
 
 def test_a_difference_is_found():
