@@ -46,12 +46,12 @@ def _like(cotangent, x):
 
 
 def _inv(cotangents, results, a):
-    y = _t(np.linalg.inv(a))
+    y = _t(results[0])
     return (-(y @ cotangents[0] @ y),)
 
 
 def _det(cotangents, results, a):
-    return (_each(cotangents[0] * np.linalg.det(a)) * _t(np.linalg.inv(a)),)
+    return (_each(cotangents[0] * results[0]) * _t(np.linalg.inv(a)),)
 
 
 def _slogdet(cotangents, results, a):
@@ -62,7 +62,7 @@ def _slogdet(cotangents, results, a):
 
 
 def _solve(cotangents, results, a, b):
-    x, g = np.linalg.solve(a, b), cotangents[0]
+    x, g = results[0], cotangents[0]
     of_b = np.linalg.solve(_t(a), g)
     outer = of_b[..., :, None] * x[..., None, :] if np.ndim(b) == 1 else of_b @ _t(x)
     return _like(-outer, a), _like(of_b, b)
@@ -70,9 +70,7 @@ def _solve(cotangents, results, a, b):
 
 def _cholesky(cotangents, results, a, *, upper=False):
     _real(a)
-    lower, g = np.linalg.cholesky(a), cotangents[0]
-    if upper:
-        g = _t(g)
+    lower, g = (_t(results[0]), _t(cotangents[0])) if upper else (results[0], cotangents[0])
     inner = np.tril(_t(lower) @ np.tril(g))
     inner = inner - 0.5 * inner * np.eye(inner.shape[-1], dtype=inner.dtype)
     half = np.linalg.inv(lower)
@@ -88,7 +86,7 @@ def _off_diagonal(w):
 
 def _eigh(cotangents, results, a, UPLO="L"):
     _real(a)
-    w, v = np.linalg.eigh(a, UPLO=UPLO)
+    w, v = results if len(results) == 2 else np.linalg.eigh(a, UPLO=UPLO)
     inner = np.zeros_like(a) if cotangents[0] is None else cotangents[0][..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
     if cotangents[1] is not None:
         inner = inner + _off_diagonal(w) * (_t(v) @ cotangents[1])
@@ -109,7 +107,7 @@ def _svd(cotangents, results, a, full_matrices=True, compute_uv=True, hermitian=
         return ((u * cotangents[0][..., None, :]) @ vh,)
     if full_matrices and a.shape[-1] != a.shape[-2]:
         _refuse("numpy.linalg.svd with full_matrices=True")
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    u, s, vh = results
     of_u, of_s, of_vh = cotangents
     inner = np.zeros(s.shape + s.shape[-1:], dtype=s.dtype)
     spread = _off_diagonal(s * s)
@@ -139,7 +137,7 @@ def _qr(cotangents, results, a, mode="reduced"):
     _real(a)
     if mode != "reduced" or a.shape[-2] < a.shape[-1]:
         _refuse("numpy.linalg.qr of a wide matrix, or in another mode than 'reduced',")
-    q, r = np.linalg.qr(a)
+    q, r = results
     of_q = np.zeros_like(q) if cotangents[0] is None else cotangents[0]
     m = -(_t(of_q) @ q) if cotangents[1] is None else r @ _t(cotangents[1]) - _t(of_q) @ q
     lower = np.tril(m)
@@ -147,8 +145,7 @@ def _qr(cotangents, results, a, mode="reduced"):
     return (_t(np.linalg.solve(r, _t(of_q + q @ both))),)
 
 
-def _pinv_of(a, g):
-    p = np.linalg.pinv(a)
+def _pinv_of(a, p, g):
     left, right = np.eye(a.shape[-2], dtype=a.dtype) - a @ p, np.eye(a.shape[-1], dtype=a.dtype) - p @ a
     return -(_t(p) @ g @ _t(p)) + left @ _t(g) @ p @ _t(p) + _t(p) @ p @ _t(g) @ right
 
@@ -157,7 +154,7 @@ def _pinv(cotangents, results, a, rcond=None, hermitian=False):
     _real(a)
     if hermitian:
         _refuse("numpy.linalg.pinv with hermitian=True")
-    return (_pinv_of(a, cotangents[0]),)
+    return (_pinv_of(a, results[0], cotangents[0]),)
 
 
 def _lstsq(cotangents, results, a, b, rcond=None):
@@ -166,7 +163,8 @@ def _lstsq(cotangents, results, a, b, rcond=None):
         _refuse("another result of numpy.linalg.lstsq than the first")
     g = cotangents[0]
     of_p = g[:, None] * b[None, :] if b.ndim == 1 else g @ _t(b)
-    return _pinv_of(a, of_p), _t(np.linalg.pinv(a)) @ g
+    p = np.linalg.pinv(a)
+    return _pinv_of(a, p, of_p), _t(p) @ g
 
 
 # ---- Fourier transforms ----
