@@ -1,4 +1,4 @@
-/* The arena of a compilation, and the error message. */
+/* The arena of a compilation, lists that grow, and the error message. */
 #include "graph/graph.h"
 
 #include <stdarg.h>
@@ -12,6 +12,19 @@ bool loom_fail(loom_error *err, const char *format, ...) {
   vsnprintf(err->message, sizeof err->message, format, args);
   va_end(args);
   return false;
+}
+
+bool loom_grow(void *items, size_t count, uint32_t *capacity, size_t item_size) {
+  if (count < *capacity) return true;
+  if (*capacity > UINT32_MAX / 2) return false;
+  uint32_t wanted = *capacity ? 2 * *capacity : 16;
+  void *old;
+  memcpy(&old, items, sizeof old);
+  void *grown = realloc(old, wanted * item_size);
+  if (!grown) return false;
+  memcpy(items, &grown, sizeof grown);
+  *capacity = wanted;
+  return true;
 }
 
 struct loom_arena_block {

@@ -23,6 +23,12 @@ typedef struct loom_error {
  * loom_fail(...)`. */
 bool loom_fail(loom_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* ---- lists (arena.c) ----------------------------------------------------------------------- */
+
+/* Makes room for one item more in a malloc'ed array of `count` items; `items` is the address of the
+ * array's pointer. False: out of memory. */
+bool loom_grow(void *items, size_t count, uint32_t *capacity, size_t item_size);
+
 /* ---- arena: one for each compilation, freed at its end (arena.c) ------------------------- */
 
 typedef struct loom_arena {

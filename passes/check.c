@@ -47,7 +47,8 @@ typedef struct check_base {
 
 typedef struct check_list {
   MlirOperation *ops;
-  intptr_t count, capacity;
+  intptr_t count;
+  uint32_t capacity;
 } check_list;
 
 typedef struct check_module {
@@ -66,7 +67,8 @@ typedef struct check_function {
   MlirValue frame, spare;
   MlirValue table;    /* the array of buffers, of an entry */
   check_base **bases; /* one for each table, say, that an op of a long chain reads */
-  int base_count, base_capacity;
+  int base_count;
+  uint32_t base_capacity;
   MlirOperation first;        /* what the frame says is read before it */
   check_list accesses, calls; /* collected before any is changed */
 } check_function;
@@ -136,13 +138,8 @@ static bool check_constant(MlirValue value, int64_t *out) {
 
 static check_base *check_add_base(check_function *f, MlirValue root, MlirOperation anchor,
                                   int64_t number, int64_t known) {
-  if (f->base_count == f->base_capacity) {
-    int capacity = f->base_capacity ? 2 * f->base_capacity : 32;
-    check_base **grown = realloc(f->bases, sizeof(check_base *) * (size_t)capacity);
-    if (!grown) return NULL;
-    f->bases = grown;
-    f->base_capacity = capacity;
-  }
+  if (!loom_grow(&f->bases, (size_t)f->base_count, &f->base_capacity, sizeof *f->bases))
+    return NULL;
   check_base *base = malloc(sizeof *base);
   if (!base) return NULL;
   *base = (check_base){.root = root, .anchor = anchor, .number = number, .known = known};
@@ -421,13 +418,8 @@ static MlirOperation check_find(const check_module *m, const char *kind, MlirStr
 }
 
 static bool check_keep(check_list *list, MlirOperation op) {
-  if (list->count == list->capacity) {
-    intptr_t capacity = list->capacity ? 2 * list->capacity : 64;
-    MlirOperation *grown = realloc(list->ops, sizeof *grown * (size_t)capacity);
-    if (!grown) return loom_emit_error(mlirOperationGetLocation(op), "out of memory");
-    list->ops = grown;
-    list->capacity = capacity;
-  }
+  if (!loom_grow(&list->ops, (size_t)list->count, &list->capacity, sizeof *list->ops))
+    return loom_emit_error(mlirOperationGetLocation(op), "out of memory");
   list->ops[list->count++] = op;
   return true;
 }

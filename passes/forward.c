@@ -53,9 +53,11 @@ typedef struct forward_chain {
   loom_type type;
   int32_t *writers;       /* of each element: an index in `updates`, or -1 */
   MlirOperation *updates; /* in order */
-  int32_t update_count, update_capacity;
+  int32_t update_count;
+  uint32_t update_capacity;
   forward_read *reads; /* of the tip */
-  int32_t read_count, read_capacity;
+  int32_t read_count;
+  uint32_t read_capacity;
 } forward_chain;
 
 typedef struct forward_state {
@@ -63,16 +65,6 @@ typedef struct forward_state {
   int next;
   bool out_of_memory;
 } forward_state;
-
-static bool forward_grow(void **items, int32_t count, int32_t *capacity, size_t size) {
-  if (count < *capacity) return true;
-  int32_t wanted = *capacity ? *capacity * 2 : 16;
-  void *grown = realloc(*items, size * (size_t)wanted);
-  if (!grown) return false;
-  *items = grown;
-  *capacity = wanted;
-  return true;
-}
 
 /* ---- windows ---- */
 
@@ -193,8 +185,8 @@ static void forward_update(forward_state *s, MlirOperation op) {
   forward_window window;
   if (!chain) chain = forward_begin(s, loom_operand(op, 0));
   if (!chain || !forward_read_window(op, &chain->type, &window)) return;
-  if (!forward_grow((void **)&chain->updates, chain->update_count, &chain->update_capacity,
-                    sizeof *chain->updates)) {
+  if (!loom_grow(&chain->updates, (size_t)chain->update_count, &chain->update_capacity,
+                 sizeof *chain->updates)) {
     s->out_of_memory = true;
     return;
   }
@@ -221,8 +213,8 @@ static void forward_slice(forward_state *s, MlirOperation op) {
     read.source = loom_operand(update, 1);
     forward_shift(&read.window, &region);
   }
-  if (!forward_grow((void **)&chain->reads, chain->read_count, &chain->read_capacity,
-                    sizeof *chain->reads)) {
+  if (!loom_grow(&chain->reads, (size_t)chain->read_count, &chain->read_capacity,
+                 sizeof *chain->reads)) {
     s->out_of_memory = true;
     return;
   }

@@ -82,7 +82,8 @@ typedef struct fuse_state {
   fuse_group *groups;
   int count;
   fuse_edge *edges;
-  int edge_count, edge_capacity;
+  int edge_count;
+  uint32_t edge_capacity;
   int *stack;
   int mark;
   int max_ops;      /* of one group: what a register file and a compile-time budget can bear */
@@ -96,7 +97,8 @@ typedef struct fuse_state {
   bool watches;   /* some op is in place: `watched` holds what is overwritten -> its last read */
   loom_map watched;
   fuse_read *reads;
-  int read_count, read_capacity;
+  int read_count;
+  uint32_t read_capacity;
   loom_late late; /* what has a size that a host call tells comes behind that call */
   bool out_of_memory;
 } fuse_state;

@@ -12,7 +12,8 @@ typedef struct fuse_emit {
   MlirValue *values; /* new values outside of groups */
   int value_count;
   MlirValue *inputs; /* of the group being built */
-  int input_count, input_capacity;
+  int input_count;
+  uint32_t input_capacity;
   int *needed; /* node numbers, sorted */
   int needed_count;
   int stamp;
@@ -62,13 +63,9 @@ static MlirValue build_inner(fuse_emit *e, MlirBlock block, loom_map *arguments,
     return loom_result(e->s->nodes[n].copy, mlirOpResultGetResultNumber(value));
   int64_t at = loom_map_get(arguments, value.ptr, -1);
   if (at >= 0) return mlirBlockGetArgument(block, at);
-  if (e->input_count == e->input_capacity) {
-    int capacity = e->input_capacity ? e->input_capacity * 2 : 32;
-    MlirValue *grown = realloc(e->inputs, sizeof *grown * (size_t)capacity);
-    if (!grown) e->s->out_of_memory = true;
-    if (!grown) return value;
-    e->inputs = grown;
-    e->input_capacity = capacity;
+  if (!loom_grow(&e->inputs, (size_t)e->input_count, &e->input_capacity, sizeof *e->inputs)) {
+    e->s->out_of_memory = true;
+    return value;
   }
   if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
   e->inputs[e->input_count++] = build_outer(e, value);

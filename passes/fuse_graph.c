@@ -28,15 +28,9 @@ int fuse_node_of(const fuse_state *s, MlirValue value) {
 }
 
 static void graph_add_edge(fuse_state *s, fuse_edge edge) {
-  if (s->edge_count == s->edge_capacity) {
-    int capacity = s->edge_capacity ? s->edge_capacity * 2 : 256;
-    fuse_edge *grown = realloc(s->edges, sizeof *grown * (size_t)capacity);
-    if (!grown) {
-      s->out_of_memory = true;
-      return;
-    }
-    s->edges = grown;
-    s->edge_capacity = capacity;
+  if (!loom_grow(&s->edges, (size_t)s->edge_count, &s->edge_capacity, sizeof *s->edges)) {
+    s->out_of_memory = true;
+    return;
   }
   edge.previous_use = -1;
   edge.next_use = s->nodes[edge.producer].first_use;

@@ -142,15 +142,9 @@ void fuse_note_read(fuse_state *s, MlirValue value, int user) {
   int64_t last = loom_map_get(&s->watched, value.ptr, -2);
   if (last == -2) return;
   s->nodes[user].watched = true;
-  if (s->read_count == s->read_capacity) {
-    int capacity = s->read_capacity ? s->read_capacity * 2 : 64;
-    fuse_read *grown = realloc(s->reads, sizeof *grown * (size_t)capacity);
-    if (!grown) {
-      s->out_of_memory = true;
-      return;
-    }
-    s->reads = grown;
-    s->read_capacity = capacity;
+  if (!loom_grow(&s->reads, (size_t)s->read_count, &s->read_capacity, sizeof *s->reads)) {
+    s->out_of_memory = true;
+    return;
   }
   s->reads[s->read_count] = (fuse_read){user, (int)last};
   if (!loom_map_put(&s->watched, value.ptr, s->read_count++)) s->out_of_memory = true;

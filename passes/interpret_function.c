@@ -21,20 +21,16 @@ typedef struct walk {
   const loom_buffer *inputs, *outputs;
   loom_map numbers; /* value -> number in `values` */
   walk_value *values;
-  size_t count, capacity;
+  size_t count;
+  uint32_t capacity;
   size_t borrowed; /* the first ones are the caller's */
 } walk;
 
 static bool walk_memory(walk *w) { return loom_fail(&w->call->err, "out of memory"); }
 
 static bool walk_bind(walk *w, MlirValue value, walk_value bound) {
-  if (w->count == w->capacity) {
-    size_t capacity = 2 * w->capacity + 16;
-    walk_value *grown = realloc(w->values, sizeof *grown * capacity);
-    if (!grown) return walk_memory(w);
-    w->values = grown;
-    w->capacity = capacity;
-  }
+  if (!loom_grow(&w->values, (size_t)w->count, &w->capacity, sizeof *w->values))
+    return walk_memory(w);
   if (!loom_map_put(&w->numbers, value.ptr, (int64_t)w->count)) return walk_memory(w);
   w->values[w->count++] = bound;
   return true;

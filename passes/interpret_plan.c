@@ -22,7 +22,8 @@ typedef struct plan_walk {
   MlirOperation plan;
   loom_map numbers; /* memref or scalar -> number in `places` */
   plan_place *places;
-  size_t count, capacity;
+  size_t count;
+  uint32_t capacity;
   char *arena;
   int64_t arena_bytes;
   plan_place kept[64]; /* outside of the arena, by number */
@@ -33,13 +34,8 @@ typedef struct plan_walk {
 static bool plan_no_memory(plan_walk *w) { return loom_fail(&w->call->err, "out of memory"); }
 
 static bool plan_bind(plan_walk *w, MlirValue value, plan_place place) {
-  if (w->count == w->capacity) {
-    size_t capacity = 2 * w->capacity + 16;
-    plan_place *grown = realloc(w->places, sizeof *grown * capacity);
-    if (!grown) return plan_no_memory(w);
-    w->places = grown;
-    w->capacity = capacity;
-  }
+  if (!loom_grow(&w->places, (size_t)w->count, &w->capacity, sizeof *w->places))
+    return plan_no_memory(w);
   w->places[w->count] = place;
   return loom_map_put(&w->numbers, value.ptr, (int64_t)w->count++) || plan_no_memory(w);
 }

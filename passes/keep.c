@@ -44,7 +44,8 @@ typedef struct keep_state {
   loom_map kernels;  /* interned symbol -> kernel */
   loom_map constant; /* value -> 1 */
   keep_use *uses;
-  int count, capacity, made;
+  int count, made;
+  uint32_t capacity;
   bool region; /* in a function that loom-regions made: its plan keeps nothing */
   bool out_of_memory;
 } keep_state;
@@ -149,13 +150,8 @@ static int64_t keep_operands(keep_state *s, MlirOperation apply, MlirOperation k
 /* ---- kernels by what they are told ---- */
 
 static keep_use *keep_add(keep_state *s, MlirOperation apply, MlirOperation kernel) {
-  if (s->count == s->capacity) {
-    int capacity = s->capacity ? s->capacity * 2 : 64;
-    keep_use *grown = realloc(s->uses, sizeof *grown * (size_t)capacity);
-    if (!grown) return s->out_of_memory = true, NULL;
-    s->uses = grown;
-    s->capacity = capacity;
-  }
+  if (!loom_grow(&s->uses, (size_t)s->count, &s->capacity, sizeof *s->uses))
+    return s->out_of_memory = true, NULL;
   s->uses[s->count] = (keep_use){.apply = apply, .kernel = kernel};
   return &s->uses[s->count++];
 }

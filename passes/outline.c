@@ -47,11 +47,14 @@ typedef struct outline_state {
   MlirOperation function;
   MlirContext ctx;
   outline_operand *operands;
-  intptr_t operand_count, operand_capacity;
+  intptr_t operand_count;
+  uint32_t operand_capacity;
   outline_kernel *kernels;
-  size_t kernel_count, kernel_capacity;
+  size_t kernel_count;
+  uint32_t kernel_capacity;
   uint64_t *words;
-  size_t word_count, word_capacity;
+  size_t word_count;
+  uint32_t word_capacity;
   bool out_of_memory;
 } outline_state;
 
@@ -63,15 +66,10 @@ static bool outline_is_scalar(const outline_state *s, MlirValue value) {
 }
 
 static outline_operand *outline_add_operand(outline_state *s) {
-  if (s->operand_count == s->operand_capacity) {
-    intptr_t capacity = s->operand_capacity ? s->operand_capacity * 2 : 16;
-    outline_operand *grown = realloc(s->operands, sizeof *grown * (size_t)capacity);
-    if (!grown) {
-      s->out_of_memory = true;
-      return NULL;
-    }
-    s->operands = grown;
-    s->operand_capacity = capacity;
+  if (!loom_grow(&s->operands, (size_t)s->operand_count, &s->operand_capacity,
+                 sizeof *s->operands)) {
+    s->out_of_memory = true;
+    return NULL;
   }
   outline_operand *operand = &s->operands[s->operand_count++];
   memset(operand, 0, sizeof *operand);
@@ -283,15 +281,9 @@ static uint32_t outline_fp(MlirBlock block) {
 /* ---- identical kernels ---- */
 
 static void outline_word(outline_state *s, uint64_t word) {
-  if (s->word_count == s->word_capacity) {
-    size_t capacity = s->word_capacity ? s->word_capacity * 2 : 256;
-    uint64_t *grown = realloc(s->words, sizeof *grown * capacity);
-    if (!grown) {
-      s->out_of_memory = true;
-      return;
-    }
-    s->words = grown;
-    s->word_capacity = capacity;
+  if (!loom_grow(&s->words, (size_t)s->word_count, &s->word_capacity, sizeof *s->words)) {
+    s->out_of_memory = true;
+    return;
   }
   s->words[s->word_count++] = word;
 }
@@ -336,13 +328,8 @@ static outline_kernel *outline_find_kernel(outline_state *s, bool *is_new) {
     if (s->kernels[i].count == s->word_count &&
         !memcmp(s->kernels[i].words, s->words, sizeof *s->words * s->word_count))
       return &s->kernels[i];
-  if (s->kernel_count == s->kernel_capacity) {
-    size_t capacity = s->kernel_capacity ? s->kernel_capacity * 2 : 16;
-    outline_kernel *grown = realloc(s->kernels, sizeof *grown * capacity);
-    if (!grown) return NULL;
-    s->kernels = grown;
-    s->kernel_capacity = capacity;
-  }
+  if (!loom_grow(&s->kernels, (size_t)s->kernel_count, &s->kernel_capacity, sizeof *s->kernels))
+    return NULL;
   outline_kernel *kernel = &s->kernels[s->kernel_count];
   kernel->words = malloc(sizeof *s->words * s->word_count);
   if (!kernel->words) return NULL;

@@ -46,7 +46,8 @@ typedef struct plan_state {
   loom_map kept_of;      /* apply -> storage of what its kernel packs once */
   loom_map kernels;      /* interned symbol attribute -> kernel operation */
   plan_storage *storages;
-  int storage_count, storage_capacity;
+  int storage_count;
+  uint32_t storage_capacity;
   int64_t arena;
   intptr_t inputs;
   loom_late late;

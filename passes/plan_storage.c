@@ -74,13 +74,8 @@ static bool storage_is_from_host(MlirOperation op, intptr_t result) {
 }
 
 static int storage_add(plan_state *s, int64_t size, int step) {
-  if (s->storage_count == s->storage_capacity) {
-    int capacity = s->storage_capacity ? s->storage_capacity * 2 : 64;
-    plan_storage *grown = realloc(s->storages, sizeof *grown * (size_t)capacity);
-    if (!grown) return -1;
-    s->storages = grown;
-    s->storage_capacity = capacity;
-  }
+  if (!loom_grow(&s->storages, (size_t)s->storage_count, &s->storage_capacity, sizeof *s->storages))
+    return -1;
   s->storages[s->storage_count] =
       (plan_storage){.size = size, .first = step, .last = step, .output = -1};
   return s->storage_count++;

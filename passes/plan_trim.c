@@ -26,7 +26,8 @@ typedef struct trim_state {
                                  `steps` when never */
   int *by_first;              /* spans in the order of their first steps */
   plan_trim *trims;
-  int trim_count, trim_capacity;
+  int trim_count;
+  uint32_t trim_capacity;
 } trim_state;
 
 static void trim_range(const trim_state *s, const plan_span *span, int *begin, int *end) {
@@ -102,13 +103,8 @@ static void trim_find_next_uses(trim_state *s, int step) {
 }
 
 static bool trim_add(trim_state *s, int step, int begin, int end) {
-  if (s->trim_count == s->trim_capacity) {
-    int capacity = s->trim_capacity ? 2 * s->trim_capacity : 16;
-    plan_trim *grown = realloc(s->trims, sizeof *grown * (size_t)capacity);
-    if (!grown) return false;
-    s->trims = grown;
-    s->trim_capacity = capacity;
-  }
+  if (!loom_grow(&s->trims, (size_t)s->trim_count, &s->trim_capacity, sizeof *s->trims))
+    return false;
   int64_t offset = begin * s->granule, limit = end * s->granule;
   if (limit > s->life->arena) limit = s->life->arena;
   s->trims[s->trim_count++] = (plan_trim){step, offset, limit - offset};

@@ -35,7 +35,8 @@
 
 typedef struct regions_list {
   MlirValue *values;
-  intptr_t count, capacity;
+  intptr_t count;
+  uint32_t capacity;
 } regions_list;
 
 typedef struct regions_job {
@@ -51,15 +52,9 @@ typedef struct regions_job {
 } regions_job;
 
 static void regions_add(regions_job *j, regions_list *list, MlirValue value) {
-  if (list->count == list->capacity) {
-    intptr_t capacity = list->capacity ? 2 * list->capacity : 16;
-    MlirValue *grown = realloc(list->values, sizeof *grown * (size_t)capacity);
-    if (!grown) {
-      j->out_of_memory = true;
-      return;
-    }
-    list->values = grown;
-    list->capacity = capacity;
+  if (!loom_grow(&list->values, (size_t)list->count, &list->capacity, sizeof *list->values)) {
+    j->out_of_memory = true;
+    return;
   }
   list->values[list->count++] = value;
 }

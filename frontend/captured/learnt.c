@@ -28,13 +28,8 @@ size_fact *size_table_find(size_table *table, const char *name, size_field field
 }
 
 static size_fact *size_add(size_table *table, const char *name, size_field field, int axis) {
-  if (table->count == table->capacity) {
-    uint32_t bigger = table->capacity ? 2 * table->capacity : 8;
-    size_fact *grown = realloc(table->facts, bigger * sizeof *grown);
-    if (!grown) return NULL;
-    table->facts = grown;
-    table->capacity = bigger;
-  }
+  if (!loom_grow(&table->facts, (size_t)table->count, &table->capacity, sizeof *table->facts))
+    return NULL;
   char *copy = strdup(name);
   if (!copy) return NULL;
   size_fact *f = &table->facts[table->count];

@@ -170,15 +170,7 @@ PyObject *trace_keep(tracer *t, PyObject *object) {
 /* Makes room for one more in a malloc'ed array of the capture. `array` is the address of the
  * array's pointer. */
 bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size) {
-  if (count < *capacity) return true;
-  uint32_t bigger = *capacity ? *capacity * 2 : 16;
-  void *old;
-  memcpy(&old, array, sizeof old);
-  void *grown = realloc(old, bigger * size);
-  if (!grown) return trace_fail(t), false;
-  memcpy(array, &grown, sizeof grown);
-  *capacity = bigger;
-  return true;
+  return loom_grow(array, count, capacity, size) || (trace_fail(t), false);
 }
 
 /* ---- places --------------------------------------------------------------------------------- */

@@ -68,13 +68,8 @@ static bool shape_equal(const frame_shape *a, const frame_shape *b) {
 
 static callable *point_new(callable *owner, PyObject *code, const frame_shape *at) {
   resume_table *table = &owner->resumes;
-  if (table->count == table->capacity) {
-    uint32_t bigger = table->capacity ? table->capacity * 2 : 8;
-    callable **grown = realloc(table->points, bigger * sizeof(callable *));
-    if (!grown) return (callable *)PyErr_NoMemory();
-    table->points = grown;
-    table->capacity = bigger;
-  }
+  if (!loom_grow(&table->points, (size_t)table->count, &table->capacity, sizeof *table->points))
+    return (callable *)PyErr_NoMemory();
   resume_point *p = calloc(1, sizeof *p);
   if (!p) return (callable *)PyErr_NoMemory();
   p->at = *at;

@@ -52,13 +52,8 @@ typedef struct lifetime_set {
 
 static int lifetime_add(PyObject *o, void *context) {
   lifetime_set *s = context;
-  if (s->count == s->capacity) {
-    uint32_t bigger = s->capacity ? s->capacity * 2 : 64;
-    PyObject **grown = realloc(s->items, bigger * sizeof *grown);
-    if (!grown) return s->failed = true, -1;
-    s->items = grown;
-    s->capacity = bigger;
-  }
+  if (!loom_grow(&s->items, (size_t)s->count, &s->capacity, sizeof *s->items))
+    return s->failed = true, -1;
   s->items[s->count++] = o;
   return 0;
 }

@@ -63,13 +63,8 @@ fx_value *fx_value_of(fx_import *im, PyObject *node) {
 }
 
 static bool fx_define(fx_import *im, PyObject *node, fx_value v) {
-  if (im->value_count == im->value_capacity) {
-    uint32_t capacity = im->value_capacity ? 2 * im->value_capacity : 64;
-    fx_value *grown = realloc(im->values, capacity * sizeof *grown);
-    if (!grown) return PyErr_NoMemory(), false;
-    im->values = grown;
-    im->value_capacity = capacity;
-  }
+  if (!loom_grow(&im->values, (size_t)im->value_count, &im->value_capacity, sizeof *im->values))
+    return PyErr_NoMemory(), false;
   PyObject *number = PyLong_FromUnsignedLong(im->value_count);
   im->values[im->value_count++] = v;
   bool good = number && PyDict_SetItem(im->index, node, number) == 0;
