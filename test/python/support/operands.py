@@ -9,7 +9,6 @@ import collections
 import copy
 import dataclasses
 import decimal
-import enum
 import fractions
 import functools
 import io
@@ -24,6 +23,7 @@ import warnings
 from contextlib import redirect_stdout
 
 import numpy as np
+from cases.records import Color, Level, Mode
 from conformance import PLAIN, Comparison, Seen, compare
 
 import frameloom
@@ -237,21 +237,6 @@ class Deck(collections.deque):
     pass
 
 
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
-
-
-class Kind(enum.Enum):
-    A = 1
-    B = 2
-
-
-class Flags(enum.Flag):
-    X = 1
-    Y = 2
-
-
 class Meta(type):
     def __add__(cls, other):
         return "meta add"
@@ -319,10 +304,10 @@ CONTAINERS = ["[1, 2]", "[]", "[1, [2]]", "(1, 2)", "()", "{1: 2}", "{}", "{'a':
 ITERATORS = ["iter([1, 2])", "steps()", "(k for k in [1])", "zip([1], [2])", "reversed([1])", "enumerate([1])",
              "map(function, [1])"]
 INSTANCES = ["Held(1)", "Left(1)", "Right(1)", "Under(1)", "Own(1)", "Number(1)", "Loud()", "Text('a')", "Whole(2)", "Real(1.5)",
-             "Rows([1])", "Names({1: 2})", "Pair((1, 2))", "Few({1})", "Deck([1])", "Level.LOW", "Kind.A", "Flags.X",
+             "Rows([1])", "Names({1: 2})", "Pair((1, 2))", "Few({1})", "Deck([1])", "Level.LOW", "Color.RED", "Mode.A",
              "Ordered(1)", "Record(1)", "Key(1)", "Named(1, 2)", "object()", "fractions.Fraction(1, 2)", "decimal.Decimal(1)",
              "ValueError(1)", "functools.partial(function)"]
-OTHERS = ["None", "Ellipsis", "NotImplemented", "int", "object", "Held", "Classy", "Kind", "Level", "type", "list[int]",
+OTHERS = ["None", "Ellipsis", "NotImplemented", "int", "object", "Held", "Classy", "Color", "Level", "type", "list[int]",
           "function", "len", "math", "Held(1).method", "'ab'.upper", "[1].append", "lambda: 1", "np.add", "np.float64", "np.sum",
           "np.dtype('f8')", "np.dtype('i4')", "np.newaxis"]
 VALUES = NUMBERS + NUMPY + ARRAYS + CONTAINERS + ITERATORS + INSTANCES + OTHERS
@@ -379,7 +364,7 @@ RECEIVERS = ["'a'", "''", "'aB cD'", "' x\\n'", "'a,b,,c'", "'{} {a}'", "'12'", 
              "True", "2**70", "Whole(5)", "Level.LOW", "2.5", "-0.0", "float('nan')", "1e300", "Real(2.0)", "1 + 2j", "range(1, 9, 2)",
              "slice(1, 5, 2)", "collections.deque([1, 2, 3])", "collections.deque([1], 2)", "Deck([1, 2])",
              "collections.defaultdict(list, a=[1])", "collections.OrderedDict(a=1, b=2)", "collections.Counter('aab')", "np.float32(2.5)",
-             "np.int64(5)", "np.bool_(1)", "np.arange(3.0)", "np.dtype('f4')", "Kind.A", "fractions.Fraction(3, 2)",
+             "np.int64(5)", "np.bool_(1)", "np.arange(3.0)", "np.dtype('f4')", "Color.RED", "fractions.Fraction(3, 2)",
              "ValueError('a')", "bytearray(b'ab')", "memoryview(b'ab')", "array.array('d', [1, 2])", "iter([1, 2])", "steps()"]
 GIVEN = ["0", "1", "-1", "2", "'a'", "'b'", "','", "''", "'x'", "None", "True", "1.5", "[1, 2]", "['a', 'b']", "(1, 2)", "()", "{1: 2}",
          "{'a': 3}", "{1, 3}", "frozenset({1})", "b'a'", "function", "iter([1, 2])", "range(2)", "str", "[(1, 2)]", "'utf-8'", "'little'",
