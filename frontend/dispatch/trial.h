@@ -72,5 +72,7 @@ void trial_run_end(trial_run *run, callable *c, bool raised);
 /* For tests: pretend_times(compiled wall, compiled CPU, plain wall, plain CPU) sets the times of
  * runs, in ns. Without arguments runs are timed again. */
 PyObject *loom_py_pretend_times(PyObject *module, PyObject *args);
+/* The time of a plain run that a test has set, or 0. */
+uint64_t trial_pretended_ns(void);
 
 #endif

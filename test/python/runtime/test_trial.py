@@ -121,8 +121,11 @@ def test_callees_give_the_same_in_every_state_of_the_trial():
         np.testing.assert_allclose(result, want[1], rtol=1e-12)
 
 
-def test_what_a_plain_run_compiles_is_not_judged():
-    """The first plain runs of this one used to compile what it calls, and to look slow."""
+def test_what_a_plain_run_compiles_is_not_judged(pretend):
+    """The first plain runs of this one used to compile what it calls, and to look slow. Compiled runs are said to take a
+    hundred times as long as plain ones do, and less than that compilation."""
+    pretend(2_000_000, 2_000_000, 0, 0)
+
     class Account:
         def __init__(self, cash):
             self.cash, self.held = cash, 0
