@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -33,13 +34,46 @@ def writes(a):
     a += one_long_kernel(a)
 
 
+class Alarm:
+    """Signals that come while a plan runs, at no time of a clock: the thread that sends them gets the interpreter's lock
+    only where this one gives it away, which it does to run a plan."""
+
+    def __init__(self):
+        self.calls, self.asked, self.ended = 0, threading.Semaphore(0), False
+        self.handler, self.count = lambda *_: None, 0
+        self.interval, self.before = sys.getswitchinterval(), signal.signal(signal.SIGALRM, self.handle)
+        sys.setswitchinterval(1000)
+        self.thread = threading.Thread(target=self.send, args=(threading.get_ident(),))
+        self.thread.start()
+
+    def send(self, main):
+        while self.asked.acquire() and not self.ended:
+            signal.pthread_kill(main, signal.SIGALRM)
+
+    def handle(self, *_):
+        self.calls += 1
+        if self.calls < self.count:
+            self.asked.release()
+        self.handler()
+
+    def ring(self, count=1):
+        """The handler is called in the next plan, and as often as `count` says while it runs."""
+        self.calls, self.count = 0, count
+        self.asked.release()
+
+    def close(self):
+        self.ended = True
+        self.asked.release()
+        self.thread.join()
+        sys.setswitchinterval(self.interval)
+        signal.signal(signal.SIGALRM, self.before)
+
+
 @pytest.fixture
-def timer():
-    calls = []
-    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
-    yield calls
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+def alarm():
+    alarm = Alarm()
+    yield alarm
+    alarm.close()
 
 
 @pytest.fixture(autouse=True)
@@ -49,51 +83,43 @@ def unrolled():
 
 
 @pytest.mark.parametrize("function", [one_long_kernel, many_kernels, a_loop])
-def test_handlers_run(function, timer):
+def test_handlers_run(function, alarm):
     compiled = frameloom.compile(function, fullgraph=True)
     a = np.full(3_000_000, 0.25)
     want = compiled(a)
-    for k in range(8):  # however fast a machine is, a plan takes longer than several of such intervals
-        del timer[:]
-        signal.setitimer(signal.ITIMER_REAL, 0.02 / 2**k, 0.02 / 2**k)
-        got = compiled(a)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        np.testing.assert_array_equal(got, want)
-        if len(timer) > 2:  # without polls there is one call, when the plan is done
-            return
-    pytest.fail(f"{len(timer)} calls of the handler")
+    alarm.ring(3)
+    got = compiled(a)
+    assert alarm.calls == 3  # without polls there is one call, when the plan is done
+    np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("function", [one_long_kernel, many_kernels, a_loop, writes])
-def test_what_they_raise(function, timer):
-    def handler(*_):
+def test_what_they_raise(function, alarm):
+    def handler():
         raise KeyboardInterrupt
 
     compiled = frameloom.compile(function, fullgraph=True)
     a = np.full(3_000_000, 0.25)
     compiled(a.copy())
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    alarm.handler, mine = handler, a.copy()
+    alarm.ring()
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(1000):
-            compiled(a.copy())
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        compiled(mine)
     mine, plain = a.copy(), a.copy()
     np.testing.assert_equal(compiled(mine) is None, function(plain) is None)
     np.testing.assert_allclose(mine, plain, rtol=1e-12)
 
 
-def test_handlers_that_run_plans(timer):
+def test_handlers_that_run_plans(alarm):
     compiled = frameloom.compile(one_long_kernel, fullgraph=True)
     small = frameloom.compile(lambda x: np.tanh(x) @ x)
     a, x, seen = np.full(3_000_000, 0.25), np.eye(64), []
     want, inner = compiled(a), small(x)
-    signal.signal(signal.SIGALRM, lambda *_: seen.append(np.array_equal(small(x), inner)))
-    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    alarm.handler = lambda: seen.append(np.array_equal(small(x), inner))
     for _ in range(5):
+        alarm.ring(3)
         np.testing.assert_array_equal(compiled(a), want)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    assert seen and all(seen)
+    assert len(seen) == 15 and all(seen)
 
 
 class Stop(Exception):
@@ -165,16 +191,16 @@ def without(a, log, n):
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, Stop])
 @pytest.mark.parametrize("function, log", [(caught, ["begun", None, "finally"]), (in_a_with, [None]), (behind_another_try, [1, 2, 3]),
                                            (behind_a_long_loop, []), (without, [])], ids=lambda p: getattr(p, "__name__", ""))
-def test_the_functions_own_handlers_see_it(function, log, kind, timer):
+def test_the_functions_own_handlers_see_it(function, log, kind, alarm):
     """The loop is one plan: the function runs plainly up to the lines that wait for the exception."""
-    def handler(*_):
+    def handler():
         raise kind
 
     compiled, a, seen = frameloom.compile(function), np.full(64, 0.25), []
     for n in (300, 400):  # from here on n is a symbol, and what is compiled fits the long call
         compiled(a, [], n)
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    alarm.handler = handler
+    alarm.ring()
     try:
         got = compiled(a, seen, 1_000_000_000)
     except kind:
@@ -196,24 +222,24 @@ def never_settles(a):
     return a
 
 
-def test_a_handler_forks(timer):
+def test_a_handler_forks(alarm):
     """What threads of the parent had begun is done in both processes."""
     children, compiled = [], frameloom.compile(never_settles)
     a = np.linspace(0, 1, 600_000)
-    signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+    alarm.handler = lambda: children.append(os.fork())
     with frameloom.config.patch(leave_slower=False):
         compiled(a)
         for k in range(1, 4):
             want = never_settles(a + k)
-            signal.setitimer(signal.ITIMER_REAL, 0.03)
-            got = compiled(a + k)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            x = a + k
+            alarm.ring()
+            got = compiled(x)
             wrong = np.count_nonzero(abs(got - want) > 1e-9)
             for child in children:
                 if child == 0:
                     os._exit(int(wrong != 0))
                 assert os.waitpid(child, 0)[1] == 0
-            assert wrong == 0
+            assert wrong == 0 and len(children) == 1
             children.clear()
 
 
@@ -223,15 +249,14 @@ def adds_to_an_item(d):
     return x[10:]
 
 
-def test_a_handler_replaces_what_is_written(timer):
+def test_a_handler_replaces_what_is_written(alarm):
     """What is written and given is of the array that was read, or of the new one."""
     compiled, small = frameloom.compile(adds_to_an_item), np.full(64, 7.0)
     with frameloom.config.patch(leave_slower=False):
         compiled({"x": np.full(1_000_000, 3.0)})
         d = {"x": np.full(1_000_000, 3.0)}
-        signal.signal(signal.SIGALRM, lambda *_: d.update(x=small))
-        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        alarm.handler = lambda: d.update(x=small)
+        alarm.ring()
         got = compiled(d)
-    signal.setitimer(signal.ITIMER_REAL, 0)
     want = {"x": np.full(64 if got.size == 54 else 1_000_000, 7.0 if got.size == 54 else 3.0)}
     np.testing.assert_allclose(got, adds_to_an_item(want), rtol=1e-9)
