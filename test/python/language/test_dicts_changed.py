@@ -9,8 +9,8 @@ import frameloom
 import pytest
 
 SEEDS = int(os.environ.get("FRAMELOOM_PROGRAMS", 400))
-KINDS = ["dict", "dict", "OrderedDict", "OrderedDict", "defaultdict", "Counter"]
-KEYS = "abcdefgh"
+KINDS = ["dict", "dict", "OrderedDict", "OrderedDict", "defaultdict", "Counter", "OverDict", "OverOrdered"]
+KEYS = [list("abcdefgh"), list("abcdefgh"), [1, 2, "a", (1, 2), None, 1.0, True, 2.0]]
 ITERATORS = ["iter(d)", "iter(d.keys())", "iter(d.values())", "iter(d.items())", "reversed(d)", "reversed(d.keys())", "reversed(d.values())", "reversed(d.items())"]  # fmt: skip
 CHANGES = [
     "d[K] = V", "d[K] = V", "d[K] = V", "del d[K]", "del d[K]", "d.pop(K)", "d.pop(K, None)", "d.popitem()", "d.clear()", "d.setdefault(K, V)", "d[K] += 1",
@@ -18,11 +18,22 @@ CHANGES = [
     "d[K] = V; del d[K]", "x = d.pop(K); d[K] = x", "d[next(iter(d))] = V", "d.pop(next(iter(d)))", "d.__init__({K: V})", "len(d)", "list(d)", "d.get(K)",
 ]  # fmt: skip
 OWN = {
-    "dict": [], "Counter": ["d.update(K)", "d.subtract(K)", "d += Counter(K)"], "defaultdict": ["d[K]", "d[K]"],
+    "dict": [], "OverDict": [], "Counter": ["d.update([K])", "d.subtract([K])", "d += Counter([K])"], "defaultdict": ["d[K]", "d[K]"],
     "OrderedDict": ["d.move_to_end(K)", "d.move_to_end(K, last=False)", "d.move_to_end(next(reversed(d)))", "d.move_to_end(next(iter(d)), last=False)",
                     "d.popitem(last=False)", "d.popitem(last=False)"],
 }  # fmt: skip
-INSIDE = {"dict": "dict(d)", "OrderedDict": "OrderedDict(d)", "defaultdict": "defaultdict(int, d)", "Counter": "Counter(d)"}
+OWN["OverOrdered"] = OWN["OrderedDict"]
+
+
+class OverDict(dict):
+    pass
+
+
+class OverOrdered(collections.OrderedDict):
+    pass
+
+
+NAMES = {**vars(collections), "frameloom": frameloom, "OverDict": OverDict, "OverOrdered": OverOrdered, "dict": dict}
 
 
 class Program:
@@ -31,13 +42,15 @@ class Program:
     def __init__(self, seed):
         self.chance = chance = random.Random(seed)
         self.kind, self.size = chance.choice(KINDS), chance.choice((0, 1, 2, 3, 3, 4, 5, 6))
+        self.keys = chance.choice(KEYS)
+        self.others = [chance.randrange(7), 0]
         self.outside = [(chance.choice(ITERATORS), chance.randrange(3)) for _ in range(2)]
         self.number, self.names, lines = 10, [], []
         self.whole = chance.random() < 0.4  # nothing in it ends a capture
         self.changes = CHANGES + 2 * OWN[self.kind]
         if chance.random() < 0.2:
-            lines.append("    d = " + INSIDE[self.kind])
-            if self.kind != "OrderedDict":  # what a deletion leaves in the table of one that is made again behind a break is unknown
+            lines.append(f"    d = {self.kind}({'int, ' * (self.kind == 'defaultdict')}d)")
+            if "Ordered" not in self.kind:  # what a deletion leaves in the table of one that is made again behind a break is unknown
                 self.changes = [change for change in self.changes if not any(word in change for word in ("del", "pop(", "Counter("))]
         for _ in range(chance.choice((2, 3, 4, 6, 8))):
             lines += self.statement("    ", False)
@@ -47,7 +60,7 @@ class Program:
     def change(self):
         text = self.chance.choice(self.changes)
         while "K" in text:
-            text = text.replace("K", repr(self.chance.choice(KEYS)), 1)
+            text = text.replace("K", repr(self.chance.choice(self.keys)), 1)
         self.number += 1
         return text.replace("V", str(self.number))
 
@@ -81,9 +94,9 @@ class Program:
             return [f"{pad}for _ in range(3):", *self.statement(pad + "    ", True), *self.statement(pad + "    ", True)]
         return self.loop(pad)
 
-    def live(self):
-        items = dict(zip(KEYS[: self.size], range(self.size)))
-        return collections.defaultdict(int, items) if self.kind == "defaultdict" else getattr(collections, self.kind, dict)(items)
+    def live(self, size):
+        items = dict(zip(self.keys[:size], range(size)))
+        return collections.defaultdict(int, items) if self.kind == "defaultdict" else NAMES[self.kind](items)
 
 
 def drained(iterator):
@@ -99,9 +112,9 @@ def drained(iterator):
     return got
 
 
-def seen(function, program):
+def seen(function, program, size):
     """What the function says, and what becomes of the dict and of iterators over it that existed before."""
-    d = program.live()
+    d = program.live(size)
     outside = [eval(text, {"d": d}) for text, _ in program.outside]
     for iterator, (_, begun) in zip(outside, program.outside):
         for _ in range(begun):
@@ -116,12 +129,13 @@ def seen(function, program):
 
 def differs(seed):
     program = Program(seed)
-    space = {**vars(collections), "frameloom": frameloom}
+    space = dict(NAMES)
     exec(program.source, space)
-    want, compiled = seen(space["program"], program), frameloom.compile(space["program"])
-    for _ in range(2):
-        if (got := seen(compiled, program)) != want:
-            return f"seed {seed}: {program.kind} of {program.size}, {program.outside}\n{program.source}{got}\ninstead of\n{want}"
+    compiled = frameloom.compile(space["program"])
+    for size in (program.size, program.size, *program.others):
+        got, want = seen(compiled, program, size), seen(space["program"], program, size)
+        if got != want:
+            return f"seed {seed}: {program.kind} of {size}, {program.outside}\n{program.source}{got}\ninstead of\n{want}"
     return None
 
 
