@@ -16,10 +16,20 @@
 
 /* ---- items of sequences ---- */
 
+static Py_ssize_t sequence_first(const iter_data *d) {
+  return d->kind == ITER_REVERSED ? 0 : d->at;
+}
+
+/* An iterator that goes backwards from behind a list which has become shorter is at its end. */
+static Py_ssize_t sequence_end(const iter_data *d) {
+  Py_ssize_t count = d->base->seq.count;
+  return d->kind != ITER_REVERSED ? count : d->at <= count ? d->at : 0;
+}
+
 /* Are the items ints in equal steps, or one object again and again? */
 static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step) {
   bool back = d->kind == ITER_REVERSED;
-  Py_ssize_t at = back ? d->at - 1 : d->at, count = back ? d->at : d->base->seq.count - d->at;
+  Py_ssize_t count = sequence_end(d) - sequence_first(d), at = back ? count - 1 : d->at;
   int64_t before = 0, now;
   *step = 0;
   for (Py_ssize_t i = 0; i < count; i++, before = now) {
@@ -32,14 +42,6 @@ static bool sequence_step(tracer *t, iter_data *d, int64_t *first, int64_t *step
     if (i > 1 && now - before != *step) return false;
   }
   return count > 0;
-}
-
-static Py_ssize_t sequence_first(const iter_data *d) {
-  return d->kind == ITER_REVERSED ? 0 : d->at;
-}
-
-static Py_ssize_t sequence_end(const iter_data *d) {
-  return d->kind == ITER_REVERSED ? d->at : d->base->seq.count;
 }
 
 /* Are the items ints that Python has one object each of? */
@@ -114,7 +116,7 @@ static int64_t long_left(tracer *t, const iter_data *d) {
   Py_ssize_t prefix;
   int64_t count;
   if (!long_direct(t, d->base, &prefix) || !long_count(t, d->base, &count)) return -1;
-  if (d->kind == ITER_REVERSED) return d->at;
+  if (d->kind == ITER_REVERSED) return LOOM_STRIDE_IS_SYM(count) || d->at <= count ? d->at : -1;
   return size_op(t, LOOM_EXPR_ADD, count, -(int64_t)d->at, &count) ? count : -1;
 }
 
@@ -168,8 +170,8 @@ int64_t iter_items(const value *v) {
     return least;
   }
   bool items = d->base && value_is_sequence(d->base);
-  if (d->kind == ITER_REVERSED && items) return d->at;
-  return d->kind == ITER_SEQUENCE && items ? d->base->seq.count - d->at : -1;
+  bool known = items && (d->kind == ITER_SEQUENCE || d->kind == ITER_REVERSED);
+  return known ? sequence_end(d) - sequence_first(d) : -1;
 }
 
 static value *zip_ahead(tracer *t, iter_data *d, int64_t ahead) {

@@ -237,5 +237,7 @@ recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse) 
   if (sequence->source && sequence->object && PyList_Check(sequence->object) &&
       index + reverse > PyList_GET_SIZE(sequence->object))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator among items that are new in a list");
+  if (!sequence->source && value_is_list(sequence) && index + reverse > sequence->seq.count)
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an iterator behind the end of a list");
   return args[1] ? trace_rebuild_call(t, PyCFunction_New(&method, NULL), args, 3) : NULL;
 }
