@@ -6,7 +6,7 @@ import os
 import pytest
 from changed_programs import Kind, check
 
-COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 400)) // 4
+COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
 
 
 class OverDict(dict):

@@ -7,7 +7,7 @@ from changed_programs import Kind, check, drained
 
 import frameloom
 
-COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 400)) // 4
+COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
 SETS = [
     "c.add(K)", "c.add(K)", "c.add(K)", "c.discard(K)", "c.discard(K)", "c.remove(K)", "c.pop()", "c.clear()", "c.update([K, K])", "c.update({K, K, K})", "c |= {K}",
     "c -= {K, K}", "c &= {K, K, K}", "c ^= {K, K}", "c.difference_update([K])", "c.intersection_update([K, K])", "c.symmetric_difference_update([K])",
