@@ -16,7 +16,7 @@ for version in 3.11 3.12 3.13; do
 done
 
 tests=()
-for name in conformance bytecode breaks breaks_handlers generators hook; do tests+=(test/python/*/"test_$name.py"); done
+for name in conformance bytecode breaks breaks_handlers generators hook gradient_api; do tests+=(test/python/*/"test_$name.py"); done
 running=() # a process for each version, side by side
 for version in "${ready[@]}"; do
   env -u PYTHONPATH FRAMELOOM_CACHE_DIR="$PWD/build/test-cache" "build/venv-$version/bin/python" -m pytest -q \
