@@ -138,6 +138,18 @@ def _arguments(args, numbers, variables):
     return given
 
 
+def _differentiated(fun, argnums, has_aux, args, kwargs):
+    """(what fun gives, the gradients as `value_and_grad` gives them)"""
+    numbers, variables = argnums if isinstance(argnums, tuple) else (argnums,), []
+    _open()
+    given = _arguments(args, numbers, variables)
+    value = fun(*given, **kwargs)
+    _close()
+    found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
+    gradients = tuple([_like(args[i], found) for i in numbers])
+    return value, gradients if isinstance(argnums, tuple) else gradients[0]
+
+
 def value_and_grad(fun, argnums=0, has_aux=False):
     """A function that gives `(fun(...), gradient)`.
 
@@ -155,18 +167,11 @@ def value_and_grad(fun, argnums=0, has_aux=False):
     where an operation has no derivative (FL0029). Raises TypeError when the result is not one float, or an argument has no
     float, RuntimeError where nothing is compiled.
     """
-    fun, numbers = _plain(fun, "value_and_grad"), _positions(argnums, "value_and_grad")
-    single = not isinstance(argnums, tuple)
+    fun = _plain(fun, "value_and_grad")
+    _positions(argnums, "value_and_grad")
 
     def gradient(*args, **kwargs):
-        variables = []
-        _open()
-        given = _arguments(args, numbers, variables)
-        value = fun(*given, **kwargs)
-        _close()
-        found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
-        gradients = tuple([_like(args[i], found) for i in numbers])
-        return value, gradients[0] if single else gradients
+        return _differentiated(fun, argnums, has_aux, args, kwargs)
 
     return _compiled(gradient, fun, "value_and_grad")
 
@@ -176,18 +181,11 @@ def grad(fun, argnums=0, has_aux=False):
 
     Arguments, result and errors are those of `value_and_grad`.
     """
-    fun, numbers = _plain(fun, "grad"), _positions(argnums, "grad")
-    single = not isinstance(argnums, tuple)
+    fun = _plain(fun, "grad")
+    _positions(argnums, "grad")
 
     def gradient(*args, **kwargs):
-        variables = []
-        _open()
-        given = _arguments(args, numbers, variables)
-        value = fun(*given, **kwargs)
-        _close()
-        found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
-        gradients = tuple([_like(args[i], found) for i in numbers])
-        gradients = gradients[0] if single else gradients
+        value, gradients = _differentiated(fun, argnums, has_aux, args, kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
     return _compiled(gradient, fun, "grad")
