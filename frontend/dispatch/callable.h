@@ -131,9 +131,7 @@ void binding_fini(binding *b);
  * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
  * KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
-extern uint64_t callable_builds; /* how often that has captured something, of any function */
-/* Takes over the reference. It is tried before all others, or (`last`) after them. */
-void callable_publish(callable *c, entry *e, bool last);
+extern uint64_t callable_builds;   /* how often that has captured something, of any function */
 void callable_forget(callable *c); /* all that was compiled or learnt */
 /* Its versions ask it for nothing from here on, whatever of what they guard dies. */
 void callable_disown(callable *c);

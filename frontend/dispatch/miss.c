@@ -131,7 +131,7 @@ void callable_numbers_init(callable_numbers *n, dynamic sizes) {
   n->sizes.never = sizes == DYNAMIC_NEVER;
 }
 
-void callable_numbers_fini(callable_numbers *n) {
+static void callable_numbers_fini(callable_numbers *n) {
   size_table_clear(&n->sizes);
   n->symbolic = n->by_value = n->apart = (slot_set){{0}};
   Py_CLEAR(n->last);
@@ -460,6 +460,9 @@ static void build_make_room(callable *c) {
 
 uint64_t callable_builds;
 
+/* Takes over the reference. It is tried before all others, or (`last`) after them. */
+static void callable_publish(callable *c, entry *e, bool last);
+
 entry *callable_build(callable *c, PyObject *const *slots) {
   callable_bury(c);
   if (c->builds.thread && c->builds.process == (long)getpid()) return NULL;
@@ -519,7 +522,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
 
 /* ---- publishing ----------------------------------------------------------------------------- */
 
-void callable_publish(callable *c, entry *e, bool last) {
+static void callable_publish(callable *c, entry *e, bool last) {
   uint32_t count = c->entries ? c->entries->count : 0;
   entry_list *list = malloc(sizeof *list + ((size_t)count + 1) * sizeof(entry *));
   if (!list) {
@@ -544,7 +547,8 @@ void callable_disown(callable *c) {
     c->entries->items[i]->home = NULL;
 }
 
-void callable_making_reset(callable_making *m) {
+/* As it began, but for a compilation that is going on, and a burial that is due. */
+static void callable_making_reset(callable_making *m) {
   *m = (callable_making){.process = m->process, .thread = m->thread, .burying = m->burying};
 }
 

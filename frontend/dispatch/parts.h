@@ -156,10 +156,7 @@ int resume_table_traverse(const resume_table *t, visitproc visit, void *arg);
 
 void callable_numbers_init(callable_numbers *n,
                            dynamic sizes); /* of one that is all zero, or fini */
-void callable_numbers_fini(callable_numbers *n);
 int callable_numbers_traverse(const callable_numbers *n, visitproc visit, void *arg);
-/* As it began, but for a compilation that is going on, and a burial that is due. */
-void callable_making_reset(callable_making *m);
 
 /* ---- trial.c: timing compiled runs against plain runs ---- */
 

@@ -11,7 +11,4 @@
 #include "frontend/bytecode/bytecode.def"
 #undef LOOM_BYTECODE
 
-value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
-                    PyObject *kwnames);
-
 #endif

@@ -13,6 +13,9 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
+static value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames);
+
 void eval_init(void) {
   static const eval_hooks hooks = {.frame_new = frame_new, .run = frame_run, .call = trace_inline};
   loom_eval = &hooks;
@@ -123,8 +126,8 @@ static bool bind_arguments(tracer *t, binding *b, value *const *args, Py_ssize_t
   return !trace_pending(t) && bind_defaults(t, b);
 }
 
-value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
-                    PyObject *kwnames) {
+static value *trace_inline(tracer *t, function_data *function, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames) {
   if (function->code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return trace_break(t, BREAK_GENERATOR, "a call of a coroutine");
   if (python_code_is_monitored((PyObject *)function->code))

@@ -123,6 +123,11 @@ static bool builtin_add_row(PyObject *module, const builtin_row *row) {
   return object != NULL;
 }
 
+static bool builtin_has_row(PyObject *object);
+/* A call of a builtin object; *mine false when the table has no row for it. */
+static value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames, bool *mine);
+
 bool builtins_init(void) {
   static const library_hooks hooks = {.has_row = builtin_has_row, .call = builtin_call};
   loom_library = &hooks;
@@ -286,10 +291,10 @@ static value *call_class(tracer *t, PyObject *o, const builtin_args *a) {
   return t->constants.not_implemented;
 }
 
-bool builtin_has_row(PyObject *object) { return builtin_slots[builtin_slot(object)].object; }
+static bool builtin_has_row(PyObject *object) { return builtin_slots[builtin_slot(object)].object; }
 
-value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count, PyObject *kwnames,
-                    bool *mine) {
+static value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames, bool *mine) {
   builtin_args a = {.callee = o, .args = args, .count = count, .kwnames = kwnames};
   value *result = t->constants.not_implemented;
   size_t slot = builtin_slot(o);

@@ -21,11 +21,6 @@ bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_
 
 /* ---- builtins.c ---- */
 
-/* A call of a builtin object; *mine false when the table has no row for it. */
-bool builtin_has_row(PyObject *object);
-value *builtin_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
-                    PyObject *kwnames, bool *mine);
-
 /* The functions of the rows of builtins.def. A function returns t->constants.not_implemented when
  * the call is none for it: then an adapter may know it, else capture breaks. */
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \

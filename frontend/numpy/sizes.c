@@ -115,8 +115,8 @@ static int sizes_sort(const numpy_array_payload *p, int *order) {
 }
 
 /* The strides as products of the sizes where this array is laid out without gaps. */
-bool np_sizes_strides(tracer *t, const source *s, const numpy_array_payload *p,
-                      const loom_type *type, int64_t *strides) {
+static bool np_sizes_strides(tracer *t, const source *s, const numpy_array_payload *p,
+                             const loom_type *type, int64_t *strides) {
   int order[LOOM_MAX_RANK], count = sizes_sort(p, order);
   int64_t dense = (int64_t)loom_dtype_size(p->dtype), reached[LOOM_MAX_RANK + 1] = {dense};
   for (int i = 0; i < p->nd; i++)

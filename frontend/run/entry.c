@@ -100,14 +100,15 @@ static void entry_bind_constants(const entry *e) {
       loom_plan_set_const(e->plan, i, e->adapter->data(c->inputs[i].constant));
 }
 
-bool entry_outputs_init(entry_outputs *o, const capture *c) {
+/* false with MemoryError */
+static bool entry_outputs_init(entry_outputs *o, const capture *c) {
   uint32_t count = c->graph.output_count;
   o->recipes = calloc((size_t)count + 1, sizeof *o->recipes);
   o->sizes = calloc((size_t)count + 1, sizeof *o->sizes);
   return (o->recipes && o->sizes) || (PyErr_NoMemory(), false);
 }
 
-void entry_outputs_fini(entry_outputs *o) {
+static void entry_outputs_fini(entry_outputs *o) {
   free(o->recipes);
   free(o->sizes);
 }

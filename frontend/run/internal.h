@@ -37,8 +37,6 @@ void entry_life_fini(entry_life *life); /* from here on it is told of no object'
 
 /* ---- entry.c: one version: how it is made and dropped ---- */
 
-bool entry_outputs_init(entry_outputs *o, const capture *c); /* false with MemoryError */
-void entry_outputs_fini(entry_outputs *o);
 /* Is the size of this output known only when the plan has run so far? */
 bool entry_is_late(const capture *c, uint32_t number);
 

@@ -14,7 +14,7 @@
 
 /* ---- types ---- */
 
-bool fx_read_dtype(PyObject *dtype, loom_dtype *out) {
+static bool fx_read_dtype(PyObject *dtype, loom_dtype *out) {
   PyObject *text = PyObject_Str(dtype); /* "torch.float32" */
   const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
   bool good = name && !strncmp(name, "torch.", 6) && loom_dtype_from_name(name + 6, out);

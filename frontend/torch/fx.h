@@ -113,7 +113,6 @@ void fx_import_fini(fx_import *im);
 /* The type of a FakeTensor; false (with an exception or not) when it is of no supported kind. */
 bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out);
 bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
-bool fx_read_dtype(PyObject *dtype, loom_dtype *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
 bool fx_is_fake_tensor(PyObject *meta);
 /* A tensor as a value of the graph: its data is bound to the plan. LOOM_NO_VALUE with an exception.

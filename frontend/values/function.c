@@ -153,6 +153,8 @@ static value *function_bind(tracer *t, value *v, value *const *args, Py_ssize_t 
   return trace_raise(t, PyExc_TypeError, "__get__(None, None) is invalid");
 }
 
+static value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
+
 static value *function_missing(tracer *t, value *v, PyObject *name) {
   static const builtin_method bind = {"__get__", function_bind};
   if (!PyUnicode_CompareWithASCIIString(name, "__get__")) return builtin_method_of(t, &bind, v);
@@ -376,7 +378,7 @@ const value_type value_cell_type = {
 
 /* ---- methods of our own values -------------------------------------------------------------- */
 
-value *builtin_method_of(tracer *t, const builtin_method *row, value *self) {
+static value *builtin_method_of(tracer *t, const builtin_method *row, value *self) {
   value *v = value_new(t, &value_builtin_method_type);
   if (!v) return NULL;
   v->any.a = (void *)row;

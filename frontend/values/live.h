@@ -49,8 +49,6 @@ bool live_pop(tracer *t, live_dict *d, value *key);
 bool live_move(tracer *t, live_dict *d, value *key, bool last);
 bool live_clear(tracer *t, live_dict *d);
 value *live_keys(tracer *t, live_dict *d); /* a new list */
-/* The keys that the dictionary had before the call, guarded. */
-value *live_keys_before(tracer *t, live_dict *d);
 /* A dict value with all items as they are now. */
 value *live_whole(tracer *t, live_dict *d);
 Py_ssize_t live_length(tracer *t, live_dict *d);

@@ -160,6 +160,9 @@ static bool live_gives_up(tracer *t, const live_dict *d, value *key, const value
   return trace_pending(t) ? false : trace_gives_up_item(t, before, item);
 }
 
+/* The keys that the dictionary had before the call, guarded. */
+static value *live_keys_before(tracer *t, live_dict *d);
+
 static int live_search(tracer *t, live_dict *d, value *key, value **item_out) {
   value *keys = live_keys_before(t, d);
   for (Py_ssize_t i = 0; keys && i < keys->seq.count; i++) {
@@ -333,7 +336,7 @@ static PyObject *live_keys_tuple(PyObject *dict) {
   return tuple;
 }
 
-value *live_keys_before(tracer *t, live_dict *d) {
+static value *live_keys_before(tracer *t, live_dict *d) {
   if (d->before) return d->before;
   PyObject *dict = d->v->object;
   if (PyDict_GET_SIZE(dict) > LIVE_MAX_ITEMS)

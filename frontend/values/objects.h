@@ -27,7 +27,6 @@ value *value_lazy(tracer *t, PyObject *object, const source *s);
 value *function_new(tracer *t, function_data *data, value *name);
 /* The data of a function value (value_function_type). Adds its guards. */
 function_data *function_get(tracer *t, value *v);
-value *builtin_method_of(tracer *t, const builtin_method *row, value *self);
 value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 
 /* ---- exception.c: exceptions ---- */
