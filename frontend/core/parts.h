@@ -121,6 +121,8 @@ typedef struct trace_known {
  * (trace_state.c). */
 typedef struct trace_flags {
   uint32_t ignored, seen;
+  uint32_t asked; /* those that the code itself ignores: all are where derivatives are taken */
+  bool derives;   /* the outermost frame takes derivatives: they are to its end */
   const char *operation; /* the library's, that the code itself asks for and nodes are made of now;
                             or NULL */
 } trace_flags;

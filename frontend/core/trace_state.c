@@ -252,9 +252,24 @@ loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uin
   return v == LOOM_NO_VALUE ? v : constants_fold(t, v);
 }
 
+static void trace_fp_apply(tracer *t) {
+  const uint32_t all = LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID;
+  t->flags.ignored = t->loops.derived || t->flags.derives ? all : t->flags.asked;
+}
+
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported) {
-  t->flags.ignored = ignored;
-  t->capture->fp_reported |= reported;
+  t->flags.asked = ignored;
+  if (!t->loops.derived && !t->flags.derives) t->capture->fp_reported |= reported;
+  trace_fp_apply(t);
+}
+
+void trace_derive(tracer *t, bool begins, bool outermost) {
+  if (begins)
+    t->loops.derived++;
+  else
+    t->loops.derived--;
+  t->flags.derives |= outermost;
+  trace_fp_apply(t);
 }
 
 static bool guard_equal(const guard *a, const guard *b) {

@@ -110,6 +110,10 @@ void trace_effect(tracer *t, effect e);
 void trace_change(tracer *t, change c); /* takes over its key */
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
+/* What is evaluated from here on will be differentiated, or no longer. No floating-point exception
+ * is reported meanwhile; of the outermost frame none from here on, as it has no plain run that
+ * could do so. */
+void trace_derive(tracer *t, bool begins, bool outermost);
 /* Nodes made from here on are those of an operation that the code itself asks for: by this name
  * (which lasts) the library warns of it. NULL: of anything else. */
 void trace_operation(tracer *t, const char *name);

@@ -22,18 +22,25 @@
 
 #include <string.h>
 
-/* _open() and _close(): between them runs what is differentiated. No floating-point exception is
- * reported from here on: a gradient has no plain run that could do so. */
+/* Is the function that is captured one of frameloom.grad() and the like? */
+static bool gradient_is_outermost(tracer *t) {
+  PyObject *globals = t->outer.frame->function->globals;
+  PyObject *name =
+      globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+  return name && PyUnicode_Check(name) &&
+         !PyUnicode_CompareWithASCIIString(name, "frameloom._gradient");
+}
+
+/* _open() and _close(): between them runs what is differentiated. */
 value *np_gradient_open(tracer *t, const np_call *c) {
   (void)c;
-  trace_fp_state(t, LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_UNDERFLOW | LOOM_FP_INVALID, 0);
-  t->loops.derived++;
+  trace_derive(t, true, gradient_is_outermost(t));
   return t->constants.none;
 }
 
 value *np_gradient_close(tracer *t, const np_call *c) {
   (void)c;
-  t->loops.derived--;
+  trace_derive(t, false, false);
   return t->constants.none;
 }
 

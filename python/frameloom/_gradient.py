@@ -142,9 +142,11 @@ def _differentiated(fun, argnums, has_aux, args, kwargs):
     """(what fun gives, the gradients as `value_and_grad` gives them)"""
     numbers, variables = argnums if isinstance(argnums, tuple) else (argnums,), []
     _open()
-    given = _arguments(args, numbers, variables)
-    value = fun(*given, **kwargs)
-    _close()
+    try:
+        given = _arguments(args, numbers, variables)
+        value = fun(*given, **kwargs)
+    finally:
+        _close()
     found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
     gradients = tuple([_like(args[i], found) for i in numbers])
     return value, gradients if isinstance(argnums, tuple) else gradients[0]
@@ -229,9 +231,11 @@ def _pullback_of(fun):
     def pullback(primals, cotangent):
         variables = []
         _open()
-        given = [_tracked(x, variables) for x in primals]
-        value = fun(*given)
-        _close()
+        try:
+            given = [_tracked(x, variables) for x in primals]
+            value = fun(*given)
+        finally:
+            _close()
         found = iter(_pull_tree(value, cotangent, tuple(variables)))
         return value, tuple([_like(x, found) for x in primals])
 
@@ -263,14 +267,16 @@ def _pushforward_of(fun):
     def pushforward(primals, tangents):
         variables, cotangents = [], []
         _open()
-        given = [_tracked(x, variables) for x in primals]
-        value = fun(*given)
-        _tracked(_map(lambda y: y * 0.0, value), cotangents)  # of any value
-        found = iter(_pull_tree(value, cotangents, tuple(variables)))
-        along = 0.0
-        for pulled, tangent in zip(found, _leaves(tangents), strict=True):
-            along = along + _inner(pulled, tangent)
-        _close()
+        try:
+            given = [_tracked(x, variables) for x in primals]
+            value = fun(*given)
+            _tracked(_map(lambda y: y * 0.0, value), cotangents)  # of any value
+            found = iter(_pull_tree(value, cotangents, tuple(variables)))
+            along = 0.0
+            for pulled, tangent in zip(found, _leaves(tangents), strict=True):
+                along = along + _inner(pulled, tangent)
+        finally:
+            _close()
         pushed = iter(_pull(along, None, tuple(cotangents)))
         return value, _like(value, pushed)
 
@@ -293,12 +299,14 @@ def jacobian(fun, argnums=0):
 
         variables = []
         _open()
-        given = list(args)
-        for i in numbers:
-            given[i] = _track(args[i])
-            variables.append(_variable(given[i]))
-        value = np.asarray(fun(*given, **kwargs))
-        _close()
+        try:
+            given = list(args)
+            for i in numbers:
+                given[i] = _track(args[i])
+                variables.append(_variable(given[i]))
+            value = np.asarray(fun(*given, **kwargs))
+        finally:
+            _close()
         flat = value.reshape(-1)
         rows = [_pull(flat[i], None, tuple(variables)) for i in range(flat.shape[0])]
         found = tuple([

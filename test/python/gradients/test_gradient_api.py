@@ -251,6 +251,55 @@ def test_corners():
         assert np.isinf(frameloom.grad(lambda x: np.sum(np.sqrt(x)))(zeros)).all()
 
 
+def test_warnings_beside_a_derivative_are_shown():
+    """Of the derivative itself none is; what the compiled function does besides warns as ever."""
+    @frameloom.compile(fullgraph=True)
+    def step(x):
+        gradient = frameloom.grad(lambda y: np.sum(np.sqrt(y)))(x)
+        return np.log(x), gradient
+
+    x = np.array([0.0, 1.0])
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            logarithm, gradient = step(x)
+        assert [str(w.message) for w in caught] == ["divide by zero encountered in log"]
+        np.testing.assert_array_equal(logarithm, [-np.inf, 0])
+        np.testing.assert_array_equal(gradient, [np.inf, 0.5])
+
+
+@pytest.mark.parametrize("state", [{"all": "ignore"}, {"all": "warn"}, {"divide": "ignore"}, {"all": "raise"}], ids=str)
+def test_error_states_inside_of_what_is_differentiated(state):
+    def f(x):
+        with np.errstate(**state):
+            y = 1 / x
+        return np.sum(np.where(np.isinf(y), 0.0, y)) + np.sum(np.sqrt(x))
+
+    x = np.array([0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            found = frameloom.grad(f)(x)
+            assert found[1] == -0.5 and not np.isfinite(found[0])
+
+
+def test_an_exception_that_is_caught_ends_what_is_differentiated():
+    @frameloom.compile
+    def step(x, i):
+        try:
+            gradient = frameloom.grad(lambda y: y[i] * 2)(x)
+        except IndexError:
+            gradient = None
+        return np.log(x), gradient
+
+    x = np.array([0.0, 1.0])
+    for i in (5, 1, 5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _, gradient = step(x, i)
+        assert len(caught) == 1 and (gradient is None) == (i == 5)
+
+
 def test_vjp_and_jvp():
     def f(x, y):
         return {"product": x * y, "sum": np.sum(x)}
