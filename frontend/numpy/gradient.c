@@ -308,7 +308,10 @@ static loom_value derived_rule(const loom_gradient_step *s, uint32_t index) {
   loom_value sum = LOOM_NO_VALUE, operand = s->node.operands[index];
   while (d && d->node != (int32_t)s->number)
     d = d->next;
-  if (!d) return loom_emit_fail(s->b, "a call of the library has no derivative");
+  if (!d)
+    return loom_emit_fail(s->b, strstr(s->node.attrs[1].str, "sizes")
+                                    ? "a result whose size depends on data has no derivative"
+                                    : "a call of the library has no derivative");
   for (uint32_t i = 0; i < index; i++)
     if (s->node.operands[i] == operand) return LOOM_NO_VALUE;
   bool known = true;

@@ -356,6 +356,11 @@ def test_what_has_no_derivative_is_told_with_its_line():
     assert raised.value.lineno == f.__code__.co_firstlineno + 2 and raised.value.filename == __file__
 
 
+def test_a_selection_by_a_mask_has_no_derivative():
+    with pytest.raises(frameloom.GraphBreak, match="whose size depends on data"):
+        frameloom.grad(lambda x: x[x > 0.1].sum())(X)
+
+
 @pytest.mark.parametrize("function", [
     lambda x: np.linalg.svd(x)[0].sum(),  # of a matrix that is not square
     lambda x: np.quantile(x, 0.5, method="nearest"),
