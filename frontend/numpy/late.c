@@ -219,9 +219,25 @@ static bool late_mask_fits(tracer *t, const np_array *a, const np_array *mask) {
   return false;
 }
 
+/* The same by the indices of what the mask chooses, which has a derivative. */
+static value *late_chosen(tracer *t, np_array *a, np_array *mask) {
+  const loom_attr attrs[2] = {attr_int(0), attr_str("clip")};
+  loom_type type = {.dtype = LOOM_I64, .rank = 2, .dims = {0, 1}};
+  loom_dim all;
+  if (!size_admit(t, np_count(t, &a->type), &all)) return NULL;
+  value *flat = np_fresh(t, emit_reshape(t, np_read(t, mask), 1, &all), NULL);
+  np_array *m = flat ? np_array_of(flat) : NULL;
+  if (!m || !late_mask_size(t, np_read(t, m), &type.dims[0])) return NULL;
+  loom_value in[2] = {emit_reshape(t, np_read(t, a), 1, &all),
+                      emit_reshape(t, late_call(t, LATE_INDICES, &m, 1, &type), 1, type.dims)};
+  if (in[0] == LOOM_NO_VALUE || in[1] == LOOM_NO_VALUE) return NULL;
+  return np_fresh(t, trace_node(t, LOOM_OP_GATHER, in, 2, attrs, 2, NULL), NULL);
+}
+
 value *np_mask_get(tracer *t, value *v, value *key) {
   np_array *a = np_array_of(v), *mask = late_mask(t, a, key);
   if (!mask || !late_mask_fits(t, a, mask)) return NULL;
+  if (t->loops.derived) return late_chosen(t, a, mask);
   loom_type type = {.dtype = a->type.dtype, .rank = 1};
   if (!late_mask_size(t, np_read(t, mask), &type.dims[0])) return NULL;
   return np_fresh(t, late_call(t, LATE_GET_ITEM, (np_array *[]){a, mask}, 2, &type), NULL);

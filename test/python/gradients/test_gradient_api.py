@@ -356,9 +356,16 @@ def test_what_has_no_derivative_is_told_with_its_line():
     assert raised.value.lineno == f.__code__.co_firstlineno + 2 and raised.value.filename == __file__
 
 
-def test_a_selection_by_a_mask_has_no_derivative():
-    with pytest.raises(frameloom.GraphBreak, match="whose size depends on data"):
-        frameloom.grad(lambda x: x[x > 0.1].sum())(X)
+def test_what_a_mask_chooses():
+    def f(x):
+        chosen = x[x > 0.1]
+        return np.sum(chosen * chosen) + np.sum(np.sin(x[np.nonzero(x < 1)])) + chosen.size
+
+    gradient = frameloom.grad(f)
+    for x in (X, np.array([[0.5, 0.2], [-0.3, 2.0]]), -np.abs(X), np.linspace(-1, 2.2, 7)):
+        assert_near(gradient(x), by_differences(f, x))
+    again = frameloom.grad(lambda x: np.sum(gradient(x) ** 3))
+    assert_near(again(X), by_differences(lambda x: np.sum(gradient(x) ** 3), X), 1e-5)
 
 
 @pytest.mark.parametrize("function", [
