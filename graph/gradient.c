@@ -9,7 +9,6 @@
 typedef struct gradient_walk {
   loom_emitter *b;
   const loom_gradient_ask *ask;
-  uint32_t count;        /* values of the graph before the walk */
   bool *active;          /* does the value depend on one of those asked for? */
   loom_value *cotangent; /* the sum so far, or LOOM_NO_VALUE */
 } gradient_walk;
@@ -85,7 +84,7 @@ static bool gradient_run(gradient_walk *w, loom_value *out) {
   const loom_graph *graph = w->b->graph;
   const loom_gradient_ask *ask = w->ask;
   int32_t last = -1;
-  for (uint32_t i = 0; i < w->count; i++)
+  for (uint32_t i = 0; i < graph->value_count; i++) /* none has been made yet */
     w->cotangent[i] = LOOM_NO_VALUE;
   for (uint32_t i = 0; i < ask->of_count; i++)
     if (graph->values[ask->of[i]].node > last) last = graph->values[ask->of[i]].node;
@@ -108,7 +107,6 @@ bool loom_gradient(loom_graph *graph, const loom_gradient_ask *ask, loom_value *
   uint32_t values = graph->value_count;
   gradient_walk w = {.b = &b,
                      .ask = ask,
-                     .count = values,
                      .active = calloc(values + 1, sizeof *w.active),
                      .cotangent = calloc(values + 1, sizeof *w.cotangent)};
   bool done = w.active && w.cotangent ? gradient_run(&w, out)

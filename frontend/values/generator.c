@@ -36,6 +36,17 @@ static value *generator_failed(tracer *t, frame *f) {
   return NULL;
 }
 
+/* Runs it to its next yield; NULL with nothing pending when it returns. */
+static value *generator_go_on(tracer *t, frame *f) {
+  bool yielded = false;
+  value *result = loom_eval->run(t, f, &yielded);
+  if (!result) return generator_failed(t, f);
+  if (yielded) return result;
+  f->finished = true;
+  t->returned = result;
+  return NULL;
+}
+
 /* Has it run to its first yield? The frame starts behind RETURN_GENERATOR, with nothing run. */
 static bool generator_started(const frame *f) {
   return f->pc > 0 && f->code->instrs[f->pc - 1].op == BC_YIELD;
@@ -52,7 +63,6 @@ static bool generator_delegates(const frame *f) {
 /* Goes on with an exception raised at the yield; NULL with nothing pending when it then returns. */
 static value *generator_throw(tracer *t, value *v, value *exception) {
   frame *f = v->any.a;
-  bool yielded = false;
   t->returned = t->constants.none;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
@@ -62,27 +72,16 @@ static value *generator_throw(tracer *t, value *v, value *exception) {
   }
   frame_push(f, t->constants.none); /* the place of the value that a yield would give */
   f->thrown = exception;
-  value *result = loom_eval->run(t, f, &yielded);
-  if (!result) return generator_failed(t, f);
-  if (yielded) return result;
-  f->finished = true;
-  t->returned = result;
-  return NULL;
+  return generator_go_on(t, f);
 }
 
 value *generator_send(tracer *t, value *v, value *sent) {
   frame *f = v->any.a;
-  bool yielded = false;
   t->returned = t->constants.none;
   if (f->finished) return NULL;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   frame_push(f, sent); /* the value of the yield expression; RETURN_GENERATOR's is popped at once */
-  value *result = loom_eval->run(t, f, &yielded);
-  if (!result) return generator_failed(t, f);
-  if (yielded) return result;
-  f->finished = true;
-  t->returned = result;
-  return NULL;
+  return generator_go_on(t, f);
 }
 
 static value *generator_next(tracer *t, value *v) {

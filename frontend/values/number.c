@@ -437,9 +437,10 @@ value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t c
               {"cbrt", LOOM_OP_CBRT},   {"atan2", LOOM_OP_ATAN2}, {"hypot", LOOM_OP_HYPOT}};
   size_t i = 0;
   bool data = false;
+  if (!t->loops.derived) return NULL;
   while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, name) != 0)
     i++;
-  if (!t->loops.derived || i == sizeof rows / sizeof *rows) return NULL;
+  if (i == sizeof rows / sizeof *rows) return NULL;
   if (count != loom_op_table[rows[i].op].operands) return NULL;
   loom_value in[2] = {LOOM_NO_VALUE, LOOM_NO_VALUE};
   for (Py_ssize_t k = 0; k < count; k++)

@@ -126,7 +126,6 @@ def _compiled(function, fun, text):
     name = getattr(fun, "__name__", type(fun).__name__)
     function.__name__ = function.__qualname__ = f"{text}({name})"
     function.__doc__ = f"{text} of {name}.\n\n{getattr(fun, '__doc__', None) or ''}"
-    function.__wrapped_function__ = fun
     return _native.Callable(function, **_settings(True, None, None, None, False), derives=True)
 
 

@@ -21,6 +21,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
+#include "graph/arrays.h"
 #include "graph/ops.h"
 #include "run-program.h"
 #include "runtime/runtime.h"
@@ -89,30 +90,17 @@ static const char *element(const run_array *array, int64_t number) {
   return (const char *)array->buffer.data + offset * (int64_t)loom_dtype_size(type->dtype);
 }
 
-/* What sums in another order and functions within their bounds may differ by, in units of the
- * largest element. */
-static double bound_of(loom_dtype dtype) {
-  if (loom_dtype_class(dtype) != 'f' && loom_dtype_class(dtype) != 'c') return 0;
-  switch (dtype) {
-  case LOOM_F16: return 4e-3;
-  case LOOM_BF16: return 3e-2;
-  case LOOM_F32:
-  case LOOM_C64: return 2e-5;
-  default: return 1e-12;
-  }
-}
-
 /* Of a result: that of the widest rounding among all that it is computed from. */
 static double bound_of_result(const loom_graph *graph, uint32_t output) {
   uint8_t *used = calloc(graph->value_count + 1, 1);
-  double bound = bound_of(loom_graph_type(graph, graph->outputs[output].value)->dtype);
+  double bound = loom_array_bound(loom_graph_type(graph, graph->outputs[output].value)->dtype);
   if (!used) return bound;
   used[graph->outputs[output].value] = 1;
   for (uint32_t n = graph->node_count; n-- > 0;) {
     const loom_node *node = &graph->nodes[n];
     for (uint32_t r = 0; r < node->result_count; r++) {
       if (!used[node->first_result + r]) continue;
-      bound = fmax(bound, bound_of(loom_graph_type(graph, node->first_result + r)->dtype));
+      bound = fmax(bound, loom_array_bound(loom_graph_type(graph, node->first_result + r)->dtype));
       for (uint32_t i = 0; i < node->operand_count; i++)
         used[node->operands[i]] = 1;
     }
