@@ -31,7 +31,7 @@ typedef struct reduce_job {
   int test_count;
   long seconds, limit;
   bool generic, quiet;
-  char path[64]; /* of the file that the test gets */
+  char path[4096]; /* of the file that the test gets */
   MlirContext ctx;
   MlirModule module;
   long tests, kept;
@@ -205,7 +205,11 @@ static bool reduce_module(reduce_job *job) {
 }
 
 static bool reduce_make_path(reduce_job *job) {
-  snprintf(job->path, sizeof job->path, "/tmp/loom-reduce-XXXXXX.mlir");
+  const char *base = getenv("TMPDIR");
+  int length = snprintf(job->path, sizeof job->path, "%s/loom-reduce-XXXXXX.mlir",
+                        base && *base ? base : "/tmp");
+  if (length < 0 || (size_t)length >= sizeof job->path)
+    return loom_tool_error(&job->tool, "TMPDIR", strerror(ENAMETOOLONG));
   int file = mkstemps(job->path, 5);
   if (file < 0) return loom_tool_error(&job->tool, job->path, strerror(errno));
   close(file);
