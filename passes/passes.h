@@ -29,6 +29,9 @@ void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM d
 
 /* All of these from the graph to lowered kernels. */
 void loom_add_lower_pipeline(MlirOpPassManager manager);
+/* Runs them, and those to the LLVM dialect, for a target and its vectors, with or without checks.
+ */
+bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check);
 
 /* ---- util.c: what several passes ask of the IR ----------------------------------------------- */
 

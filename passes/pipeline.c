@@ -75,6 +75,22 @@ static void pipeline_cpu(MlirOpPassManager manager) {
   loom_add_llvm_passes(manager);
 }
 
+bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check) {
+  MlirOperation op = mlirModuleGetOperation(module);
+  MlirContext ctx = mlirOperationGetContext(op);
+  loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, target));
+  loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, vector_bits / 8));
+  if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
+  MlirPassManager manager = mlirPassManagerCreate(ctx);
+  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
+  loom_add_lower_pipeline(passes);
+  if (check) loom_add_check_passes(passes);
+  loom_add_llvm_passes(passes);
+  bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
+  mlirPassManagerDestroy(manager);
+  return ok;
+}
+
 /* ---- registration ---- */
 
 void loom_register_passes(void) {

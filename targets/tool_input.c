@@ -157,21 +157,11 @@ MlirModule loom_tool_parse(const loom_tool *tool, MlirContext ctx) {
 bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target *machine,
                      const loom_target_options *options, bool check) {
   MlirOperation op = mlirModuleGetOperation(module);
-  MlirContext ctx = mlirOperationGetContext(op);
   loom_target_cpu cpu;
   loom_error err = {0};
   if (!loom_target_resolve(machine, options, &cpu, &err))
     return loom_tool_error(tool, tool->input, err.message);
-  loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, machine->name));
-  loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, cpu.vector_bits / 8));
-  if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
-  MlirPassManager manager = mlirPassManagerCreate(ctx);
-  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
-  loom_add_lower_pipeline(passes);
-  if (check) loom_add_check_passes(passes);
-  loom_add_llvm_passes(passes);
-  bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
-  mlirPassManagerDestroy(manager);
+  bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check);
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_target));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_vector));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_check));

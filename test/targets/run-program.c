@@ -18,22 +18,6 @@ static MlirOperation first_plan(MlirModule module) {
   return op;
 }
 
-static bool lower(MlirModule module, const loom_target_cpu *cpu, bool check) {
-  MlirOperation op = mlirModuleGetOperation(module);
-  MlirContext ctx = mlirOperationGetContext(op);
-  loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, "x86"));
-  loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, cpu->vector_bits / 8));
-  if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
-  MlirPassManager manager = mlirPassManagerCreate(ctx);
-  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
-  loom_add_lower_pipeline(passes);
-  if (check) loom_add_check_passes(passes);
-  loom_add_llvm_passes(passes);
-  bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
-  mlirPassManagerDestroy(manager);
-  return ok;
-}
-
 static void shrink(MlirOperation plan, run_program_check *check) {
   int64_t extents[256];
   int at = check->shrunk;
@@ -108,7 +92,8 @@ bool run_program_make(const loom_graph *graph, const char *cpu, run_program_chec
   mlirContextLoadAllAvailableDialects(ctx);
   MlirModule module = {NULL};
   bool ok = loom_import(ctx, graph, &module, err) &&
-            (lower(module, &resolved, check->wanted) || loom_fail(err, "the pipeline failed")) &&
+            (loom_lower_module(module, "x86", resolved.vector_bits, check->wanted) ||
+             loom_fail(err, "the pipeline failed")) &&
             (entry(module, check, &out->bytes) || loom_fail(err, "no program")) &&
             emit(module, &options, out, err);
   if (module.ptr) mlirModuleDestroy(module);
