@@ -108,7 +108,7 @@ static bool loop_body(const loop_job *j, loom_graph *to, loom_value *map, int64_
     loom_node node = j->body->nodes[n];
     for (int i = 0; i < LOOM_MAX_ATTRS; i++)
       if (!loop_attr(to, j, by, &node.attrs[i])) return false;
-    if (!loom_gradient_copy(j->body, &node, to, map, j->err)) return false;
+    if (!loom_graph_copy_node(j->body, &node, to, map, j->err)) return false;
   }
   return true;
 }

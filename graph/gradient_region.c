@@ -39,32 +39,10 @@ static bool region_inputs_copy(const region_job *j, const loom_graph *from, loom
   return true;
 }
 
-bool loom_gradient_copy(const loom_graph *from, const loom_node *node, loom_graph *to,
-                        loom_value *map, loom_error *err) {
-  loom_value *operands = loom_arena_alloc(&to->arena, (node->operand_count + 1) * sizeof *operands);
-  loom_type *types = loom_arena_alloc(&to->arena, (node->result_count + 1) * sizeof *types);
-  int attrs = 0;
-  if (!operands || !types) return loom_fail(err, "out of memory");
-  while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
-    attrs++;
-  for (uint32_t i = 0; i < node->operand_count; i++)
-    operands[i] = map[node->operands[i]];
-  for (uint32_t i = 0; i < node->result_count; i++)
-    types[i] = from->values[node->first_result + i].type;
-  bool declared = loom_op_declares_type(node->op);
-  loom_value first = loom_graph_add_node(to, node->op, operands, node->operand_count, node->attrs,
-                                         (uint32_t)attrs, node->regions, declared ? types : NULL,
-                                         declared ? node->result_count : 0, &node->location, err);
-  if (first == LOOM_NO_VALUE) return false;
-  for (uint32_t i = 0; i < node->result_count; i++)
-    map[node->first_result + i] = first + i;
-  return true;
-}
-
 static bool region_nodes_copy(const loom_graph *from, loom_graph *to, loom_value *map,
                               loom_error *err) {
   for (uint32_t n = 0; n < from->node_count; n++)
-    if (!loom_gradient_copy(from, &from->nodes[n], to, map, err)) return false;
+    if (!loom_graph_copy_node(from, &from->nodes[n], to, map, err)) return false;
   return true;
 }
 

@@ -23,8 +23,5 @@ loom_value loom_gradient_structure(const loom_gradient_step *s, uint32_t index);
 bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_value *out);
 /* The same of a `for` (gradient_loop.c). */
 bool loom_gradient_loop(const loom_gradient_step *s, const bool *active, loom_value *out);
-/* Appends a node of another graph, which map[] leads to and from: values there -> values here. */
-bool loom_gradient_copy(const loom_graph *from, const loom_node *node, loom_graph *to,
-                        loom_value *map, loom_error *err);
 
 #endif

@@ -229,6 +229,10 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
                                uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
                                const loom_graph *const *regions, const loom_type *types,
                                uint32_t type_count, const loom_location *location, loom_error *err);
+/* Appends a node of another graph, which map[] leads to and from: values there -> values here
+ * (region.c). */
+bool loom_graph_copy_node(const loom_graph *from, const loom_node *node, loom_graph *to,
+                          loom_value *map, loom_error *err);
 
 const loom_type *loom_graph_type(const loom_graph *graph, loom_value value);
 

@@ -23,6 +23,27 @@ void loom_region_init(loom_graph *region, const loom_graph *parent) {
   region->symbol_count = region->symbol_capacity = parent->symbol_count;
 }
 
+bool loom_graph_copy_node(const loom_graph *from, const loom_node *node, loom_graph *to,
+                          loom_value *map, loom_error *err) {
+  uint32_t attrs = 0, declared = loom_op_declares_type(node->op) ? node->result_count : 0;
+  loom_value *operands = loom_arena_alloc(&to->arena, (node->operand_count + 1) * sizeof *operands);
+  loom_type *types = loom_arena_alloc(&to->arena, (declared + 1) * sizeof *types);
+  if (!operands || !types) return loom_fail(err, "out of memory");
+  while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
+    attrs++;
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    operands[i] = map[node->operands[i]];
+  for (uint32_t i = 0; i < declared; i++)
+    types[i] = from->values[node->first_result + i].type;
+  loom_value first =
+      loom_graph_add_node(to, node->op, operands, node->operand_count, node->attrs, attrs,
+                          node->regions, declared ? types : NULL, declared, &node->location, err);
+  if (first == LOOM_NO_VALUE) return false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    map[node->first_result + i] = first + i;
+  return true;
+}
+
 /* ---- the shape rule ---- */
 
 static bool region_is_scalar(const loom_type *type, loom_dtype dtype) {

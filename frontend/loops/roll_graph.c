@@ -108,31 +108,13 @@ static bool body_inputs(body_job *j) {
   return true;
 }
 
-static bool body_node(body_job *j, const loom_node *node) {
-  loom_value *operands = trace_alloc(j->t, sizeof *operands * (node->operand_count + 1u));
-  loom_type *types = trace_alloc(j->t, sizeof *types * (node->result_count + 1u));
-  loom_error err = {0};
-  if (!operands || !types) return false;
-  for (uint32_t i = 0; i < node->operand_count; i++)
-    operands[i] = j->map[node->operands[i]];
-  for (uint32_t i = 0; i < node->result_count; i++)
-    types[i] = *loom_graph_type(j->graph, node->first_result + i);
-  uint32_t attrs = 0;
-  while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
-    attrs++;
-  loom_value made =
-      loom_graph_add_node(&j->region, node->op, operands, node->operand_count, node->attrs, attrs,
-                          node->regions, types, node->result_count, &node->location, &err);
-  if (made == LOOM_NO_VALUE && node->result_count) return false;
-  for (uint32_t i = 0; i < node->result_count; i++)
-    j->map[node->first_result + i] = made + i;
-  return true;
-}
-
 static bool body_nodes(body_job *j) {
   const roll_body *b = j->body;
+  loom_error err = {0};
   for (uint32_t n = b->first; n < j->end; n++)
-    if (j->live[n - b->first] && !body_node(j, &j->graph->nodes[n])) return false;
+    if (j->live[n - b->first] &&
+        !loom_graph_copy_node(j->graph, &j->graph->nodes[n], &j->region, j->map, &err))
+      return false;
   for (uint32_t i = 0; i < j->unread_count; i++)
     if (!loom_graph_output(&j->region, j->map[j->unread[i]], NULL)) return false;
   for (uint32_t i = 0; i < b->carried; i++)
