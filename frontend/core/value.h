@@ -131,8 +131,8 @@ set. `changes`: of the last two, how often there may have been some */
 };
 
 extern const value_type value_const_type, value_tuple_type, value_list_type, value_dict_type,
-    value_set_type, value_slice_type, value_function_type, value_method_type, value_cell_type,
-    value_iterator_type, value_number_type, value_exception_type, value_null_type;
+    value_set_type, value_slice_type, value_function_type, value_cell_type, value_iterator_type,
+    value_number_type, value_exception_type, value_null_type;
 
 /* For code that has to do with values of this very type, as what it makes of an argument. What a
  * value does in an operation is the business of a slot. */
@@ -161,8 +161,7 @@ static inline bool value_is_container(const value *v) {
 }
 
 extern const value_type value_lazy_type, value_object_type, value_builtin_method_type,
-    value_generator_type, value_range_type, value_range_to_type, value_super_type,
-    value_partial_type;
+    value_generator_type, value_range_type, value_super_type;
 
 static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
 /* Of a Python class, or of a model's. */

@@ -275,12 +275,12 @@ static PyObject *partial_python_type(tracer *t, value *v) {
 
 static int partial_truth(tracer *t, value *v) { return 1; }
 
-const value_type value_partial_type = {.name = "partial",
-                                       .truth = partial_truth,
-                                       .get_attr = partial_get_attr,
-                                       .call = partial_call_value,
-                                       .python_type = partial_python_type,
-                                       .rebuild = partial_rebuild};
+static const value_type value_partial_type = {.name = "partial",
+                                              .truth = partial_truth,
+                                              .get_attr = partial_get_attr,
+                                              .call = partial_call_value,
+                                              .python_type = partial_python_type,
+                                              .rebuild = partial_rebuild};
 
 value *builtin_partial(tracer *t, const builtin_args *a) {
   if (a->count < 1) return trace_raise(t, PyExc_TypeError, "partial() needs a callable");

@@ -47,6 +47,13 @@ static PyObject *item_graph(PyObject *self, void *unused) {
   return Py_NewRef(((graph_item *)self)->graph);
 }
 
+#define ITEM_SLOTS(name, doc)                                                                      \
+  PyVarObject_HEAD_INIT(NULL, 0).tp_name = name, .tp_doc = PyDoc_STR(doc),                         \
+                              .tp_basicsize = sizeof(graph_item),                                  \
+                              .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,  \
+                              .tp_dealloc = item_dealloc, .tp_richcompare = item_compare,          \
+                              .tp_hash = item_hash
+
 /* ---- numbers that may be symbolic ---- */
 
 static PyObject *number_text(const loom_graph *graph, uint32_t index) {
@@ -169,16 +176,8 @@ static PyGetSetDef value_getset[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject loom_graph_value_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom.Value",
-    .tp_doc = PyDoc_STR("An array in a graph: an input, or a result of an operation."),
-    .tp_basicsize = sizeof(graph_item),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = item_dealloc,
-    .tp_repr = value_repr,
-    .tp_richcompare = item_compare,
-    .tp_hash = item_hash,
-    .tp_getset = value_getset,
-};
+    ITEM_SLOTS("frameloom.Value", "An array in a graph: an input, or a result of an operation."),
+    .tp_repr = value_repr, .tp_getset = value_getset};
 
 /* ---- nodes ---- */
 
@@ -289,14 +288,5 @@ static PyGetSetDef node_getset[] = {
     {"graph", item_graph, NULL, "The graph that it belongs to.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-PyTypeObject loom_graph_node_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom.Node",
-    .tp_doc = PyDoc_STR("An operation of a graph."),
-    .tp_basicsize = sizeof(graph_item),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = item_dealloc,
-    .tp_repr = node_repr,
-    .tp_richcompare = item_compare,
-    .tp_hash = item_hash,
-    .tp_getset = node_getset,
-};
+PyTypeObject loom_graph_node_type = {ITEM_SLOTS("frameloom.Node", "An operation of a graph."),
+                                     .tp_repr = node_repr, .tp_getset = node_getset};

@@ -293,6 +293,8 @@ const value_type value_function_type = {.name = "function",
 
 /* ---- bound methods -------------------------------------------------------------------------- */
 
+static const value_type value_method_type;
+
 value *value_method(tracer *t, value *function, value *self) {
   value *v = value_new(t, &value_method_type);
   if (!v) return NULL;
@@ -349,15 +351,15 @@ static void method_walk(roll_walk *w, value *v) {
   roll_value(w, &v->method.self);
 }
 
-const value_type value_method_type = {.name = "method",
-                                      .kinds = VALUE_IS_FRESH,
-                                      .compare = method_compare,
-                                      .truth = always_true,
-                                      .get_attr = method_get_attr,
-                                      .call = method_call,
-                                      .python_type = method_python_type,
-                                      .rebuild = method_rebuild,
-                                      .walk = method_walk};
+static const value_type value_method_type = {.name = "method",
+                                             .kinds = VALUE_IS_FRESH,
+                                             .compare = method_compare,
+                                             .truth = always_true,
+                                             .get_attr = method_get_attr,
+                                             .call = method_call,
+                                             .python_type = method_python_type,
+                                             .rebuild = method_rebuild,
+                                             .walk = method_walk};
 
 static recipe *cell_rebuild(tracer *t, value *v) {
   const source *s = v->source ? v->source : v->object ? v->any.b : NULL;

@@ -126,6 +126,8 @@ const value_type value_range_type = {.name = "range iterator",
 
 /* ---- ranges over numbers of the graph -------------------------------------------------------- */
 
+static const value_type value_range_to_type;
+
 /* A range of which a part is a number of the graph. */
 value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step) {
   value *v = value_new(t, &value_range_to_type);
@@ -162,16 +164,16 @@ static value *range_to_binary(tracer *t, int op, value *l, value *r, bool inplac
 }
 static PyObject *range_to_python_type(tracer *t, value *v) { return (PyObject *)&PyRange_Type; }
 
-const value_type value_range_to_type = {.name = "range",
-                                        .kinds = VALUE_IS_FIXED,
-                                        .iter = range_to_iter,
-                                        .get_item = range_to_item,
-                                        .get_attr = range_to_attr,
-                                        .length = range_to_length,
-                                        .truth = range_to_truth,
-                                        .contains = range_to_contains,
-                                        .compare = range_to_compare,
-                                        .binary = range_to_binary,
-                                        .rebuild = range_to_rebuild,
-                                        .python_type = range_to_python_type,
-                                        .walk = range_walk};
+static const value_type value_range_to_type = {.name = "range",
+                                               .kinds = VALUE_IS_FIXED,
+                                               .iter = range_to_iter,
+                                               .get_item = range_to_item,
+                                               .get_attr = range_to_attr,
+                                               .length = range_to_length,
+                                               .truth = range_to_truth,
+                                               .contains = range_to_contains,
+                                               .compare = range_to_compare,
+                                               .binary = range_to_binary,
+                                               .rebuild = range_to_rebuild,
+                                               .python_type = range_to_python_type,
+                                               .walk = range_walk};

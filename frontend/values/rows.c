@@ -559,39 +559,20 @@ static value *rolled_reversed(tracer *t, value *v) {
   return direct || list_settle(t, v) ? iter_exactly(iter_reversed(t, v)) : NULL;
 }
 
-const value_type value_hidden_list_type = {.name = "list",
-                                           .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
-                                           .binary = rolled_binary,
-                                           .compare = rolled_compare,
-                                           .truth = hidden_truth,
-                                           .length = hidden_length,
-                                           .get_item = hidden_get_item,
-                                           .set_item = rolled_set_item,
-                                           .contains = rolled_contains,
-                                           .get_attr = rolled_get_attr,
-                                           .iter = rolled_iter,
-                                           .python_type = rolled_python_type,
-                                           .rebuild = hidden_rebuild,
-                                           .walk = roll_walk_any_list,
-                                           .key = key_is_refused,
-                                           .reversed = rolled_reversed};
+/* What both lists do alike. */
+#define ROLLED_LIST_SLOTS                                                                          \
+  .name = "list", .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED, .binary = rolled_binary,               \
+  .compare = rolled_compare, .set_item = rolled_set_item, .contains = rolled_contains,             \
+  .get_attr = rolled_get_attr, .iter = rolled_iter, .python_type = rolled_python_type,             \
+  .walk = roll_walk_any_list, .key = key_is_refused, .reversed = rolled_reversed
 
-const value_type value_long_list_type = {.name = "list",
-                                         .kinds = VALUE_IS_LIST | VALUE_IS_ROLLED,
-                                         .binary = rolled_binary,
-                                         .compare = rolled_compare,
-                                         .truth = long_truth,
-                                         .length = long_length,
-                                         .get_item = long_get_item,
-                                         .set_item = rolled_set_item,
-                                         .contains = rolled_contains,
-                                         .get_attr = rolled_get_attr,
-                                         .iter = rolled_iter,
-                                         .python_type = rolled_python_type,
-                                         .rebuild = long_rebuild,
-                                         .walk = roll_walk_any_list,
-                                         .key = key_is_refused,
-                                         .reversed = rolled_reversed};
+const value_type value_hidden_list_type = {ROLLED_LIST_SLOTS, .truth = hidden_truth,
+                                           .length = hidden_length, .get_item = hidden_get_item,
+                                           .rebuild = hidden_rebuild};
+
+const value_type value_long_list_type = {ROLLED_LIST_SLOTS, .truth = long_truth,
+                                         .length = long_length, .get_item = long_get_item,
+                                         .rebuild = long_rebuild};
 
 const value_type value_rows_type = {
     .name = "rows of a list", .rebuild = rows_rebuild, .walk = rows_walk};
