@@ -753,12 +753,12 @@ class cmp_to_key:
 # ---- heapq, bisect: the same steps as the originals', so that lists come out in the same order ----------------------
 
 
-def _siftdown(heap, startpos, pos):
+def _siftdown(heap, startpos, pos, largest):
     newitem = heap[pos]
     while pos > startpos:
         parentpos = (pos - 1) >> 1
         parent = heap[parentpos]
-        if newitem < parent:
+        if parent < newitem if largest else newitem < parent:
             heap[pos] = parent
             pos = parentpos
             continue
@@ -766,20 +766,20 @@ def _siftdown(heap, startpos, pos):
     heap[pos] = newitem
 
 
-def _siftup(heap, pos):
+def _siftup(heap, pos, largest):
     endpos = len(heap)
     startpos = pos
     newitem = heap[pos]
     childpos = 2 * pos + 1
     while childpos < endpos:
         rightpos = childpos + 1
-        if rightpos < endpos and not heap[childpos] < heap[rightpos]:
+        if rightpos < endpos and not (heap[rightpos] < heap[childpos] if largest else heap[childpos] < heap[rightpos]):
             childpos = rightpos
         heap[pos] = heap[childpos]
         pos = childpos
         childpos = 2 * pos + 1
     heap[pos] = newitem
-    _siftdown(heap, startpos, pos)
+    _siftdown(heap, startpos, pos, largest)
 
 
 def _check_heap(heap):
@@ -787,97 +787,67 @@ def _check_heap(heap):
         raise TypeError("heap argument must be a list")
 
 
-def heapify(heap, /):
+def _order(heap, largest):
     _check_heap(heap)
     for i in reversed(range(len(heap) // 2)):
-        _siftup(heap, i)
+        _siftup(heap, i, largest)
 
 
-def heappush(heap, item, /):
-    _check_heap(heap)
-    heap.append(item)
-    _siftdown(heap, 0, len(heap) - 1)
-
-
-def heappop(heap, /):
+def _pop(heap, largest):
     _check_heap(heap)
     last = heap.pop()
     if heap:
         item = heap[0]
         heap[0] = last
-        _siftup(heap, 0)
+        _siftup(heap, 0, largest)
         return item
     return last
 
 
-def heapreplace(heap, item, /):
+def _replace(heap, item, largest):
     _check_heap(heap)
     first = heap[0]
     heap[0] = item
-    _siftup(heap, 0)
+    _siftup(heap, 0, largest)
     return first
+
+
+def heapify(heap, /):
+    _order(heap, False)
+
+
+def heappush(heap, item, /):
+    _check_heap(heap)
+    heap.append(item)
+    _siftdown(heap, 0, len(heap) - 1, False)
+
+
+def heappop(heap, /):
+    return _pop(heap, False)
+
+
+def heapreplace(heap, item, /):
+    return _replace(heap, item, False)
 
 
 def heappushpop(heap, item, /):
     _check_heap(heap)
     if heap and heap[0] < item:
         item, heap[0] = heap[0], item
-        _siftup(heap, 0)
+        _siftup(heap, 0, False)
     return item
 
 
-def _siftdown_max(heap, startpos, pos):
-    newitem = heap[pos]
-    while pos > startpos:
-        parentpos = (pos - 1) >> 1
-        parent = heap[parentpos]
-        if parent < newitem:
-            heap[pos] = parent
-            pos = parentpos
-            continue
-        break
-    heap[pos] = newitem
-
-
-def _siftup_max(heap, pos):
-    endpos = len(heap)
-    startpos = pos
-    newitem = heap[pos]
-    childpos = 2 * pos + 1
-    while childpos < endpos:
-        rightpos = childpos + 1
-        if rightpos < endpos and not heap[rightpos] < heap[childpos]:
-            childpos = rightpos
-        heap[pos] = heap[childpos]
-        pos = childpos
-        childpos = 2 * pos + 1
-    heap[pos] = newitem
-    _siftdown_max(heap, startpos, pos)
-
-
 def _heapify_max(heap, /):
-    _check_heap(heap)
-    for i in reversed(range(len(heap) // 2)):
-        _siftup_max(heap, i)
+    _order(heap, True)
 
 
 def _heappop_max(heap, /):
-    _check_heap(heap)
-    last = heap.pop()
-    if heap:
-        item = heap[0]
-        heap[0] = last
-        _siftup_max(heap, 0)
-        return item
-    return last
+    return _pop(heap, True)
 
 
 def _heapreplace_max(heap, item, /):
-    _check_heap(heap)
-    first = heap[0]
-    heap[0] = item
-    _siftup_max(heap, 0)
-    return first
+    return _replace(heap, item, True)
 
 
 def _bounds(a, lo, hi):
