@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from paths import BENCH
 from processes import printed, run_python
 
@@ -73,3 +74,9 @@ def test_limits_of_several_measurements():
 
 def test_share_beyond_the_bound_is_not_shown():
     assert evaluate("print(json.dumps([bench.show_share(s) for s in (None, 0.5, 1, 1.1)]))") == ["-", "50%", "100%", "-"]
+
+
+@pytest.mark.parametrize("path", ["call", "cached", "capture", "cold"])
+def test_what_is_counted_in_instructions_runs(path, tmp_path):
+    done = run_python(BENCH / "instructions.py", "--repeat", "1", path, environment={"FRAMELOOM_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
