@@ -7,6 +7,7 @@ before mlir-tblgen's page.
 """
 
 import json
+import re
 import sys
 from collections import namedtuple
 from pathlib import Path
@@ -25,7 +26,7 @@ BITS = ("exact", "rounded", "whole", "truth", "strided")
 FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
 SLOTS = 256  # of the hash table that finds an op by its name, in table.c
 
-Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas gradient")
+Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas gradient format")
 
 
 def ops(records):
@@ -47,6 +48,33 @@ def formulas_of(record):
         formula = record[column] or (record["integer"] if column == "boolean" else "")
         if formula and set(letters) & set(record["dtypes"]):
             yield column, " ".join(formula.split())
+
+
+def template(record, attrs):
+    """The assembly format as graph/print.c reads it: words with a space between. %N: operand N, `%N*` it and all behind it;
+    @N: attribute N; #N: region N; `[N` and `]` around what is there unless attribute N is -1; `{}`: attributes that the
+    format does not name; T: the type of the result; F: those of operands and results."""
+    operands, variadic, regions = {}, "", [name for _, name in record["regions"]["args"]]
+    names = [name for name, _ in attrs]
+    for definition, name in record["arguments"]["args"]:
+        if name not in names:
+            operands[name] = len(operands)
+            variadic = name if definition["def"].startswith("anonymous") or "Variadic" in definition["def"] else variadic
+    words = []
+    text = record["assemblyFormat"].replace("functional-type(operands, results)", "F").replace("type($result)", "T")
+    for word in re.findall(r"`[^`]*`|\$\w+\^?|attr-dict|\(|\)\?|[TF]\b", text):
+        name = word.strip("$^")
+        if word[0] == "`":
+            words.append(word[1:-1])
+        elif word[0] == "$":
+            words.append(f"@{names.index(name)}" if name in names else f"#{regions.index(name)}" if name in regions
+                         else f"%{operands[name]}" + "*" * (name == variadic))
+        else:
+            words.append({"attr-dict": "{}", "(": "[", ")?": "]"}.get(word, word))
+    for i, word in enumerate(words):
+        if word == "[":
+            words[i] = "[" + next(w[1:] for w in words[i:] if w[0] == "@")
+    return " ".join(words)
 
 
 def rows(records):
@@ -72,7 +100,8 @@ def rows(records):
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
-                  cost["wide"], bits, attrs, dict(formulas_of(record)), record["gradient"])
+                  cost["wide"], bits, attrs, dict(formulas_of(record)), record["gradient"],
+                  template(record, attrs))
 
 
 def slots(names):
@@ -145,7 +174,7 @@ def table(records):
     """LOOM_OP_ROW(ENUM, fields of loom_op_info...); LOOM_OP_SLOT(slot, ENUM): its place in a hash table over all names."""
     for row in rows(records):
         attrs = ", ".join(f'{{"{label}", LOOM_ATTR_{kind}}}' for label, kind in row.attrs)
-        fields = [f'.name = "{row.name}"', f".operands = {row.operands}", f".results = {row.results}",
+        fields = [f'.name = "{row.name}"', f'.format = "{row.format}"', f".operands = {row.operands}", f".results = {row.results}",
                   f".regions = {row.regions}", f'.shape = "{row.shape}"', f".lower = LOOM_LOWER_{row.lower.upper()}",
                   f".fusion = LOOM_CLASS_{row.fusion.upper()}", f".fp = {row.fp}", f".fp_integer = {row.fp_integer}",
                   f'.dtypes = "{row.dtypes}"', f".parts = LOOM_PARTS_{row.parts.upper()}", f".cost = {row.cost}",

@@ -147,6 +147,8 @@ static MlirBlock import_function(import_state *s, MlirBlock body, loom_error *er
     types[i] = import_type(s, graph->inputs[i].value);
     attrs[i] = import_input_attrs(s, &graph->inputs[i]);
     locations[i] = mlirLocationUnknownGet(s->ctx);
+    if (graph->inputs[i].name)
+      locations[i] = mlirLocationNameGet(s->ctx, loom_str(graph->inputs[i].name), locations[i]);
   }
   for (uint32_t i = 0; i < outs; i++) {
     const loom_output *output = &graph->outputs[i];

@@ -125,8 +125,18 @@ void loom_print_counters(void) {
 
 /* ---- remarks ---- */
 
+static _Thread_local struct {
+  loom_remark_fn tell;
+  void *user;
+} pass_listener;
+
+void loom_remarks_listen(loom_remark_fn tell, void *user) {
+  pass_listener.tell = tell;
+  pass_listener.user = user;
+}
+
 bool loom_remarks_wanted(void) {
-  return pass_running && (pass_running->explains || pass_running->engine);
+  return pass_running && (pass_running->explains || pass_running->engine || pass_listener.tell);
 }
 
 void loom_remark(loom_remark_kind kind, MlirLocation loc, const char *name, const char *format,
@@ -137,5 +147,7 @@ void loom_remark(loom_remark_kind kind, MlirLocation loc, const char *name, cons
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  if (pass_listener.tell)
+    pass_listener.tell(loc, pass_running->spec->flag, text, pass_listener.user);
   loom_emit_remark(kind, loc, pass_running->spec->flag, name, text, pass_running);
 }

@@ -72,6 +72,10 @@ bool loom_remarks_wanted(void);
 void loom_remark(loom_remark_kind kind, MlirLocation loc, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Tells `tell` the remarks of all passes that run on this thread; NULL: nobody. */
+typedef void (*loom_remark_fn)(MlirLocation loc, const char *flag, const char *text, void *user);
+void loom_remarks_listen(loom_remark_fn tell, void *user);
+
 /* Prints the counters of all passes that have run to stderr. (MLIR's own statistics are left out of
  * its release builds.) */
 void loom_print_counters(void);

@@ -62,6 +62,9 @@ static bool copy_graph(const loom_graph *from, loom_arena *arena, loom_graph *ou
   bool good = COPY_ARRAY(nodes, node_count) && COPY_ARRAY(values, value_count) &&
               COPY_ARRAY(inputs, input_count) && COPY_ARRAY(outputs, output_count) &&
               COPY_ARRAY(exprs, expr_count) && COPY_ARRAY(symbols, symbol_count);
+  for (uint32_t i = 0; good && i < out->input_count; i++)
+    if (out->inputs[i].name)
+      good = (out->inputs[i].name = loom_arena_strdup(arena, out->inputs[i].name)) != NULL;
   for (uint32_t i = 0; good && i < out->node_count; i++)
     good = copy_node(arena, &texts, &out->nodes[i]);
   return good;

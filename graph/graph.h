@@ -111,11 +111,12 @@ typedef enum loom_parts {
 
 /* One row of the op table, generated from loom.td, which explains the columns. */
 typedef struct loom_op_info {
-  const char *name;  /* without "loom." */
-  int8_t operands;   /* -1: variadic */
-  int8_t results;    /* -1: variadic */
-  int8_t regions;    /* sub-graphs of a node: control flow */
-  const char *shape; /* the rule in infer.c */
+  const char *name;   /* without "loom." */
+  const char *format; /* the assembly format, for print.c (dialects/gen_ops.py) */
+  int8_t operands;    /* -1: variadic */
+  int8_t results;     /* -1: variadic */
+  int8_t regions;     /* sub-graphs of a node: control flow */
+  const char *shape;  /* the rule in infer.c */
   loom_lowering lower;
   loom_class fusion;
   uint32_t fp;         /* loom_fp_flag bits that the op may raise in the library it stands for */
@@ -174,6 +175,7 @@ typedef enum loom_input_kind {
 
 typedef struct loom_input {
   loom_value value;
+  const char *name; /* as the user calls it, for those who read the graph; or NULL */
   loom_input_kind kind;
   int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed), maybe
                                      symbolic; the buffer points at element [0, ..., 0] */

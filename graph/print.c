@@ -1,5 +1,5 @@
-/* The graph as MLIR text in the loom dialect: generic op syntax, so that every row of the table
- * prints alike, with locations; loom-opt reads it and writes the readable form. */
+/* The graph as MLIR text in the loom dialect, with locations. Ops have the assembly format of
+ * loom.td, which the op table holds as words (dialects/gen_ops.py: template). */
 #include "graph/graph.h"
 #include "graph/ops.h"
 
@@ -194,22 +194,18 @@ static void print_value(const print_scope *s, loom_value value, FILE *out) {
 
 static void print_values(const print_scope *s, const loom_value *values, uint32_t count,
                          FILE *out) {
-  fputc('(', out);
   for (uint32_t i = 0; i < count; i++) {
     if (i) fputs(", ", out);
     print_value(s, values[i], out);
   }
-  fputc(')', out);
 }
 
 static void print_types(const loom_graph *graph, const loom_value *values, uint32_t count,
                         FILE *out) {
-  fputc('(', out);
   for (uint32_t i = 0; i < count; i++) {
     if (i) fputs(", ", out);
     print_type(graph, &graph->values[values[i]].type, out);
   }
-  fputc(')', out);
 }
 
 /* Operands as the op lists them: what a region merely reads of the graph around it is not there. */
@@ -220,52 +216,124 @@ static uint32_t print_operand_count(const loom_node *node) {
 
 static void print_nodes(const print_scope *s, FILE *out);
 
+/* "loom.yield %0 : tensor<4xf32>" */
+static void print_end(const print_scope *s, const char *name, FILE *out) {
+  const loom_graph *graph = s->graph;
+  fprintf(out, "%*s%s", s->indent, "", name);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    fputs(i ? ", " : " ", out);
+    print_value(s, graph->outputs[i].value, out);
+  }
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    fputs(i ? ", " : " : ", out);
+    print_type(graph, &graph->values[graph->outputs[i].value].type, out);
+  }
+  fputc('\n', out);
+}
+
 static void print_region(const print_scope *s, const loom_node *node, const loom_graph *region,
                          FILE *out) {
   print_scope inner = {region,        s,          node,         region->input_count,
                        ++*s->last_id, s->last_id, s->indent + 2};
   if (node->op != LOOM_OP_IF) inner.own = loom_region_own_inputs(node->op, node->result_count);
   fputs("{\n", out);
-  fprintf(out, "%*s^bb0(", s->indent, "");
   for (uint32_t i = 0; i < inner.own; i++) {
-    if (i) fputs(", ", out);
+    if (i)
+      fputs(", ", out);
+    else
+      fprintf(out, "%*s^bb0(", s->indent, "");
     print_value(&inner, region->inputs[i].value, out);
     fputs(": ", out);
     print_type(region, &region->values[region->inputs[i].value].type, out);
   }
-  fputs("):\n", out);
+  if (inner.own) fputs("):\n", out);
   print_nodes(&inner, out);
-  fprintf(out, "%*s\"loom.yield\"(", inner.indent, "");
-  for (uint32_t i = 0; i < region->output_count; i++) {
-    if (i) fputs(", ", out);
-    print_value(&inner, region->outputs[i].value, out);
-  }
-  fputs(") : (", out);
-  for (uint32_t i = 0; i < region->output_count; i++) {
-    if (i) fputs(", ", out);
-    print_type(region, &region->values[region->outputs[i].value].type, out);
-  }
-  fprintf(out, ") -> ()\n%*s}", s->indent, "");
+  print_end(&inner, "loom.yield", out);
+  fprintf(out, "%*s}", s->indent, "");
 }
 
-static void print_regions(const print_scope *s, const loom_node *node, FILE *out) {
-  int count = loom_op_table[node->op].regions;
-  for (int r = 0; r < count; r++) {
-    fputs(r ? ", " : " (", out);
-    print_region(s, node, node->regions[r], out);
-  }
-  if (count) fputc(')', out);
+static loom_dtype print_dtype(const print_scope *s, const loom_node *node) {
+  return node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
 }
 
-static void print_attrs(const print_scope *s, const loom_node *node, FILE *out) {
+/* "(tensor<4xf32>) -> tensor<4xi1>" */
+static void print_signature(const print_scope *s, const loom_node *node, FILE *out) {
+  fputc('(', out);
+  print_types(s->graph, node->operands, print_operand_count(node), out);
+  fputs(node->result_count == 1 ? ") -> " : ") -> (", out);
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    if (i) fputs(", ", out);
+    print_type(s->graph, &s->graph->values[node->first_result + i].type, out);
+  }
+  if (node->result_count != 1) fputc(')', out);
+}
+
+/* Attributes that the format does not name. */
+static void print_dictionary(const print_scope *s, const loom_node *node, FILE *out) {
   const loom_op_info *info = &loom_op_table[node->op];
-  loom_dtype dtype =
-      node->result_count ? s->graph->values[node->first_result].type.dtype : LOOM_DTYPE_COUNT;
+  const char *before = " {";
   for (int i = 0; i < LOOM_MAX_ATTRS && info->attrs[i].name; i++) {
-    fprintf(out, "%s%s = ", i ? ", " : " <{", info->attrs[i].name);
-    print_attr(&node->attrs[i], dtype, out);
+    char word[4] = {'@', (char)('0' + i)};
+    if (strstr(info->format, word)) continue;
+    fprintf(out, "%s%s = ", before, info->attrs[i].name);
+    print_attr(&node->attrs[i], print_dtype(s, node), out);
+    before = ", ";
   }
-  if (info->attrs[0].name) fputs("}>", out);
+  if (*before == ',') fputc('}', out);
+}
+
+/* An attribute within the format, where its kind is known. */
+static void print_word_attr(const print_scope *s, const loom_node *node, int index, FILE *out) {
+  const loom_attr *attr = &node->attrs[index];
+  if (attr->kind == LOOM_ATTR_I64) {
+    fprintf(out, "%" PRId64, attr->i);
+  } else if (attr->kind == LOOM_ATTR_I64S) {
+    fputc('[', out);
+    for (int i = 0; i < attr->count; i++)
+      fprintf(out, "%s%" PRId64, i ? ", " : "", attr->ints[i]);
+    fputc(']', out);
+  } else {
+    print_attr(attr, print_dtype(s, node), out);
+  }
+}
+
+/* One word of the format; `length` characters. */
+static void print_word(const print_scope *s, const loom_node *node, const char *word, size_t length,
+                       FILE *out) {
+  int number = word[0] && word[1] >= '0' && word[1] <= '9' ? word[1] - '0' : 0;
+  uint32_t operands = print_operand_count(node), first = (uint32_t)number;
+  switch (*word) {
+  case '%':
+    if (word[length - 1] == '*')
+      print_values(s, node->operands + first, operands > first ? operands - first : 0, out);
+    else
+      print_value(s, node->operands[first], out);
+    break;
+  case '@': print_word_attr(s, node, number, out); break;
+  case '#': print_region(s, node, node->regions[number], out); break;
+  case 'T': print_type(s->graph, &s->graph->values[node->first_result].type, out); break;
+  case 'F': print_signature(s, node, out); break;
+  default: fprintf(out, "%.*s", (int)length, word);
+  }
+}
+
+/* The words of the format; no space stands at a bracket or before a comma. */
+static void print_format(const print_scope *s, const loom_node *node, FILE *out) {
+  const char *word = loom_op_table[node->op].format;
+  bool space = true, left_out = false;
+  for (size_t length; *word; word += length + (word[length] == ' ')) {
+    length = strcspn(word, " ");
+    if (*word == '[') left_out = node->attrs[word[1] - '0'].i == -1;
+    if (*word == ']') left_out = false;
+    if (left_out || *word == '[' || *word == ']') continue;
+    if (*word == '{') {
+      print_dictionary(s, node, out);
+      continue;
+    }
+    if (space && !strchr("(),", *word)) fputc(' ', out);
+    print_word(s, node, word, length, out);
+    space = *word != '(';
+  }
 }
 
 static void print_node(const print_scope *s, const loom_node *node, FILE *out) {
@@ -276,18 +344,8 @@ static void print_node(const print_scope *s, const loom_node *node, FILE *out) {
     if (node->result_count > 1) fprintf(out, ":%u", node->result_count);
     fputs(" = ", out);
   }
-  fprintf(out, "\"loom.%s\"", loom_op_table[node->op].name);
-  print_values(s, node->operands, print_operand_count(node), out);
-  print_attrs(s, node, out);
-  print_regions(s, node, out);
-  fputs(" : ", out);
-  print_types(s->graph, node->operands, print_operand_count(node), out);
-  fputs(" -> (", out);
-  for (uint32_t i = 0; i < node->result_count; i++) {
-    if (i) fputs(", ", out);
-    print_type(s->graph, &s->graph->values[node->first_result + i].type, out);
-  }
-  fputc(')', out);
+  fprintf(out, "loom.%s", loom_op_table[node->op].name);
+  print_format(s, node, out);
   if (node->location.file) {
     fputs(" loc(", out);
     print_string(node->location.file, out);
@@ -308,15 +366,19 @@ static void print_inputs(const loom_graph *graph, FILE *out) {
     fprintf(out, "%s%%arg%u: ", i ? ", " : "", i);
     print_type(graph, type, out);
     fputs(" {", out);
-    if (input->kind == LOOM_INPUT_CONST) fputs("loom.const, ", out);
     if (input->kind == LOOM_INPUT_SCALAR) {
       fputs("loom.scalar}", out);
-      continue;
+    } else {
+      if (input->kind == LOOM_INPUT_CONST) fputs("loom.const, ", out);
+      if (input->given) fputs("loom.given, ", out);
+      fputs("loom.strides = ", out);
+      print_ints(input->strides, type->rank, out);
+      fputc('}', out);
     }
-    if (input->given) fputs("loom.given, ", out);
-    fputs("loom.strides = ", out);
-    print_ints(input->strides, type->rank, out);
-    fputc('}', out);
+    if (!input->name) continue;
+    fputs(" loc(", out);
+    print_string(input->name, out);
+    fputc(')', out);
   }
 }
 
@@ -357,15 +419,6 @@ void loom_graph_print(const loom_graph *graph, FILE *out) {
   unsigned last_id = 0;
   print_scope scope = {graph, NULL, NULL, 0, 0, &last_id, 2};
   print_nodes(&scope, out);
-  fputs("  \"func.return\"(", out);
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    if (i) fputs(", ", out);
-    print_value(&scope, graph->outputs[i].value, out);
-  }
-  fputs(") : (", out);
-  for (uint32_t i = 0; i < graph->output_count; i++) {
-    if (i) fputs(", ", out);
-    print_type(graph, &graph->values[graph->outputs[i].value].type, out);
-  }
-  fputs(graph->symbol_count ? ") -> ()\n}\n}\n" : ") -> ()\n}\n", out);
+  print_end(&scope, "return", out);
+  fputs(graph->symbol_count ? "}\n}\n" : "}\n", out);
 }

@@ -69,8 +69,7 @@ static MlirValue build_inner(fuse_emit *e, MlirBlock block, loom_map *arguments,
   }
   if (!loom_map_put(arguments, value.ptr, e->input_count)) e->s->out_of_memory = true;
   e->inputs[e->input_count++] = build_outer(e, value);
-  return mlirBlockAddArgument(block, mlirValueGetType(value),
-                              mlirOperationGetLocation(e->terminator));
+  return mlirBlockAddArgument(block, mlirValueGetType(value), mlirValueGetLocation(value));
 }
 
 static void build_clone_body(fuse_emit *e, MlirBlock block) {

@@ -115,6 +115,11 @@ static void lower_open(lower *l, const char *name, int slots) {
   MlirBlock block = lower_function(k, name, count + 4, types, true, overlapping);
   for (int i = 0; i < k->buffer_count + slots; i++)
     l->pointers[i] = mlirBlockGetArgument(block, place[i]);
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(k->op, 0));
+  for (int i = 0; i < k->operand_count; i++)
+    if (k->operands[i].slot >= 0)
+      mlirBlockArgumentSetLocation(l->pointers[k->operands[i].slot],
+                                   mlirValueGetLocation(mlirBlockGetArgument(body, i)));
   l->params = mlirBlockGetArgument(block, count);
   l->scratch = mlirBlockGetArgument(block, count + 1);
   l->begin = mlirBlockGetArgument(block, count + 2);

@@ -112,7 +112,7 @@ static void outline_absorb_views(outline_state *s, MlirBlock block) {
     if (!mlirValueIsABlockArgument(source)) continue;
     outline_operand in = s->operands[mlirBlockArgumentGetArgNumber(source)];
     if (in.scalar || !outline_view(op, &in, &out)) continue;
-    MlirValue made = outline_argument_for(s, block, mlirOperationGetLocation(op), &out);
+    MlirValue made = outline_argument_for(s, block, mlirValueGetLocation(source), &out);
     if (!made.ptr) return;
     mlirValueReplaceAllUsesOfWith(loom_result(op, 0), made);
     mlirOperationDestroy(op);

@@ -30,8 +30,11 @@ void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM d
 /* All of these from the graph to lowered kernels. */
 void loom_add_lower_pipeline(MlirOpPassManager manager);
 /* Runs them, and those to the LLVM dialect, for a target and its vectors, with or without checks.
- */
-bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check);
+ * `run` runs the passes of one stage; NULL: they run, and no more. */
+typedef bool (*loom_stage_fn)(MlirModule module, const char *stage,
+                              void (*add)(MlirOpPassManager manager), void *user);
+bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check,
+                       loom_stage_fn run, void *user);
 
 /* ---- util.c: what several passes ask of the IR ----------------------------------------------- */
 

@@ -75,20 +75,30 @@ static void pipeline_cpu(MlirOpPassManager manager) {
   loom_add_llvm_passes(manager);
 }
 
-bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check) {
+static bool pipeline_stage(MlirModule module, const char *stage,
+                           void (*add)(MlirOpPassManager manager), void *user) {
+  MlirOperation op = mlirModuleGetOperation(module);
+  MlirPassManager manager = mlirPassManagerCreate(mlirOperationGetContext(op));
+  add(mlirPassManagerGetAsOpPassManager(manager));
+  bool good = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
+  mlirPassManagerDestroy(manager);
+  return good;
+}
+
+bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check,
+                       loom_stage_fn run, void *user) {
   MlirOperation op = mlirModuleGetOperation(module);
   MlirContext ctx = mlirOperationGetContext(op);
   loom_set_attr(op, loom_mark_target, loom_attr_str(ctx, target));
   loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, vector_bits / 8));
   if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
-  MlirPassManager manager = mlirPassManagerCreate(ctx);
-  MlirOpPassManager passes = mlirPassManagerGetAsOpPassManager(manager);
-  loom_add_lower_pipeline(passes);
-  if (check) loom_add_check_passes(passes);
-  loom_add_llvm_passes(passes);
-  bool ok = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, op));
-  mlirPassManagerDestroy(manager);
-  return ok;
+  if (!run) run = pipeline_stage;
+  return run(module, "fuse", loom_add_front_passes, user) &&
+         run(module, "schedule", loom_add_kernel_passes, user) &&
+         run(module, "plan", loom_add_plan_passes, user) &&
+         run(module, "lower", loom_add_lower_passes, user) &&
+         (!check || run(module, "check", loom_add_check_passes, user)) &&
+         run(module, "llvm", loom_add_llvm_passes, user);
 }
 
 /* ---- registration ---- */

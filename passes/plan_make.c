@@ -157,17 +157,19 @@ bool plan_make(plan_state *s, MlirOperation terminator) {
     MlirType type = make_argument_type(s, i);
     good = type.ptr != NULL;
     if (!good) break;
-    mlirBlockAddArgument(s->body, type, loc);
+    mlirBlockAddArgument(s->body, type, mlirValueGetLocation(mlirBlockGetArgument(s->block, i)));
     if (loom_argument_has(s->function, i, loom_mark_const)) consts[const_count++] = i;
   }
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator) && good; i++) {
     loom_type type;
     int64_t strides[LOOM_MAX_RANK];
-    MlirType tensor = mlirValueGetType(loom_operand(terminator, i));
+    MlirValue value = loom_operand(terminator, i);
+    MlirType tensor = mlirValueGetType(value);
     good = loom_type_from_mlir(tensor, &type) && loom_type_is_sized(&type);
     if (!good) break;
     loom_result_strides(s->function, i, &type, strides);
-    mlirBlockAddArgument(s->body, plan_memref(s->ctx, tensor, strides), loc);
+    mlirBlockAddArgument(s->body, plan_memref(s->ctx, tensor, strides),
+                         mlirValueGetLocation(value));
   }
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, s->body);

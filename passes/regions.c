@@ -232,7 +232,8 @@ static MlirAttribute regions_function(regions_job *j, intptr_t r, const regions_
   MlirType *types = malloc(sizeof *types * (size_t)(ins + results->count + 1));
   if (!types) return j->out_of_memory = true, mlirAttributeGetNull();
   for (intptr_t i = 0; i < j->outside.count; i++)
-    mlirBlockAddArgument(block, mlirValueGetType(j->outside.values[i]), loc);
+    mlirBlockAddArgument(block, mlirValueGetType(j->outside.values[i]),
+                         mlirValueGetLocation(j->outside.values[i]));
   MlirOperation yield = mlirBlockGetTerminator(block);
   loom_builder end = loom_builder_before(yield);
   loom_build(&end, "func.return", results->count, results->values, 0, NULL, 0, NULL);

@@ -20,6 +20,7 @@
 #include "dialects/ir.h"
 #include "passes/passes.h"
 #include "targets/target.h"
+#include "targets/trace.h"
 
 int loom_compiler_abi(void) { return LOOM_COMPILER_ABI; }
 
@@ -29,7 +30,7 @@ typedef struct compile_job {
   const loom_compile_options *options;
   loom_error *err;
   bool has_error; /* a diagnostic was kept in `err` */
-  int dumps;
+  loom_trace trace;
 } compile_job;
 
 static double compile_now(void) {
@@ -56,45 +57,17 @@ static bool compile_fail(compile_job *job, const char *what) {
   return job->has_error ? false : loom_fail(job->err, "%s failed", what);
 }
 
-/* ---- dumps ---- */
-
-static void compile_write(MlirStringRef text, void *user) {
-  fwrite(text.data, 1, text.length, user);
-}
-
-/* Writes the module as NN-<stage>.mlir, in a form that loom-opt reads back. */
-static void compile_dump(compile_job *job, const char *stage) {
-  char path[4096];
-  if (!job->options->trace_dir) return;
-  snprintf(path, sizeof path, "%s/%02d-%s.mlir", job->options->trace_dir, job->dumps++, stage);
-  FILE *file = fopen(path, "w");
-  if (!file) return; /* a trace is a convenience: its loss is no reason to fail */
-  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
-  mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
-  mlirOperationPrintWithFlags(mlirModuleGetOperation(job->module), flags, compile_write, file);
-  mlirOpPrintingFlagsDestroy(flags);
-  fclose(file);
-}
-
 /* ---- stages ---- */
 
 static void compile_enter(const compile_job *job, const char *stage) {
   if (job->options->phase) atomic_store(job->options->phase, stage);
 }
 
-typedef void (*compile_pipeline)(MlirOpPassManager manager);
-
-static bool compile_run(compile_job *job, const char *stage, compile_pipeline add) {
-  MlirPassManager manager = mlirPassManagerCreate(job->ctx);
+static bool compile_run(compile_job *job, const char *stage,
+                        void (*add)(MlirOpPassManager manager)) {
   compile_enter(job, stage);
-  mlirPassManagerEnableVerifier(manager, job->options->trace_dir != NULL);
-  add(mlirPassManagerGetAsOpPassManager(manager));
-  bool good = mlirLogicalResultIsSuccess(
-      mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(job->module)));
-  mlirPassManagerDestroy(manager);
-  if (!good || job->has_error) return compile_fail(job, stage);
-  compile_dump(job, stage);
-  return true;
+  bool good = loom_trace_run(&job->trace, job->module, stage, add);
+  return (good && !job->has_error) || compile_fail(job, stage);
 }
 
 static uint32_t compile_count(const compile_job *job, loom_opcode code) {
@@ -121,6 +94,7 @@ static uint32_t compile_count_applies(const compile_job *job) {
 static bool compile_emit(compile_job *job, loom_bytes *out) {
   loom_target_options target = {job->options->cpu, job->options->quiet};
   compile_enter(job, "emit");
+  loom_trace_code(&job->trace, job->module, &loom_target_x86, &target);
   return loom_plan_bytes(job->module, &target, out, job->err);
 }
 
@@ -144,7 +118,7 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
   if (!loom_target_resolve(&loom_target_x86, &target, &cpu, job->err)) return false;
   if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;
   compile_set_target(job, &cpu);
-  compile_dump(job, "import");
+  loom_trace_module(&job->trace, job->module, "import");
   info->ops = graph->node_count;
   info->import_ms = compile_now() - at;
   at = compile_now();
@@ -175,6 +149,7 @@ bool loom_compiler_compile(const loom_graph *graph, const loom_compile_options *
   loom_compile_info ignored_info;
   loom_error ignored_err;
   compile_job job = {.options = options ? options : &none, .err = err ? err : &ignored_err};
+  job.trace.folder = job.options->trace_dir;
   if (!info) info = &ignored_info;
   memset(info, 0, sizeof *info);
   *out = (loom_bytes){NULL, 0};

@@ -19,6 +19,7 @@
 
 #include "dialects/dialect.h"
 #include "targets/target.h"
+#include "targets/trace.h"
 
 /* ---- fatal errors ---- */
 
@@ -103,6 +104,7 @@ static bool emit_translate(emit_job *job) {
   loom_register_translations(mlirOperationGetContext(op));
   job->ir = mlirTranslateModuleToLLVMIR(op, job->context);
   if (!job->ir) return loom_fail(job->err, "the module cannot be translated to LLVM IR");
+  if (job->kind == LOOM_EMIT_LLVM) loom_lines_name(job->ir, job->module);
   /* Stack slots go before the target is known: some GPUs keep the stack in an address space of its
    * own, and the lowering does not know of it. */
   if (!job->cpu.vector_bits && !emit_run(job, "always-inline,function(sroa)", NULL)) return false;

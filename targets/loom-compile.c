@@ -1,10 +1,12 @@
 /* loom-compile: IR to an object, assembly or LLVM IR, with a C header. Bad input gets a diagnostic
  * and exit code 1. */
 #include <argp.h>
+#include <errno.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
@@ -20,6 +22,7 @@ typedef struct compile_job {
   loom_target_options options;
   const loom_target *machine;
   loom_emit_kind kind;
+  loom_trace trace;
   char default_name[128];
 } compile_job;
 
@@ -142,8 +145,8 @@ static bool compile_emit(compile_job *job, MlirModule module) {
 
 static bool compile_module(compile_job *job, MlirContext ctx) {
   MlirModule module = loom_tool_parse(&job->tool, ctx);
-  bool ok = module.ptr &&
-            loom_tool_lower(&job->tool, module, job->machine, &job->options, job->check != NULL);
+  bool ok = module.ptr && loom_tool_lower(&job->tool, module, job->machine, &job->options,
+                                          job->check != NULL, &job->trace);
   if (ok) {
     MlirOperation top = mlirModuleGetOperation(module);
     ok = loom_sizes_enter(top) && compile_program(job, module);
@@ -170,7 +173,15 @@ static int compile_main(void *user) {
 
 /* ---- options ---- */
 
-enum { OPTION_EMIT = 256, OPTION_TARGET, OPTION_CPU, OPTION_HEADER, OPTION_NAME, OPTION_CHECK };
+enum {
+  OPTION_EMIT = 256,
+  OPTION_TARGET,
+  OPTION_CPU,
+  OPTION_HEADER,
+  OPTION_NAME,
+  OPTION_CHECK,
+  OPTION_TRACE
+};
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
@@ -181,6 +192,7 @@ static const struct argp_option compile_options[] = {
     {"name", OPTION_NAME, "NAME", 0, "C name of the function (default: its own, or the file's)", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},
+    {"trace", OPTION_TRACE, "FOLDER", 0, "write every stage to this folder", 0},
     {0}};
 
 static error_t compile_option(int key, char *value, struct argp_state *state) {
@@ -193,6 +205,7 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
   case OPTION_HEADER: job->header = value; break;
   case OPTION_NAME: job->name = value; break;
   case OPTION_CHECK: job->check = value; break;
+  case OPTION_TRACE: job->trace.folder = value; break;
   case ARGP_KEY_ARG:
     if (job->tool.input) return ARGP_ERR_UNKNOWN;
     job->tool.input = value;
@@ -217,6 +230,8 @@ static bool compile_check(compile_job *job) {
     return loom_tool_error(&job->tool, job->check, "is no check: there is bounds");
   if (job->check && job->machine != &loom_target_x86)
     return loom_tool_error(&job->tool, job->target, "kernels for a GPU cannot be checked");
+  if (job->trace.folder && mkdir(job->trace.folder, 0777) != 0 && errno != EEXIST)
+    return loom_tool_error(&job->tool, job->trace.folder, strerror(errno));
   if (!job->tool.input)
     return loom_tool_error(&job->tool, "no input", "give a file, or - for standard input");
   return true;
@@ -231,8 +246,11 @@ LOOM_TOOL_MAIN loom_tool_compile(int argc, char **argv) {
       NULL,
       NULL,
       NULL};
-  compile_job job = {
-      .output = "-", .emit = "obj", .target = "x86", .tool = {.name = "loom-compile"}};
+  compile_job job = {.output = "-",
+                     .emit = "obj",
+                     .target = "x86",
+                     .tool = {.name = "loom-compile"},
+                     .trace.verified = true};
   argp_err_exit_status = 1;
   argp_parse(&parser, argc, argv, 0, NULL, &job);
   if (!compile_check(&job)) return 1;

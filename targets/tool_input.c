@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/Diagnostics.h>
-#include <mlir-c/Pass.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,14 +153,21 @@ MlirModule loom_tool_parse(const loom_tool *tool, MlirContext ctx) {
   return (MlirModule){NULL};
 }
 
+static bool tool_stage(MlirModule module, const char *stage, void (*add)(MlirOpPassManager manager),
+                       void *trace) {
+  return loom_trace_run(trace, module, stage, add);
+}
+
 bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target *machine,
-                     const loom_target_options *options, bool check) {
+                     const loom_target_options *options, bool check, loom_trace *trace) {
   MlirOperation op = mlirModuleGetOperation(module);
   loom_target_cpu cpu;
   loom_error err = {0};
   if (!loom_target_resolve(machine, options, &cpu, &err))
     return loom_tool_error(tool, tool->input, err.message);
-  bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check);
+  loom_trace_module(trace, module, "import");
+  bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check, tool_stage, trace);
+  if (ok) loom_trace_code(trace, module, machine, options);
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_target));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_vector));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_check));

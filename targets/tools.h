@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "targets/target.h"
+#include "targets/trace.h"
 
 /* ---- tool_input.c ---- */
 
@@ -29,7 +30,7 @@ MlirModule loom_tool_parse(const loom_tool *tool, MlirContext ctx);
 /* Runs the passes from a graph to the LLVM dialect for this target. `check`: kernels compare their
  * accesses with the bounds of buffers. False after a report. */
 bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target *machine,
-                     const loom_target_options *options, bool check);
+                     const loom_target_options *options, bool check, loom_trace *trace);
 /* Runs `main` on a thread with a stack for nested types and regions; its status. */
 int loom_tool_thread(int (*main)(void *user), void *user);
 

@@ -102,10 +102,23 @@ void capture_pack(capture *c) {
   }
 }
 
+void capture_name_inputs(const capture *c, loom_graph *graph) {
+  for (uint32_t i = 0; i < graph->input_count && i < c->input_count; i++) {
+    const source *s = c->inputs[i].source;
+    PyObject *name = s ? source_name(s) : NULL;
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    if (text) graph->inputs[i].name = loom_arena_strdup(&graph->arena, text);
+    error_drop();
+    Py_XDECREF(name);
+  }
+}
+
 const loom_graph *capture_graph(const capture *c, loom_graph *room) {
   loom_graph_init(room);
   if (!c->packed.data) return &c->graph;
-  return loom_graph_unpack(&c->packed, room) ? room : NULL;
+  if (!loom_graph_unpack(&c->packed, room)) return NULL;
+  capture_name_inputs(c, room);
+  return room;
 }
 
 bool version_watches(PyObject *callback) {

@@ -173,6 +173,9 @@ void capture_free(capture *c);
  * packed bytes. Both change nothing when memory is short. */
 void capture_compact(capture *c);
 void capture_pack(capture *c);
+/* Tells a graph, which is that of `c`, what the user calls its inputs. An input whose name is no
+ * text has none. */
+void capture_name_inputs(const capture *c, loom_graph *graph);
 /* The whole graph: that of `c`, or one unpacked into *room, which the caller frees in either case.
  * NULL: out of memory. */
 const loom_graph *capture_graph(const capture *c, loom_graph *room);

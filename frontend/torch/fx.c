@@ -153,6 +153,16 @@ static bool fx_is_given(const fx_import *im, PyObject *node) {
   return given;
 }
 
+/* The name that torch gives the placeholder, for those who read the graph; or NULL. */
+static const char *fx_name(const fx_import *im, PyObject *node) {
+  PyObject *name = PyObject_GetAttrString(node, "name");
+  const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+  if (text) text = loom_arena_strdup(&im->graph->arena, text);
+  Py_XDECREF(name);
+  error_drop();
+  return text;
+}
+
 static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_input *out) {
   loom_type type;
   if (!fx_read_spec(im, meta, &out->spec) || !fx_read_type(im, meta, &type)) {
@@ -165,6 +175,7 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_ARRAY, &type, out->spec.strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;
   im->graph->inputs[out->number].given = fx_is_given(im, node);
+  im->graph->inputs[out->number].name = fx_name(im, node);
   fx_value value = {.kind = FX_TENSOR, .value = v, .wide = LOOM_NO_VALUE, .meta = meta};
   value.placeholder = (int32_t)im->input_count - 1;
   return fx_define(im, node, value);

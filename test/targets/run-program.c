@@ -92,7 +92,7 @@ bool run_program_make(const loom_graph *graph, const char *cpu, run_program_chec
   mlirContextLoadAllAvailableDialects(ctx);
   MlirModule module = {NULL};
   bool ok = loom_import(ctx, graph, &module, err) &&
-            (loom_lower_module(module, "x86", resolved.vector_bits, check->wanted) ||
+            (loom_lower_module(module, "x86", resolved.vector_bits, check->wanted, NULL, NULL) ||
              loom_fail(err, "the pipeline failed")) &&
             (entry(module, check, &out->bytes) || loom_fail(err, "no program")) &&
             emit(module, &options, out, err);

@@ -1,15 +1,16 @@
 /* Compiles every function of a file as the compiler library does, runs the plans and compares the
  * results with the reference interpreter.
  *
- * run-test [-t|-T] [-s] [-c] [-b|-B] FILE: one line for each function: kernels, then "right" or the
- * first difference. With -t, the times of compiling (the second time in this process) and of a run;
- * with -T without the interpreter, for large sizes. With -s, every size of an input that is at
- * least 2 becomes a symbol first, and one plan runs for several values of them; a function whose
+ * run-test [-t|-T] [-s] [-c] [-b|-B] [-p] FILE: one line for each function: kernels, then "right"
+ * or the first difference. With -t, the times of compiling (the second time in this process) and of
+ * a run; with -T without the interpreter, for large sizes. With -s, every size of an input that is
+ * at least 2 becomes a symbol first, and one plan runs for several values of them; a function whose
  * meaning is bound to its sizes is "static". With -c, as loom-compile does: one C function without
  * the runtime; of it -B shrinks the arguments. With -b, kernels are checked: every access is
  * compared with the bounds of its buffer; with -B, also with bounds that are too narrow by a byte,
  * which has to stop the run. Unless a run is timed, arenas are guarded, and what a plan gives back
- * of them is filled with NaNs. FRAMELOOM_TRACE=dir keeps the stages.
+ * of them is filled with NaNs. FRAMELOOM_TRACE=dir keeps the stages. With -p,
+ * functions are printed as graphs are.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -617,7 +618,8 @@ static bool test_program(run_case *c) {
   return true;
 }
 
-static int test(MlirOperation function, bool timed, bool symbols, bool unchecked, bool compiled) {
+static int test(MlirOperation function, bool timed, bool symbols, bool unchecked, bool compiled,
+                bool printed) {
   run_case *c = calloc(1, sizeof *c);
   char name[64];
   MlirStringRef text = loom_get_str(function, "sym_name");
@@ -626,7 +628,9 @@ static int test(MlirOperation function, bool timed, bool symbols, bool unchecked
   c->unchecked = unchecked;
   loom_graph_init(&c->graph);
   bool good = loom_export(function, &c->graph, &c->err);
-  if (compiled) {
+  if (printed) {
+    if (good) loom_graph_print(&c->graph, stdout);
+  } else if (compiled) {
     good = good && test_program(c);
   } else if (symbols && !c->graph.symbol_count) {
     good = good && test_symbolic(c, timed);
@@ -642,7 +646,7 @@ static int test(MlirOperation function, bool timed, bool symbols, bool unchecked
     if (good && shrunk) good = shrink_all(c);
   }
   if (!good) printf("%s: error: %s\n", name, c->err.message);
-  if (good) printf(unchecked ? "not checked\n" : "right\n");
+  if (good && !printed) printf(unchecked ? "not checked\n" : "right\n");
   loom_graph_fini(&c->graph);
   free(c);
   return !good;
@@ -658,18 +662,19 @@ static char *read_file(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  bool timed = false, symbols = false, unchecked = false, compiled = false;
+  bool timed = false, symbols = false, unchecked = false, compiled = false, printed = false;
   for (int i = 1; i + 1 < argc; i++) {
     unchecked |= strcmp(argv[i], "-T") == 0;
     timed |= unchecked || strcmp(argv[i], "-t") == 0;
     symbols |= strcmp(argv[i], "-s") == 0;
     compiled |= strcmp(argv[i], "-c") == 0;
+    printed |= strcmp(argv[i], "-p") == 0;
     shrunk |= strcmp(argv[i], "-B") == 0;
     bounds |= shrunk || strcmp(argv[i], "-b") == 0;
     if (strncmp(argv[i], "-m", 2) == 0) cpu = argv[i] + 2;
   }
   char *text = argc > 1 ? read_file(argv[argc - 1]) : NULL;
-  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] [-b|-B] FILE\n"), 2;
+  if (!text) return fprintf(stderr, "usage: run-test [-t|-T] [-s] [-c] [-b|-B] [-p] FILE\n"), 2;
   loom_block_check(!timed);
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   loom_register_dialects(registry);
@@ -680,7 +685,8 @@ int main(int argc, char **argv) {
   for (MlirOperation op = failed ? (MlirOperation){NULL}
                                  : mlirBlockGetFirstOperation(mlirModuleGetBody(module));
        op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is_named(op, "func.func")) failed |= test(op, timed, symbols, unchecked, compiled);
+    if (loom_is_named(op, "func.func"))
+      failed |= test(op, timed, symbols, unchecked, compiled, printed);
   if (!mlirModuleIsNull(module)) mlirModuleDestroy(module);
   mlirContextDestroy(ctx);
   free(compiled_bytes.data);

@@ -17,13 +17,55 @@ from processes import PATIENCE, run_python
 pytestmark = pytest.mark.skipif(not kernel_harness.available(), reason="needs loom-opt and LLVM's tools")
 
 STAGES = ("00-import", "01-fuse", "02-schedule", "03-plan", "04-lower", "05-llvm")
+# Of each stage the passes that follow, as far as machine code.
+LLVM = ["convert-scf-to-cf", "convert-to-llvm", "reconcile-unrealized-casts"]
+FUSED = ["loom-outline", "loom-keep", "loom-schedule"]
+REST = {"00-import": ["loom-cpu"], "01-fuse": [*FUSED, "loom-plan", "loom-lower", *LLVM], "02-schedule": ["loom-plan", "loom-lower", *LLVM],
+        "03-plan": ["loom-lower", *LLVM], "04-lower": LLVM, "05-llvm": []}
 # A function that calls its library, or whose indices are out of bounds for 0, 1, 2, ..., cannot be run by itself.
 CANNOT = ("needs its library", "out of bounds")
 
 
-def interpret(path):
+# Programs with sizes that are symbols, and graphs of torch's, forward and backward.
+SYMBOLIC = """
+import numpy as np, frameloom
+def chain(x, y): return np.tanh(x * 2 + y).sum(axis=0) - x.mean()
+def product(a, b): return a @ b.T + a.sum(axis=1)[:, None]
+def stencil(u): v = u.copy(); v[1:-1] = (u[2:] + u[:-2]) / 2; return v, np.sort(v)
+def steps(x):
+    for _ in range(40): x = np.sin(x) + x[::-1]
+    return x
+def joined(a, b): return np.concatenate([a, b * 2]), np.where(a[:, None] > 0, a[:, None], b[None, :]).max(axis=1)
+for f, shapes in (chain, [(0, 1), (0, 1)]), (product, [(0, 1), (2, 1)]), (stencil, [(0,)]), (steps, [(0,)]), (joined, [(0,), (1,)]):
+    g = frameloom.compile(f)
+    for n in 5, 8, 11:
+        sizes = n, n + 1, n + 3
+        g(*(np.linspace(0, 1, int(np.prod([sizes[i] for i in shape]))).reshape([sizes[i] for i in shape]) for shape in shapes))
+"""
+TORCH = """
+import torch, frameloom.torch
+from torch import nn
+class Attend(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p, self.n = nn.Linear(8, 24), nn.LayerNorm(8)
+    def forward(self, x):
+        q, k, v = self.p(self.n(x)).chunk(3, -1)
+        return nn.functional.scaled_dot_product_attention(q, k, v).mean(1)
+models = [nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8), nn.Softmax(-1)), Attend(),
+          nn.Sequential(nn.Unflatten(-1, (2, 4)), nn.Flatten(1), nn.LazyLinear(5), nn.Tanh())]
+for dynamic in False, True:
+    for model in models:
+        f = torch.compile(model, backend="frameloom", dynamic=dynamic)
+        for n in (4,) if not dynamic else (4, 7):
+            f(torch.randn(n, 6, 8)).sum().backward()
+    torch._dynamo.reset()
+"""
+
+
+def interpret(path, *passes):
     """The lines that it prints, as (type, elements) by result; or what it says instead."""
-    done = subprocess.run([kernel_harness.OPT, str(path), "--loom-interpret", "-o", os.devnull],
+    done = subprocess.run([kernel_harness.OPT, str(path), *("--" + p for p in passes), "--loom-interpret", "-o", os.devnull],
                           capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
     if done.returncode:
         return done.stderr
@@ -64,25 +106,97 @@ def traced(tmp_path_factory):
                       "--keep", folder / "kept",
                       environment={"FRAMELOOM_TRACE": str(folder / "trace"), "FRAMELOOM_CACHE_DIR": str(folder / "cache")})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return sorted(path for path in (folder / "trace").iterdir() if path.is_dir())
+    return programs(folder / "trace")
 
 
-def test_every_stage_reads_back_and_computes_the_same(traced):
-    ran, wrong = collections.Counter(), []
-    for program in traced:
-        want = interpret(program / "00-import.mlir")
+def programs(folder):
+    return sorted(path for path in folder.iterdir() if path.is_dir())
+
+
+def check_stages(programs, ran):
+    """Each stage computes what the graph does, and what the rest of the pipeline makes of it has the bits that the last one has."""
+    wrong = []
+    for program in programs:
+        want, last = interpret(program / "00-import.mlir"), interpret(program / "05-llvm.mlir")
         if isinstance(want, str):
             assert any(word in want for word in CANNOT), (program.name, want)
             ran["cannot"] += 1
             continue
-        for stage in STAGES[1:]:
+        for stage in STAGES:
             path = program / f"{stage}.mlir"
-            got = interpret(path)
+            got, rest = interpret(path), interpret(path, *REST[stage])
             ran[stage] += 1
-            if not agrees(got, want, 5 if stage >= "04" else None):
-                wrong.append((path.name, path.read_text()[:2000], want, got))
+            if not agrees(got, want, 5 if stage >= "04" else None) or not agrees(rest, last, None):
+                wrong.append((path.name, path.read_text()[:2000], want, got, last, rest))
     assert not wrong, f"{len(wrong)} stages differ: " + "\n".join(map(str, wrong[0]))
-    assert min(ran[stage] for stage in STAGES[1:]) >= 40 > ran["cannot"], ran
+
+
+def test_every_stage_reads_back_and_computes_the_same(traced):
+    ran = collections.Counter()
+    check_stages(traced, ran)
+    assert min(ran[stage] for stage in STAGES) >= 40 > ran["cannot"], ran
+
+
+def test_stages_of_code_are_written(traced):
+    """LLVM IR that LLVM reads, assembly that is assembled, and what was decided; all with the user's lines and names."""
+    program = next(p for p in traced if "k0_s0" in (p / "06-code.s").read_text())
+    done = subprocess.run(["cc", "-c", "-x", "assembler", program / "06-code.s", "-o", os.devnull], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for form in "ll", "s":
+        text = (program / f"06-code.{form}").read_text()
+        assert "k0_s0" in text and (".loc" in text if form == "s" else "!DILocation" in text)
+    decided = (program / "02-schedule.txt").read_text()
+    assert "kernel @k0 of " in decided and "chunks" in decided and "loom-schedule: " in decided
+    assert "plan @main: arena of " in (program / "03-plan.txt").read_text()
+
+
+def test_the_users_names_and_lines_are_in_all_stages(tmp_path):
+    source = tmp_path / "named.py"
+    source.write_text("import numpy as np, frameloom\n@frameloom.compile\ndef f(left, right):\n    return np.sqrt(left) + right.sum(axis=0)\n"
+                      "f(np.ones(900), np.ones((5, 900)))\n")
+    done = run_python(source, environment={"FRAMELOOM_TRACE": str(tmp_path / "trace")})
+    assert done.returncode == 0, done.stderr
+    (program,) = programs(tmp_path / "trace")
+    for path in program.iterdir():
+        text = path.read_text()
+        if path.suffix != ".txt" or path.stem in ("02-schedule",):
+            assert "left" in text and "right" in text, path.name
+        assert "named.py" in text or path.stem == "03-plan", path.name
+
+
+def test_symbolic_sizes_read_back_at_every_stage(tmp_path):
+    (tmp_path / "programs.py").write_text(SYMBOLIC)
+    done = run_python(tmp_path / "programs.py", environment={"FRAMELOOM_TRACE": str(tmp_path / "trace")})
+    assert done.returncode == 0, done.stderr
+    found = programs(tmp_path / "trace")
+    symbolic = [p for p in found if "loom.symbols" in (p / "00-import.mlir").read_text()]
+    ran = collections.Counter()
+    check_stages(found, ran)
+    assert len(symbolic) >= 4 and ran["05-llvm"] >= 6, (len(symbolic), ran)
+
+
+def test_torch_graphs_read_back_at_every_stage(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "programs.py").write_text(TORCH)
+    done = run_python(tmp_path / "programs.py", environment={"FRAMELOOM_TRACE": str(tmp_path / "trace")})
+    assert done.returncode == 0, done.stderr
+    ran = collections.Counter()
+    check_stages(programs(tmp_path / "trace"), ran)
+    assert ran["05-llvm"] >= 10, ran
+
+
+def test_graphs_print_in_the_form_of_the_dialect(tmp_path):
+    """As the logs and explain() show them: loom-opt reads it, and makes the same graph of it."""
+    rng = random.Random("printed 3")
+    run_test = os.path.join(kernel_harness.BUILD, "bin", "run-test")
+    for _ in range(30):
+        texts = [Function(rng, "main").text()]
+        for command in [run_test, "-p"], [kernel_harness.OPT], [run_test, "-p"]:
+            (tmp_path / "graph.mlir").write_text(texts[-1])
+            done = subprocess.run([*command, tmp_path / "graph.mlir"], capture_output=True, text=True, timeout=PATIENCE)
+            assert done.returncode == 0, (texts[-1], done.stdout, done.stderr)
+            texts.append(done.stdout)
+        assert texts[1] == texts[3] and '"loom.' not in texts[1], texts
 
 
 def test_no_pass_changes_a_result_of_random_functions():
