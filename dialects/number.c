@@ -1,5 +1,5 @@
-/* Arithmetic of numbers that may be symbolic, over the table of the pass that runs (ir.h). Static
- * ones wrap as C's would: their sizes have been checked. */
+/* Arithmetic of numbers that may be symbolic, over the table of the pass that runs (ir.h). A static
+ * result that would be taken for a code of the table is none: strides may be any numbers. */
 #include "dialects/ir.h"
 
 static _Thread_local bool number_failed;
@@ -12,7 +12,9 @@ bool loom_num_take_failure(void) {
 
 static int64_t number_combine(loom_expr_kind kind, int64_t a, int64_t b) {
   int64_t out = 0;
-  if (!loom_sizes() || !loom_stride_combine(loom_sizes(), kind, a, b, &out)) number_failed = true;
+  if (!loom_num_known(a) || !loom_num_known(b) ||
+      !loom_stride_combine(loom_sizes(), kind, a, b, &out))
+    number_failed = true;
   return out;
 }
 
@@ -20,18 +22,24 @@ static bool number_static(int64_t a, int64_t b) {
   return !LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b);
 }
 
+static int64_t number_plain(uint64_t wrapped) {
+  if (!LOOM_STRIDE_IS_SYM((int64_t)wrapped)) return (int64_t)wrapped;
+  number_failed = true;
+  return 0;
+}
+
 int64_t loom_num_add(int64_t a, int64_t b) {
-  if (number_static(a, b)) return (int64_t)((uint64_t)a + (uint64_t)b);
+  if (number_static(a, b)) return number_plain((uint64_t)a + (uint64_t)b);
   return number_combine(LOOM_EXPR_ADD, a, b);
 }
 
 int64_t loom_num_mul(int64_t a, int64_t b) {
-  if (number_static(a, b)) return (int64_t)((uint64_t)a * (uint64_t)b);
+  if (number_static(a, b)) return number_plain((uint64_t)a * (uint64_t)b);
   return number_combine(LOOM_EXPR_MUL, a, b);
 }
 
 int64_t loom_num_sub(int64_t a, int64_t b) {
-  return number_static(a, b) ? (int64_t)((uint64_t)a - (uint64_t)b)
+  return number_static(a, b) ? number_plain((uint64_t)a - (uint64_t)b)
                              : loom_num_add(a, loom_num_mul(b, -1));
 }
 

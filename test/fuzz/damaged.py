@@ -104,7 +104,7 @@ class Tool:
             finally:
                 os._exit(3)
         status = os.waitpid(child, 0)[1]
-        said = self.output.read_bytes()[-2000:].decode(errors="replace") if self.output.exists() else ""
+        said = self.output.read_bytes()[-100000:].decode(errors="replace") if self.output.exists() else ""
         if os.WIFSIGNALED(status):
             return signal.Signals(os.WTERMSIG(status)).name, said
         return os.WEXITSTATUS(status), said
