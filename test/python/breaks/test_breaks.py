@@ -5,12 +5,12 @@ the lines of their tracebacks have to be the same; and the graphs and breaks are
 """
 
 import gc
-import signal
 import sys
 import threading
 
 import numpy as np
 import pytest
+from alarms import SOON, Alarm
 from breaking import Manager, X, check_breaks, told_with_lines
 from reports import graphs
 
@@ -674,19 +674,24 @@ def test_an_interrupt_is_handled_where_the_function_stands():
         try:
             while True:
                 x = x + 1
+                begun()
                 if x[0] > 1e12:
                     return "never"
         except KeyboardInterrupt:
             return "stopped"
 
-    compiled = frameloom.compile(f, backend="interpret")
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
+    def begun():
+        seen.append(1)
+        if len(seen) == 20:
+            alarm.ring()
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    compiled, seen = frameloom.compile(f, backend="interpret"), []
+    with Alarm(interrupt, switch=SOON) as alarm:
         assert compiled(np.zeros(2)) == "stopped"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    assert len(seen) >= 20
 
 
 def test_threads():

@@ -1,11 +1,12 @@
 """Large arguments that a function writes: straight into them where that is exact, else by way of a copy."""
 
+import sys
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
+from alarms import SOON, WHERE_THE_LOCK_IS_GIVEN, Alarm
 from compare import outcome
 
 import frameloom
@@ -344,12 +345,10 @@ def test_loops_of_arguments_that_share_memory():
 
 
 def test_an_interrupted_loop_has_written_nothing():
-    import signal
-
     class Stop(Exception):
         pass
 
-    def stop(*_):
+    def stop():
         raise Stop
 
     def long(a, n):
@@ -362,14 +361,9 @@ def test_an_interrupted_loop_has_written_nothing():
     for n in (40, 50, 60):
         compiled(a, n)
     before = a.copy()
-    handler = signal.signal(signal.SIGALRM, stop)
-    try:
-        with pytest.raises(Stop):
-            signal.setitimer(signal.ITIMER_REAL, 0.3, 0.3)
-            compiled(a, 1 << 30)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+    with Alarm(stop) as alarm, pytest.raises(Stop):
+        alarm.ring()
+        compiled(a, 1 << 30)
     np.testing.assert_array_equal(a, before)
 
 
@@ -378,21 +372,26 @@ def test_filters_change_while_it_writes():
     def f(a, b):
         np.add(a, b + 1 / np.exp(b * 1000) * np.sin(np.sin(np.sin(b))), out=a)
 
-    compiled, b = frameloom.compile(f), np.ones(1_000_000)
+    compiled, b, interval = frameloom.compile(f), np.ones(1_000_000), sys.getswitchinterval()
 
-    def shows(seconds):
-        time.sleep(seconds)
+    def shows(begins):
+        begins.acquire()
         warnings.resetwarnings()
 
     with warnings.catch_warnings(record=True), frameloom.config.patch(leave_slower=False):
-        for k in range(9):
+        compiled(np.ones(b.size), b)  # what is compiled at first is compiled for long
+        for switch in (WHERE_THE_LOCK_IS_GIVEN, SOON) * 4:  # while the kernel runs, or before it
             warnings.simplefilter("ignore")
-            a, thread = np.ones(b.size), threading.Thread(target=shows, args=[0.001 * k])
-            if k:  # what is compiled at first is compiled for long
-                thread.start()
-            compiled(a, b)
-            if k:
-                thread.join()
+            a, begins = np.ones(b.size), threading.Semaphore(0)
+            thread = threading.Thread(target=shows, args=[begins])
+            thread.start()
+            sys.setswitchinterval(switch)
+            try:
+                begins.release()
+                compiled(a, b)
+            finally:
+                sys.setswitchinterval(interval)
+            thread.join()
             np.testing.assert_array_equal(a, 2)
 
 

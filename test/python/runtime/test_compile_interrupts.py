@@ -1,5 +1,6 @@
 """Signals while a function is compiled: handlers run at once, and what they raise ends the wait, not what is compiled."""
 
+import itertools
 import os
 import pty
 import signal
@@ -10,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from alarms import SOON, WHERE_THE_LOCK_IS_GIVEN, Alarm
 from processes import PATIENCE, with_own_path
 
 import frameloom
@@ -30,17 +32,19 @@ class Stop(Exception):
 
 @pytest.fixture
 def handle(monkeypatch):
-    """handle(handler, interval): from here on it is called so often, until the test ends."""
+    """handle(handler): from here on it is called at each moment, until it raises or the test ends; handle(None): no more."""
     monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
-    before = signal.getsignal(signal.SIGALRM)
+    with Alarm() as alarm:
+        def start(handler):
+            def again():
+                handler()
+                alarm.ring()
 
-    def start(handler, interval=0.005):
-        signal.signal(signal.SIGALRM, lambda *_: handler())
-        signal.setitimer(signal.ITIMER_REAL, interval, interval)
+            alarm.handler = again if handler else lambda: None
+            if handler:
+                alarm.ring()
 
-    yield start
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+        yield start
 
 
 def threads(process="self"):
@@ -62,7 +66,6 @@ def test_what_a_handler_raises_ends_the_wait(handle, compiles):
 
     def stop():
         if compiles():
-            signal.setitimer(signal.ITIMER_REAL, 0)
             raise Stop
 
     handle(stop)
@@ -79,13 +82,12 @@ def test_what_a_handler_raises_after_the_end_is_raised(handle, compiles):
     def late():
         if not compiles():
             return
-        signal.setitimer(signal.ITIMER_REAL, 0)
         while compiles():
             time.sleep(0.01)
         seen.append("ready")
         raise Stop
 
-    handle(late, 0.001)
+    handle(late)
     with pytest.raises(Stop):
         compiled(x)
     assert seen == ["ready"]
@@ -98,7 +100,7 @@ def test_handlers_that_return_run_meanwhile(handle, compiles):
     handle(lambda: meanwhile.append(compiles()))
     compiled = frameloom.compile(long_program(301))
     got = compiled(np.linspace(0.1, 1, 5))
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    handle(None)
     np.testing.assert_allclose(got, long_program(301)(np.linspace(0.1, 1, 5)), rtol=1e-9)
     assert sum(meanwhile) > 2
 
@@ -158,15 +160,23 @@ def test_a_terminal_is_told_what_takes_long():
     assert b"frameloom: still compiling long_program" in text and b" ops, stage '" in text
 
 
-def test_a_handler_changes_the_arguments(handle):
-    """Whenever it runs: what was captured before is not run on what the function is not for."""
+def test_a_handler_changes_the_arguments(monkeypatch):
+    """At whichever moment it runs: what was captured before is not run on what the function is not for."""
     def twice(d):
         return d["x"] * 2.0 + 1
 
-    for k in range(1, 30):
+    def change():
+        if alarm.calls == moment:
+            d.update(x=np.full(1 << 13, 5.0, np.float32))
+
+    monkeypatch.setitem(os.environ, "FRAMELOOM_CACHE", "0")
+    changed = 0
+    for moment, switch in itertools.product(range(1, 8), (WHERE_THE_LOCK_IS_GIVEN, SOON)):
         d = {"x": np.full(1 << 12, 3.0)}
-        handle(lambda: d.update(x=np.full(1 << 13, 5.0, np.float32)), 0.0005 * k)
-        got = frameloom.compile(twice)(d)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        with Alarm(change, switch=switch) as alarm:
+            alarm.ring(moment)
+            got = frameloom.compile(twice)(d)
         want = twice({"x": np.full(1 << 12, 3.0)}) if got.dtype == np.float64 else twice({"x": np.full(1 << 13, 5.0, np.float32)})
         np.testing.assert_array_equal(got, want)
+        changed += d["x"].dtype == np.float32
+    assert changed

@@ -3,7 +3,6 @@
 import gc
 import os
 import resource
-import signal
 import sys
 import threading
 import time
@@ -11,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from alarms import Alarm
 from compare import told
 from processes import PATIENCE, printed
 
@@ -457,32 +457,24 @@ def test_generator_and_coroutine_functions(compiled):
     np.testing.assert_array_equal(info.value.value, x + 1)
 
 
-@pytest.fixture
-def interrupts():
-    """Python's own handler, which a process that was begun in the background has not."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_keyboard_interrupt_while_compiling(compiled, interrupts):
-    import _thread
-
+def test_keyboard_interrupt_while_compiling(compiled):
     def chain(a):
         for i in range(300):
             a = a * 1.0001 + i
         return a
 
-    f, x = compiled(chain), np.ones(8)
-    for _ in range(3):
-        timer = threading.Timer(0.002, _thread.interrupt_main)
-        try:
-            timer.start()
-            f(x)
-            for _ in range(2000):
-                time.sleep(0.01)
-        except KeyboardInterrupt:
-            pass
+    def interrupt():
+        raise KeyboardInterrupt
+
+    x = np.ones(8)
+    with Alarm(interrupt) as alarm, frameloom.config.patch(cache=False):
+        for _ in range(3):
+            f = compiled(chain)
+            alarm.ring()
+            with pytest.raises(KeyboardInterrupt):
+                f(x)
+                while True:  # no compiler has been waited for
+                    time.sleep(0)
     np.testing.assert_allclose(f(x), chain(x), rtol=1e-12)
 
 

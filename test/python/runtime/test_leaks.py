@@ -1,6 +1,7 @@
 """Nothing is kept of a call: references, objects and memory stay where they are over many calls; threads, forks and signals."""
 
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from alarms import SOON, WHERE_THE_LOCK_IS_GIVEN, Alarm
 from compare import assert_same
 
 import frameloom
@@ -180,12 +182,13 @@ def test_threads_compile_each_shape_once():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_while_another_thread_compiles():
-    stop, children = threading.Event(), []
+    stop, children, begun = threading.Event(), [], threading.Semaphore(0)
 
     def compile_on():
         n = 2
         while not stop.is_set():
             n += 1
+            begun.release()
             function = eval(f"lambda x, y: (x * y + {n}).sum()")
             frameloom.compile(function)(np.ones(n), np.ones(n))
 
@@ -193,7 +196,8 @@ def test_a_fork_while_another_thread_compiles():
     worker.start()
     try:
         for i in range(6):
-            time.sleep(0.02 + 0.013 * i)
+            for _ in range(1 + i):
+                begun.acquire()
             child = os.fork()
             if child == 0:
                 good = False
@@ -226,34 +230,36 @@ class Interrupt(BaseException):
 
 @pytest.mark.parametrize("function", [whole, with_a_break_in_a_loop, with_a_long_loop, with_effects], ids=lambda f: f.__name__)
 def test_an_interrupt_at_any_moment(function):
-    """A signal in a random instant of compiling or running: its exception comes out, and the next call is as if nothing was."""
-    random = np.random.default_rng(3)
+    """A signal in the first, the second, ... moment of compiling or running: its exception comes out, and the next call is as
+    if nothing was."""
+    def nothing():
+        pass
 
-    def interrupt(number, frame):
-        raise Interrupt
+    def interrupt():
+        if alarm.calls == moment:
+            raise Interrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for n in range(40):
-            x, y = np.arange(6.0 + n % 4), np.ones(6 + n % 4)
-            want = function(x.copy(), y.copy())
-            compiled = frameloom.compile(function, backend=["loom", "interpret"][n % 2])
+    interrupts = 0
+    for n, switch in itertools.product(range(20), (WHERE_THE_LOCK_IS_GIVEN, SOON)):
+        x, y, moment = np.arange(6.0 + n % 4), np.ones(6 + n % 4), 1 + n // 2
+        want = function(x.copy(), y.copy())
+        compiled = frameloom.compile(function, backend=["loom", "interpret"][n % 2])
+        with Alarm(switch=switch) as alarm:
             for _ in range(3):
                 z = x.copy()
-                delay = float(random.uniform(1e-5, 0.02 if n % 2 == 0 else 0.002))
                 try:
                     try:
-                        signal.setitimer(signal.ITIMER_REAL, delay)
+                        alarm.handler = interrupt
+                        alarm.ring(moment)
                         got = compiled(z, y)
                     finally:
-                        signal.setitimer(signal.ITIMER_REAL, 0)
+                        alarm.handler = nothing
                 except Interrupt:
+                    interrupts += 1
                     continue
                 assert_same(got, want, rtol=1e-12)
             assert_same(compiled(x.copy(), y), want, rtol=1e-12)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    assert interrupts
 
 
 def test_guarded_things_that_another_thread_changes():

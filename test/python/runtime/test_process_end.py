@@ -8,7 +8,7 @@ THREADS = 6
 RUNS = 4  # of each way to end; where exit() destroys what threads still read, every second one crashes
 
 PROGRAM = """
-import ctypes, os, random, sys, threading, time
+import ctypes, os, random, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np, frameloom
 
@@ -23,16 +23,20 @@ def program():
     exec("def f(a, b):\\n" + "\\n".join(lines) + "\\n    return a", names)
     return frameloom.compile(names["f"])
 
+called = threading.Semaphore(0)
+
 def work(most=None):
     while most is None or most > 0:
         with np.errstate(all="ignore"):
+            called.release()
             program()(a, b)
         most = None if most is None else most - 1
 
 def start(daemon=True, *args):
     for _ in range(threads):
         threading.Thread(target=work, args=args, daemon=daemon).start()
-    time.sleep(0.1 + 0.3 * chance.random())
+    for _ in range(threads if args else threads + chance.randint(0, 3 * threads)):  # most have begun to compile
+        called.acquire()
 
 if way == "return":
     start()

@@ -1,12 +1,11 @@
 """Signal handlers run while a long plan does, and what they raise ends it."""
 
 import os
-import signal
 import sys
-import threading
 
 import numpy as np
 import pytest
+from alarms import Alarm
 
 import frameloom
 
@@ -24,7 +23,7 @@ def a_loop(a):
 
 
 def many_kernels(a):
-    b = a.reshape(1000, -1)[:, :1000]
+    b = a.reshape(1000, -1)[:600, :600]
     for _ in range(40):
         b = b @ b * 1e-3
     return b
@@ -34,46 +33,10 @@ def writes(a):
     a += one_long_kernel(a)
 
 
-class Alarm:
-    """Signals that come while a plan runs, at no time of a clock: the thread that sends them gets the interpreter's lock
-    only where this one gives it away, which it does to run a plan."""
-
-    def __init__(self):
-        self.calls, self.asked, self.ended = 0, threading.Semaphore(0), False
-        self.handler, self.count = lambda *_: None, 0
-        self.interval, self.before = sys.getswitchinterval(), signal.signal(signal.SIGALRM, self.handle)
-        sys.setswitchinterval(1000)
-        self.thread = threading.Thread(target=self.send, args=(threading.get_ident(),))
-        self.thread.start()
-
-    def send(self, main):
-        while self.asked.acquire() and not self.ended:
-            signal.pthread_kill(main, signal.SIGALRM)
-
-    def handle(self, *_):
-        self.calls += 1
-        if self.calls < self.count:
-            self.asked.release()
-        self.handler()
-
-    def ring(self, count=1):
-        """The handler is called in the next plan, and as often as `count` says while it runs."""
-        self.calls, self.count = 0, count
-        self.asked.release()
-
-    def close(self):
-        self.ended = True
-        self.asked.release()
-        self.thread.join()
-        sys.setswitchinterval(self.interval)
-        signal.signal(signal.SIGALRM, self.before)
-
-
 @pytest.fixture
 def alarm():
-    alarm = Alarm()
-    yield alarm
-    alarm.close()
+    with Alarm() as alarm:
+        yield alarm
 
 
 @pytest.fixture(autouse=True)
@@ -99,15 +62,16 @@ def test_what_they_raise(function, alarm):
         raise KeyboardInterrupt
 
     compiled = frameloom.compile(function, fullgraph=True)
-    a = np.full(3_000_000, 0.25)
+    a = np.full(1_000_000, 0.25)
     compiled(a.copy())
     alarm.handler, mine = handler, a.copy()
     alarm.ring()
     with pytest.raises(KeyboardInterrupt):
         compiled(mine)
-    mine, plain = a.copy(), a.copy()
-    np.testing.assert_equal(compiled(mine) is None, function(plain) is None)
-    np.testing.assert_allclose(mine, plain, rtol=1e-12)
+    mine, plain = a.copy(), a.copy() if function is many_kernels else a[:1000].copy()  # others: each element by itself
+    got, want = compiled(mine), function(plain)
+    np.testing.assert_equal(got is None, want is None)
+    np.testing.assert_allclose(mine, np.resize(plain, mine.shape), rtol=1e-12)
 
 
 def test_handlers_that_run_plans(alarm):

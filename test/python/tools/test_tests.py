@@ -10,8 +10,9 @@ from paths import FUZZ, ROOT, SUPPORT, TESTS
 
 FILES = sorted(path for path in TESTS.rglob("*.py") if SUPPORT not in path.parents)
 TEST_FILES = [path for path in FILES if path.name.startswith("test_")]
-SHARED = ("compare", "processes", "reports", "breaking")  # modules of helpers that any test may need
+SHARED = ("compare", "processes", "reports", "breaking", "alarms")  # modules of helpers that any test may need
 CLOCKS = {"perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns"}
+TIMERS = {"setitimer", "Timer"}
 
 
 def folders():
@@ -64,9 +65,9 @@ def test_helpers_are_defined_once(path):
 
 @pytest.mark.parametrize("path", FILES, ids=identifier)
 def test_nothing_is_timed(path):
-    """How long something takes is a matter of the machine and of what else runs there: tests wait for events, and count."""
+    """How long something takes is a matter of the machine and of what else runs there: tests wait for events, and count; signals come at events (alarms.py)."""
     names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
-    assert not names & CLOCKS
+    assert not names & (CLOCKS | TIMERS)
 
 
 def named_paths(text):
