@@ -13,8 +13,8 @@
  * "exact" asks for all bits. When a pass differs, it runs again, with what lies between the last
  * graph of tensor ops and it, on parts of this graph (stages_op.c).
  *
- * It ends: there are as many stages as passes, loops of the first stage are bounded, and others run
- * as often as these, if the pass is right.
+ * It ends: there are as many stages as passes, loops of the interpreters are bounded, and machine
+ * code that does not end in "seconds" is left.
  */
 #include <inttypes.h>
 #include <mlir-c/Dialect/Arith.h>
@@ -29,7 +29,7 @@
 #include "dialects/pass.h"
 #include "passes/check_stages.h"
 
-enum { STAGES_SEED, STAGES_TRIALS, STAGES_SIZE, STAGES_EXACT };
+enum { STAGES_SEED, STAGES_TRIALS, STAGES_SIZE, STAGES_EXACT, STAGES_SECONDS };
 enum { STAGES_COUNT_PASSES, STAGES_COUNT_CALLS, STAGES_COUNT_REFUSED };
 
 typedef struct stages_job {
@@ -111,6 +111,7 @@ static bool stages_begin(stages_job *j, MlirOperation module) {
 static bool stages_run(MlirOperation module) {
   stages_job j = {.count = 0};
   loom_sizes_leave(module);
+  loom_interpret_seconds = (int)loom_pass_value(STAGES_SECONDS, 30);
   bool good = stages_begin(&j, module);
   for (int pass = 0; good && pass < j.passes.count; pass++)
     good = stages_step(&j, pass);
@@ -123,6 +124,7 @@ static bool stages_run(MlirOperation module) {
     mlirOperationDestroy(j.stages[i]);
   free(j.stages);
   stages_passes_fini(&j.passes);
+  loom_interpret_seconds = 0;
   return loom_sizes_enter(module) && good;
 }
 
@@ -141,7 +143,8 @@ MlirPass loom_make_check_stages_pass(void) {
       .options = {[STAGES_SEED] = {"seed", "of the arguments' elements", 0, 0, INT64_MAX},
                   [STAGES_TRIALS] = {"trials", "calls of each function", 8, 1, 1000},
                   [STAGES_SIZE] = {"size", "of symbols, counted up; 0: chosen", 0, 0, 4096},
-                  [STAGES_EXACT] = {"exact", "1: compare all bits of floats", 0, 0, 1}},
+                  [STAGES_EXACT] = {"exact", "1: compare all bits of floats", 0, 0, 1},
+                  [STAGES_SECONDS] = {"seconds", "in which code has to end", 30, 1, 3600}},
       .text = {"passes", "The pipeline to be checked (default: loom-cpu)"},
       .counters = {[STAGES_COUNT_PASSES] = {"passes", "passes that were run"},
                    [STAGES_COUNT_CALLS] = {"calls", "calls compared"},

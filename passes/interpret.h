@@ -126,5 +126,8 @@ bool interpret_plan(interpret_call *c, const loom_buffer *laid);
 typedef bool (*interpret_native)(const interpret_call *c, void *const *inputs, void *const *outputs,
                                  loom_error *err);
 extern interpret_native loom_interpret_native; /* NULL: the tool makes no machine code */
+/* Machine code that runs longer on this thread is left as it stands, and the call fails; 0: never.
+ * What it held is lost, so that the tool shall not go on for long. */
+extern _Thread_local int loom_interpret_seconds;
 
 #endif

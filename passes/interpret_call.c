@@ -21,6 +21,7 @@ enum {
 };
 
 interpret_native loom_interpret_native;
+_Thread_local int loom_interpret_seconds;
 
 bool interpret_refuse(interpret_call *c, MlirOperation op, const char *format, ...) {
   char text[300];

@@ -3,8 +3,12 @@
 #include "targets/native.h"
 
 #include <mlir-c/Pass.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "dialects/ir.h"
 #include "graph/ops.h"
@@ -95,12 +99,52 @@ loom_plan *loom_native_load(const interpret_call *c, const loom_target_options *
   return plan;
 }
 
+/* ---- code that does not end ------------------------------------------------------------------
+ *
+ * The alarm comes to any thread of the process; the one that runs the code jumps out of it. */
+static sigjmp_buf native_back;
+static pthread_t native_runner;
+static volatile sig_atomic_t native_running;
+
+static void native_alarm(int number) {
+  if (!native_running) return;
+  if (!pthread_equal(pthread_self(), native_runner)) {
+    pthread_kill(native_runner, number);
+    return;
+  }
+  native_running = 0;
+  siglongjmp(native_back, 1);
+}
+
+static bool native_call_watched(const interpret_call *c, loom_plan *plan, void *const *inputs,
+                                void *const *outputs, loom_error *err) {
+  struct sigaction before, alarmed = {.sa_handler = native_alarm};
+  struct itimerval limit = {.it_value.tv_sec = loom_interpret_seconds}, none = {{0}, {0}};
+  sigaction(SIGALRM, &alarmed, &before);
+  native_runner = pthread_self();
+  if (sigsetjmp(native_back, 1)) {
+    sigaction(SIGALRM, &before, NULL);
+    return loom_fail(err, "its code runs longer than %d seconds: it may never end",
+                     loom_interpret_seconds);
+  }
+  native_running = 1;
+  setitimer(ITIMER_REAL, &limit, NULL);
+  bool good = loom_native_call(c, plan, inputs, outputs, err);
+  native_running = 0;
+  setitimer(ITIMER_REAL, &none, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  loom_plan_unref(plan);
+  return good;
+}
+
 static bool native_run(const interpret_call *c, void *const *inputs, void *const *outputs,
                        loom_error *err) {
   static const loom_target_options options;
   loom_plan *plan = loom_native_load(c, &options, err);
-  bool good = plan && loom_native_call(c, plan, inputs, outputs, err);
-  if (plan) loom_plan_unref(plan);
+  if (!plan) return false;
+  if (loom_interpret_seconds) return native_call_watched(c, plan, inputs, outputs, err);
+  bool good = loom_native_call(c, plan, inputs, outputs, err);
+  loom_plan_unref(plan);
   return good;
 }
 

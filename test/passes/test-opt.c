@@ -36,6 +36,20 @@ static bool break_lowered(MlirOperation root) {
   return true;
 }
 
+/* Loops make no step. */
+static MlirWalkResult stop(MlirOperation op, void *user) {
+  if (!loom_is_named(op, "scf.for")) return MlirWalkResultAdvance;
+  loom_builder b = loom_builder_before(op);
+  MlirType type = mlirValueGetType(loom_operand(op, 2));
+  mlirOperationSetOperand(op, 2, loom_build_int(&b, type, 0));
+  return MlirWalkResultAdvance;
+}
+
+static bool break_endless(MlirOperation root) {
+  mlirOperationWalk(root, stop, NULL, MlirWalkPreOrder);
+  return true;
+}
+
 /* All values of a plan are in the same place. */
 static MlirWalkResult move(MlirOperation op, void *user) {
   if (loom_is(op, LOOM_OP_BUFFER))
@@ -77,6 +91,10 @@ static MlirPass make_lowered(void) {
   return loom_pass_create("BreakLowered", "break-lowered", "Add instead of multiplying", "",
                           break_lowered);
 }
+static MlirPass make_endless(void) {
+  return loom_pass_create("BreakEndless", "break-endless", "Let loops run for ever", "",
+                          break_endless);
+}
 static MlirPass make_arena(void) {
   return loom_pass_create("BreakArena", "break-arena", "Put all buffers in one place", "",
                           break_arena);
@@ -98,6 +116,7 @@ int main(int argc, char **argv) {
   loom_register_passes();
   loom_register_pass(make_graph);
   loom_register_pass(make_lowered);
+  loom_register_pass(make_endless);
   loom_register_pass(make_arena);
   loom_register_pass(make_results);
   loom_register_pass(make_off);
