@@ -394,6 +394,115 @@ class Function:
             axes = list(range(len(sizes), 2 * len(sizes)))
             self.emit(f'reduce "max" {made.name} axes = {axes}', [made], shape[:len(sizes)], a.dtype)
 
+    # A size that is a symbol and `assume_shape` have no code yet: a function that has one is run by the interpreter alone.
+
+    def size(self):
+        a = self.pick(lambda v: v.shape and kind(v.dtype) != "c")
+        if a and self.rng.random() < 0.2:
+            self.emit(f"size {a.name} axis = {self.rng.randrange(len(a.shape))}", [a], (), "i64")
+
+    def random(self):
+        like, how = self.pick(), self.rng.choice(["bits", "uniform", "normal"])
+        dtype = self.rng.choice(["ui32", "ui64"] if how == "bits" else ["f32", "f64"])
+        seeds = [self.constant(self.rng.randrange(1000), (2,), "ui64") for _ in range(2)]
+        self.emit(f'random "{how}" {seeds[0].name}, {seeds[1].name}', seeds, like.shape, dtype, how != "normal")
+
+    def assume_shape(self):
+        a = self.pick(lambda v: kind(v.dtype) != "c")
+        if a and self.rng.random() < 0.1:
+            self.emit(f"assume_shape {a.name}", [a], a.shape, a.dtype)
+
+    # Control flow: what it computes is exact, so that as many iterations as one likes are.
+
+    def body(self, name, other, dtype, indent):
+        """Lines that compute a value of `name` and of the value `other`, of one type; and its name."""
+        choices = {"b": ["and", "or", "xor"], "c": ["add"]}.get(kind(dtype), ["add", "sub", "min", "max"])
+        lines, last, made = [], name, 0
+        for _ in range(self.rng.randint(0, 3)):
+            result = f"{name}_{made}"
+            operands = [last, self.rng.choice([name, other, last])]
+            self.rng.shuffle(operands)
+            lines.append(f"{indent}{result} = loom.{self.rng.choice(choices)} {', '.join(operands)} : %T%")
+            last, made = result, made + 1
+        return lines, last
+
+    def block(self, arguments, lines, results, a):
+        """The text of a region."""
+        head = f"  ^bb0({', '.join(f'{name}: {text}' for name, text in arguments)}):"
+        end = f"    loom.yield {', '.join(name for name, _ in results)} : {', '.join(text for _, text in results)}"
+        return "\n".join([head, *(line.replace("%T%", self.type(a)) for line in lines), end]) + "\n  }"
+
+    def steady(self):
+        return self.pick(lambda v: v.exact and v.tame and v.dtype not in ("f16", "bf16"))
+
+    def truth(self):
+        found = self.pick(lambda v: v.dtype == "i1" and not v.shape)
+        return found or self.constant(self.rng.randrange(2), (), "i1")
+
+    def branch(self):
+        a = self.steady()
+        b = a and self.pick(lambda v: (v.shape, v.dtype, v.exact, v.tame) == (a.shape, a.dtype, True, True))
+        if not b:
+            return
+        condition, kind_of, ways = self.truth(), self.type(a), []
+        for way in "xy":
+            lines, last = self.body(f"%{way}{self.count}", f"%{way}{self.count}_b", a.dtype, "    ")
+            ways.append(self.block([(f"%{way}{self.count}", kind_of), (f"%{way}{self.count}_b", kind_of)], lines, [(last, kind_of)], a))
+        self.emit(f"if {condition.name}({a.name}, {b.name}) {{\n{ways[0]} else {{\n{ways[1]}", [condition, a, b], a.shape, a.dtype, True, kind(a.dtype) != "f")
+
+    def loop(self):
+        """A `for` of a count that is known or not, with what lies outside."""
+        a = self.steady()
+        b = a and self.pick(lambda v: (v.shape, v.dtype, v.exact, v.tame) == (a.shape, a.dtype, True, True))
+        if not b:
+            return
+        count, name = self.constant(self.rng.randrange(5), (), "i64"), f"%l{self.count}"
+        lines, last = self.body(name, b.name, a.dtype, "    ")
+        text = self.block([(f"{name}_i", "tensor<i64>"), (name, self.type(a))], lines, [(last, self.type(a))], a)
+        self.emit(f"for {count.name} init({a.name}) {{\n{text}", [count, a], a.shape, a.dtype, True, kind(a.dtype) != "f")
+
+    def until(self):
+        """A `while` that counts to a number."""
+        a = self.steady()
+        if not a:
+            return
+        first, name, scalar = self.constant(self.rng.randrange(4), (), "i64"), f"%w{self.count}", "tensor<i64>"
+        arguments = [(f"{name}_i", scalar), (name, self.type(a))]
+        test = [f"    {name}_m = loom.constant({self.rng.randrange(6)} : i64) : {scalar}",
+                f'    {name}_c = loom.compare "lt" {name}_i, {name}_m : ({scalar}, {scalar}) -> tensor<i1>']
+        lines, last = self.body(name, name, a.dtype, "    ")
+        lines += [f"    {name}_o = loom.constant(1 : i64) : {scalar}", f"    {name}_n = loom.add {name}_i, {name}_o : {scalar}"]
+        condition = self.block(arguments, test, [(f"{name}_c", "tensor<i1>")], a)
+        body = self.block(arguments, lines, [(f"{name}_n", scalar), (last, self.type(a))], a)
+        self.emit_several(f"while init({first.name}, {a.name}) {{\n{condition} do {{\n{body}", [first, a], [((), "i64"), (a.shape, a.dtype)], True)
+
+    def emit_several(self, text, operands, results, exact=False):
+        """An op of several results, each (shape, dtype)."""
+        made = [Value(f"%v{self.count}#{i}", tuple(shape), dtype, exact, exact and kind(dtype) != "f") for i, (shape, dtype) in enumerate(results)]
+        if any(elements(v.shape) > self.largest for v in made):
+            return None
+        self.lines.append(f"  %v{self.count}:{len(made)} = loom.{text} : ({', '.join(map(self.type, operands))}) -> ({', '.join(map(self.type, made))})")
+        self.count += 1
+        self.values += made
+        return made
+
+    def attention(self):
+        """With the gradients of its operands, or without."""
+        dtype, batch, groups, depth, width = (self.rng.choice(some) for some in (["f32", "f32", "f64"], [1, 2], [1, 2], [4, 8, 17], [4, 8, 16]))
+        heads, queries, keys = groups * self.rng.choice([1, 1, 2]), self.rng.choice([1, 3, 16]), self.rng.choice([1, 5, 16, 33])
+        q, k, v = (self.argument(shape, dtype) for shape in ((batch, heads, queries, depth), (batch, groups, keys, depth), (batch, groups, keys, width)))
+        scale = self.constant(0.125, (), dtype)
+        causal = "true" if queries <= keys and self.rng.random() < 0.3 else "false"
+        operands = [q, k, v, scale]
+        if self.rng.random() < 0.3:
+            operands.append(self.argument((batch, self.rng.choice([1, heads]), self.rng.choice([1, queries]), keys), dtype))
+        made = self.emit_several(f'attention {", ".join(o.name for o in operands)} causal = {causal} empty = "{self.rng.choice(["nan", "zero"])}"', operands,
+                                 [((batch, heads, queries, width), dtype), ((batch, heads, queries), dtype)])
+        if made and self.rng.random() < 0.5:
+            gradient, sums = self.argument(made[0].shape, dtype), self.argument(made[1].shape, dtype)
+            operands = [gradient, q, k, v, made[1], sums, *operands[3:]]
+            self.emit_several(f"attention_gradient {', '.join(o.name for o in operands)} causal = {causal}", operands, [(o.shape, dtype) for o in (q, k, v)])
+
     # ---- the whole ----
 
     def values_of(self, value):
@@ -416,7 +525,8 @@ class Function:
     def text(self):
         steps = [self.unary, self.unary, self.binary, self.binary, self.binary, self.predicate, self.compare, self.select, self.select, self.convert, self.convert, self.parts, self.bitcast,
                  self.mul_add, self.filled, self.copy, self.broadcast, self.broadcast, self.transpose, self.slice, self.slice, self.update_slice, self.concatenate, self.pad, self.gather,
-                 self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows, self.gram, self.products, self.convolution]
+                 self.scatter, self.sort, self.reduce, self.reduce, self.scan, self.reshape, self.dot, self.windows, self.gram, self.products, self.convolution,
+                 self.size, self.random, self.assume_shape, self.branch, self.loop, self.until, self.attention]
         wanted = 12 if self.lent else self.rng.choice([2, 3, 4, 5, 6, 8, 12])
         for _ in range(4 * wanted):
             if self.count >= wanted:
