@@ -12,6 +12,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/pygraph/pygraph.h"
 #include "frontend/size/size.h"
+#include "frontend/tensor/tensor.h"
 #include "frontend/torch/torch.h"
 #include "frontend/values/values.h"
 
@@ -81,7 +82,7 @@ static int module_exec(PyObject *module) {
   if (!module_in_main_interpreter() || !loom_config_init()) return -1;
   eval_init();
   loops_init();
-  if (!loom_adapter_register(&loom_numpy_adapter)) return -1;
+  if (!loom_adapter_register(&loom_numpy_adapter) || !tensor_init()) return -1;
   if (!builtins_init()) return -1; /* now: before a program puts others in their places */
   return loom_callable_init(module) && loom_graph_object_init(module) && torch_compiled_init(module)
              ? 0

@@ -98,6 +98,8 @@ typedef struct loop_record {
 } loop_record;
 
 typedef struct capture {
+  /* The library whose arrays a run reads and makes; NULL: the first one that was registered. */
+  const loom_adapter *adapter;
   loom_graph graph;  /* of a packed one only what runs need: loom_graph_interface() */
   loom_bytes packed; /* the whole graph; none: it is in `graph` */
   /* For each graph input: where its array or number comes from. */

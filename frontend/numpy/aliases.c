@@ -45,7 +45,7 @@ static const source *alias_source(const np_storage *s) {
 }
 
 static bool alias_check(tracer *t, const np_storage *s) {
-  if (alias_overlaps_itself(t, np_array_of(s->root))) {
+  if (alias_overlaps_itself(t, np_layout_of(s->root))) {
     trace_break(t, BREAK_ALIASING, "a written array whose elements share memory");
     return false;
   }
@@ -155,7 +155,7 @@ static bool alias_add(PyObject *object, int depth, bool written, alias_extent *a
     return true;
   }
   if (PyFloat_CheckExact(object) || PyArray_IsScalar(object, Generic)) return true;
-  if (!PyArray_Check(object)) return false;
+  if (!PyArray_Check(object) && !numpy_other_extent) return false;
   alias_extent *e = &all[*used];
   numpy_array_extent(object, &e->low, &e->high);
   e->written = written;

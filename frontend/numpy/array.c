@@ -188,6 +188,15 @@ static void array_extent(const PyArrayObject_fields *a, const char **low, const 
   *high += PyDataType_ELSIZE(a->descr);
 }
 
+bool (*numpy_other_extent)(PyObject *object, const char **low, const char **high);
+
+/* False: the object is neither NumPy's nor of a library that is known. */
+static bool array_any_extent(PyObject *object, const char **low, const char **high) {
+  if (!PyArray_Check(object)) return numpy_other_extent && numpy_other_extent(object, low, high);
+  array_extent(FIELDS(object), low, high);
+  return true;
+}
+
 /* From all arrays in a list (stacked.c). */
 static bool array_disjoint_items(PyObject *a, PyObject *list) {
   bool apart = true;
@@ -201,15 +210,13 @@ static bool array_disjoint_items(PyObject *a, PyObject *list) {
 bool numpy_array_disjoint(PyObject *a, PyObject *b) {
   if (PyList_CheckExact(b) || PyTuple_CheckExact(b)) return array_disjoint_items(a, b);
   if (PyArray_IsScalar(a, Generic) || PyArray_IsScalar(b, Generic)) return true;
-  if (!PyArray_Check(a) || !PyArray_Check(b)) return false;
   const char *a_low, *a_high, *b_low, *b_high;
-  array_extent(FIELDS(a), &a_low, &a_high);
-  array_extent(FIELDS(b), &b_low, &b_high);
+  if (!array_any_extent(a, &a_low, &a_high) || !array_any_extent(b, &b_low, &b_high)) return false;
   return a_low == a_high || b_low == b_high || a_high <= b_low || b_high <= a_low;
 }
 
 void numpy_array_extent(PyObject *array, const char **low, const char **high) {
-  array_extent(FIELDS(array), low, high);
+  if (!array_any_extent(array, low, high)) *low = *high = NULL;
 }
 
 Py_hash_t numpy_array_fingerprint(PyObject *object) {

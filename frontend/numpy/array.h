@@ -54,6 +54,7 @@ typedef enum view_kind {
 struct np_array {
   np_storage *storage;
   np_array *parent;
+  const value_type *seen_as; /* the type of its values, which are tensors; NULL: NumPy's arrays */
   view_kind kind;
   int64_t a[LOOM_MAX_RANK]; /* SLICE: starts; TRANSPOSE: perm; BROADCAST: dims; PART: 1 for the
                                imaginary one; WINDOW: the axis; DIAGONAL: its first element, of the
@@ -66,6 +67,7 @@ struct np_array {
   bool packed; /* made of a list: NumPy stores its numbers into another array one by one */
   bool writeable;
   bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
+  bool detached;       /* a tensor that autograd does not know as a view */
   bool stepped;        /* its strides stay as they are when a size turns out to be 0 */
   loom_value node;     /* cached read, valid while version is the storage's */
   uint32_t version;
@@ -142,6 +144,11 @@ typedef struct np_errors {
 
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is none */
+/* The array of a value that is one, or a tensor (tensor/). */
+static inline np_array *np_layout_of(const value *v) { return v->array.layout; }
+/* Makes what np_fresh() has made a value of another library whose arrays lie in memory in the same
+ * way. Views of it are of that type, too. */
+void np_see_as(value *v, const value_type *type);
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
  * LOOM_NO_VALUE. */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);

@@ -28,7 +28,9 @@ enum {
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
   NUMPY_PYTHON = 4,   /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
   NUMPY_STEPPED = 64, /* views: strides stay as they are when there are no elements */
-  NUMPY_SCALAR = 32   /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
+  NUMPY_SCALAR = 32,  /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
+  NUMPY_TENSOR = 128, /* a tensor of torch (tensor/) */
+  NUMPY_DETACHED = 8  /* RECIPE_VIEW: a tensor that autograd does not know as a view */
 };
 
 /* ---- array.c: live arrays ---- */
@@ -84,6 +86,9 @@ bool numpy_array_disjoint(PyObject *a, PyObject *b);
 /* The memory of an array: from its first byte to behind its last one. Both are equal for an array
  * without elements. */
 void numpy_array_extent(PyObject *array, const char **low, const char **high);
+/* The same of an object of another library; false: the object is none of its arrays. NULL before
+ * that library is there. */
+extern bool (*numpy_other_extent)(PyObject *object, const char **low, const char **high);
 /* Which flags the error state of this context reports, and which of these by a warning. */
 bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
 

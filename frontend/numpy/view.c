@@ -74,9 +74,10 @@ static void np_add_storage(tracer *t, np_storage *s) {
   state->storages = s;
 }
 
-static value *view_value(tracer *t, np_array *a) {
-  value *v = value_new(t, &np_array_value_type);
+static value *view_value(tracer *t, np_array *a, const value_type *seen_as) {
+  value *v = value_new(t, seen_as ? seen_as : &np_array_value_type);
   if (!v) return NULL;
+  a->seen_as = seen_as;
   v->array.node = LOOM_NO_VALUE;
   v->array.layout = a;
   return v;
@@ -86,7 +87,7 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
   if (node == LOOM_NO_VALUE || !np_has_room(t, emit_type(t, node))) return NULL;
   np_array *a = trace_alloc(t, sizeof *a);
   np_storage *s = trace_alloc(t, sizeof *s);
-  value *v = a && s ? view_value(t, a) : NULL;
+  value *v = a && s ? view_value(t, a, NULL) : NULL;
   if (!v) return NULL;
   a->storage = s;
   a->type = *emit_type(t, node);
@@ -100,6 +101,11 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
   s->current = node;
   np_add_storage(t, s);
   return v;
+}
+
+void np_see_as(value *v, const value_type *type) {
+  v->type = type;
+  np_layout_of(v)->seen_as = type;
 }
 
 value *np_result(tracer *t, loom_value node, const int64_t *strides) {
@@ -194,7 +200,7 @@ static bool view_apart(const np_array *a, const np_array *b) {
  * root that it is. */
 static int view_mark_written(np_array *a, np_array **top_out) {
   np_storage *s = a->storage;
-  np_array *root = np_array_of(s->root), *top = a;
+  np_array *root = np_layout_of(s->root), *top = a;
   while (top->parent && top->parent != root)
     top = top->parent;
   *top_out = top;
@@ -259,7 +265,7 @@ static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **
   if ((*parent)->scalar && !(*parent = np_array_of(np_fresh(t, np_read(t, *parent), NULL))))
     return NULL;
   np_array *a = trace_alloc(t, sizeof *a), *p = *parent;
-  value *v = a ? view_value(t, a) : NULL;
+  value *v = a ? view_value(t, a, p->seen_as) : NULL;
   if (!v) return NULL;
   a->storage = p->storage;
   a->parent = p;
@@ -399,6 +405,7 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
     p->strides[i] = a->strides[i];
   }
   if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
+  if (a->seen_as) p->flags |= NUMPY_TENSOR | (a->detached ? NUMPY_DETACHED : 0);
   r->payload = p;
   r->payload_size = sizeof *p;
   return true;
@@ -454,13 +461,13 @@ static recipe *view_rebuild_view(tracer *t, recipe *base, np_array *a) {
 }
 
 recipe *np_rebuild(tracer *t, value *v) {
-  np_array *a = np_array_of(v);
+  np_array *a = np_layout_of(v);
   if (a->kind == VIEW_ROOT) return view_rebuild_root(t, v, a);
   return view_rebuild_view(t, trace_rebuild(t, a->storage->root), a);
 }
 
 static bool view_write_back(tracer *t, np_storage *s, int part) {
-  np_array *root = np_array_of(s->root), *a = s->written[part];
+  np_array *root = np_layout_of(s->root), *a = s->written[part];
   recipe *target = trace_recipe(t, RECIPE_SOURCE);
   if (!target) return false;
   target->source = s->source;

@@ -14,7 +14,7 @@ static void walk_changed(tracer *t, void *owner) {
   s->version++;
   if (!s->source) s->root->object = NULL; /* a constant that it was */
   if (!s->written_count) return;
-  s->written[0] = np_array_of(s->root);
+  s->written[0] = np_layout_of(s->root);
   s->written_count = 1;
 }
 
@@ -33,7 +33,7 @@ void np_walk_storage(roll_walk *w, np_storage *s) {
   roll_token(w, s->source && s->written_count != 0);
   roll_is_lent(w, s->root);
   if (s->placed) np_placed_walk(w, s);
-  walk_array(w, np_array_of(s->root));
+  walk_array(w, np_layout_of(s->root));
   roll_node(w, &s->current, s, walk_changed);
 }
 
@@ -106,7 +106,7 @@ bool np_write_back(tracer *t, uint64_t which) {
   uint64_t written = np_written(t, &i);
   for (np_storage *s = np_storages(t); s; s = s->next) {
     if (!s->source || --i >= 64 || !((which & ~written) >> i & 1)) continue;
-    np_array *root = np_array_of(s->root);
+    np_array *root = np_layout_of(s->root);
     if (!root->writeable || root->warns_on_write || !np_write(t, root, np_read(t, root)))
       return false;
   }

@@ -152,7 +152,7 @@ entry *entry_new(capture *captured, loom_plan *plan, const entry_order *order, l
   e->kind = order->kind;
   e->captured = captured;
   e->plan = plan;
-  e->adapter = loom_adapters()[0];
+  e->adapter = captured->adapter ? captured->adapter : loom_adapters()[0];
   e->operations = captured->graph.node_count;
   e->stopped = captured->stopped;
   if (entry_init(e, order, err)) return e;

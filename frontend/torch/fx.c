@@ -72,6 +72,16 @@ static bool fx_define(fx_import *im, PyObject *node, fx_value v) {
   return good;
 }
 
+bool fx_define_tensor(fx_import *im, PyObject *tensor, loom_value value) {
+  if (fx_value_of(im, tensor)) return true;
+  return fx_define(im, tensor,
+                   (fx_value){.kind = FX_TENSOR,
+                              .value = value,
+                              .meta = tensor,
+                              .placeholder = -1,
+                              .wide = LOOM_NO_VALUE});
+}
+
 /* node.meta["val"], borrowed; None when there is none. */
 static PyObject *fx_meta(PyObject *node) {
   PyObject *meta = PyObject_GetAttrString(node, "meta");
@@ -116,7 +126,7 @@ loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type) {
 
 PyObject *fx_bound(const fx_import *im, loom_value value) {
   Py_ssize_t next = 0;
-  for (uint32_t i = 0; i < im->graph->input_count; i++) {
+  for (uint32_t i = 0; i < im->graph->input_count && next < PyList_GET_SIZE(im->constants); i++) {
     if (im->graph->inputs[i].kind != LOOM_INPUT_CONST) continue;
     if (im->graph->inputs[i].value == value) return PyList_GET_ITEM(im->constants, next);
     next++;

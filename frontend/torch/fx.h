@@ -114,6 +114,9 @@ void fx_import_fini(fx_import *im);
 bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out);
 bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
+/* An operand of a call that is no node: a tensor without memory describes and stands for it. False
+ * with an exception. */
+bool fx_define_tensor(fx_import *im, PyObject *tensor, loom_value value);
 bool fx_is_fake_tensor(PyObject *meta);
 /* A tensor as a value of the graph: its data is bound to the plan. LOOM_NO_VALUE with an exception.
  */

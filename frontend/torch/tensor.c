@@ -15,9 +15,11 @@ typedef int32_t torch_status;
 static struct {
   bool ready;
   PyTypeObject *tensor, *parameter;
-  size_t handle; /* where a tensor's Python object holds its at::Tensor */
-  size_t keys;   /* where a TensorImpl holds its dispatch keys */
-  uint64_t lazy; /* keys of conjugate and negative views, and of zeros without memory */
+  size_t handle;   /* where a tensor's Python object holds its at::Tensor */
+  size_t keys;     /* where a TensorImpl holds its dispatch keys */
+  uint64_t lazy;   /* keys of conjugate and negative views, and of zeros without memory */
+  uint64_t plain;  /* those of an ordinary tensor on the CPU */
+  size_t autograd; /* where a TensorImpl holds what autograd knows of it; NULL there: nothing */
   torch_status (*data)(void *, void **);
   torch_status (*sizes)(void *, int64_t **);
   torch_status (*strides)(void *, int64_t **);
@@ -128,10 +130,34 @@ static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *con
       uint64_t none = tensor_keys(zeros) & ~plain;
       if (!none || (none & (none - 1))) continue;
       torch.lazy = n | candidates | none;
+      torch.plain = plain;
       return true;
     }
   }
   return false;
+}
+
+static void *torch_word(PyObject *tensor, size_t at) {
+  void *word;
+  memcpy(&word, *(char **)tensor_handle(tensor) + at, sizeof word);
+  return word;
+}
+
+/* Behind the keys' begin: the one word that was NULL before the tensor required a gradient. */
+static bool torch_probe_autograd(PyObject *tensor) {
+  enum { WORDS = 32 };
+  void *before[WORDS];
+  int found = 0;
+  for (int i = 1; i < WORDS; i++)
+    before[i] = torch_word(tensor, (size_t)i * 8);
+  PyObject *done = PyObject_CallMethod(tensor, "requires_grad_", NULL);
+  for (int i = 1; done && i * 8 < (int)torch.keys; i++)
+    if (!before[i] && torch_word(tensor, (size_t)i * 8)) {
+      torch.autograd = (size_t)i * 8;
+      found++;
+    }
+  Py_XDECREF(done);
+  return found == 1;
 }
 
 static bool torch_probe(PyObject *module) {
@@ -143,6 +169,9 @@ static bool torch_probe(PyObject *module) {
   PyObject *zeros = PyObject_CallMethod(module, "_efficientzerotensor", "i", 3);
   bool good = address && negative && conjugate && zeros && torch_probe_handle(tensor, address) &&
               torch_probe_keys(tensor, negative, conjugate, zeros);
+  PyObject *leaf = good ? PyObject_CallMethod(module, "zeros", "i", 3) : NULL;
+  good = leaf && torch_probe_autograd(leaf);
+  Py_XDECREF(leaf);
   if (!good && !PyErr_Occurred())
     PyErr_SetString(PyExc_ImportError, "frameloom: tensors of this torch are laid out differently");
   Py_XDECREF(zeros);
@@ -218,6 +247,46 @@ bool torch_read(PyObject *tensor, torch_view *out) {
     return false;
   }
   return true;
+}
+
+bool torch_is_exact(const PyObject *object) {
+  return torch.ready && (Py_TYPE(object) == torch.tensor || Py_TYPE(object) == torch.parameter);
+}
+
+bool torch_is_tensor(PyObject *object) {
+  return torch.ready && PyObject_TypeCheck(object, torch.tensor);
+}
+
+PyTypeObject *torch_tensor_type(void) { return torch.tensor; }
+
+/* The keys come first: of a tensor that is not strided, or not on the CPU, nothing else is asked.
+ */
+bool torch_look(PyObject *tensor, torch_view *out) {
+  void *handle = tensor_handle(tensor);
+  return torch_is_exact(tensor) && tensor_keys(tensor) == torch.plain &&
+         !torch.dtype(handle, &out->dtype) && !torch.rank(handle, &out->rank) &&
+         !torch.sizes(handle, &out->sizes) && !torch.strides(handle, &out->strides) &&
+         !torch.data(handle, &out->data);
+}
+
+bool torch_requires_grad(PyObject *tensor) {
+  if (!torch_word(tensor, torch.autograd)) return false;
+  PyObject *answer = PyObject_GetAttrString(tensor, "requires_grad");
+  bool requires = answer == Py_True;
+  error_drop();
+  Py_XDECREF(answer);
+  return requires;
+}
+
+bool torch_offset(PyObject *tensor, int64_t *out) {
+  return !torch.offset(tensor_handle(tensor), out);
+}
+
+bool torch_dtype(int32_t scalar_type, loom_dtype *out) {
+  for (int i = 0; i < LOOM_DTYPE_COUNT; i++)
+    if (torch_types[i] == scalar_type && (scalar_type || i == LOOM_U8))
+      return *out = (loom_dtype)i, true;
+  return false;
 }
 
 bool torch_is_whole(PyObject *tensor, int64_t bytes) {

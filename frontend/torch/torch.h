@@ -48,6 +48,17 @@ bool torch_init(void);
 bool torch_is_lazy(PyObject *tensor);
 PyObject *torch_resolve(PyObject *tensor); /* the elements of such a tensor, in memory of its own */
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
+/* Is it a torch.Tensor or Parameter, not of a subclass? torch_is_tensor(): of any class. False
+ * before torch_init(). */
+bool torch_is_exact(const PyObject *object);
+bool torch_is_tensor(PyObject *object);
+PyTypeObject *torch_tensor_type(void); /* torch.Tensor; borrowed */
+/* Reads an exact, strided tensor on the CPU that autograd may follow, as almost all are. False,
+ * without an exception: it is another one. */
+bool torch_look(PyObject *tensor, torch_view *out);
+bool torch_requires_grad(PyObject *tensor);             /* of an exact one */
+bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */
+bool torch_dtype(int32_t scalar_type, loom_dtype *out); /* false: none of ours */
 /* Is the tensor the whole of its storage: does it begin there, and has the storage so many bytes?
  */
 bool torch_is_whole(PyObject *tensor, int64_t bytes);
@@ -62,6 +73,21 @@ int32_t torch_scalar_type(loom_dtype dtype);
 /* out = l @ r by torch's own product of matrices, if there is one; false with an exception. */
 bool torch_has_product(void);
 bool torch_product(const torch_array *l, const torch_array *r, const torch_array *out);
+
+/* ---- modes.c: the state of the thread that changes what torch's functions do ---- */
+
+typedef struct torch_modes {
+  uint64_t included, excluded; /* dispatch keys of this thread: autocast, modes, torch.func */
+  int64_t function_modes;      /* that are active */
+  int8_t dtype;                /* the default one */
+  bool records;                /* gradients are recorded */
+} torch_modes;
+
+bool torch_modes_init(void); /* false with an exception: this torch does not tell them */
+void torch_modes_read(torch_modes *out);
+/* Has nothing been changed but the default dtype and whether gradients are recorded? */
+bool torch_modes_are_plain(const torch_modes *m);
+bool torch_modes_equal(const torch_modes *a, const torch_modes *b);
 
 /* ---- host.c: ops that torch runs inside the plan ---- */
 

@@ -1,0 +1,114 @@
+/* Live tensors become values: inputs of the graph with a guard on dtype, sizes and strides. Torch's
+ * modes are guarded once. */
+#include "frontend/captured/adapter.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/guard.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/tensor/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+loom_adapter loom_tensor_adapter;
+
+static bool adapter_guard(tracer *t, guard_kind kind, const source *s, const void *payload,
+                          size_t size) {
+  void *copy = malloc(size);
+  if (!copy) {
+    PyErr_NoMemory();
+    trace_raise_live(t);
+    return false;
+  }
+  memcpy(copy, payload, size);
+  trace_guard(t, (guard){.kind = kind,
+                         .source = s,
+                         .adapter = &loom_tensor_adapter,
+                         .payload = copy,
+                         .payload_size = size,
+                         .location = trace_location(t)});
+  return true;
+}
+
+tensor_state *tensor_state_of(tracer *t) {
+  void **slot = trace_state(t, &loom_tensor_adapter);
+  tensor_state *state = *slot;
+  if (state) return state;
+  if (!(state = trace_alloc(t, sizeof *state))) return NULL;
+  torch_modes_read(&state->modes);
+  state->records = state->modes.records;
+  if (!torch_modes_are_plain(&state->modes))
+    return trace_break(
+        t, BREAK_TENSOR,
+        "autocast, inference mode, or a mode or transformation of torch's is active");
+  tensor_guard wanted = {.modes = state->modes};
+  if (!adapter_guard(t, GUARD_CUSTOM, NULL, &wanted, sizeof wanted)) return NULL;
+  t->capture->adapter = &loom_tensor_adapter;
+  *slot = state;
+  return state;
+}
+
+bool tensor_requires(tracer *t, PyObject *live, const source *s) {
+  tensor_guard wanted = {.of_tensor = true, .requires = torch_requires_grad(live)};
+  adapter_guard(t, GUARD_CUSTOM, s, &wanted, sizeof wanted);
+  return wanted.requires;
+}
+
+static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
+  numpy_array_payload p;
+  if (!tensor_state_of(t)) return NULL;
+  if (!s) return trace_break(t, BREAK_TENSOR, "a tensor that a call at capture has made");
+  if (!tensor_describe(object, &p))
+    return trace_break(t, BREAK_UNSUPPORTED_DTYPE,
+                       "a tensor that is not strided, not on the CPU, misaligned, or of a dtype "
+                       "that is not compiled");
+  loom_type type = {.dtype = p.dtype, .rank = p.nd};
+  int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  for (int i = 0; i < p.nd; i++) {
+    type.dims[i] = p.dims[i];
+    strides[i] = p.strides[i];
+    elements[i] = strides[i] / (int64_t)loom_dtype_size(p.dtype);
+  }
+  if (!adapter_guard(t, GUARD_ARRAY, s, &p, sizeof p)) return NULL;
+  value *v = np_fresh(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
+  if (!v) return NULL;
+  np_see_as(v, &tensor_value_type);
+  np_layout_of(v)->storage->source = s;
+  np_layout_of(v)->storage->live = object;
+  v->source = s;
+  return v;
+}
+
+static value *adapter_wrap(tracer *t, PyObject *object, const source *s) {
+  if (!tensor_ready()) return NULL;
+  if (torch_is_exact(object))
+    return trace_keep(t, Py_NewRef(object)) ? adapter_tensor(t, object, s) : NULL;
+  if (torch_is_tensor(object))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a tensor of type %.100s",
+                       Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
+/* A part of a function ends only where gradients are recorded as they were at its begin. */
+static bool adapter_finish(tracer *t) {
+  const tensor_state *state = *trace_state(t, &loom_tensor_adapter);
+  if (!state || state->records == state->modes.records) return true;
+  trace_break(t, BREAK_TENSOR, "recording of gradients is switched on or off, and stays so");
+  return false;
+}
+
+static bool adapter_immutable(PyObject *object) {
+  return tensor_ready() && tensor_is_constant(object);
+}
+
+bool tensor_init(void) {
+  tensor_fill_live(&loom_tensor_adapter);
+  loom_tensor_adapter.wrap = adapter_wrap;
+  loom_tensor_adapter.finish = adapter_finish;
+  loom_tensor_adapter.immutable = adapter_immutable;
+  loom_tensor_adapter.has_row = tensor_has_row;
+  loom_tensor_adapter.call = tensor_call_object;
+  return loom_adapter_register(&loom_tensor_adapter);
+}

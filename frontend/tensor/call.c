@@ -1,0 +1,258 @@
+/* Calls of torch's functions: made once, on tensors without memory (_tensor_calls.py), which tells
+ * the operations that they consist of and what their results are like. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+#include <string.h>
+
+/* Of _tensor_calls.py. */
+static struct {
+  PyObject *record, *unsupported, *functions, *constants, *state, *overrides, *operators, *tells,
+      *switches;
+} call_python;
+
+bool tensor_call_init(void) {
+  PyObject *module = PyImport_ImportModule("frameloom._tensor_calls");
+  if (!module) return false;
+  call_python.record = PyObject_GetAttrString(module, "record");
+  call_python.unsupported = PyObject_GetAttrString(module, "Unsupported");
+  call_python.functions = PyObject_GetAttrString(module, "FUNCTIONS");
+  call_python.constants = PyObject_GetAttrString(module, "CONSTANTS");
+  call_python.state = PyObject_GetAttrString(module, "STATE");
+  call_python.overrides = PyObject_GetAttrString(module, "OVERRIDES");
+  call_python.tells = PyObject_GetAttrString(module, "TELLS");
+  call_python.switches = PyObject_GetAttrString(module, "SWITCHES");
+  call_python.operators = PyImport_ImportModule("operator");
+  Py_DECREF(module);
+  return call_python.record && call_python.unsupported && call_python.functions &&
+         call_python.constants && call_python.state && call_python.overrides &&
+         call_python.operators && call_python.tells && call_python.switches;
+}
+
+bool tensor_is_constant(PyObject *object) {
+  return PySequence_Contains(call_python.constants, (PyObject *)Py_TYPE(object)) == 1;
+}
+
+static bool call_is_known(PyObject *set, PyObject *callee) {
+  int known = PyObject_TypeCheck(callee, &PyType_Type) ? 0 : PySet_Contains(set, callee);
+  if (known < 0) error_drop(); /* not hashable */
+  return known > 0;
+}
+
+bool tensor_has_row(PyObject *callee) {
+  return tensor_ready() && PyFunction_Check(callee) && call_is_known(call_python.functions, callee);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static PyObject *call_argument(tracer *t, value *v, bool *records);
+
+static PyObject *call_items(tracer *t, value *const *items, Py_ssize_t count, bool list,
+                            bool *records) {
+  PyObject *made = list ? PyList_New(count) : PyTuple_New(count);
+  for (Py_ssize_t i = 0; made && i < count; i++) {
+    PyObject *item = call_argument(t, items[i], records);
+    if (!item)
+      Py_CLEAR(made);
+    else if (list)
+      PyList_SET_ITEM(made, i, item);
+    else
+      PyTuple_SET_ITEM(made, i, item);
+  }
+  return made;
+}
+
+static PyObject *call_slice(tracer *t, const value *v, bool *records) {
+  PyObject *parts[3] = {NULL}, *made = NULL;
+  bool good = true;
+  for (int i = 0; i < 3 && good; i++)
+    good = (parts[i] = call_argument(t, v->seq.items[i], records)) != NULL;
+  if (good) made = PySlice_New(parts[0], parts[1], parts[2]);
+  for (int i = 0; i < 3; i++)
+    Py_XDECREF(parts[i]);
+  return made;
+}
+
+/* An argument as torch is given it: a new reference. NULL after a break. */
+static PyObject *call_argument(tracer *t, value *v, bool *records) {
+  if (tensor_is(v)) {
+    const np_storage *s = np_layout_of(v)->storage;
+    bool asks = s->live && tensor_state_of(t)->records;
+    *records |= asks && tensor_requires(t, s->live, s->source);
+    PyObject *meta = tensor_meta(t, v);
+    return meta ? Py_NewRef(meta) : NULL;
+  }
+  if (tuple_is_plain(v) || value_is_list(v))
+    return call_items(t, v->seq.items, v->seq.count, value_is_list(v), records);
+  if (value_is_slice(v)) return call_slice(t, v, records);
+  PyObject *known = value_known(t, v);
+  if (!known && !trace_pending(t))
+    trace_break(t, BREAK_TENSOR, "an argument of type %.100s that is not known at capture",
+                ((PyTypeObject *)value_type_of(t, v))->tp_name);
+  return known;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static value *call_result(tracer *t, PyObject *o) {
+  value *known = tensor_of_meta(t, o);
+  if (known) return known;
+  if (torch_is_tensor(o)) return trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
+  bool list = PyList_CheckExact(o);
+  if (!list && !PyTuple_Check(o)) return value_made(t, Py_NewRef(o));
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
+  value **items = trace_alloc(t, sizeof *items * (size_t)(count + 1));
+  for (Py_ssize_t i = 0; items && i < count; i++)
+    if (!(items[i] = call_result(t, PySequence_Fast_GET_ITEM(o, i)))) return NULL;
+  if (!items) return NULL;
+  return list ? value_list(t, items, count)
+              : value_tuple_of(t, (PyObject *)Py_TYPE(o), items, count);
+}
+
+/* The exception that the call has ended with: one of ours is a reason, torch's own is raised by
+ * torch, once the call is made with the user's tensors. */
+static void *call_failed(tracer *t, PyObject *function) {
+  PyObject *type, *error, *trace, *name = PyObject_GetAttrString(function, "__name__");
+  if (!name) error_drop();
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  PyObject *text = error ? PyObject_Str(error) : NULL;
+  const char *words = text ? PyUnicode_AsUTF8(text) : "?";
+  const char *called = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "a function";
+  bool ours = type && PyErr_GivenExceptionMatches(type, call_python.unsupported);
+  error_drop();
+  if (ours)
+    trace_break(t, BREAK_TENSOR, "%.60s: %.160s", called, words);
+  else
+    trace_break(t, BREAK_TENSOR, "%.60s raises %.60s: %.100s", called,
+                type ? ((PyTypeObject *)type)->tp_name : "?", words);
+  Py_XDECREF(text);
+  Py_XDECREF(name);
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+  return NULL;
+}
+
+static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
+  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs, NULL);
+  if (!made) return call_failed(t, function);
+  PyObject *calls = PyTuple_GET_ITEM(made, 1);
+  value *result = NULL;
+  bool good = trace_keep(t, made) != NULL;
+  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
+    good = tensor_emit(t, PyList_GET_ITEM(calls, i));
+  if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));
+  return trace_pending(t) ? NULL : result;
+}
+
+/* self (or NULL), positional arguments, then those by the names of kwnames. */
+static value *call_torch(tracer *t, PyObject *function, value *self, value *const *args,
+                         Py_ssize_t count, PyObject *kwnames) {
+  tensor_state *state = tensor_state_of(t);
+  bool records = false;
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (!state) return NULL;
+  value **all = trace_alloc(t, sizeof *all * (size_t)(count + 1));
+  if (!all) return NULL;
+  Py_ssize_t given = 0;
+  if (self) all[given++] = self;
+  for (Py_ssize_t i = 0; i < count; i++)
+    all[given++] = args[i];
+  PyObject *list = call_items(t, all, given, false, &records);
+  PyObject *kwargs = list ? PyDict_New() : NULL;
+  for (Py_ssize_t i = 0; kwargs && i < named; i++) {
+    PyObject *item = call_argument(t, args[count + i], &records);
+    if (!item || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), item) < 0) Py_CLEAR(kwargs);
+    Py_XDECREF(item);
+  }
+  value *result = NULL;
+  if (kwargs && records)
+    trace_break(t, BREAK_TENSOR_GRADIENT, "an argument of %.60s requires a gradient",
+                PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml->ml_name
+                                            : "a function of torch's");
+  else if (kwargs)
+    result = call_recorded(t, function, list, kwargs);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(list);
+  if (!result && !trace_pending(t)) {
+    if (PyErr_Occurred()) return trace_raise_live(t);
+    return trace_break(t, BREAK_TENSOR, "a call of torch's failed silently");
+  }
+  return result;
+}
+
+value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
+                     Py_ssize_t count, PyObject *kwnames) {
+  if (!call_is_known(call_python.functions, function)) {
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
+    trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);
+    Py_XDECREF(name);
+    return NULL;
+  }
+  return call_torch(t, function, self, args, count, kwnames);
+}
+
+value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
+  PyObject *function = PyObject_GetAttrString(call_python.operators, name);
+  if (!function || !trace_keep(t, function)) return trace_raise_live(t);
+  return call_torch(t, function, NULL, args, count, NULL);
+}
+
+value *tensor_attribute(tracer *t, value *v, PyObject *name) {
+  static PyObject *get;
+  if (!get) get = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  value *args[2] = {v, value_const(t, name)};
+  return get && args[1] ? call_torch(t, get, NULL, args, 2, NULL) : NULL;
+}
+
+/* A function that tells something of torch's state, which a guard compares: it is called now.
+ * Tensors here override no function of torch's. */
+static value *call_state(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames) {
+  const tensor_state *state = tensor_state_of(t);
+  bool records;
+  if (!state) return NULL;
+  if (call_is_known(call_python.overrides, callee)) return value_const(t, Py_False);
+  if (callee == call_python.tells) return value_const(t, state->records ? Py_True : Py_False);
+  if (kwnames) return trace_break(t, BREAK_TENSOR, "such a call of torch's state");
+  PyObject *list = call_items(t, args, count, false, &records);
+  value *result = list ? value_made(t, PyObject_CallObject(callee, list)) : NULL;
+  Py_XDECREF(list);
+  return result;
+}
+
+/* _set_grad_enabled(bool). */
+static value *call_switch(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames) {
+  tensor_state *state = tensor_state_of(t);
+  PyObject *on = state && count == 1 && !kwnames ? value_known(t, args[0]) : NULL;
+  if (trace_pending(t)) return NULL;
+  if (on != Py_True && on != Py_False) {
+    Py_XDECREF(on);
+    return trace_break(t, BREAK_TENSOR, "such a call of set_grad_enabled()");
+  }
+  state->records = on == Py_True;
+  Py_DECREF(on);
+  return t->constants.none;
+}
+
+value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
+                          Py_ssize_t count, PyObject *kwnames, bool *mine) {
+  *mine = false;
+  if (!tensor_ready() || !callee) return NULL;
+  bool state =
+      call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
+  *mine = true;
+  if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
+  *mine = state || call_is_known(call_python.functions, callee);
+  if (!*mine) return NULL;
+  if (state) return call_state(t, callee, args, count, kwnames);
+  return call_torch(t, callee, self, args, count, kwnames);
+}

@@ -1,0 +1,376 @@
+/* Operations of ATen as nodes of the graph: views are views of a value's memory, writes replace
+ * what that holds, and all else is emitted by the rows of the torch backend (torch/aten.def), or
+ * called through torch when the plan runs. */
+#include "frontend/torch/emit.h"
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/index.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/torch/fx.h"
+#include "frontend/values/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tensors and what stands for them ---------------------------------------------------------
+ */
+
+static bool emit_pair(tracer *t, PyObject *meta, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  return state && trace_map_set(t, &state->metas, np_layout_of(v), meta) &&
+         trace_map_set(t, &state->values, meta, v);
+}
+
+value *tensor_of_meta(tracer *t, PyObject *meta) {
+  const tensor_state *state = tensor_state_of(t);
+  return state ? pointer_map_get(&state->values, meta) : NULL;
+}
+
+static PyObject *emit_numbers(const int64_t *numbers, int count, int64_t divisor) {
+  PyObject *list = PyTuple_New(count);
+  for (int i = 0; list && i < count; i++) {
+    PyObject *number = PyLong_FromLongLong(numbers[i] / divisor);
+    if (!number) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyTuple_SET_ITEM(list, i, number);
+  }
+  return list;
+}
+
+/* A tensor without memory like this one: its storage reaches as far as its elements do. */
+static PyObject *emit_stand_in(const np_array *a) {
+  static PyObject *make;
+  int64_t size = (int64_t)loom_dtype_size(a->type.dtype), extent = 1;
+  if (!make) {
+    PyObject *module = PyImport_ImportModule("frameloom._tensor_calls");
+    make = module ? PyObject_GetAttrString(module, "empty") : NULL;
+    Py_XDECREF(module);
+  }
+  for (int i = 0; i < a->type.rank; i++)
+    extent += a->type.dims[i] ? (a->type.dims[i] - 1) * (a->strides[i] / size) : 0;
+  PyObject *sizes = emit_numbers(a->type.dims, a->type.rank, 1);
+  PyObject *strides = sizes ? emit_numbers(a->strides, a->type.rank, size) : NULL;
+  PyObject *made = strides && make
+                       ? PyObject_CallFunction(make, "OOsL", sizes, strides,
+                                               loom_dtype_name(a->type.dtype), (long long)extent)
+                       : NULL;
+  Py_XDECREF(strides);
+  Py_XDECREF(sizes);
+  return made;
+}
+
+PyObject *tensor_meta(tracer *t, value *v) {
+  const tensor_state *state = tensor_state_of(t);
+  PyObject *meta = state ? pointer_map_get(&state->metas, np_layout_of(v)) : NULL;
+  if (meta || !state) return meta;
+  if (!(meta = emit_stand_in(np_layout_of(v)))) return trace_raise_live(t);
+  return trace_keep(t, meta) && emit_pair(t, meta, v) ? meta : NULL;
+}
+
+/* ---- what torch says of a result ---------------------------------------------------------------
+ */
+
+typedef struct emit_look {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK], offset; /* bytes; the offset in the storage */
+} emit_look;
+
+static bool emit_read(tracer *t, PyObject *meta, emit_look *out) {
+  fx_import im = {.graph = trace_graph(t)};
+  torch_spec spec;
+  PyObject *offset = PyObject_CallMethod(meta, "storage_offset", NULL);
+  bool good = offset && fx_read_spec(&im, meta, &spec);
+  int64_t elements = offset ? PyLong_AsLongLong(offset) : 0;
+  Py_XDECREF(offset);
+  if (!good) {
+    error_drop();
+    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a tensor of a dtype or size that is not compiled");
+    return false;
+  }
+  int64_t size = (int64_t)loom_dtype_size(spec.dtype);
+  *out = (emit_look){.type = {.dtype = spec.dtype, .rank = spec.rank}, .offset = elements * size};
+  for (int i = 0; i < spec.rank; i++) {
+    out->type.dims[i] = spec.sizes[i];
+    out->strides[i] = spec.strides[i] * size;
+  }
+  return true;
+}
+
+static value *emit_tensor(tracer *t, PyObject *meta, loom_value node) {
+  emit_look look;
+  if (!emit_read(t, meta, &look)) return NULL;
+  value *v = np_fresh(t, node, look.strides);
+  if (!v) return NULL;
+  np_see_as(v, &tensor_value_type);
+  return emit_pair(t, meta, v) ? v : NULL;
+}
+
+/* ---- views ------------------------------------------------------------------------------------
+ */
+
+static bool emit_int(PyObject *args, Py_ssize_t i, int64_t *out) {
+  if (i >= PyTuple_GET_SIZE(args) || !PyLong_Check(PyTuple_GET_ITEM(args, i))) return false;
+  *out = PyLong_AsLongLong(PyTuple_GET_ITEM(args, i));
+  return !PyErr_Occurred() || (error_drop(), false);
+}
+
+/* One place, or evenly spaced ones, along an axis. `dropped`: the result is without the axis. */
+static value *emit_slice_view(tracer *t, np_array *p, const emit_look *look, int64_t base,
+                              PyObject *args, bool dropped) {
+  int64_t axis = 0, starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
+  emit_int(args, 1, &axis);
+  if (axis < 0) axis += p->type.rank;
+  if (axis < 0 || axis >= p->type.rank) return NULL;
+  int64_t sizes[LOOM_MAX_RANK], stride = p->strides[axis], step = 1;
+  for (int i = 0; i < p->type.rank; i++) {
+    sizes[i] = p->type.dims[i];
+    steps[i] = 1;
+  }
+  sizes[axis] = dropped ? 1 : look->type.dims[axis];
+  if (!dropped && stride && sizes[axis] > 1) step = look->strides[axis] / stride;
+  starts[axis] = stride ? (look->offset - base) / stride : 0;
+  steps[axis] = step;
+  value *v = np_view_slice(t, p, starts, sizes, steps);
+  if (!v) return NULL;
+  return np_view_reshape(t, np_layout_of(v), look->type.rank, look->type.dims, look->strides);
+}
+
+static value *emit_transposed(tracer *t, np_array *p, const char *name, PyObject *args) {
+  int64_t perm[LOOM_MAX_RANK], a, b;
+  int rank = p->type.rank;
+  for (int i = 0; i < rank; i++)
+    perm[i] = i;
+  if (!strcmp(name, "permute")) {
+    PyObject *list = PyTuple_GET_SIZE(args) > 1 ? PyTuple_GET_ITEM(args, 1) : NULL;
+    if (!list || !(PyList_Check(list) || PyTuple_Check(list)) ||
+        PySequence_Fast_GET_SIZE(list) != rank)
+      return NULL;
+    for (int i = 0; i < rank; i++) {
+      a = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list, i));
+      perm[i] = a < 0 ? a + rank : a;
+    }
+    return np_view_transpose(t, p, perm);
+  }
+  if (!strcmp(name, "t"))
+    a = 0, b = rank - 1;
+  else if (!emit_int(args, 1, &a) || !emit_int(args, 2, &b))
+    return NULL;
+  a += a < 0 ? rank : 0;
+  b += b < 0 ? rank : 0;
+  if (rank < 2) return np_view_same(t, p);
+  perm[a] = b;
+  perm[b] = a;
+  return np_view_transpose(t, p, perm);
+}
+
+static bool emit_is_one_of(const char *name, const char *const *names) {
+  for (; *names; names++)
+    if (!strcmp(*names, name)) return true;
+  return false;
+}
+
+/* The view that an operation gives; NULL with nothing pending: it is one that has no form here. */
+static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_look *look,
+                              const char *name, PyObject *args) {
+  static const char *const slices[] = {"slice", "split",  "split_with_sizes",
+                                       "chunk", "narrow", NULL};
+  static const char *const places[] = {"select", "unbind", NULL};
+  static const char *const turns[] = {"transpose", "t", "permute", NULL};
+  static const char *const shapes[] = {"view",    "unsqueeze", "squeeze",        "alias",
+                                       "detach",  "flatten",   "_reshape_alias", "unflatten",
+                                       "view_as", NULL};
+  if (look->type.dtype != p->type.dtype) return NULL;
+  if (emit_is_one_of(name, slices)) {
+    PyObject *axis = Py_None;
+    int at = !strcmp(name, "slice") || !strcmp(name, "narrow") ? 1 : 2;
+    if (PyTuple_GET_SIZE(args) > at) axis = PyTuple_GET_ITEM(args, at);
+    PyObject *pair = PyTuple_Pack(2, Py_None, axis);
+    value *v = pair ? emit_slice_view(t, p, look, base, pair, false) : NULL;
+    Py_XDECREF(pair);
+    return v;
+  }
+  if (emit_is_one_of(name, places)) return emit_slice_view(t, p, look, base, args, true);
+  if (emit_is_one_of(name, turns)) return emit_transposed(t, p, name, args);
+  if (emit_is_one_of(name, shapes))
+    return np_view_reshape(t, p, look->type.rank, look->type.dims, look->strides);
+  if (!strcmp(name, "expand")) return np_view_broadcast(t, p, look->type.rank, look->type.dims);
+  return NULL;
+}
+
+/* Has the view the sizes and strides that torch says? */
+static bool emit_view_agrees(const np_array *a, const emit_look *look, int64_t offset) {
+  int64_t elements = 1;
+  if (!loom_type_equal(&a->type, &look->type)) return false;
+  for (int i = 0; i < a->type.rank; i++)
+    elements *= a->type.dims[i];
+  for (int i = 0; i < a->type.rank; i++)
+    if (a->type.dims[i] > 1 && a->strides[i] != look->strides[i]) return false;
+  return !elements || a->offset == offset;
+}
+
+/* The name of an operation without its overload: "transpose" of aten.transpose.int. */
+static bool emit_name(PyObject *function, char *out, size_t size) {
+  PyObject *text = PyObject_Str(function);
+  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  bool aten = words && !strncmp(words, "aten.", 5);
+  if (aten) snprintf(out, size, "%.*s", (int)strcspn(words + 5, "."), words + 5);
+  Py_XDECREF(text);
+  return aten;
+}
+
+static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of, PyObject *meta) {
+  emit_look look, base;
+  np_array *p = np_layout_of(of);
+  if (tensor_of_meta(t, meta)) return true;
+  if (!emit_read(t, meta, &look) || !emit_read(t, PyTuple_GET_ITEM(args, 0), &base)) return false;
+  value *v = emit_view_value(t, p, base.offset, &look, name, args);
+  if (trace_pending(t)) return false;
+  if (!v || !emit_view_agrees(np_layout_of(v), &look, p->offset + look.offset - base.offset)) {
+    trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
+    return false;
+  }
+  np_layout_of(v)->detached = !strcmp(name, "detach");
+  /* Strides along axes of one element show, too. */
+  memcpy(np_layout_of(v)->strides, look.strides, sizeof look.strides);
+  return emit_pair(t, meta, v);
+}
+
+static bool emit_view(tracer *t, PyObject *function, PyObject *args, PyObject *results) {
+  char name[64];
+  PyObject *first = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
+  value *of = first ? tensor_of_meta(t, first) : NULL;
+  if (!of || !emit_name(function, name, sizeof name)) {
+    trace_break(t, BREAK_TENSOR, "a view of a tensor that torch made otherwise");
+    return false;
+  }
+  if (!PyList_Check(results) && !PyTuple_Check(results))
+    return emit_one_view(t, name, args, of, results);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(results); i++)
+    if (!emit_one_view(t, name, args, of, PySequence_Fast_GET_ITEM(results, i))) return false;
+  return true;
+}
+
+/* ---- writes -----------------------------------------------------------------------------------
+ */
+
+static bool emit_write(tracer *t, PyObject *target, PyObject *by, bool another_name) {
+  value *to = tensor_of_meta(t, target), *from = tensor_of_meta(t, by);
+  tensor_state *state = tensor_state_of(t);
+  if (to && another_name) return state && trace_map_set(t, &state->values, by, to);
+  if (to && from) return np_write(t, np_layout_of(to), np_read(t, np_layout_of(from)));
+  trace_break(t, BREAK_TENSOR, "a write into a tensor that torch made otherwise");
+  return false;
+}
+
+/* ---- all else ---------------------------------------------------------------------------------
+ */
+
+/* Makes the tensors among some arguments operands. */
+static bool emit_operands(tracer *t, fx_import *im, PyObject *o) {
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+      if (!emit_operands(t, im, PySequence_Fast_GET_ITEM(o, i))) return false;
+    return true;
+  }
+  if (!torch_is_tensor(o)) return true;
+  value *v = tensor_of_meta(t, o);
+  if (!v) {
+    trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
+    return false;
+  }
+  loom_value node = np_read(t, np_layout_of(v));
+  if (node == LOOM_NO_VALUE) return false;
+  return fx_define_tensor(im, o, node) || trace_raise_live(t) != NULL;
+}
+
+static bool emit_import_init(tracer *t, fx_import *im) {
+  capture *c = t->capture;
+  if (!c->hosts) c->hosts = PyList_New(0);
+  im->graph = trace_graph(t);
+  im->builder = (loom_emitter){.graph = im->graph, .location = trace_location(t)};
+  im->index = PyDict_New();
+  im->constants = PyList_New(0);
+  im->hosts = Py_XNewRef(c->hosts);
+  im->host_reasons = PyList_New(0);
+  im->host_places = PyList_New(0);
+  return im->index && im->constants && im->hosts && im->host_reasons && im->host_places;
+}
+
+static bool emit_results(tracer *t, PyObject *results, const loom_value *values) {
+  bool many = PyTuple_Check(results) || PyList_Check(results);
+  Py_ssize_t count = many ? PySequence_Fast_GET_SIZE(results) : 1;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *meta = many ? PySequence_Fast_GET_ITEM(results, i) : results;
+    if (!torch_is_tensor(meta) || tensor_of_meta(t, meta)) continue;
+    if (!emit_tensor(t, meta, values[i])) return false;
+  }
+  return true;
+}
+
+static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs,
+                         PyObject *results) {
+  loom_value values[FX_MAX_RESULTS];
+  fx_import im = {0};
+  bool good = emit_import_init(t, &im) && emit_operands(t, &im, args);
+  PyObject *key, *item;
+  Py_ssize_t at = 0;
+  while (good && PyDict_Next(kwargs, &at, &key, &item))
+    good = emit_operands(t, &im, item);
+  uint32_t inputs = im.graph ? im.graph->input_count : 0;
+  fx_call c = {.im = &im, .b = &im.builder, .target = function, .node = Py_None, .meta = results};
+  if (good && !fx_emit_call(&c, args, kwargs, values)) {
+    error_drop();
+    trace_break(t, BREAK_TENSOR, "%.200s", c.why[0] ? c.why : "an operation of torch's");
+    good = false;
+  }
+  if (good && im.graph->input_count != inputs) {
+    trace_break(t, BREAK_TENSOR, "an operation of constants");
+    good = false;
+  }
+  fx_import_fini(&im);
+  t->spent.computes = true;
+  return good && emit_results(t, results, values);
+}
+
+/* The tensor that torch.tensor() and the like have made of numbers: a constant of the graph. */
+static bool emit_constant_tensor(tracer *t, PyObject *tensor) {
+  numpy_array_payload p;
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  PyObject *whole = PyObject_CallMethod(tensor, "contiguous", NULL);
+  if (!whole || !tensor_describe(whole, &p)) {
+    Py_XDECREF(whole);
+    error_drop();
+    trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
+    return false;
+  }
+  type = (loom_type){.dtype = p.dtype, .rank = p.nd};
+  for (int i = 0; i < p.nd; i++)
+    type.dims[i] = p.dims[i];
+  loom_contiguous_strides(&type, strides);
+  value *v = np_fresh(t, trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, whole), NULL);
+  if (!v) return false;
+  np_see_as(v, &tensor_value_type);
+  return emit_pair(t, tensor, v);
+}
+
+bool tensor_emit(tracer *t, PyObject *call) {
+  PyObject *function = PyTuple_GET_ITEM(call, 0), *args = PyTuple_GET_ITEM(call, 1);
+  PyObject *kwargs = PyTuple_GET_ITEM(call, 2), *results = PyTuple_GET_ITEM(call, 3);
+  if (trace_pending(t)) return false;
+  if (function == Py_None) return emit_write(t, args, kwargs, results != Py_None);
+  if (results == args) return true;
+  PyObject *view = PyObject_GetAttrString(function, "is_view");
+  bool is_view = view == Py_True;
+  error_drop();
+  Py_XDECREF(view);
+  char name[64];
+  if (is_view && emit_name(function, name, sizeof name) && !strcmp(name, "lift_fresh"))
+    return emit_constant_tensor(t, PyTuple_GET_ITEM(args, 0));
+  return is_view ? emit_view(t, function, args, results)
+                 : emit_compute(t, function, args, kwargs, results);
+}

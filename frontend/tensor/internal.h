@@ -1,0 +1,78 @@
+/* What the files of this folder share. */
+#ifndef LOOM_FRONTEND_TENSOR_INTERNAL_H
+#define LOOM_FRONTEND_TENSOR_INTERNAL_H
+
+#include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/numpy.h"
+#include "frontend/torch/torch.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+/* What a capture knows of tensors besides their values. */
+typedef struct tensor_state {
+  pointer_map metas;  /* array of a tensor -> the tensor without memory that stands for it */
+  pointer_map values; /* such a tensor -> the value */
+  torch_modes modes;  /* at the begin of the call, which a guard compares */
+  bool records;       /* gradients are recorded now */
+} tensor_state;
+
+/* Payload of a GUARD_CUSTOM: torch's modes, or whether a tensor requires a gradient. */
+typedef struct tensor_guard {
+  bool of_tensor,
+    requires;
+  torch_modes modes;
+} tensor_guard;
+
+/* ---- adapter.c: live tensors as values; the adapter's table ---- */
+
+extern loom_adapter loom_tensor_adapter; /* filled by tensor_init() */
+/* NULL after a break: torch is in a state in which nothing is captured. */
+tensor_state *tensor_state_of(tracer *t);
+/* Does a live tensor require a gradient? Guarded. */
+bool tensor_requires(tracer *t, PyObject *live, const source *s);
+
+/* ---- live.c: live tensors, without values ---- */
+
+/* Is torch imported, and one that is known? */
+bool tensor_ready(void);
+/* Describes a live tensor; false: it is none that is captured. Strides in bytes. */
+bool tensor_describe(PyObject *object, numpy_array_payload *out);
+/* Fills the entries of the adapter's table that runs and guards use. */
+void tensor_fill_live(loom_adapter *adapter);
+
+/* ---- value.c: the value type ---- */
+
+extern const value_type tensor_value_type;
+bool tensor_is(const value *v);
+
+/* ---- call.c: calls of torch's functions ---- */
+
+bool tensor_call_init(void); /* false with an exception */
+/* Is it a function or class written in Python that is called as a whole? */
+bool tensor_has_row(PyObject *callee);
+/* An object of torch's that never changes: a dtype, a device, ... */
+bool tensor_is_constant(PyObject *object);
+value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
+                          Py_ssize_t count, PyObject *kwnames, bool *mine);
+/* function(*args) of a function of Python's module operator. */
+value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count);
+/* function(self, *args) of a function that tensors have. */
+value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
+                     Py_ssize_t count, PyObject *kwnames);
+/* The attribute of the tensor that stands for this one. */
+value *tensor_attribute(tracer *t, value *v, PyObject *name);
+
+/* ---- emit.c: operations of ATen as nodes of the graph ---- */
+
+/* The tensor without memory that stands for a value; borrowed. NULL after a failure. */
+PyObject *tensor_meta(tracer *t, value *v);
+/* The value that such a tensor stands for, or NULL. */
+value *tensor_of_meta(tracer *t, PyObject *meta);
+/* One operation, as _tensor_calls.py notes it. False after a break. */
+bool tensor_emit(tracer *t, PyObject *call);
+
+#endif

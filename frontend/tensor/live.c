@@ -1,0 +1,234 @@
+/* Live tensors: what guards compare, and what runs read, make and write. A run may have arrays of
+ * NumPy's besides: each object says which library's it is. */
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/tensor/internal.h"
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool tensor_ready(void) {
+  static bool ready, refused;
+  if (ready || refused) return ready;
+  PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
+  ready = torch_init() && torch_modes_init() && tensor_call_init();
+  refused = !ready;
+  error_drop();
+  return ready;
+}
+
+bool tensor_describe(PyObject *object, numpy_array_payload *out) {
+  torch_view view;
+  memset(out, 0, sizeof *out);
+  if (!torch_look(object, &view) || view.rank > LOOM_MAX_RANK ||
+      !torch_dtype(view.dtype, &out->dtype))
+    return false;
+  int64_t size = (int64_t)loom_dtype_size(out->dtype);
+  out->typenum = view.dtype;
+  out->nd = (int)view.rank;
+  out->flags = NUMPY_ALIGNED | NUMPY_WRITEABLE | NUMPY_TENSOR;
+  if ((uintptr_t)view.data % (uintptr_t)size) return false;
+  for (int i = 0; i < out->nd; i++) {
+    out->dims[i] = view.sizes[i];
+    if (__builtin_mul_overflow(view.strides[i], size, &out->strides[i])) return false;
+  }
+  return true;
+}
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+static bool live_guard(PyObject *object, const void *payload) {
+  const numpy_array_payload *p = payload;
+  torch_view view;
+  if (!torch_look(object, &view) || view.dtype != p->typenum || view.rank != p->nd) return false;
+  int64_t size = (int64_t)loom_dtype_size(p->dtype);
+  for (int i = 0; i < p->nd; i++)
+    if (view.sizes[i] != p->dims[i] || view.strides[i] * size != p->strides[i]) return false;
+  return !((uintptr_t)view.data % (uintptr_t)size);
+}
+
+static bool live_guard_custom(const void *payload, PyObject *object) {
+  const tensor_guard *wanted = payload;
+  torch_modes now;
+  if (wanted->of_tensor)
+    return torch_is_exact(object) && torch_requires_grad(object) == wanted->requires;
+  torch_modes_read(&now);
+  return torch_modes_equal(&wanted->modes, &now);
+}
+
+static PyObject *live_custom_words(const void *payload) {
+  const tensor_guard *wanted = payload;
+  return PyUnicode_FromString(!wanted->of_tensor ? "other modes of torch"
+                              : wanted->requires ? "a tensor that requires a gradient"
+                                                 : "a tensor that requires no gradient");
+}
+
+static bool live_differs(const void *payload, PyObject *object) { return false; }
+
+static bool live_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
+                              uint32_t *strides) {
+  return false; /* another size is another version */
+}
+
+static bool live_size(PyObject *object, size_field field, int axis, int64_t *out) {
+  return !torch_is_exact(object) && numpy_array_size(object, field, axis, out);
+}
+
+static Py_hash_t live_fingerprint(PyObject *object) {
+  numpy_array_payload p;
+  if (!tensor_ready() || !torch_is_exact(object)) return 0;
+  if (!tensor_describe(object, &p)) return 1;
+  uint64_t h = (uint64_t)p.typenum * 131u + (uint64_t)p.nd;
+  for (int i = 0; i < p.nd; i++) {
+    h = (h ^ (uint64_t)p.dims[i]) * 0x9e3779b97f4a7c15u;
+    h = (h ^ (uint64_t)p.strides[i]) * 0x9e3779b97f4a7c15u;
+  }
+  return (Py_hash_t)(h | 1);
+}
+
+static PyObject *live_words(PyObject *object) {
+  numpy_array_payload p;
+  if (!tensor_ready() || !tensor_describe(object, &p)) return NULL;
+  PyObject *name = PyUnicode_FromString("a tensor");
+  PyObject *text = name ? numpy_array_words(name, &p) : NULL;
+  Py_XDECREF(name);
+  return text;
+}
+
+/* The bytes that a tensor may touch; strides are never negative. */
+static bool live_extent(PyObject *object, const char **low, const char **high) {
+  numpy_array_payload p;
+  torch_view view;
+  if (!tensor_describe(object, &p) || !torch_look(object, &view)) return false;
+  *low = *high = view.data;
+  for (int i = 0; i < p.nd; i++)
+    if (!p.dims[i]) return true;
+  for (int i = 0; i < p.nd; i++)
+    *high += (p.dims[i] - 1) * p.strides[i];
+  *high += loom_dtype_size(p.dtype);
+  return true;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void *live_data(PyObject *object) {
+  torch_view view;
+  if (!torch_is_exact(object)) return numpy_array_data(object);
+  return torch_look(object, &view) ? view.data : NULL;
+}
+
+static bool live_spec(const numpy_array_payload *p, torch_spec *out) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype);
+  *out = (torch_spec){.dtype = p->dtype, .rank = p->nd};
+  for (int i = 0; i < p->nd; i++) {
+    out->sizes[i] = p->dims[i];
+    out->strides[i] = p->strides[i] / size;
+  }
+  return true;
+}
+
+static PyObject *live_new_output(const void *payload, const loom_graph *graph,
+                                 const int64_t *symbols, void **data) {
+  const numpy_array_payload *p = payload;
+  torch_spec spec;
+  if (!(p->flags & NUMPY_TENSOR)) return numpy_array_new_output(payload, graph, symbols, data);
+  return live_spec(p, &spec) ? torch_empty(&spec, data) : NULL;
+}
+
+static PyObject *live_numbers(const int64_t *numbers, int count) {
+  PyObject *tuple = PyTuple_New(count);
+  for (int i = 0; tuple && i < count; i++) {
+    PyObject *number = PyLong_FromLongLong(numbers[i]);
+    if (!number) {
+      Py_CLEAR(tuple);
+      break;
+    }
+    PyTuple_SET_ITEM(tuple, i, number);
+  }
+  return tuple;
+}
+
+/* By torch's own function, so that autograd knows it as a view. */
+static PyObject *live_view(PyObject *base, const void *payload, const loom_graph *graph,
+                           const int64_t *symbols) {
+  const numpy_array_payload *p = payload;
+  torch_spec spec;
+  int64_t offset;
+  if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
+  if (!live_spec(p, &spec) || !torch_offset(base, &offset)) return NULL;
+  offset += p->offset / (int64_t)loom_dtype_size(p->dtype);
+  PyObject *sizes = live_numbers(spec.sizes, spec.rank);
+  PyObject *strides = sizes ? live_numbers(spec.strides, spec.rank) : NULL;
+  PyObject *made =
+      strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides, (long long)offset)
+              : NULL;
+  if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, PyObject_CallMethod(made, "detach", NULL));
+  Py_XDECREF(strides);
+  Py_XDECREF(sizes);
+  return made;
+}
+
+/* By torch's own copy_(), which counts the write for autograd. */
+static bool live_write(PyObject *target, const loom_type *type, const int64_t *strides,
+                       const void *data) {
+  torch_spec spec = {.dtype = type->dtype, .rank = type->rank};
+  if (!torch_is_exact(target)) return numpy_array_write(target, type, strides, data);
+  for (int i = 0; i < type->rank; i++) {
+    spec.sizes[i] = type->dims[i];
+    spec.strides[i] = strides[i];
+  }
+  PyObject *source = torch_over(&spec, (void *)(uintptr_t)data);
+  PyObject *done = source ? PyObject_CallMethod(target, "copy_", "O", source) : NULL;
+  Py_XDECREF(source);
+  Py_XDECREF(done);
+  return done != NULL;
+}
+
+static void *live_direct(PyObject *target, const loom_type *type, const int64_t *strides) {
+  return torch_is_exact(target) ? NULL : numpy_array_direct(target, type, strides);
+}
+
+static int live_host_call(void *context, const char *name, uint32_t slot, void **buffers,
+                          uint32_t reads, uint32_t count, int64_t *symbols, PyObject **kept) {
+  const capture *c = context;
+  if (strcmp(name, "torch"))
+    return loom_numpy_adapter.host_call(context, name, slot, buffers, reads, count, symbols, kept);
+  loom_host_call call = {.name = name,
+                         .slot = slot,
+                         .buffers = buffers,
+                         .reads = reads,
+                         .count = count,
+                         .symbols = symbols};
+  return torch_host_run(c->hosts, &c->graph, &call);
+}
+
+void tensor_fill_live(loom_adapter *adapter) {
+  const loom_adapter *numpy = &loom_numpy_adapter;
+  *adapter = (loom_adapter){.name = "torch",
+                            .guard_array = live_guard,
+                            .guard = live_guard_custom,
+                            .number = live_custom_words,
+                            .number_differs = live_differs,
+                            .sizes_differ = live_sizes_differ,
+                            .size = live_size,
+                            .guarded_size = numpy->guarded_size,
+                            .disjoint = numpy->disjoint,
+                            .apart = numpy->apart,
+                            .fingerprint = live_fingerprint,
+                            .describe = numpy->describe,
+                            .words = live_words,
+                            .data = live_data,
+                            .new_output = live_new_output,
+                            .view = live_view,
+                            .write = live_write,
+                            .direct = live_direct,
+                            .host_call = live_host_call,
+                            .scalar = numpy->scalar,
+                            .row = numpy->row,
+                            .report = numpy->report,
+                            .flags_matter = numpy->flags_matter,
+                            .warnings_shown = numpy->warnings_shown};
+  numpy_other_extent = live_extent;
+}

@@ -1,0 +1,199 @@
+/* The value type of tensors: what Python's operators, attributes and loops do with them is what
+ * torch's functions do with the tensors that stand for them (call.c). */
+#include "frontend/core/value.h"
+#include "frontend/base/base.h"
+#include "frontend/bytecode/bytecode.h"
+#include "frontend/core/tracer.h"
+#include "frontend/numpy/array.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+
+#include <opcode.h>
+#include <string.h>
+
+#undef UNARY_INVERT /* CPython 3.11 has instructions of these names: ours are meant */
+#undef UNARY_NOT
+
+bool tensor_is(const value *v) { return v && v->type == &tensor_value_type; }
+
+static value *tensor_unary(tracer *t, int op, value *v) {
+  switch (op) {
+  case UNOP_NEG: return tensor_operator(t, "neg", &v, 1);
+  case UNOP_POS: return tensor_operator(t, "pos", &v, 1);
+  case UNOP_INVERT: return tensor_operator(t, "invert", &v, 1);
+  case UNOP_ABS: return tensor_operator(t, "abs", &v, 1);
+  default: return trace_not_implemented(t);
+  }
+}
+
+static value *tensor_binary(tracer *t, int op, value *l, value *r, bool inplace) {
+  static const struct {
+    int op;
+    const char *name, *inplace;
+  } rows[] = {{NB_ADD, "add", "iadd"},
+              {NB_AND, "and_", "iand"},
+              {NB_FLOOR_DIVIDE, "floordiv", "ifloordiv"},
+              {NB_LSHIFT, "lshift", "ilshift"},
+              {NB_MATRIX_MULTIPLY, "matmul", "imatmul"},
+              {NB_MULTIPLY, "mul", "imul"},
+              {NB_REMAINDER, "mod", "imod"},
+              {NB_OR, "or_", "ior"},
+              {NB_POWER, "pow", "ipow"},
+              {NB_RSHIFT, "rshift", "irshift"},
+              {NB_SUBTRACT, "sub", "isub"},
+              {NB_TRUE_DIVIDE, "truediv", "itruediv"},
+              {NB_XOR, "xor", "ixor"}};
+  value *args[2] = {l, r};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op)
+      return tensor_operator(t, inplace && tensor_is(l) ? rows[i].inplace : rows[i].name, args, 2);
+  return trace_not_implemented(t);
+}
+
+static value *tensor_compare(tracer *t, int op, value *l, value *r) {
+  static const char *const names[] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
+                                      [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
+  value *args[2] = {l, r};
+  if (op < Py_LT || op > Py_GE) return trace_not_implemented(t);
+  return tensor_operator(t, names[op], args, 2);
+}
+
+static int tensor_truth(tracer *t, value *v) {
+  trace_break(t, BREAK_DATA_DEPENDENT, "the truth of a tensor");
+  return -1;
+}
+
+static value *tensor_length(tracer *t, value *v) {
+  const np_array *a = np_layout_of(v);
+  if (!a->type.rank) return trace_raise(t, PyExc_TypeError, "len() of a 0-d tensor");
+  return value_made(t, PyLong_FromLongLong(a->type.dims[0]));
+}
+
+static value *tensor_get_item(tracer *t, value *v, value *key) {
+  value *args[2] = {v, key};
+  return tensor_operator(t, "getitem", args, 2);
+}
+
+static bool tensor_set_item(tracer *t, value *v, value *key, value *item) {
+  value *args[3] = {v, key, item};
+  if (!item) return trace_raise_plainly(t, "an item of a tensor is deleted"), false;
+  return tensor_operator(t, "setitem", args, 3) != NULL;
+}
+
+static int tensor_contains(tracer *t, value *v, value *item) {
+  trace_break(t, BREAK_DATA_DEPENDENT, "`in` a tensor");
+  return -1;
+}
+
+static value *tensor_iter(tracer *t, value *v) {
+  PyObject *name = name_interned(t, "unbind");
+  PyObject *unbind = name ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
+  if (!np_layout_of(v)->type.rank)
+    return trace_raise(t, PyExc_TypeError, "iteration over a 0-d tensor");
+  value *items = unbind ? tensor_method(t, unbind, v, NULL, 0, NULL) : NULL;
+  return items ? trace_iter(t, items) : NULL;
+}
+
+static PyObject *tensor_python_type(tracer *t, value *v) {
+  const np_array *a = np_layout_of(v);
+  PyObject *live = a->kind == VIEW_ROOT ? a->storage->live : NULL;
+  return live ? (PyObject *)Py_TYPE(live) : (PyObject *)torch_tensor_type();
+}
+
+/* ---- attributes ---- */
+
+/* A function that tensors have, bound to one. */
+static value *bound_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames) {
+  return tensor_method(t, v->any.b, v->any.a, args, count, kwnames);
+}
+
+static PyObject *bound_python_type(tracer *t, value *v) {
+  return PyFunction_Check((PyObject *)v->any.b) ? (PyObject *)&PyMethod_Type
+                                                : (PyObject *)&PyCFunction_Type;
+}
+
+static recipe *bound_rebuild(tracer *t, value *v) {
+  return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a method of a tensor as a result");
+}
+
+static const value_type bound_type = {.name = "method of a tensor",
+                                      .call = bound_call,
+                                      .python_type = bound_python_type,
+                                      .rebuild = bound_rebuild};
+
+/* What the tensor that stands for this one answers as this one would, where it says so at all. */
+static bool tensor_attribute_follows(const char *name) {
+  static const char *const names[] = {"shape",  "ndim", "dtype",  "layout",    "itemsize",
+                                      "nbytes", "T",    "mT",     "H",         "mH",
+                                      "real",   "imag", "device", "is_sparse", "is_quantized"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i], name)) return true;
+  return false;
+}
+
+/* What holds of every tensor that is captured. NULL: it says nothing of that. */
+static PyObject *tensor_attribute_settled(const char *name) {
+  static const char *const never[] = {"is_cuda", "is_nested", "is_meta", "is_mkldnn", "is_xpu",
+                                      "is_mps",  "is_ipu",    "is_xla",  "is_vulkan", "is_maia"};
+  if (!strcmp(name, "is_cpu")) return Py_True;
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+    if (!strcmp(never[i], name)) return Py_False;
+  return NULL;
+}
+
+/* An attribute of the user's, of a tensor that existed before the call. */
+static bool tensor_has_own(tracer *t, value *v, PyObject *name) {
+  const np_array *a = np_layout_of(v);
+  PyObject *live = a->kind == VIEW_ROOT ? a->storage->live : NULL;
+  PyObject **dict = live ? _PyObject_GetDictPtr(live) : NULL;
+  if (!dict || !*dict || PyDict_Size(*dict) == 0) return false;
+  return PyDict_GetItemWithError(*dict, name) != NULL;
+}
+
+static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
+  if (!text) return trace_raise_live(t);
+  if (!descriptor || tensor_has_own(t, v, name))
+    return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
+  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
+      Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) {
+    value *bound = value_new(t, &bound_type);
+    if (!bound) return NULL;
+    bound->any.a = v;
+    bound->any.b = descriptor;
+    return bound;
+  }
+  PyObject *settled = tensor_attribute_settled(text);
+  if (settled) return value_const(t, settled);
+  const np_array *a = np_layout_of(v);
+  if (!strcmp(text, "requires_grad") && a->kind == VIEW_ROOT && (v->source || !a->storage->live))
+    return value_const(t, v->source && tensor_requires(t, a->storage->live, v->source) ? Py_True
+                                                                                       : Py_False);
+  if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
+  return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
+}
+
+static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  trace_break(t, BREAK_TENSOR, "setting the attribute %s of a tensor", PyUnicode_AsUTF8(name));
+  return false;
+}
+
+const value_type tensor_value_type = {.name = "Tensor",
+                                      .kinds = VALUE_IS_FOREIGN,
+                                      .unary = tensor_unary,
+                                      .binary = tensor_binary,
+                                      .compare = tensor_compare,
+                                      .truth = tensor_truth,
+                                      .length = tensor_length,
+                                      .get_item = tensor_get_item,
+                                      .set_item = tensor_set_item,
+                                      .contains = tensor_contains,
+                                      .get_attr = tensor_get_attr,
+                                      .set_attr = tensor_set_attr,
+                                      .iter = tensor_iter,
+                                      .python_type = tensor_python_type,
+                                      .rebuild = np_rebuild};

@@ -1,0 +1,195 @@
+"""What a call of torch's consists of: the operations of ATen that it makes, found by making the call on tensors without memory.
+
+Capture (frontend/tensor) hands a function of torch's, with tensors on torch's `meta` device in place of the user's. The call is
+made under a dispatch mode that notes each operation with its arguments and results: sizes, strides, dtypes and which memory
+is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
+"""
+
+import types
+
+import torch
+from torch.utils import _pytree
+from torch.utils._device import _device_constructors
+from torch.utils._python_dispatch import TorchDispatchMode
+
+META, CPU = torch.device("meta"), torch.device("cpu")
+aten = torch.ops.aten
+
+# Objects of these types never change.
+CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+# Whether gradients are recorded, and what switches that: followed by capture.
+TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
+# Functions that tell something which capture guards: the modes of the thread.
+STATE = frozenset(
+    {TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
+    | {getattr(torch._C, name) for name in ("_get_tracing_state", "_len_torch_dispatch_stack", "_len_torch_function_stack",
+                                             "_is_torch_function_enabled", "_is_any_autocast_enabled") if hasattr(torch._C, name)}
+)
+# Functions that ask whether an argument's class overrides torch's functions.
+OVERRIDES = frozenset({torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic})
+# What tells of memory that the tensors here do not have, changes a tensor's memory or what autograd knows of it, or has to do
+# with something else than tensors.
+EXCLUDED = frozenset(
+    "data_ptr storage untyped_storage storage_offset storage_type is_set_to set_ resize_ resize_as_ requires_grad_ backward retain_grad "
+    "register_hook register_post_accumulate_grad_hook detach_ share_memory_ pin_memory is_pinned is_shared cpu cuda numpy tolist item "
+    "__array__ __array_wrap__ __dlpack__ __dlpack_device__ __reduce_ex__ __reduce__ __setstate__ __deepcopy__ __repr__ __format__ "
+    "__hash__ __dir__ __init__ __new__ __getattribute__ __setattr__ __delattr__ __init_subclass__ __subclasshook__ __sizeof__ "
+    "rename rename_ align_as align_to refine_names map_ map2_ apply_ is_cuda is_distributed to_sparse "
+    "save load seed manual_seed initial_seed get_rng_state set_rng_state set_default_dtype set_default_device set_default_tensor_type "
+    "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_grad_enabled set_printoptions compile vmap "
+    "cond typename is_storage init_num_threads from_numpy frombuffer from_file from_dlpack asarray use_deterministic_algorithms "
+    "set_deterministic_debug_mode set_warn_always set_float32_matmul_precision set_flush_denormal eye_ get_device get_device_module "
+    "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference __torch_function__ __torch_dispatch__".split()
+)
+
+
+def _functions():
+    """The functions of torch's that capture calls as a whole, and the methods of tensors."""
+    spaces = (torch, torch.nn.functional, torch.linalg, torch.special, torch.fft, torch._C._nn, torch._C._linalg, torch._C._special,
+              torch._C._fft, torch._C._VariableFunctions, torch.functional, torch.Tensor)
+    kinds = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.FunctionType)
+    found = set()
+    for space in spaces:
+        for name in dir(space):
+            one = getattr(space, name, None)
+            own = not isinstance(one, types.FunctionType) or str(one.__module__).split(".")[0] == "torch"
+            hidden = name.startswith("_") and space is torch or name in EXCLUDED
+            if isinstance(one, kinds) and own and not hidden:
+                found.add(one)
+    return frozenset(found - STATE - OVERRIDES)
+
+
+FUNCTIONS = _functions()
+
+
+class Unsupported(Exception):
+    """An operation that capture has no form for; the text says which."""
+
+
+def on_meta(value):
+    return META if value == "cpu" or value == CPU else value
+
+
+def on_cpu(value):
+    return CPU if isinstance(value, torch.device) and value.type == "meta" else value
+
+
+def _lies_partly_in(one, target):
+    same = one.untyped_storage()._cdata == target.untyped_storage()._cdata
+    return same and (one.storage_offset(), one.shape, one.stride()) != (target.storage_offset(), target.shape, target.stride())
+
+
+def _functional(func):
+    """The operation that computes what `func` writes into its first argument."""
+    name = func._schema.name.split("::")[1]
+    packet = getattr(getattr(torch.ops, func.namespace), name[:-1], None) if name.endswith("_") else None
+    overload = getattr(packet, func._overloadname, None) if packet else None
+    if overload is None or overload._schema.is_mutable or len(overload._schema.returns) != 1:
+        raise Unsupported(f"{func} writes into a tensor")
+    return overload
+
+
+_tried = {}
+
+
+def _runs(func, args, kwargs):
+    """Takes a pointwise operation these dtypes on the CPU? Without memory it takes more than it does there. Tried once, on ones."""
+    leaves = _pytree.tree_leaves((args, kwargs))
+    key = (func, *((one.dtype, one.dim()) if isinstance(one, torch.Tensor) else type(one) for one in leaves))
+    if key not in _tried:
+        try:
+            with torch.utils._python_dispatch._disable_current_modes():
+                small = lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+                func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
+            _tried[key] = True
+        except (NotImplementedError, RuntimeError, TypeError):
+            _tried[key] = False
+    return _tried[key]
+
+
+class Recorder(TorchDispatchMode):
+    """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
+    `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            return self.write(func, args, kwargs)
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise Unsupported(f"{func} draws random numbers")
+        if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
+            return self.normalise(*args)
+        return self.note(func, *args, **kwargs)
+
+    def note(self, func, *args, **kwargs):
+        if torch.Tag.pointwise in func.tags and not _runs(func, args, kwargs):
+            raise Unsupported(f"{func} raises for tensors of these dtypes")
+        made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
+        if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
+            self.calls.append((None, args[0], func(args[0]), args[0]))
+            return self.calls[-1][2]
+        results = func(*args, **kwargs)
+        for one in _pytree.tree_leaves(results):
+            if not isinstance(one, (torch.Tensor, type(None))):
+                raise Unsupported(f"{func} gives something else than tensors")
+        device = kwargs.get("device")
+        self.calls.append((func, args, kwargs if device is None else {**kwargs, "device": on_cpu(device)}, results))
+        return results
+
+    def normalise(self, x, weight, bias, mean, variance, *rest):
+        """native_batch_norm() in training changes the running statistics, though its schema does not say so."""
+        *results, new_mean, new_variance = self.note(
+            aten._native_batch_norm_legit_functional.default, x, weight, bias, mean, variance, *rest
+        )
+        self.calls += [(None, mean, new_mean, None), (None, variance, new_variance, None)]
+        return tuple(results)
+
+    def write(self, func, args, kwargs):
+        target = args[0]
+        if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args[1:], kwargs)) if isinstance(one, torch.Tensor)):
+            raise Unsupported(f"{func} reads a part of the memory that it writes")
+        if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments[1:]):
+            raise Unsupported(f"{func} writes into a tensor that is not its first argument")
+        if func is aten.copy_.default:
+            new = args[1]
+        elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
+            new = self.note(aten.full_like.default, target, args[1]) if func is aten.fill_.Scalar else args[1]
+        elif func is aten.zero_.default:
+            new = self.note(aten.full_like.default, target, 0)
+        else:
+            if torch.Tag.nondeterministic_seeded in func.tags:
+                raise Unsupported(f"{func} draws random numbers")
+            new = self.note(_functional(func), *args, **kwargs)
+            if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
+                raise Unsupported(f"{func} of what does not fit into the tensor raises")
+        if new.dtype != target.dtype:
+            new = self.note(aten._to_copy.default, new, dtype=target.dtype)
+        if new.shape != target.shape:
+            new = self.note(aten.expand.default, new, target.shape)
+        self.calls.append((None, target, new, None))
+        return target
+
+
+def empty(sizes, strides, dtype, extent):
+    """A tensor without memory that lies as one of the user's does, on `extent` elements of storage."""
+    return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
+
+
+def record(function, args, kwargs):
+    """The result of `function(*args, **kwargs)` and the operations that it consists of.
+
+    Raises Unsupported with a reason, or what torch raises.
+    """
+    constructs = function in _device_constructors()
+    if "device" in kwargs and kwargs["device"] is not None:
+        kwargs = {**kwargs, "device": on_meta(kwargs["device"])}
+    elif constructs and function not in (torch.tensor, torch.as_tensor):
+        kwargs = {**kwargs, "device": META}
+    recorder = Recorder()
+    with torch.no_grad(), recorder:
+        result = function(*args, **kwargs)
+    return on_cpu(result), recorder.calls

@@ -1,0 +1,205 @@
+"""Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
+scalars, lists of tensors, loops and branches on sizes.
+
+    python tensor_programs.py COUNT SEED
+
+Prints what differs and ends with 1 if anything does. `compare(seed)` is one program.
+"""
+
+import random
+import sys
+
+import torch
+
+import frameloom
+
+UNARY = ("relu", "exp", "tanh", "neg", "abs", "sigmoid", "square", "clone", "contiguous", "floor", "sign", "isnan")
+BINARY = ("+", "-", "*", "/", "<", ">=", "==")
+REDUCTIONS = ("sum", "mean", "amax", "amin", "cumsum", "softmax", "argmax", "flip")
+INPLACE = ("add_", "mul_", "sub_", "copy_")
+
+
+class Program:
+    """The source of a random function of tensors a, b (4, 6), c (6,) and an index i (4,), and what makes its arguments."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.seed, self.lines, self.shapes, self.count = seed, [], {"a": (4, 6), "b": (4, 6), "c": (6,)}, 0
+        for _ in range(self.random.randint(2, 8)):
+            self.statement()
+        names = [self.random.choice(list(self.shapes)) for _ in range(self.random.randint(1, 3))]
+        self.lines.append(f"return {', '.join(names)}")
+
+    def pick(self, rank=0):
+        return self.random.choice([name for name, shape in self.shapes.items() if len(shape) >= rank])
+
+    def new(self, text, shape):
+        self.count += 1
+        name = f"v{self.count}"
+        self.lines.append(f"{name} = {text}")
+        self.shapes[name] = shape
+
+    def statement(self):
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop")))()
+
+    def unary(self):
+        name = self.pick()
+        self.new(f"{name}.{self.random.choice(UNARY)}()", self.shapes[name])
+
+    def binary(self):
+        name = self.pick()
+        same = [other for other, shape in self.shapes.items() if shape == self.shapes[name]]
+        other = self.random.choice([*same, "2", "0.5", "c" if self.shapes[name][-1:] == (6,) else "3"])
+        self.new(f"{name} {self.random.choice(BINARY)} {other}", self.shapes[name])
+
+    def reduce(self):
+        name = self.pick(1)
+        shape, what = self.shapes[name], self.random.choice(REDUCTIONS)
+        axis = self.random.randrange(len(shape))
+        if what in ("cumsum", "softmax", "flip"):
+            argument = f"[{axis}]" if what == "flip" else axis
+            self.new(f"{name}.float().{what}({argument})", shape)
+        else:
+            self.new(f"{name}.float().{what}({axis})", shape[:axis] + shape[axis + 1 :])
+
+    def view_of(self, name):
+        shape = self.shapes[name]
+        axis = self.random.randrange(len(shape))
+        size = shape[axis]
+        kind = self.random.choice(("slice", "select", "transpose", "unsqueeze", "reshape", "expand", "narrow", "flatten"))
+        if kind == "slice":
+            step, start = self.random.choice((1, 2)), self.random.randrange(size + 1)
+            key = ", ".join([":"] * axis + [f"{start}::{step}"])
+            return f"{name}[{key}]", (*shape[:axis], len(range(start, size, step)), *shape[axis + 1 :])
+        if kind == "select" and size:
+            return f"{name}.select({axis}, {self.random.randrange(size)})", shape[:axis] + shape[axis + 1 :]
+        if kind == "transpose":
+            other = self.random.randrange(len(shape))
+            turned = list(shape)
+            turned[axis], turned[other] = turned[other], turned[axis]
+            return f"{name}.transpose({axis}, {other})", tuple(turned)
+        if kind == "reshape":
+            return f"{name}.reshape(-1, 1)" if 0 not in shape else f"{name}.reshape(0, 1)", (_product(shape), 1)
+        if kind == "expand":
+            return f"{name}.unsqueeze(0).expand(2, *{name}.shape)", (2, *shape)
+        if kind == "narrow" and size:
+            length = self.random.randint(1, size)
+            return f"{name}.narrow({axis}, {size - length}, {length})", (*shape[:axis], length, *shape[axis + 1 :])
+        if kind == "flatten":
+            return f"{name}.flatten()", (_product(shape),)
+        return f"{name}[None]", (1, *shape)
+
+    def view(self):
+        text, shape = self.view_of(self.pick(1))
+        if len(shape) < 6:
+            self.new(text, shape)
+
+    def write(self):
+        name = self.pick(1)
+        text, shape = self.view_of(name)
+        if "[" in text and "expand" not in text and not text.endswith("[None]"):
+            self.lines.append(f"{text} = {self.random.choice(('1', '0.5', 'float(2)'))}")
+
+    def inplace(self):
+        name, what = self.pick(), self.random.choice(INPLACE)
+        same = [other for other, shape in self.shapes.items() if shape == self.shapes[name] and other != name]
+        self.lines.append(f"{name}.{what}({self.random.choice([*same, 'torch.tensor(2)'])})")
+
+    def index(self):
+        name = self.pick(1)
+        shape = self.shapes[name]
+        if shape[0] == 4:
+            self.new(f"{name}[i]", shape)
+        elif shape[0]:
+            self.new(f"{name}.index_select(0, i % {shape[0]})", (4, *shape[1:]))
+
+    def product(self):
+        self.new(self.random.choice(("a @ b.T", "torch.einsum('ij,kj->ik', a, b)", "torch.matmul(b, a.t())")), (4, 4))
+
+    def many(self):
+        name = self.pick(1)
+        shape = self.shapes[name]
+        axis = self.random.randrange(len(shape))
+        self.new(f"torch.cat([{name}, {name}], {axis})", (*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
+
+    def loop(self):
+        name = self.pick()
+        self.lines.append(f"for k in range({self.random.randint(1, 3)}):\n        {name} = {name} * 0.5 + k")
+
+    def source(self):
+        return "def program(a, b, c, i):\n" + "".join(f"    {line}\n" for line in self.lines)
+
+    def arguments(self):
+        made = torch.Generator().manual_seed(self.seed)
+        a = torch.randn(4, 6, generator=made)
+        b = torch.randn(6, 4, generator=made).T if self.seed % 3 == 0 else torch.randn(4, 6, generator=made)
+        c = a[0] if self.seed % 5 == 0 else torch.randn(6, generator=made)
+        return a, b, c, torch.randperm(4, generator=made)
+
+
+def _product(shape):
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def told(tensor):
+    return (type(tensor), tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor._is_view(), tensor.requires_grad)
+
+
+def outcome(function, arguments):
+    """What a call gives: results or the exception, and the arguments behind it; and which tensors share memory."""
+    try:
+        results = function(*arguments)
+    except Exception as error:
+        return type(error).__name__, list(arguments), ()
+    results = list(results) if isinstance(results, tuple) else [results]
+    places = [one.untyped_storage().data_ptr() for one in (*results, *arguments)]
+    return None, [*results, *arguments], tuple(places.index(place) for place in places)
+
+
+def difference(plain, compiled):
+    """Words for what differs of two outcomes, or None."""
+    if plain[0] != compiled[0]:
+        return f"raises {compiled[0]}, not {plain[0]}"
+    if plain[2] != compiled[2]:
+        return f"memory is shared otherwise: {compiled[2]}, not {plain[2]}"
+    for number, (one, other) in enumerate(zip(plain[1], compiled[1], strict=True)):
+        if told(one) != told(other):
+            return f"tensor {number} is {told(other)}, not {told(one)}"
+        if not torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-5, equal_nan=True):
+            return f"tensor {number} holds other numbers"
+    return None
+
+
+def compare(seed):
+    """The source of one random program and what differs of it (None: nothing)."""
+    program = Program(seed)
+    space = {"torch": torch}
+    exec(program.source(), space)
+    compiled = frameloom.compile(space["program"])
+    with torch.no_grad():
+        for _ in range(2):
+            found = difference(outcome(space["program"], program.arguments()), outcome(compiled, program.arguments()))
+            if found:
+                return program.source(), found
+    return program.source(), None
+
+
+def main():
+    count, seed = (int(word) for word in sys.argv[1:3])
+    bad = 0
+    for number in range(seed, seed + count):
+        source, found = compare(number)
+        if found:
+            bad += 1
+            print(f"seed {number}: {found}\n{source}")
+        if number % 50 == 49:
+            frameloom.reset()
+    print(f"{bad} of {count} differ")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
