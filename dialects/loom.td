@@ -1186,7 +1186,7 @@ def PlanOp : Loom_Op<"plan", [IsolatedFromAbove, Symbol, NoTerminator]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $body attr-dict";
 }
-def BufferOp : Loom_Op<"buffer"> {
+def BufferOp : Loom_Op<"buffer", [Pure]> {
   let summary = "Bytes [offset, offset + size) of the plan's arena";
   let arguments = (ins I64Attr:$offset);
   let results = (outs AnyMemRef:$result);
@@ -1196,7 +1196,7 @@ def LaunchOp : Loom_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMe
   let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Runs one stage of a kernel over its chunks; buffers in the kernel's order, then scalars";
   let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$stage, I64Attr:$chunks, I64Attr:$scratch, I64Attr:$fp,
-                       Variadic<AnyMemRef>:$buffers, Variadic<Loom_Tensor>:$scalars);
+                       Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$buffers, Variadic<Loom_Tensor>:$scalars);
   let assemblyFormat = [{
     $kernel `stage` `=` $stage `chunks` `=` $chunks `(` $buffers `)` `scalars` `(` $scalars `)` attr-dict
     `:` functional-type(operands, results)
@@ -1212,7 +1212,7 @@ def CopyBufferOp : Loom_Op<"copy_buffer"> {
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Arg<AnyMemRef, "", [MemWrite]>:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
-def TrimArenaOp : Loom_Op<"trim_arena"> {
+def TrimArenaOp : Loom_Op<"trim_arena", [MemoryEffects<[MemWrite]>]> {
   let summary = "Gives the pages of bytes [offset, offset + bytes) of the arena back: nothing is there that will be read";
   let arguments = (ins I64Attr:$offset, I64Attr:$bytes);
   let assemblyFormat = "`offset` `=` $offset `bytes` `=` $bytes attr-dict";
