@@ -37,10 +37,8 @@ recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 
 static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && !tuple_class(v); }
 
-/* ---- dict.c: dictionaries ---- */
+/* ---- key.c: keys of dictionaries and sets ---- */
 
-/* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
-value *dict_whole(tracer *t, value *v);
 /* Is this method of the type written in Python? */
 bool type_runs_python(tracer *t, PyTypeObject *type, const char *name);
 /* Keys are compared as Python compares them, as far as that runs no user code: 1 equal, 0 not, -1
@@ -52,12 +50,17 @@ bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 bool key_is_refused(tracer *t, value *key);
 bool key_by_identity(tracer *t, value *key);
 bool key_object_check(tracer *t, value *key);
-value *value_dict(tracer *t);
 /* Is it an Enum class whose members hash as Enum says? */
 bool key_is_enum_class(tracer *t, PyTypeObject *type);
 bool object_is_enum_member(tracer *t, PyObject *object);
 /* The hash of a key that passed key_check(); -1 after a raise or break. */
 Py_hash_t key_hash(tracer *t, PyObject *key);
+
+/* ---- dict.c: dictionaries ---- */
+
+/* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
+value *dict_whole(tracer *t, value *v);
+value *value_dict(tracer *t);
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
