@@ -7,11 +7,12 @@
 #include "frontend/captured/learnt.h"
 
 static const char *const guard_names[] = {
-    [GUARD_TYPE] = "type",       [GUARD_IDENTITY] = "is",     [GUARD_NUMBER] = "equals",
-    [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys",  [GUARD_MISSING] = "missing",
-    [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",       [GUARD_DISJOINT] = "disjoint",
-    [GUARD_NONZERO] = "nonzero", [GUARD_APART] = "apart",     [GUARD_SIZE] = "size",
-    [GUARD_CUSTOM] = "custom",   [GUARD_PRESENT] = "present", [GUARD_IN_PARTS] = "parts"};
+    [GUARD_TYPE] = "type",       [GUARD_IDENTITY] = "is",    [GUARD_NUMBER] = "equals",
+    [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys", [GUARD_MISSING] = "missing",
+    [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",      [GUARD_DISJOINT] = "disjoint",
+    [GUARD_NONZERO] = "nonzero", [GUARD_APART] = "apart",    [GUARD_SIZE] = "size",
+    [GUARD_SET_TABLE] = "order", [GUARD_CUSTOM] = "custom",  [GUARD_PRESENT] = "present",
+    [GUARD_IN_PARTS] = "parts"};
 
 static PyObject *debug_guard(const guard *g) {
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString(""), *text = NULL;

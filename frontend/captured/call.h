@@ -70,6 +70,7 @@ PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,
                                 uint32_t *from);
 PyObject *guard_describe(const capture *c, const guard *g); /* a new string: "a: float32[16]" */
+bool guard_key_equal(PyObject *a, PyObject *b);             /* is `b` the key that `a` is? */
 /* The object's repr(); for an int of very many digits, how large it is. A new string. */
 PyObject *guard_words(PyObject *object);
 

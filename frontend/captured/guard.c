@@ -69,7 +69,7 @@ static bool guard_length(PyObject *object, int64_t length) {
 }
 
 /* A key that is compared by value, or the very object. */
-static bool guard_key_equal(PyObject *a, PyObject *b) {
+bool guard_key_equal(PyObject *a, PyObject *b) {
   if (a == b || !PyTuple_CheckExact(a)) return guard_number_equal(a, b);
   if (!PyTuple_CheckExact(b) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
@@ -133,6 +133,7 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_NUMBER: return guard_number_equal(object, g->object);
   case GUARD_LENGTH: return guard_length(object, g->number);
   case GUARD_DICT_KEYS: return guard_dict_keys(object, g->object);
+  case GUARD_SET_TABLE: return PyAnySet_Check(object) && set_tables_equal(object, g->object);
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
   case GUARD_APART: return guard_are_apart(g, args);
@@ -645,7 +646,8 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
     return PyUnicode_FromFormat("%U is <%s at %p>", name, Py_TYPE(g->object)->tp_name, g->object);
   case GUARD_NUMBER: return guard_describe_number(name, g->object);
   case GUARD_LENGTH: return PyUnicode_FromFormat("len(%U) == %lld", name, (long long)g->number);
-  case GUARD_DICT_KEYS: return guard_describe_object("list(%U) == list(%U)", name, g->object);
+  case GUARD_DICT_KEYS:
+  case GUARD_SET_TABLE: return guard_describe_object("list(%U) == list(%U)", name, g->object);
   case GUARD_MISSING: return PyUnicode_FromFormat("%U does not exist", name);
   case GUARD_PRESENT: return PyUnicode_FromFormat("%U exists", name);
   case GUARD_ARRAY:

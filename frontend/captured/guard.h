@@ -42,6 +42,7 @@ typedef enum guard_kind {
   GUARD_LENGTH,    /* the length of a list, tuple, dict or set, whatever a class over it says, is
                       `number` */
   GUARD_DICT_KEYS, /* keys of a dict, in order, are the tuple `object` */
+  GUARD_SET_TABLE, /* the items of a set lie in its table as those of the set `object` do */
   GUARD_MISSING,   /* the source cannot be read */
   GUARD_PRESENT,   /* the source can be read */
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */

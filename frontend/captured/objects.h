@@ -49,4 +49,17 @@ bool model_owns(PyObject *object);
 /* Is it code of a library, not the user's own? */
 bool loom_code_is_library(PyCodeObject *code, PyObject *globals);
 
+/* ---- set_table.c: the hash tables of sets ---- */
+
+/* A set with the same table: both iterate alike, whatever is done to both. A new reference. */
+PyObject *set_twin(PyObject *set, bool frozen);
+/* Its table with None in place of each item, for set_table_give() alone. */
+PyObject *set_outline(PyObject *set);
+/* Gives an empty set the table of another one, with `items` (or NULL) in place of its, in its
+ * order. False, perhaps with an exception: it is not empty, or an item has another hash. */
+bool set_table_give(PyObject *set, PyObject *like, PyObject *const *items);
+bool set_tables_equal(PyObject *a, PyObject *b); /* items are compared as guards do */
+Py_ssize_t set_slots(PyObject *set);
+uint64_t set_slot_token(PyObject *set, Py_ssize_t at); /* of what is in a slot: its hash, or none */
+
 #endif

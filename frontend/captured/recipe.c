@@ -3,6 +3,7 @@
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
+#include "frontend/captured/objects.h"
 
 /* ---- rows of lists that loops have appended to ---- */
 
@@ -84,6 +85,18 @@ static bool recipe_has_rows(const recipe *r) {
   return r->number && (r->kind == RECIPE_TUPLE || r->kind == RECIPE_LIST);
 }
 
+static PyObject *recipe_build_items(loom_run *run, const recipe *r) {
+  PyObject *items = PyTuple_New(r->count);
+  for (uint32_t i = 0; items && i < r->count; i++) {
+    PyObject *item = recipe_build(run, r->items[i]);
+    if (item)
+      PyTuple_SET_ITEM(items, i, item);
+    else
+      Py_CLEAR(items);
+  }
+  return items;
+}
+
 static bool recipe_fill(loom_run *run, const recipe *r, PyObject *into) {
   if (recipe_has_rows(r)) return recipe_fill_rows(run, r, into);
   for (uint32_t i = 0; i < r->count; i++) {
@@ -93,13 +106,20 @@ static bool recipe_fill(loom_run *run, const recipe *r, PyObject *into) {
       PyTuple_SET_ITEM(into, i, item);
     } else if (r->kind == RECIPE_LIST) {
       PyList_SET_ITEM(into, i, item);
-    } else {
-      int failed = PySet_Add(into, item);
-      Py_DECREF(item);
-      if (failed) return false;
     }
   }
   return true;
+}
+
+/* In the slots in which Python would have them, or one after the other. */
+static bool recipe_fill_set(loom_run *run, const recipe *r, PyObject *into) {
+  PyObject *items = recipe_build_items(run, r), **all = items ? &PyTuple_GET_ITEM(items, 0) : NULL;
+  bool given = all && r->object && set_table_give(into, r->object, all);
+  bool good = all && !PyErr_Occurred();
+  for (uint32_t i = 0; good && !given && i < r->count; i++)
+    good = PySet_Add(into, all[i]) == 0;
+  Py_XDECREF(items);
+  return good;
 }
 
 static bool recipe_fill_dict(loom_run *run, const recipe *r, PyObject *into) {
@@ -132,22 +152,13 @@ static PyObject *recipe_build_container(loom_run *run, const recipe *r, PyObject
   PyObject *made = recipe_container(run, r);
   if (!made) return NULL;
   if (shared) *shared = Py_NewRef(made);
-  if (r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made) : recipe_fill(run, r, made))
+  bool set = r->kind == RECIPE_SET || r->kind == RECIPE_FROZENSET;
+  if (set                      ? recipe_fill_set(run, r, made)
+      : r->kind == RECIPE_DICT ? recipe_fill_dict(run, r, made)
+                               : recipe_fill(run, r, made))
     return made;
   Py_DECREF(made);
   return NULL;
-}
-
-static PyObject *recipe_build_items(loom_run *run, const recipe *r) {
-  PyObject *items = PyTuple_New(r->count);
-  for (uint32_t i = 0; items && i < r->count; i++) {
-    PyObject *item = recipe_build(run, r->items[i]);
-    if (item)
-      PyTuple_SET_ITEM(items, i, item);
-    else
-      Py_CLEAR(items);
-  }
-  return items;
 }
 
 static PyObject *recipe_build_slice(loom_run *run, const recipe *r) {

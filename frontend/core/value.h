@@ -106,8 +106,9 @@ struct value {
       value **items;
       Py_ssize_t count;
       uint32_t capacity, changes;
-    } seq; /* tuple, list; dict: key, value, ...;
-set. `changes`: of the last two, how often there may have been some */
+      struct set_facts *set; /* of a set: values/containers.h */
+    } seq;                   /* tuple, list; dict: key, value, ...;
+                  set. `changes`: of the last two, how often there may have been some */
     struct {
       loom_value node;
       void *layout;

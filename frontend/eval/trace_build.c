@@ -97,12 +97,7 @@ step step_SET_ADD(tracer *t, frame *f, const loom_instr *in) {
 
 step step_SET_UPDATE(tracer *t, frame *f, const loom_instr *in) {
   value *items = frame_pop(f), *set = build_peek(t, f, in->arg, &value_set_type);
-  value *all = set ? set_from(t, items, false) : NULL;
-  if (!all) return STEP_FAIL;
-  if (set->seq.count || all->any.n) set->any.n |= 2; /* no longer made by adding one by one */
-  for (Py_ssize_t i = 0; i < all->seq.count; i++)
-    if (!set_add(t, set, all->seq.items[i])) return STEP_FAIL;
-  return STEP_NEXT;
+  return build_result(set && set_extend(t, set, items));
 }
 
 step step_MAP_ADD(tracer *t, frame *f, const loom_instr *in) {

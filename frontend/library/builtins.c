@@ -241,7 +241,9 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
   if (object_content(args[0]) &&
       PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))
     return container_call(t, o, args, count, kwnames);
-  if (args[0]->type->builtin == type) return call_value_method(t, o, args, count, kwnames);
+  bool frozen = value_is_set(args[0]) && set_is_frozen(args[0]);
+  if ((frozen ? &PyFrozenSet_Type : args[0]->type->builtin) == type)
+    return call_value_method(t, o, args, count, kwnames);
   value *of_model = special_of_model(t, o, args, count, kwnames);
   if (of_model != t->constants.not_implemented) return of_model;
   if (type == &PyProperty_Type) return class_descriptor(t, o, args, count, kwnames);

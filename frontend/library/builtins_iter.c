@@ -13,7 +13,9 @@
 
 /* Items in an order that does not matter to the caller: a set's need not be known. */
 static value *each_unordered(tracer *t, value *v) {
-  return value_is_set(v) ? iter_known(t, v->seq.items, v->seq.count) : trace_each(t, v);
+  value *items = value_is_set(v) ? order_any(t, v) : NULL;
+  if (!value_is_set(v)) return trace_each(t, v);
+  return items ? iter_known(t, items->seq.items, items->seq.count) : NULL;
 }
 
 value *builtin_len(tracer *t, const builtin_args *a) {

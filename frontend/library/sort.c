@@ -64,7 +64,7 @@ value *builtin_sorted(tracer *t, const builtin_args *a) {
   if (flag && !(flag = value_whole(t, flag))) return NULL;
   int reverse = flag ? trace_truth(t, flag) : 0;
   value *set = !key && value_is_set(a->args[0]) ? a->args[0] : NULL;
-  value *items = set ? value_tuple(t, set->seq.items, set->seq.count) : trace_listed(t, a->args[0]);
+  value *items = set ? order_any(t, set) : trace_listed(t, a->args[0]);
   if (!items || reverse < 0) return NULL;
   value *result = value_list(t, items->seq.items, items->seq.count), **ranks = items->seq.items;
   if (result && key && !value_is_none(key)) {

@@ -130,6 +130,7 @@ static PyObject *recompile_advice(const guard *g, PyObject *const *slots, PyObje
   case GUARD_NUMBER: text = advise_number(g, name); break;
   case GUARD_LENGTH:
   case GUARD_DICT_KEYS:
+  case GUARD_SET_TABLE:
     text = PyUnicode_FromFormat("keep the items of %U the same, or pass one array: np.stack(%U)",
                                 name, name);
     break;

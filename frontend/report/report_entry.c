@@ -35,11 +35,12 @@ static PyObject *entry_ops(const loom_graph *graph) {
 /* (kind, source or "", words, file, line, function, ns or None) */
 static PyObject *guard_tuple(const entry *e, uint32_t i) {
   static const char *const kinds[] = {
-      [GUARD_TYPE] = "type",       [GUARD_IDENTITY] = "identity", [GUARD_NUMBER] = "value",
-      [GUARD_LENGTH] = "length",   [GUARD_DICT_KEYS] = "keys",    [GUARD_MISSING] = "missing",
-      [GUARD_ARRAY] = "array",     [GUARD_SAME] = "same",         [GUARD_DISJOINT] = "disjoint",
-      [GUARD_NONZERO] = "nonzero", [GUARD_APART] = "apart",       [GUARD_SIZE] = "size",
-      [GUARD_CUSTOM] = "state",    [GUARD_PRESENT] = "present",   [GUARD_IN_PARTS] = "identity"};
+      [GUARD_TYPE] = "type",        [GUARD_IDENTITY] = "identity", [GUARD_NUMBER] = "value",
+      [GUARD_LENGTH] = "length",    [GUARD_DICT_KEYS] = "keys",    [GUARD_MISSING] = "missing",
+      [GUARD_ARRAY] = "array",      [GUARD_SAME] = "same",         [GUARD_DISJOINT] = "disjoint",
+      [GUARD_NONZERO] = "nonzero",  [GUARD_APART] = "apart",       [GUARD_SIZE] = "size",
+      [GUARD_SET_TABLE] = "order",  [GUARD_CUSTOM] = "state",      [GUARD_PRESENT] = "present",
+      [GUARD_IN_PARTS] = "identity"};
   const guard *g = &e->captured->guards[i];
   PyObject *words = guard_describe(e->captured, g);
   PyObject *name = g->source ? source_name(g->source) : PyUnicode_FromString("");

@@ -207,7 +207,7 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
     return Py_XDECREF(none), NULL;
   PyTypeObject *scalar = scalar_base((PyTypeObject *)cls);
   PyTypeObject *base = scalar ? scalar : container_base((PyTypeObject *)cls);
-  if (scalar || base == &PyFrozenSet_Type) Py_SETREF(none, PyTuple_Pack(1, content));
+  if (scalar) Py_SETREF(none, PyTuple_Pack(1, content));
   PyObject *made = base && none ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
   Py_XDECREF(none);
   if (!made) return NULL;

@@ -153,13 +153,53 @@ value *value_range_to(tracer *t, int64_t start, int64_t stop, int64_t step);
 
 value *value_set(tracer *t, bool frozen);
 bool set_add(tracer *t, value *set, value *item);
+bool set_extend(tracer *t, value *set, value *iterable); /* of one made inside */
 bool set_is_frozen(const value *v);
 bool value_is_any_set(const value *v); /* or a constant one */
-/* From here on the order in which Python would iterate the set is unknown. */
-void set_disorder(value *v);
-/* A real set in Python's own order; NULL without an exception: that order is not certain. */
-PyObject *set_real(tracer *t, value *v);
 value *set_from(tracer *t, value *iterable, bool frozen);
+value *set_now(tracer *t, value *v); /* a set that is as this one is now, and stays so */
+
+enum { SET_AND = 1, SET_OR = 7, SET_SUB = 10, SET_XOR = 12 }; /* operators of Python's code */
+
+/* ---- set_order.c: in which order Python iterates a set ---- */
+
+struct set_facts {
+  bool frozen;
+  bool mixed;           /* something else than adding items one by one was done to it */
+  PyObject *table;      /* the real set at its side; NULL: its order is not known */
+  bool asked;           /* its order was, for the first time */
+  const source *origin; /* of `object`, where that is a live set with this content; or NULL */
+};
+
+/* The same is done to the table as to the set. */
+void order_add(tracer *t, value *set, value *item);
+void order_discard(tracer *t, value *set, value *item);
+/* The set was made of this iterable; as that real set is; by an operator; by a method of a set with
+ * this table, which may be its own. */
+void order_made(tracer *t, value *set, value *of);
+void order_twin(tracer *t, value *set, PyObject *like);
+/* Of a frozen set another one was made, as is done with those of a class over frozenset. */
+void order_copied(tracer *t, value *set);
+/* It holds what the live set holds that `s` reads. */
+void order_live(tracer *t, value *set, const source *s, PyObject *object);
+void order_binary(tracer *t, value *set, int op, PyObject *l, PyObject *r);
+void order_call(tracer *t, value *set, PyObject *table, const char *method, value *const *args,
+                Py_ssize_t count);
+/* New references, or NULL without an exception: the object that is an item's in a table; one in
+ * which a set's method or operator finds the items as it does in the value; a view of a dict. */
+PyObject *order_item(tracer *t, value *v);
+PyObject *order_operand(tracer *t, value *v);
+PyObject *order_view(tracer *t, value *dict, bool items);
+/* Borrowed; NULL: not known. */
+PyObject *order_table(tracer *t, value *set);
+/* A list of its items in Python's order; NULL with nothing pending: not known. */
+value *order_items(tracer *t, value *set);
+/* For what asks for the greatest item or the like: in any order, where that does not matter. */
+value *order_any(tracer *t, value *set);
+/* With order_items() known: a set like it, of its own. A new reference, or NULL. */
+PyObject *order_real(tracer *t, const value *set);
+Py_ssize_t order_pop(tracer *t, value *set); /* pops an item of its table: its place, or -1 */
+void order_walk(roll_walk *w, const value *set);
 
 /* ---- container.c: instances of Python classes over dict and list ---- */
 

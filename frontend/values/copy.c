@@ -79,7 +79,8 @@ value *copy_set(tracer *t, value *v, copy_memo *memo) {
   for (Py_ssize_t i = 0; memo && i < v->seq.count; i++)
     if (!value_is_const(v->seq.items[i]) || !object_is_scalar(v->seq.items[i]->object))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a deep copy of a set of objects");
-  value *made = set_from(t, v, set_is_frozen(v));
+  value *items = memo ? trace_to_tuple(t, v) : v; /* it is made again of a list */
+  value *made = items ? set_from(t, items, set_is_frozen(v)) : NULL;
   return copy_note(t, memo, v, made) ? made : NULL;
 }
 

@@ -3,6 +3,7 @@
  * what the class does not override is done to that. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
+#include "frontend/captured/objects.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
@@ -197,14 +198,12 @@ static int derived_fill_ordered(PyObject *made, PyObject *content) {
 
 /* Fills an instance just made with what the object of the builtin type holds. */
 int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content) {
-  if (PyFrozenSet_Check(made)) return 0;
   if (PyType_IsSubtype(base, &PyODict_Type)) return derived_fill_ordered(made, content);
-  bool set = base == &PySet_Type;
-  PyObject *other = set ? NULL : PyObject_GetAttrString(content, model_setting(content));
-  PyObject *args = set      ? PyTuple_Pack(1, content)
-                   : !other ? NULL
-                            : PyTuple_Pack(2, PyDict_Check(content) ? other : content,
-                                           PyDict_Check(content) ? content : other);
+  if (PyAnySet_Check(made)) return set_table_give(made, content, NULL) ? 0 : -1;
+  PyObject *other = PyObject_GetAttrString(content, model_setting(content));
+  PyObject *args = !other ? NULL
+                          : PyTuple_Pack(2, PyDict_Check(content) ? other : content,
+                                         PyDict_Check(content) ? content : other);
   int failed = args ? base->tp_init(made, args, NULL) : -1;
   Py_XDECREF(other);
   Py_XDECREF(args);

@@ -385,10 +385,7 @@ static int view_contains(tracer *t, value *view, value *item) {
 
 static value *view_as_set(tracer *t, value *v) {
   if (value_is_set(v)) return v;
-  value *items = trace_to_tuple(t, v), *set = items ? value_set(t, false) : NULL;
-  for (Py_ssize_t i = 0; set && i < items->seq.count; i++)
-    if (!set_add(t, set, items->seq.items[i])) return NULL;
-  return set;
+  return set_from(t, v, false);
 }
 
 /* Keys and items are like sets; values are not. */
@@ -396,12 +393,30 @@ static bool view_is_like_set(const value *v) {
   return v->type == &value_view_type && v->any.i != 1;
 }
 
+/* The operators of views make their sets in ways of their own. */
+static PyObject *view_operand(tracer *t, value *v) {
+  return view_is_like_set(v) ? order_view(t, v->any.a, v->any.i == 2) : order_operand(t, v);
+}
+
 static value *view_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   bool known = op == 1 || op == 7 || op == 10 || op == 12; /* & | - ^ */
   if (!known || !(view_is_like_set(l) || view_is_like_set(r))) return trace_not_implemented(t);
-  value *a = view_as_set(t, l), *b = a ? view_as_set(t, r) : NULL;
-  a = a && b ? set_from(t, a, false) : NULL; /* of a frozen set, too, it gives a set */
-  return a ? trace_binary(t, op, a, b, false) : NULL;
+  value *both[2] = {l, r}, *sets[2];
+  for (int i = 0; i < 2; i++) {
+    value *content = object_content(both[i]);
+    if (content && value_is_set(content)) both[i] = content;
+    if (!value_is_any_set(both[i]) && !view_is_like_set(both[i]))
+      both[i] = trace_to_tuple(t, both[i]);
+    if (!both[i] || !(sets[i] = view_as_set(t, both[i]))) return NULL;
+  }
+  value *a = set_from(t, sets[0], false); /* of a frozen set, too, it gives a set */
+  value *result = a ? trace_binary(t, op, a, sets[1], false) : NULL;
+  PyObject *left = result ? view_operand(t, both[0]) : NULL;
+  PyObject *right = left ? view_operand(t, both[1]) : NULL;
+  if (result) order_binary(t, result, op, left, right);
+  Py_XDECREF(left);
+  Py_XDECREF(right);
+  return trace_pending(t) ? NULL : result;
 }
 
 static value *view_compare(tracer *t, int op, value *l, value *r) {

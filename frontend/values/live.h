@@ -98,6 +98,9 @@ bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
 /* The source of the live deque whose items are now this list value; NULL: there is none. */
 const source *shadow_model_source(tracer *t, const value *items);
 /* shadow_open() for a set. Notes the change, which is a call of this method of sets. */
+/* Does again to the table of a live set, which is as it was before the call, what was done to the
+ * set. False: the order is not known. */
+bool shadow_set_order(tracer *t, value *set);
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
 /* Is this a method that changes a list or set without reading it (append, add)? */
 bool shadow_takes(const value *lazy, PyObject *name);

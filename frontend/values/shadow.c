@@ -112,14 +112,8 @@ static value *call_argument(tracer *t, value *v) {
   if (!list_settle(t, v)) return NULL;
   if (value_is_list(v)) return value_tuple(t, v->seq.items, v->seq.count);
   if (!value_is_set(v) || v->source) return v;
-  PyObject *order = set_is_frozen(v) ? Py_NewRef(Py_None) : set_real(t, v);
-  Py_XDECREF(order);
-  if (!order)
-    return trace_pending(t) ? NULL : trace_break(t, BREAK_SIDE_EFFECT, "a set of unknown order");
-  value *copy = set_is_frozen(v) ? v : value_set(t, false);
-  for (Py_ssize_t i = 0; copy && copy != v && i < v->seq.count; i++)
-    if (!seq_append(t, copy, v->seq.items[i])) return NULL;
-  return copy;
+  if (set_is_frozen(v) || !v->seq.set->mixed || order_items(t, v)) return set_now(t, v);
+  return trace_pending(t) ? NULL : trace_break(t, BREAK_SIDE_EFFECT, "a set of unknown order");
 }
 
 static bool call_add(tracer *t, value *v, const char *method, value *const *args, Py_ssize_t n) {
@@ -143,6 +137,32 @@ bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count) {
   if (!set->source) return true;
   return shadow_open(t, set) && call_add(t, set, method, args, count);
+}
+
+/* Another set that has changed, too, is not what it was then any more. */
+static bool call_is_as_then(const tracer *t, const value *set, const shadow_call *c) {
+  for (Py_ssize_t i = 0; i < c->args->seq.count; i++) {
+    const value *arg = c->args->seq.items[i];
+    if (arg != set && value_is_set(arg) && arg->source && shadow_is_open(t, arg)) return false;
+  }
+  return true;
+}
+
+bool shadow_set_order(tracer *t, value *set) {
+  const struct shadows *s = t->live.shadows;
+  for (uint32_t i = 0; s && i < s->call_count && set->seq.set->table; i++) {
+    const shadow_call *c = &s->calls[i];
+    value *const *args = c->args->seq.items;
+    if (c->v != set) continue;
+    if (!call_is_as_then(t, set, c)) return false;
+    if (!strcmp(c->method, "add"))
+      order_add(t, set, args[0]);
+    else if (!strcmp(c->method, "discard"))
+      order_discard(t, set, args[0]);
+    else
+      order_call(t, set, set->seq.set->table, c->method, args, c->args->seq.count);
+  }
+  return set->seq.set->table != NULL;
 }
 
 /* ---- lists and sets that have not been looked at: what only adds to them does not have to ---- */

@@ -179,7 +179,7 @@ static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
 }
 
 /* A set of numbers and strings: its length and each item are guarded. Another set that is equal may
- * have another order, so the order is not known. */
+ * have another order, which is guarded only when somebody asks for it. */
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen) {
   PyObject *key;
   Py_hash_t hash;
@@ -194,10 +194,9 @@ value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen) {
     value *item = at ? value_wrap(t, key, at) : NULL;
     if (!item || !set_add(t, v, item)) return NULL;
   }
-  set_disorder(v);
   v->source = s;
-  v->object = trace_keep(t, Py_NewRef(object));
-  return v;
+  order_live(t, v, s, object);
+  return trace_pending(t) ? NULL : v;
 }
 
 static value *wrap_set(tracer *t, PyObject *object, const source *s) {
@@ -404,6 +403,7 @@ static value *made_set(tracer *t, PyObject *object) {
     value *k = value_made(t, Py_NewRef(key));
     if (!k || !set_add(t, set, k)) return NULL;
   }
+  if (set) order_twin(t, set, object);
   return set;
 }
 
