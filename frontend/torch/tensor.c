@@ -259,6 +259,26 @@ bool torch_is_tensor(PyObject *object) {
 
 PyTypeObject *torch_tensor_type(void) { return torch.tensor; }
 
+bool torch_dtype(int32_t scalar_type, loom_dtype *out) {
+  for (int i = 0; i < LOOM_DTYPE_COUNT; i++)
+    if (torch_types[i] == scalar_type && (scalar_type || i == LOOM_U8))
+      return *out = (loom_dtype)i, true;
+  return false;
+}
+
+/* Lie all elements within the storage? It may have been given another size since. */
+static bool torch_is_stored(void *handle, const torch_view *v) {
+  int64_t offset, bytes, last = 1;
+  loom_dtype dtype;
+  for (int64_t i = 0; i < v->rank; i++) {
+    if (!v->sizes[i]) return true;
+    last += (v->sizes[i] - 1) * v->strides[i];
+  }
+  return v->data && !torch.offset(handle, &offset) && !torch.storage(handle, &bytes) &&
+         torch_dtype(v->dtype, &dtype) &&
+         (offset + last) * (int64_t)loom_dtype_size(dtype) <= bytes;
+}
+
 /* The keys come first: of a tensor that is not strided, or not on the CPU, nothing else is asked.
  */
 bool torch_look(PyObject *tensor, torch_view *out) {
@@ -266,7 +286,7 @@ bool torch_look(PyObject *tensor, torch_view *out) {
   return torch_is_exact(tensor) && tensor_keys(tensor) == torch.plain &&
          !torch.dtype(handle, &out->dtype) && !torch.rank(handle, &out->rank) &&
          !torch.sizes(handle, &out->sizes) && !torch.strides(handle, &out->strides) &&
-         !torch.data(handle, &out->data);
+         !torch.data(handle, &out->data) && torch_is_stored(handle, out);
 }
 
 bool torch_requires_grad(PyObject *tensor) {
@@ -280,13 +300,6 @@ bool torch_requires_grad(PyObject *tensor) {
 
 bool torch_offset(PyObject *tensor, int64_t *out) {
   return !torch.offset(tensor_handle(tensor), out);
-}
-
-bool torch_dtype(int32_t scalar_type, loom_dtype *out) {
-  for (int i = 0; i < LOOM_DTYPE_COUNT; i++)
-    if (torch_types[i] == scalar_type && (scalar_type || i == LOOM_U8))
-      return *out = (loom_dtype)i, true;
-  return false;
 }
 
 bool torch_is_whole(PyObject *tensor, int64_t bytes) {

@@ -214,6 +214,16 @@ def test_guards(change):
             assert plain.device.type == "meta" or torch.equal(plain.to_dense(), made.to_dense())
 
 
+def test_memory_that_is_taken_away():
+    function = frameloom.compile(lambda x: x * 2)
+    x = torch.ones(1000)
+    assert function(x).sum() == function(x).sum() == 2000
+    x.untyped_storage().resize_(4)  # its sizes stay: torch itself reads behind it, so that the call may not be made
+    assert function(torch.ones(1000)).sum() == 2000
+    assert "FL0006" in breaks(lambda x: x.shape, x)
+    assert function(torch.ones(0, 3)).shape == (0, 3)
+
+
 def test_modes_are_guarded():
     x = torch.randn(8, 8)
     product = frameloom.compile(lambda x, y: x @ y)
