@@ -70,6 +70,7 @@ bench:
 	@.venv/bin/python bench/overhead.py
 	@.venv/bin/python bench/time_steps.py
 	@.venv/bin/python bench/gradients.py
+	@.venv/bin/python bench/tensors.py
 	@.venv/bin/python bench/never_slower.py
 	@.venv/bin/python bench/slow.py
 	@.venv/bin/python bench/library.py

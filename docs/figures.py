@@ -41,7 +41,7 @@ import model_table  # noqa: E402
 # Pages of results: (module, JSON) that each is made of; what other commands write as a whole is only read here.
 MADE = {f"{RESULTS}/bench.md": ("bench", "bench"), f"{RESULTS}/overhead.md": ("overhead", "overhead"),
         f"{RESULTS}/library.md": ("library", "library"), f"{RESULTS}/time_steps.md": ("time_steps", "time_steps"),
-        f"{RESULTS}/gradients.md": ("gradients", "gradients"),
+        f"{RESULTS}/gradients.md": ("gradients", "gradients"), f"{RESULTS}/tensors.md": ("tensors", "tensors"),
         f"{RESULTS}/slow.md": ("slow", "slow"), "docs/benchmarks.md": ("model_table", "models")}
 
 

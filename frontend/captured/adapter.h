@@ -81,7 +81,9 @@ struct loom_adapter {
   bool (*scalar_bits)(PyObject *number, loom_dtype dtype, uint64_t *out);
   /* For a GUARD_CUSTOM of a number: is the object a different number of the same type? */
   bool (*number_differs)(const void *payload, PyObject *object);
-  PyObject *(*number)(const void *payload); /* the guarded one: a new object */
+  /* The guarded number: a new object. Of another GUARD_CUSTOM, a str that says what holds:
+   * "requires a gradient". */
+  PyObject *(*number)(const void *payload);
   /* A new array for an output: allocates from the runtime's blocks, sets *data. `symbols`: this
    * call's, of `graph`. */
   PyObject *(*new_output)(const void *payload, const loom_graph *graph, const int64_t *symbols,

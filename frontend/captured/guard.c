@@ -628,10 +628,12 @@ static const PyTypeObject *guard_parts_type(const guard *g) {
   return ((const guard_parts *)g->payload)->type;
 }
 
-/* Of a library's type. */
+/* Of a library's type; or what the library says in words. */
 static PyObject *guard_describe_custom(const guard *g, PyObject *name) {
   PyObject *number = g->adapter->number(g->payload);
-  PyObject *text = number ? guard_describe_number(name, number) : NULL;
+  PyObject *text = !number                   ? NULL
+                   : PyUnicode_Check(number) ? PyUnicode_FromFormat("%U %U", name, number)
+                                             : guard_describe_number(name, number);
   Py_XDECREF(number);
   return text;
 }

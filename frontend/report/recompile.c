@@ -55,6 +55,7 @@ static PyObject *recompile_old(const capture *c, const guard *g) {
   if (g->kind == GUARD_LENGTH) return PyUnicode_FromFormat("%lld items", (long long)g->number);
   if (g->kind == GUARD_CUSTOM) {
     PyObject *number = g->adapter->number(g->payload);
+    if (number && PyUnicode_Check(number)) return number;
     PyObject *words = number ? recompile_words(NULL, number) : NULL;
     Py_XDECREF(number);
     return words;
@@ -93,6 +94,8 @@ static PyObject *advise_array(const guard *g, PyObject *object, PyObject *name) 
   if (object && g->adapter->sizes_differ &&
       g->adapter->sizes_differ(object, g->payload, &sizes, &strides) && sizes)
     return PyUnicode_FromFormat("frameloom.mark_dynamic(%U, %d)", name, __builtin_ctz(sizes));
+  if (g->adapter != loom_adapters()[0])
+    return PyUnicode_FromFormat("keep sizes, dtype and strides of %U the same", name);
   return PyUnicode_FromFormat("keep rank, dtype and layout the same: %U = np.ascontiguousarray(%U, "
                               "dtype=...)",
                               name, name);

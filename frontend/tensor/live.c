@@ -60,9 +60,10 @@ static bool live_guard_custom(const void *payload, PyObject *object) {
 
 static PyObject *live_custom_words(const void *payload) {
   const tensor_guard *wanted = payload;
-  return PyUnicode_FromString(!wanted->of_tensor ? "other modes of torch"
-                              : wanted->requires ? "a tensor that requires a gradient"
-                                                 : "a tensor that requires no gradient");
+  if (wanted->of_tensor)
+    return PyUnicode_FromFormat("requires %s gradient", wanted->requires ? "a" : "no");
+  return PyUnicode_FromFormat("has no mode of torch's active, and records %sgradients",
+                              wanted->modes.records ? "" : "no ");
 }
 
 static bool live_differs(const void *payload, PyObject *object) { return false; }
@@ -187,7 +188,15 @@ static bool live_write(PyObject *target, const loom_type *type, const int64_t *s
 }
 
 static void *live_direct(PyObject *target, const loom_type *type, const int64_t *strides) {
-  return torch_is_exact(target) ? NULL : numpy_array_direct(target, type, strides);
+  numpy_array_payload p;
+  torch_view view;
+  if (!torch_is_exact(target)) return numpy_array_direct(target, type, strides);
+  if (!tensor_describe(target, &p) || !torch_look(target, &view)) return NULL;
+  if (p.dtype != type->dtype || p.nd != type->rank) return NULL;
+  for (int i = 0; i < p.nd; i++)
+    if (view.sizes[i] != type->dims[i] || (view.sizes[i] > 1 && view.strides[i] != strides[i]))
+      return NULL;
+  return torch_count_write(target) ? view.data : NULL;
 }
 
 static int live_host_call(void *context, const char *name, uint32_t slot, void **buffers,

@@ -9,16 +9,21 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 typedef int32_t torch_status;
 
 static struct {
   bool ready;
   PyTypeObject *tensor, *parameter;
-  size_t handle;   /* where a tensor's Python object holds its at::Tensor */
-  size_t keys;     /* where a TensorImpl holds its dispatch keys */
-  uint64_t lazy;   /* keys of conjugate and negative views, and of zeros without memory */
-  uint64_t plain;  /* those of an ordinary tensor on the CPU */
+  size_t handle;  /* where a tensor's Python object holds its at::Tensor */
+  size_t keys;    /* where a TensorImpl holds its dispatch keys */
+  uint64_t lazy;  /* keys of conjugate and negative views, and of zeros without memory */
+  uint64_t plain; /* those of an ordinary tensor on the CPU */
+  /* Where a TensorImpl holds the counter of writes that its views share, and where that object
+   * holds the count, 32 bits; 0: not found. */
+  size_t counter, count;
   size_t autograd; /* where a TensorImpl holds what autograd knows of it; NULL there: nothing */
   torch_status (*data)(void *, void **);
   torch_status (*sizes)(void *, int64_t **);
@@ -160,6 +165,37 @@ static bool torch_probe_autograd(PyObject *tensor) {
   return found == 1;
 }
 
+/* Reads memory that may not be there; false: it is not. */
+static bool torch_peek(const void *from, void *to, size_t bytes) {
+  struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)from, bytes};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+enum { COUNTER_WORDS = 8 }; /* of the object that holds a count of writes */
+
+/* The one number behind a word of the TensorImpl that a write adds 1 to. Without it, what a run
+ * writes into a tensor is copied there by torch. */
+static void torch_probe_counter(PyObject *tensor) {
+  uint32_t before[16][2 * COUNTER_WORDS], after[2 * COUNTER_WORDS];
+  bool there[16];
+  int found = 0;
+  for (size_t i = 1; i < 16; i++)
+    there[i] = torch_peek(torch_word(tensor, i * 8), before[i], sizeof before[i]);
+  PyObject *done = PyObject_CallMethod(tensor, "zero_", NULL);
+  for (size_t i = 1; done && i < 16 && i * 8 < torch.keys; i++) {
+    if (!there[i] || !torch_peek(torch_word(tensor, i * 8), after, sizeof after)) continue;
+    for (size_t k = 0; k < 2 * COUNTER_WORDS; k++) {
+      if (after[k] != before[i][k] + 1) continue;
+      torch.counter = i * 8;
+      torch.count = k * 4;
+      found++;
+    }
+  }
+  if (found != 1) torch.counter = torch.count = 0;
+  error_drop();
+  Py_XDECREF(done);
+}
+
 static bool torch_probe(PyObject *module) {
   PyObject *tensor = PyObject_CallMethod(module, "zeros", "i", 3);
   PyObject *address = tensor ? PyObject_CallMethod(tensor, "data_ptr", NULL) : NULL;
@@ -170,6 +206,7 @@ static bool torch_probe(PyObject *module) {
   bool good = address && negative && conjugate && zeros && torch_probe_handle(tensor, address) &&
               torch_probe_keys(tensor, negative, conjugate, zeros);
   PyObject *leaf = good ? PyObject_CallMethod(module, "zeros", "i", 3) : NULL;
+  if (leaf) torch_probe_counter(leaf);
   good = leaf && torch_probe_autograd(leaf);
   Py_XDECREF(leaf);
   if (!good && !PyErr_Occurred())
@@ -296,6 +333,13 @@ bool torch_requires_grad(PyObject *tensor) {
   error_drop();
   Py_XDECREF(answer);
   return requires;
+}
+
+bool torch_count_write(PyObject *tensor) {
+  if (!torch.counter) return false;
+  char *counter = torch_word(tensor, torch.counter);
+  __atomic_fetch_add((uint32_t *)(void *)(counter + torch.count), 1, __ATOMIC_RELAXED);
+  return true;
 }
 
 bool torch_offset(PyObject *tensor, int64_t *out) {

@@ -57,6 +57,8 @@ PyTypeObject *torch_tensor_type(void); /* torch.Tensor; borrowed */
  * without an exception: it is another one. */
 bool torch_look(PyObject *tensor, torch_view *out);
 bool torch_requires_grad(PyObject *tensor);             /* of an exact one */
+/* Tells autograd that an exact tensor is written. False: this torch's counter was not found. */
+bool torch_count_write(PyObject *tensor);
 bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */
 bool torch_dtype(int32_t scalar_type, loom_dtype *out); /* false: none of ours */
 /* Is the tensor the whole of its storage: does it begin there, and has the storage so many bytes?

@@ -224,6 +224,16 @@ def test_memory_that_is_taken_away():
     assert function(torch.ones(0, 3)).shape == (0, 3)
 
 
+def test_guards_are_told():
+    told = str(frameloom.explain(lambda x: x * 2, torch.ones(3, 4)))
+    assert "x: float32[3, 4]" in told and "x requires no gradient" in told and "records gradients" in told
+    compiled = frameloom.compile(lambda x: x * 2)
+    compiled(torch.ones(3))
+    with torch.no_grad():
+        assert compiled(torch.ones(3)).tolist() == [2, 2, 2]
+    assert compiled(torch.ones(4)).tolist() == [2, 2, 2, 2]
+
+
 def test_modes_are_guarded():
     x = torch.randn(8, 8)
     product = frameloom.compile(lambda x, y: x @ y)
@@ -298,6 +308,24 @@ def test_arguments_that_share_memory():
     assert compiled(whole[:4], whole[4:]).tolist() == [0] * 4
     assert compiled(whole[:4], whole[2:6]).tolist() == [4, 4, 0, 0]  # the first call has added 1 to it
     assert compiled(whole, whole).tolist() == [6, 6, 6, 6, 2, 2, 2, 2]
+
+
+def test_writes_are_counted():
+    """As often as torch counts them, or more often; each tensor that is not written, not at all."""
+
+    def update(p, m, q):
+        m.mul_(0.9)
+        p.sub_(m)
+        return q + 1
+
+    compiled = frameloom.compile(update)
+    tensors = [torch.ones(1000) for _ in range(3)]
+    view = tensors[0][3:5]
+    for _ in range(3):
+        before = [one._version for one in (*tensors, view)]
+        compiled(*tensors)
+        counted = [one._version - old for one, old in zip((*tensors, view), before, strict=True)]
+        assert counted[0] == counted[3] >= 1 and counted[1] >= 1 and counted[2] == 0
 
 
 def test_writes_are_counted_for_autograd():
