@@ -20,11 +20,13 @@ INPLACE = ("add_", "mul_", "sub_", "copy_")
 
 
 class Program:
-    """The source of a random function of tensors a, b (4, 6), c (6,) and an index i (4,), and what makes its arguments."""
+    """The source of a random function of tensors a, b (rows, columns), c (columns,) and an index i (rows,), and what makes its
+    arguments. Of every fourth the arguments are so large that a run writes straight into them."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.seed, self.lines, self.shapes, self.count = seed, [], {"a": (4, 6), "b": (4, 6), "c": (6,)}, 0
+        self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
+        self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
         for _ in range(self.random.randint(2, 8)):
             self.statement()
         names = [self.random.choice(list(self.shapes)) for _ in range(self.random.randint(1, 3))]
@@ -49,7 +51,7 @@ class Program:
     def binary(self):
         name = self.pick()
         same = [other for other, shape in self.shapes.items() if shape == self.shapes[name]]
-        other = self.random.choice([*same, "2", "0.5", "c" if self.shapes[name][-1:] == (6,) else "3"])
+        other = self.random.choice([*same, "2", "0.5", "c" if self.shapes[name][-1:] == (self.columns,) else "3"])
         self.new(f"{name} {self.random.choice(BINARY)} {other}", self.shapes[name])
 
     def reduce(self):
@@ -108,13 +110,13 @@ class Program:
     def index(self):
         name = self.pick(1)
         shape = self.shapes[name]
-        if shape[0] == 4:
+        if shape[0] == self.rows:
             self.new(f"{name}[i]", shape)
         elif shape[0]:
-            self.new(f"{name}.index_select(0, i % {shape[0]})", (4, *shape[1:]))
+            self.new(f"{name}.index_select(0, i % {shape[0]})", (self.rows, *shape[1:]))
 
     def product(self):
-        self.new(self.random.choice(("a @ b.T", "torch.einsum('ij,kj->ik', a, b)", "torch.matmul(b, a.t())")), (4, 4))
+        self.new(self.random.choice(("a @ b.T", "torch.einsum('ij,kj->ik', a, b)", "torch.matmul(b, a.t())")), (self.rows, self.rows))
 
     def many(self):
         name = self.pick(1)
@@ -131,10 +133,11 @@ class Program:
 
     def arguments(self):
         made = torch.Generator().manual_seed(self.seed)
-        a = torch.randn(4, 6, generator=made)
-        b = torch.randn(6, 4, generator=made).T if self.seed % 3 == 0 else torch.randn(4, 6, generator=made)
-        c = a[0] if self.seed % 5 == 0 else torch.randn(6, generator=made)
-        return a, b, c, torch.randperm(4, generator=made)
+        size = self.rows, self.columns
+        a = torch.randn(size, generator=made)
+        b = torch.randn(size[::-1], generator=made).T if self.seed % 3 == 0 else torch.randn(size, generator=made)
+        c = a[0] if self.seed % 5 == 0 else torch.randn(self.columns, generator=made)
+        return a, b, c, torch.randperm(self.rows, generator=made)
 
 
 def _product(shape):
