@@ -12,6 +12,7 @@
 #include "frontend/core/value.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 const loop_hooks *loom_loops;
@@ -337,6 +338,20 @@ void trace_guard(tracer *t, guard g) {
   g.step = t->outer.step - 1;
   c->guards[c->guard_count++] = g;
   if (!g.payload) trace_map_set(t, &t->known.guarded, key, (void *)(size_t)c->guard_count);
+}
+
+bool trace_guard_payload(tracer *t, guard_kind kind, const source *s, const loom_adapter *adapter,
+                         const void *payload, size_t size) {
+  void *copy = malloc(size);
+  if (!copy) {
+    PyErr_NoMemory();
+    return trace_fail(t) != NULL;
+  }
+  memcpy(copy, payload, size);
+  trace_guard(
+      t, (guard){
+             .kind = kind, .source = s, .adapter = adapter, .payload = copy, .payload_size = size});
+  return true;
 }
 
 void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object, int64_t number) {

@@ -85,6 +85,10 @@ loom_location trace_location(tracer *t); /* of the user's instruction now being 
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,
                       const loom_attr *attrs, uint32_t attr_count, const loom_type *type);
 void trace_guard(tracer *t, guard g); /* takes over g's object and payload */
+/* A guard with a copy of the payload, of an adapter's kind. False, with something pending: out of
+ * memory. */
+bool trace_guard_payload(tracer *t, guard_kind kind, const source *s, const loom_adapter *adapter,
+                         const void *payload, size_t size);
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index); /* hash-consed */
 /* For what recurses along the user's objects: false, with a break, when capture has used up its

@@ -16,7 +16,6 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Payload of the guard of a NumPy scalar. */
@@ -65,24 +64,6 @@ static PyObject *wrap_number(const void *payload) {
   return number;
 }
 
-static bool wrap_add_guard(tracer *t, guard_kind kind, const source *s, const void *payload,
-                           size_t size) {
-  void *copy = malloc(size);
-  if (!copy) {
-    PyErr_NoMemory();
-    trace_raise_live(t);
-    return false;
-  }
-  memcpy(copy, payload, size);
-  trace_guard(t, (guard){.kind = kind,
-                         .source = s,
-                         .adapter = &loom_numpy_adapter,
-                         .payload = copy,
-                         .payload_size = size,
-                         .location = trace_location(t)});
-  return true;
-}
-
 /* A NumPy scalar that changes from call to call: an input, guarded by its type. */
 static value *wrap_scalar_input(tracer *t, PyObject *object, const source *s, loom_dtype dtype) {
   loom_type type = type_make(dtype, 0, NULL);
@@ -108,7 +89,8 @@ static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
                        Py_TYPE(object)->tp_name);
   if (trace_symbolic(t, s) || size_number_changes(t, s))
     return wrap_scalar_input(t, object, s, dtype);
-  if (s && !wrap_add_guard(t, GUARD_CUSTOM, s, &scalar, sizeof scalar)) return NULL;
+  if (s && !trace_guard_payload(t, GUARD_CUSTOM, s, &loom_numpy_adapter, &scalar, sizeof scalar))
+    return NULL;
   value *v = np_constant_scalar(t, dtype, scalar.bits);
   if (!v) return NULL;
   v->source = s;
@@ -206,7 +188,7 @@ static value *wrap_argument(tracer *t, PyObject *object, const source *s,
   numpy_array_payload guarded = *p;
   guarded.flags_mask = NUMPY_ALIGNED | NUMPY_WRITEABLE | NUMPY_WARNS;
   if (!size_apply_marks(t, object, s) || !np_sizes_read(t, s, &guarded, &type, strides) ||
-      !wrap_add_guard(t, GUARD_ARRAY, s, &guarded, sizeof guarded))
+      !trace_guard_payload(t, GUARD_ARRAY, s, &loom_numpy_adapter, &guarded, sizeof guarded))
     return NULL;
   for (int i = 0; i < p->nd; i++)
     elements[i] = np_in_elements(t, strides[i], p->dtype);

@@ -9,28 +9,7 @@
 #include "frontend/tensor/internal.h"
 #include "frontend/tensor/tensor.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 loom_adapter loom_tensor_adapter;
-
-static bool adapter_guard(tracer *t, guard_kind kind, const source *s, const void *payload,
-                          size_t size) {
-  void *copy = malloc(size);
-  if (!copy) {
-    PyErr_NoMemory();
-    trace_raise_live(t);
-    return false;
-  }
-  memcpy(copy, payload, size);
-  trace_guard(t, (guard){.kind = kind,
-                         .source = s,
-                         .adapter = &loom_tensor_adapter,
-                         .payload = copy,
-                         .payload_size = size,
-                         .location = trace_location(t)});
-  return true;
-}
 
 tensor_state *tensor_state_of(tracer *t) {
   void **slot = trace_state(t, &loom_tensor_adapter);
@@ -44,7 +23,8 @@ tensor_state *tensor_state_of(tracer *t) {
         t, BREAK_TENSOR,
         "autocast, inference mode, or a mode or transformation of torch's is active");
   tensor_guard wanted = {.modes = state->modes};
-  if (!adapter_guard(t, GUARD_CUSTOM, NULL, &wanted, sizeof wanted)) return NULL;
+  if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
+    return NULL;
   t->capture->adapter = &loom_tensor_adapter;
   *slot = state;
   return state;
@@ -52,7 +32,10 @@ tensor_state *tensor_state_of(tracer *t) {
 
 bool tensor_requires(tracer *t, PyObject *live, const source *s) {
   tensor_guard wanted = {.of_tensor = true, .requires = torch_requires_grad(live)};
-  adapter_guard(t, GUARD_CUSTOM, s, &wanted, sizeof wanted);
+  tensor_state *state = tensor_state_of(t);
+  if (!state || pointer_map_get(&state->asked, s)) return wanted.requires;
+  if (trace_map_set(t, &state->asked, s, live))
+    trace_guard_payload(t, GUARD_CUSTOM, s, &loom_tensor_adapter, &wanted, sizeof wanted);
   return wanted.requires;
 }
 
@@ -71,7 +54,7 @@ static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
     strides[i] = p.strides[i];
     elements[i] = strides[i] / (int64_t)loom_dtype_size(p.dtype);
   }
-  if (!adapter_guard(t, GUARD_ARRAY, s, &p, sizeof p)) return NULL;
+  if (!trace_guard_payload(t, GUARD_ARRAY, s, &loom_tensor_adapter, &p, sizeof p)) return NULL;
   value *v = np_fresh(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
   if (!v) return NULL;
   np_see_as(v, &tensor_value_type);

@@ -16,6 +16,7 @@
 typedef struct tensor_state {
   pointer_map metas;  /* array of a tensor -> the tensor without memory that stands for it */
   pointer_map values; /* such a tensor -> the value */
+  pointer_map asked;  /* sources of tensors of which a guard says whether they require a gradient */
   torch_modes modes;  /* at the begin of the call, which a guard compares */
   bool records;       /* gradients are recorded now */
 } tensor_state;

@@ -40,22 +40,9 @@ bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
          a->function_modes == b->function_modes && a->dtype == b->dtype && a->records == b->records;
 }
 
-static void *modes_library(PyObject *module, const char *name) {
-  PyObject *file = PyObject_GetAttrString(module, "__file__");
-  const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
-  const char *slash = path ? strrchr(path, '/') : NULL;
-  char full[4096];
-  void *library = NULL;
-  if (slash && snprintf(full, sizeof full, "%.*s/lib/%s", (int)(slash - path), path, name) <
-                   (int)sizeof full)
-    library = dlopen(full, RTLD_NOW | RTLD_NOLOAD);
-  Py_XDECREF(file);
-  return library;
-}
-
 static bool modes_find(PyObject *module) {
-  void *cpu = modes_library(module, "libtorch_cpu.so");
-  modes.core = modes_library(module, "libc10.so");
+  void *cpu = torch_library(module, "libtorch_cpu.so");
+  modes.core = torch_library(module, "libc10.so");
   void *records = modes.core ? dlsym(modes.core, "_ZN3c108GradMode10is_enabledEv") : NULL;
   void *dtype = modes.core ? dlsym(modes.core, "_ZN3c1031get_default_dtype_as_scalartypeEv") : NULL;
   void *functions = cpu ? dlsym(cpu, "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv") : NULL;

@@ -62,7 +62,7 @@ static uint64_t tensor_keys(PyObject *tensor) {
 
 /* ---- finding and probing the interface ---- */
 
-static void *torch_library(PyObject *module, const char *name) {
+void *torch_library(PyObject *module, const char *name) {
   PyObject *file = PyObject_GetAttrString(module, "__file__");
   const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
   const char *slash = path ? strrchr(path, '/') : NULL;

@@ -48,6 +48,8 @@ bool torch_init(void);
 bool torch_is_lazy(PyObject *tensor);
 PyObject *torch_resolve(PyObject *tensor); /* the elements of such a tensor, in memory of its own */
 bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
+/* One of torch's own shared objects, for dlsym(); NULL: it is not loaded. */
+void *torch_library(PyObject *module, const char *name);
 /* Is it a torch.Tensor or Parameter, not of a subclass? torch_is_tensor(): of any class. False
  * before torch_init(). */
 bool torch_is_exact(const PyObject *object);
@@ -56,7 +58,7 @@ PyTypeObject *torch_tensor_type(void); /* torch.Tensor; borrowed */
 /* Reads an exact, strided tensor on the CPU that autograd may follow, as almost all are. False,
  * without an exception: it is another one. */
 bool torch_look(PyObject *tensor, torch_view *out);
-bool torch_requires_grad(PyObject *tensor);             /* of an exact one */
+bool torch_requires_grad(PyObject *tensor); /* of an exact one */
 /* Tells autograd that an exact tensor is written. False: this torch's counter was not found. */
 bool torch_count_write(PyObject *tensor);
 bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */

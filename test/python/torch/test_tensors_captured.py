@@ -227,6 +227,7 @@ def test_memory_that_is_taken_away():
 def test_guards_are_told():
     told = str(frameloom.explain(lambda x: x * 2, torch.ones(3, 4)))
     assert "x: float32[3, 4]" in told and "x requires no gradient" in told and "records gradients" in told
+    assert str(frameloom.explain(lambda x: (x + 1) * x - x, torch.ones(3))).count("x requires no gradient") == 1
     compiled = frameloom.compile(lambda x: x * 2)
     compiled(torch.ones(3))
     with torch.no_grad():
