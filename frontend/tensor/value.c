@@ -153,10 +153,21 @@ static bool tensor_has_own(tracer *t, value *v, PyObject *name) {
   return PyDict_GetItemWithError(*dict, name) != NULL;
 }
 
+static value *tensor_attribute_missing(tracer *t, value *v, PyObject *name) {
+  const char *type = ((PyTypeObject *)tensor_python_type(t, v))->tp_name;
+  const source *s =
+      v->source ? trace_source(t, SOURCE_ATTR, v->source, NULL, trace_keep(t, Py_NewRef(name)), 0)
+                : NULL;
+  if (s) guard_simple(t, GUARD_MISSING, s, NULL, 0);
+  return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'", type,
+                     PyUnicode_AsUTF8(name));
+}
+
 static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
   if (!text) return trace_raise_live(t);
+  if (!descriptor && !tensor_has_own(t, v, name)) return tensor_attribute_missing(t, v, name);
   if (!descriptor || tensor_has_own(t, v, name))
     return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||

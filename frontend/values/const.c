@@ -461,7 +461,9 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     const source *s = item ? trace_source(t, SOURCE_ATTR, v->source, NULL, name, 0) : NULL;
     return s ? value_wrap(t, item, s) : NULL;
   }
-  if (const_readable(v) && const_reads_in_c(descr) && !const_attr_changes(v->object, name))
+  bool code = PyCode_Check(v->object) && PyUnicode_READ_CHAR(name, 0) != '_'; /* stays what it is */
+  if ((code || const_readable(v)) && const_reads_in_c(descr) &&
+      !const_attr_changes(v->object, name))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                      Py_TYPE(v->object)->tp_name);

@@ -22,7 +22,7 @@ TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 # Functions that tell something which capture guards: the modes of the thread.
 STATE = frozenset(
     {TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
-    | {getattr(torch._C, name) for name in ("_get_tracing_state", "_len_torch_dispatch_stack", "_len_torch_function_stack",
+    | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
                                              "_is_torch_function_enabled", "_is_any_autocast_enabled") if hasattr(torch._C, name)}
 )
 # Functions that ask whether an argument's class overrides torch's functions.

@@ -224,6 +224,18 @@ def test_memory_that_is_taken_away():
     assert function(torch.ones(0, 3)).shape == (0, 3)
 
 
+def test_attributes_of_the_users():
+    def function(x):
+        return hasattr(x, "mine"), x.shape, getattr(x * 2, "mine", 7)
+
+    compiled = frameloom.compile(function)
+    x = torch.ones(3)
+    assert compiled(x) == function(x) == (False, (3,), 7)
+    assert breaks(function, x) == []
+    x.mine = 1
+    assert compiled(x) == function(x) == (True, (3,), 7)
+
+
 def test_guards_are_told():
     told = str(frameloom.explain(lambda x: x * 2, torch.ones(3, 4)))
     assert "x: float32[3, 4]" in told and "x requires no gradient" in told and "records gradients" in told
