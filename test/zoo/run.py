@@ -14,6 +14,7 @@ became of each that was ever run, and of which commit, for the page that `--tabl
 import argparse
 import collections
 import concurrent.futures
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -55,8 +56,18 @@ def run_batch(names, options):
         name, step = key.split(" ")
         found[name][step] = row
     for name in missing:
+        for step in found[name]:
+            if outcome(found[name][step]) == "hang" and step != "build" and torch_hangs(name, step, options):
+                found[name][step] = {"outcomes": ["torch cannot"], "detail": f"aot_eager takes more than {options.limit:.0f} s, too"}
         (KEPT / (name.replace("/", "-") + ".json")).write_text(json.dumps(found[name], indent=1))
     return found
+
+
+def torch_hangs(name, step, options):
+    """Does torch's own `aot_eager` take longer than the limit as well?"""
+    command = [sys.executable, str(HERE / "worker.py"), name, "--steps", step, "--backend", "aot_eager"]
+    done = process.Run(name, command, options.limit, {"OMP_NUM_THREADS": "1"})
+    return outcome(done.rows.get(f"{name} {step}")) == "hang"
 
 
 def outcome(row):
@@ -72,7 +83,7 @@ def slim(rows, commit):
     """What the page tells of a model's rows."""
     made = {"commit": commit}
     for step, row in rows.items():
-        detail = row.get("detail") or (row["traces"][0][-300:] if outcome(row) in BAD else "")
+        detail = row.get("detail") or (row["traces"][0][-300:] if outcome(row) in BAD and outcome(row) != "hang" else "")
         facts = {key: fact for key, fact in row.get("facts", {}).items() if fact and key != "seconds"}
         made[step] = {key: part for key, part in (("outcomes", row["outcomes"]), ("detail", detail), ("facts", facts)) if part}
     return made
@@ -94,7 +105,7 @@ def wrong_steps(rows):
     """(step, outcome, detail) of what must not be."""
     if outcome(rows.get("build")) in BAD or "does not load" in {outcome(row) for _, row in steps_of(rows)}:
         return []  # eager torch, or an import: left out
-    return [(step, outcome(row), row.get("detail") or row["traces"][0][-300:]) for step, row in steps_of(rows) if outcome(row) in BAD]
+    return [(step, outcome(row), row.get("detail") or (row.get("traces") or [""])[0][-300:]) for step, row in steps_of(rows) if outcome(row) in BAD]
 
 
 def steps_of(rows):
@@ -145,7 +156,7 @@ def cell(text):
 
 def versions(sources):
     found = ["torch " + __import__("torch").__version__.split("+")[0]]
-    return ", ".join(found + [f"{name} {__import__(name).__version__}" for name in sources])
+    return ", ".join(found + [f"{name} {__import__(name).__version__}" for name in sources if importlib.util.find_spec(name)])
 
 
 def totals(results, all_names):
@@ -296,9 +307,10 @@ def main():
     if options.table:
         import sources
 
-        everything = sources.names()
-        record(kept_results(everything))
-        known = recorded()
+        installed = sources.names()
+        record(kept_results(installed))
+        known = recorded()  # also of packages that are not installed now
+        everything = [*installed, *(name for name in known if name not in installed)]
         options.table.write_text(page({name: known[name] for name in everything if name in known}, everything))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -28,8 +28,8 @@ import steps
 PR_SET_PDEATHSIG = 1
 
 
-def run_model(name, wanted, skipped, report):
-    """Builds the model, and runs what is wanted of it but not to be skipped."""
+def run_model(name, wanted, skipped, report, backend=None):
+    """Builds the model, and runs what is wanted of it but not to be skipped; with a backend, only by that, without a comparison."""
     model = None
     for step in ("build", *wanted):
         told = f"{name} {step}" not in skipped
@@ -43,6 +43,9 @@ def run_model(name, wanted, skipped, report):
                 model = sources.build(name)
                 row["outcomes"] = ["built"]
                 row["parameters"] = sum(p.numel() for p in model.module.parameters())
+            elif backend:
+                steps.compiled_run(step, model, name, backend)
+                row["outcomes"] = ["same"]
             else:
                 outcome, row["detail"], row["facts"] = steps.check(step, model, name)
                 row["outcomes"] = [outcome]
@@ -61,6 +64,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+")
     parser.add_argument("--steps", default=",".join(steps.STEPS))
+    parser.add_argument("--backend", help="runs the steps by this one alone")
     parser.add_argument("--skip", type=pathlib.Path, default=os.devnull)
     options = parser.parse_intermixed_args()
     wanted, skipped = options.steps.split(","), set(options.skip.read_text().split("\n"))
@@ -75,7 +79,7 @@ def main():
         child = os.fork()
         if child == 0:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            run_model(name, wanted, skipped, report)
+            run_model(name, wanted, skipped, report, options.backend)
             report.flush()
             os._exit(0)
         if os.waitpid(child, 0)[1]:
