@@ -177,11 +177,10 @@ static bool numbers_choose(callable *c, PyObject *const *slots, number_mode *mod
 /* ---- building ------------------------------------------------------------------------------- */
 
 /* Compiles a capture. False with `err` filled; *out stays NULL for backends without a plan. */
-static bool build_plan(const callable *c, capture *captured, loom_plan **out,
+static bool build_plan(const callable *c, const capture *captured, loom_plan **out,
                        loom_compile_report *report, loom_error *err) {
   const char *own = PyUnicode_AsUTF8(c->function->func_name);
   if (!own) error_drop(); /* a name that is no text in UTF-8 */
-  capture_name_inputs(captured, &captured->graph);
   char *kept = compile_trace_folder(own), *passing = kept ? NULL : schedule_log_folder();
   char *trace = kept ? kept : passing;
   loom_compile_options options = {.cpu = c->options.cpu,
@@ -240,6 +239,7 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   bool empty = !captured->graph.node_count && !captured->graph.output_count;
   bool late = c->options.kind == BACKEND_USER && captured->late;
   if (late) loom_fail(&err, "sizes that depend on data are not given to a backend of the user's");
+  capture_name_inputs(captured, &captured->graph);
   if (late || (c->options.kind == BACKEND_LOOM && !empty &&
                !build_plan(c, captured, &plan, &report, &err))) {
     capture_free(captured);
