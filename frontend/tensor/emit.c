@@ -261,6 +261,10 @@ static bool emit_write(tracer *t, PyObject *target, PyObject *by, bool another_n
   value *to = tensor_of_meta(t, target), *from = tensor_of_meta(t, by);
   tensor_state *state = tensor_state_of(t);
   if (to && another_name) return state && trace_map_set(t, &state->values, by, to);
+  if (to && !np_layout_of(to)->writeable) {
+    trace_break(t, BREAK_TENSOR, "a write into a tensor that repeats its elements");
+    return false;
+  }
   if (to && from) return np_write(t, np_layout_of(to), np_read(t, np_layout_of(from)));
   trace_break(t, BREAK_TENSOR, "a write into a tensor that torch made otherwise");
   return false;

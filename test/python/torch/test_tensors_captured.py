@@ -311,6 +311,22 @@ def test_errors_are_torchs(function):
         assert str(made.value) == str(plain.value)
 
 
+def test_writes_into_repeated_elements():
+    def function(x):
+        try:
+            x.expand(4, 3).add_(1)
+        except ValueError:  # torch's is a RuntimeError
+            return 1
+        except RuntimeError:
+            return 2
+        return 3
+
+    x = torch.zeros(1, 3)
+    assert [frameloom.compile(function)(x) for _ in range(2)] == [function(x)] * 2 == [2, 2]
+    with pytest.raises(RuntimeError, match="single memory location"):
+        frameloom.compile(lambda x: x.add_(1))(torch.zeros(3).expand(4, 3))
+
+
 def test_arguments_that_share_memory():
     def function(x, y):
         x.add_(1)
