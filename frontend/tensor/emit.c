@@ -28,7 +28,7 @@ value *tensor_of_meta(tracer *t, PyObject *meta) {
   return state ? pointer_map_get(&state->values, meta) : NULL;
 }
 
-static PyObject *emit_numbers(const int64_t *numbers, int count, int64_t divisor) {
+PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor) {
   PyObject *list = PyTuple_New(count);
   for (int i = 0; list && i < count; i++) {
     PyObject *number = PyLong_FromLongLong(numbers[i] / divisor);
@@ -52,8 +52,8 @@ static PyObject *emit_stand_in(const np_array *a) {
   }
   for (int i = 0; i < a->type.rank; i++)
     extent += a->type.dims[i] ? (a->type.dims[i] - 1) * (a->strides[i] / size) : 0;
-  PyObject *sizes = emit_numbers(a->type.dims, a->type.rank, 1);
-  PyObject *strides = sizes ? emit_numbers(a->strides, a->type.rank, size) : NULL;
+  PyObject *sizes = tensor_numbers(a->type.dims, a->type.rank, 1);
+  PyObject *strides = sizes ? tensor_numbers(a->strides, a->type.rank, size) : NULL;
   PyObject *made = strides && make
                        ? PyObject_CallFunction(make, "OOsL", sizes, strides,
                                                loom_dtype_name(a->type.dtype), (long long)extent)
@@ -257,16 +257,23 @@ static bool emit_view(tracer *t, PyObject *function, PyObject *args, PyObject *r
 /* ---- writes -----------------------------------------------------------------------------------
  */
 
-static bool emit_write(tracer *t, PyObject *target, PyObject *by, bool another_name) {
+static bool emit_write(tracer *t, PyObject *target, PyObject *by) {
   value *to = tensor_of_meta(t, target), *from = tensor_of_meta(t, by);
-  tensor_state *state = tensor_state_of(t);
-  if (to && another_name) return state && trace_map_set(t, &state->values, by, to);
   if (to && !np_layout_of(to)->writeable) {
     trace_break(t, BREAK_TENSOR, "a write into a tensor that repeats its elements");
     return false;
   }
   if (to && from) return np_write(t, np_layout_of(to), np_read(t, np_layout_of(from)));
   trace_break(t, BREAK_TENSOR, "a write into a tensor that torch made otherwise");
+  return false;
+}
+
+/* Another tensor that stands for the value of this one. */
+static bool emit_again(tracer *t, PyObject *meta, PyObject *again) {
+  tensor_state *state = tensor_state_of(t);
+  value *v = tensor_of_meta(t, meta);
+  if (v) return trace_map_set(t, &state->values, again, v);
+  trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
   return false;
 }
 
@@ -366,7 +373,8 @@ bool tensor_emit(tracer *t, PyObject *call) {
   PyObject *function = PyTuple_GET_ITEM(call, 0), *args = PyTuple_GET_ITEM(call, 1);
   PyObject *kwargs = PyTuple_GET_ITEM(call, 2), *results = PyTuple_GET_ITEM(call, 3);
   if (trace_pending(t)) return false;
-  if (function == Py_None) return emit_write(t, args, kwargs, results != Py_None);
+  if (function == Py_None)
+    return results == Py_None ? emit_write(t, args, kwargs) : emit_again(t, args, kwargs);
   if (results == args) return true;
   PyObject *view = PyObject_GetAttrString(function, "is_view");
   bool is_view = view == Py_True;

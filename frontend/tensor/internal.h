@@ -73,6 +73,8 @@ value *tensor_attribute(tracer *t, value *v, PyObject *name);
 PyObject *tensor_meta(tracer *t, value *v);
 /* The value that such a tensor stands for, or NULL. */
 value *tensor_of_meta(tracer *t, PyObject *meta);
+/* Each number divided by `divisor`: a new tuple. */
+PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor);
 /* One operation, as _tensor_calls.py notes it. False after a break. */
 bool tensor_emit(tracer *t, PyObject *call);
 

@@ -120,14 +120,13 @@ static void *live_data(PyObject *object) {
   return torch_look(object, &view) ? view.data : NULL;
 }
 
-static bool live_spec(const numpy_array_payload *p, torch_spec *out) {
+static void live_spec(const numpy_array_payload *p, torch_spec *out) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   *out = (torch_spec){.dtype = p->dtype, .rank = p->nd};
   for (int i = 0; i < p->nd; i++) {
     out->sizes[i] = p->dims[i];
     out->strides[i] = p->strides[i] / size;
   }
-  return true;
 }
 
 static PyObject *live_new_output(const void *payload, const loom_graph *graph,
@@ -135,20 +134,8 @@ static PyObject *live_new_output(const void *payload, const loom_graph *graph,
   const numpy_array_payload *p = payload;
   torch_spec spec;
   if (!(p->flags & NUMPY_TENSOR)) return numpy_array_new_output(payload, graph, symbols, data);
-  return live_spec(p, &spec) ? torch_empty(&spec, data) : NULL;
-}
-
-static PyObject *live_numbers(const int64_t *numbers, int count) {
-  PyObject *tuple = PyTuple_New(count);
-  for (int i = 0; tuple && i < count; i++) {
-    PyObject *number = PyLong_FromLongLong(numbers[i]);
-    if (!number) {
-      Py_CLEAR(tuple);
-      break;
-    }
-    PyTuple_SET_ITEM(tuple, i, number);
-  }
-  return tuple;
+  live_spec(p, &spec);
+  return torch_empty(&spec, data);
 }
 
 /* By torch's own function, so that autograd knows it as a view. */
@@ -158,10 +145,11 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
   torch_spec spec;
   int64_t offset;
   if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
-  if (!live_spec(p, &spec) || !torch_offset(base, &offset)) return NULL;
+  if (!torch_offset(base, &offset)) return NULL;
+  live_spec(p, &spec);
   offset += p->offset / (int64_t)loom_dtype_size(p->dtype);
-  PyObject *sizes = live_numbers(spec.sizes, spec.rank);
-  PyObject *strides = sizes ? live_numbers(spec.strides, spec.rank) : NULL;
+  PyObject *sizes = tensor_numbers(spec.sizes, spec.rank, 1);
+  PyObject *strides = sizes ? tensor_numbers(spec.strides, spec.rank, 1) : NULL;
   PyObject *made =
       strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides, (long long)offset)
               : NULL;
@@ -188,12 +176,12 @@ static bool live_write(PyObject *target, const loom_type *type, const int64_t *s
 }
 
 static void *live_direct(PyObject *target, const loom_type *type, const int64_t *strides) {
-  numpy_array_payload p;
   torch_view view;
   if (!torch_is_exact(target)) return numpy_array_direct(target, type, strides);
-  if (!tensor_describe(target, &p) || !torch_look(target, &view)) return NULL;
-  if (p.dtype != type->dtype || p.nd != type->rank) return NULL;
-  for (int i = 0; i < p.nd; i++)
+  if (!torch_look(target, &view) || view.dtype != torch_scalar_type(type->dtype) ||
+      view.rank != type->rank || (uintptr_t)view.data % loom_dtype_size(type->dtype))
+    return NULL;
+  for (int i = 0; i < type->rank; i++)
     if (view.sizes[i] != type->dims[i] || (view.sizes[i] > 1 && view.strides[i] != strides[i]))
       return NULL;
   return torch_count_write(target) ? view.data : NULL;

@@ -145,7 +145,7 @@ static PyObject *tensor_attribute_settled(const char *name) {
 }
 
 /* An attribute of the user's, of a tensor that existed before the call. */
-static bool tensor_has_own(tracer *t, value *v, PyObject *name) {
+static bool tensor_has_own(const value *v, PyObject *name) {
   const np_array *a = np_layout_of(v);
   PyObject *live = a->kind == VIEW_ROOT ? a->storage->live : NULL;
   PyObject **dict = live ? _PyObject_GetDictPtr(live) : NULL;
@@ -167,9 +167,9 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
   if (!text) return trace_raise_live(t);
-  if (!descriptor && !tensor_has_own(t, v, name)) return tensor_attribute_missing(t, v, name);
-  if (!descriptor || tensor_has_own(t, v, name))
-    return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
+  bool own = tensor_has_own(v, name);
+  if (!descriptor && !own) return tensor_attribute_missing(t, v, name);
+  if (own) return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
       Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) {
     value *bound = value_new(t, &bound_type);

@@ -118,10 +118,10 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func._schema.is_mutable:
-            return self.write(func, args, kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise Unsupported(f"{func} draws random numbers")
+        if func._schema.is_mutable:
+            return self.write(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
         return self.note(func, *args, **kwargs)
@@ -162,8 +162,6 @@ class Recorder(TorchDispatchMode):
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
         else:
-            if torch.Tag.nondeterministic_seeded in func.tags:
-                raise Unsupported(f"{func} draws random numbers")
             new = self.note(_functional(func), *args, **kwargs)
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
                 raise Unsupported(f"{func} of what does not fit into the tensor raises")
