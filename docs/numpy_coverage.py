@@ -37,7 +37,7 @@ def kind_of(reason, graph):
     """Of one call."""
     if reason:
         return "breaks"
-    ops = set(re.findall(r'"(loom[.]\w+)"', graph))
+    ops = set(re.findall(r'^\s*(?:%\S.* = )?"?(loom[.]\w+)', graph, re.M))  # by their assembly format, or by MLIR's generic one
     if "loom.host_call" in ops:
         return "partly" if len(ops) > 1 else "library"
     return "compiled" if ops else "known"
