@@ -1,9 +1,9 @@
 """Makes C tables from `llvm-tblgen --dump-json` of loom.td, read from standard input.
 
 `tables FOLDER` writes loom_names.inc (opcodes), loom_rows.inc (the op table of graph/), loom_formulas.inc (what its
-interpreter computes), and loom_folds.inc and loom_infers.inc (the C++ classes whose fold and whose type inference call
-C). A file that would not change is not written, so that nothing is built for it. `docs PAGE` puts a table of all ops
-before mlir-tblgen's page.
+interpreter computes), loom_gradients.inc (derivatives), loom_pairs.inc (complex arithmetic), and loom_folds.inc and
+loom_infers.inc (the C++ classes whose fold and whose type inference call C). A file that would not change is not written,
+so that nothing is built for it. `docs PAGE` puts a table of all ops before mlir-tblgen's page.
 """
 
 import json
@@ -201,6 +201,13 @@ def gradients(records):
             yield f"LOOM_OP_GRADIENT({row.name.upper()}, {index}, {formula})"
 
 
+def pairs(records):
+    """LOOM_OP_PAIR(ENUM, formula): the parts of a complex result of a pointwise op."""
+    for record in ops(records):
+        if record["pair"]:
+            yield f'LOOM_OP_PAIR({record["opName"].upper()}, {" ".join(record["pair"].split())})'
+
+
 def class_list(field, macro):
     def lines(records):
         for name in classes(records, field):
@@ -209,7 +216,7 @@ def class_list(field, macro):
     return lines
 
 
-TABLES = {"names": names, "rows": table, "formulas": formulas, "gradients": gradients, "folds": class_list("hasFolder", "LOOM_FOLD"),
+TABLES = {"names": names, "rows": table, "formulas": formulas, "gradients": gradients, "pairs": pairs, "folds": class_list("hasFolder", "LOOM_FOLD"),
           "infers": class_list("infersType", "LOOM_INFER")}
 
 

@@ -10,8 +10,12 @@
 //   fpInteger  those of integers and bools
 //   dtypes     classes of element types it computes on: b bool, i signed, u unsigned, f float, c complex
 //   parts      what loom-complex makes of it for complex numbers (loom_parts): "each": the same op on each part;
-//              "formula": a formula over the parts; "none": such numbers have no kernel. Of ops with a `kind`, `combine`
-//              or `direction` this holds for some words only (loom_parts_take in graph/table.c)
+//              "any", "all": a predicate that holds for any part, for all; "formula": a formula over the parts (the column
+//              `pair`, or code in passes/complex.c for an op that is not pointwise); "none": such numbers have no kernel.
+//              Of ops with a `kind`, `combine` or `direction` this holds for some words only (loom_parts_take in
+//              graph/table.c)
+//   pair       of a pointwise op with parts = "formula": the parts of the result, in the words of passes/complex_rules.c,
+//              of the parts x.re, x.im, y.re and y.im of the operands
 //   cost       rough instructions for one element
 //   exact      a float result needs no rounding: it is an operand or its negative, or a whole number
 //   rounded    a float result is the exact one, rounded once: the same bits on every machine (of minima and maxima
@@ -115,6 +119,7 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   string integer = "";
   string boolean = "";
   string complex = "";
+  string pair = "";
   bit whole = 0;
   bit truth = 0;
   bit strided = 0;
@@ -178,7 +183,7 @@ class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureIn
   let lower = "predicate";
   let fusion = "pointwise";
   let truth = 1;
-  let parts = "formula";
+  let parts = "any";
   let dtypes = classes;
 }
 
@@ -283,6 +288,7 @@ def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow> {
   let parts = "formula";
   let real = "exp(x)";
   let complex = "cexp(x)";
+  let pair = "pair_exp(b, x)";
   let gradient = ["MUL(g, r)"];
 }
 def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> {
@@ -416,6 +422,7 @@ def IsFiniteOp : Loom_Predicate<"is_finite", "Is it neither NaN nor an infinity"
   let real = "isfinite(x)";
   let integer = "1";
   let complex = "isfinite(creal(x)) && isfinite(cimag(x))";
+  let parts = "all";
 }
 def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negative NaN included)", "biuf"> {
   let parts = "none";
@@ -447,6 +454,7 @@ def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "b
   let integer = "x * y";
   let boolean = "x & y";
   let complex = "cell_multiply(dtype, x, y)";
+  let pair = "pair_product(b, x, y)";
   let gradient = ["MUL(g, y)", "MUL(g, x)"];
 }
 def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid> {
@@ -455,6 +463,7 @@ def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflow
   let parts = "formula";
   let real = "x / y";
   let complex = "cell_divide(dtype, x, y)";
+  let pair = "pair_quotient(b, x, y)";
   let gradient = ["DIV(g, y)", "NEG(MUL(DIV(g, y), r))"];
 }
 def FloorDivOp : Loom_Binary<"floor_div",

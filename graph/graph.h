@@ -106,6 +106,8 @@ typedef enum loom_class {
 typedef enum loom_parts {
   LOOM_PARTS_NONE,   /* there is no kernel for them */
   LOOM_PARTS_EACH,   /* the same op on each part */
+  LOOM_PARTS_ANY,    /* a predicate: does it hold for any part? */
+  LOOM_PARTS_ALL,    /* a predicate: does it hold for all parts? */
   LOOM_PARTS_FORMULA /* other ops on the parts */
 } loom_parts;
 

@@ -8,8 +8,11 @@
  *   %0 = loom.complex %7, %8
  *
  * What is left of complex numbers is how they lie in memory: loom.real and loom.imag of a
- * function's arguments (and of what a library made), loom.complex of its results. The formulas are
- * NumPy's: products without a special case for infinities, quotients by Smith's method.
+ * function's arguments (and of what a library made), loom.complex of its results.
+ *
+ * The column `parts` of loom.td says what becomes of an op: the same op on each part, a predicate
+ * that holds for any part or for all, or a formula. Formulas of pointwise ops are the column `pair`
+ * (complex_rules.c).
  *
  * Where only one part of a result is read, the other is computed beside it (loom.beside) if its
  * flags count.
@@ -17,11 +20,10 @@
  * requires: nothing. keeps: values; flags up to spurious ones of a division by zero. breaks:
  * nothing. Ops without parts (sorting, functions, products of all elements) are diagnosed.
  */
-#include <math.h>
 #include <string.h>
 
-#include "dialects/ir.h"
 #include "graph/ops.h"
+#include "passes/complex.h"
 #include "passes/passes.h"
 
 typedef struct parts {
@@ -73,14 +75,6 @@ static bool complex_is(MlirValue value, loom_type *out) {
   return loom_type_from_mlir(mlirValueGetType(value), out) && loom_dtype_is_complex(out->dtype);
 }
 
-/* The type with another element type: the encoding of symbolic sizes stays. */
-static MlirType complex_retype(MlirType type, MlirType element) {
-  int64_t dims[LOOM_MAX_RANK], rank = mlirShapedTypeGetRank(type);
-  for (int64_t i = 0; i < rank && i < LOOM_MAX_RANK; i++)
-    dims[i] = mlirShapedTypeGetDimSize(type, i);
-  return mlirRankedTensorTypeGet(rank, dims, element, mlirRankedTensorTypeGetEncoding(type));
-}
-
 static MlirType complex_part_type(MlirType type) {
   return complex_retype(type, mlirComplexTypeGetElementType(mlirShapedTypeGetElementType(type)));
 }
@@ -97,134 +91,6 @@ static MlirValue complex_part(complex_job *job, loom_builder *b, MlirValue value
   MlirValue im = loom_build_op1(b, LOOM_OP_IMAG, value, element);
   complex_note(job, value, re, im);
   return part ? im : re;
-}
-
-/* ---- formulas ---- */
-
-static MlirValue complex_op(loom_builder *b, loom_opcode code, MlirValue x, MlirValue y) {
-  return loom_build_op2(b, code, x, y, mlirValueGetType(x));
-}
-
-static MlirValue complex_test(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
-  MlirType type = complex_retype(mlirValueGetType(x), mlirIntegerTypeGet(b->ctx, 1));
-  MlirValue operands[] = {x, y};
-  loom_named attr = {"direction", loom_attr_str(b->ctx, direction)};
-  return loom_result(loom_build_op(b, LOOM_OP_COMPARE, 2, operands, 1, &type, 1, &attr), 0);
-}
-
-/* An order that raises "invalid" where an operand is NaN, as C's operators do. */
-static MlirValue complex_order(loom_builder *b, const char *direction, MlirValue x, MlirValue y) {
-  MlirValue order = complex_test(b, direction, x, y);
-  loom_set_attr(loom_def(order), loom_mark_signals, mlirUnitAttrGet(b->ctx));
-  return order;
-}
-
-static MlirValue complex_constant(loom_builder *b, MlirType type, double value) {
-  MlirType element = mlirShapedTypeGetElementType(type);
-  loom_named attr = {"value", mlirFloatAttrDoubleGet(b->ctx, element, value)};
-  return loom_result(loom_build_op(b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &attr), 0);
-}
-
-static MlirValue complex_mul_add(loom_builder *b, MlirValue x, MlirValue y, MlirValue z) {
-  return loom_build_op3(b, LOOM_OP_MUL_ADD, x, y, z, mlirValueGetType(x));
-}
-
-/* NumPy multiplies arrays with fused multiply-adds and single numbers without, so that the same
- * bits, and an overflow in the same places, need both here. */
-static void complex_multiply(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
-  MlirType type = mlirValueGetType(x->part[0]);
-  MlirValue ii = complex_op(b, LOOM_OP_MUL, x->part[1], y->part[1]);
-  MlirValue ir = complex_op(b, LOOM_OP_MUL, x->part[1], y->part[0]);
-  if (mlirShapedTypeGetRank(type) > 0) {
-    out[0] = complex_mul_add(b, x->part[0], y->part[0], loom_build_op1(b, LOOM_OP_NEG, ii, type));
-    out[1] = complex_mul_add(b, x->part[0], y->part[1], ir);
-    return;
-  }
-  MlirValue rr = complex_op(b, LOOM_OP_MUL, x->part[0], y->part[0]);
-  MlirValue ri = complex_op(b, LOOM_OP_MUL, x->part[0], y->part[1]);
-  out[0] = complex_op(b, LOOM_OP_SUB, rr, ii);
-  out[1] = complex_op(b, LOOM_OP_ADD, ri, ir);
-}
-
-static MlirValue complex_select(loom_builder *b, MlirValue condition, MlirValue x, MlirValue y) {
-  return loom_build_op3(b, LOOM_OP_SELECT, condition, x, y, mlirValueGetType(x));
-}
-
-/* Smith, as NumPy has it, which orders the parts of y in C: with a the part of y of larger
- * magnitude and c the other, ratio = c / a, scale = 1 / (a + c ratio). A y of 0 divides both parts
- * of x by 0. */
-static void complex_divide(loom_builder *b, const parts *x, const parts *y, MlirValue *out) {
-  MlirType type = mlirValueGetType(x->part[0]);
-  MlirValue zero = complex_constant(b, type, 0), one = complex_constant(b, type, 1);
-  MlirValue re = loom_build_op1(b, LOOM_OP_ABS, y->part[0], type);
-  MlirValue im = loom_build_op1(b, LOOM_OP_ABS, y->part[1], type);
-  MlirValue first = complex_order(b, "ge", re, im);
-  MlirValue a = complex_select(b, first, y->part[0], y->part[1]);
-  MlirValue c = complex_select(b, first, y->part[1], y->part[0]);
-  MlirType bools = mlirValueGetType(first);
-  MlirValue none = loom_build_op2(b, LOOM_OP_AND, complex_test(b, "eq", re, zero),
-                                  complex_test(b, "eq", im, zero), bools);
-  MlirValue ratio = complex_op(b, LOOM_OP_DIV, c, complex_select(b, none, one, a));
-  MlirValue scale = complex_op(b, LOOM_OP_MUL, c, ratio);
-  scale = complex_select(b, none, re, complex_op(b, LOOM_OP_ADD, a, scale));
-  scale = complex_op(b, LOOM_OP_DIV, one, scale);
-  MlirValue re_ratio = complex_op(b, LOOM_OP_MUL, x->part[0], ratio);
-  MlirValue im_ratio = complex_op(b, LOOM_OP_MUL, x->part[1], ratio);
-  MlirValue top[2][2] = {{complex_op(b, LOOM_OP_ADD, x->part[0], im_ratio),
-                          complex_op(b, LOOM_OP_SUB, x->part[1], re_ratio)},
-                         {complex_op(b, LOOM_OP_ADD, re_ratio, x->part[1]),
-                          complex_op(b, LOOM_OP_SUB, im_ratio, x->part[0])}};
-  for (int i = 0; i < 2; i++) {
-    MlirValue high = complex_select(b, first, top[0][i], top[1][i]);
-    high = complex_select(b, none, x->part[i], high);
-    out[i] = complex_op(b, LOOM_OP_MUL, high, scale);
-  }
-}
-
-/* Is im no finite number? A NaN is invalid beside a finite re. */
-static MlirValue complex_exp_odd(loom_builder *b, MlirValue re, MlirValue im, MlirValue endless) {
-  MlirType type = mlirValueGetType(re);
-  MlirValue size = loom_build_op1(b, LOOM_OP_ABS, im, type);
-  MlirValue finite = complex_test(b, "lt", loom_build_op1(b, LOOM_OP_ABS, re, type), endless);
-  MlirType bools = mlirValueGetType(finite);
-  MlirValue silent = complex_op(b, LOOM_OP_AND, complex_test(b, "ne", im, im),
-                                loom_build_op1(b, LOOM_OP_NOT, finite, bools));
-  size = complex_select(b, silent, endless, size);
-  return loom_build_op1(b, LOOM_OP_NOT, complex_order(b, "lt", size, endless), bools);
-}
-
-/* Is re infinity? A NaN is invalid unless im is zero or NaN as well. */
-static MlirValue complex_exp_endless(loom_builder *b, MlirValue re, MlirValue im, MlirValue flat,
-                                     MlirValue endless) {
-  MlirValue silent = complex_op(b, LOOM_OP_OR, flat, complex_test(b, "ne", im, im));
-  silent = complex_op(b, LOOM_OP_AND, silent, complex_test(b, "ne", re, re));
-  MlirValue zero = complex_constant(b, mlirValueGetType(re), 0);
-  return complex_order(b, "ge", complex_select(b, silent, zero, re), endless);
-}
-
-/* e^re (cos im + i sin im), the power in two halves so that it overflows no earlier than the
- * result. As C has it: a zero im stays; with an infinite re, an im that is no finite number does
- * not matter to the size, and of e^-inf only its sign counts. */
-static void complex_exp(loom_builder *b, const parts *x, MlirValue *out) {
-  MlirValue re = x->part[0], im = x->part[1];
-  MlirType type = mlirValueGetType(re);
-  MlirValue zero = complex_constant(b, type, 0), endless = complex_constant(b, type, INFINITY);
-  MlirValue half = complex_op(b, LOOM_OP_MUL, re, complex_constant(b, type, 0.5));
-  half = loom_build_op1(b, LOOM_OP_EXP, half, type);
-  MlirValue flat = complex_test(b, "eq", im, zero);
-  MlirValue odd = complex_exp_odd(b, re, im, endless);
-  MlirValue all = complex_op(b, LOOM_OP_AND, odd, complex_exp_endless(b, re, im, flat, endless));
-  MlirValue none = complex_test(b, "eq", re, complex_constant(b, type, -INFINITY));
-  none = complex_op(b, LOOM_OP_AND, odd, none);
-  MlirValue angle = complex_select(b, none, complex_op(b, LOOM_OP_COPYSIGN, zero, im), im);
-  /* The sine of zero would be no factor for an infinite power. */
-  MlirValue upright = complex_select(b, flat, complex_constant(b, type, M_PI_2), angle);
-  MlirValue turns[2] = {loom_build_op1(b, LOOM_OP_COS, angle, type),
-                        loom_build_op1(b, LOOM_OP_SIN, upright, type)};
-  for (int i = 0; i < 2; i++)
-    out[i] = complex_op(b, LOOM_OP_MUL, complex_op(b, LOOM_OP_MUL, half, turns[i]), half);
-  out[0] = complex_select(b, all, endless, out[0]);
-  out[1] = complex_select(b, flat, im, out[1]);
 }
 
 /* ---- ops ---- */
@@ -293,15 +159,28 @@ static bool complex_convert(complex_job *job, loom_builder *b, MlirOperation op,
 static bool complex_product(complex_job *job, loom_builder *b, MlirOperation op, MlirValue *out) {
   MlirValue rr = complex_again(job, b, op, 0, 0), ii = complex_again(job, b, op, 1, 1);
   MlirValue ri = complex_again(job, b, op, 0, 1), ir = complex_again(job, b, op, 1, 0);
-  out[0] = complex_op(b, LOOM_OP_SUB, rr, ii);
-  out[1] = complex_op(b, LOOM_OP_ADD, ri, ir);
+  out[0] = loom_build_op2(b, LOOM_OP_SUB, rr, ii, mlirValueGetType(rr));
+  out[1] = loom_build_op2(b, LOOM_OP_ADD, ri, ir, mlirValueGetType(ri));
   return true;
+}
+
+/* The parts of a pointwise op by the formula of its row. */
+static bool complex_formula(complex_job *job, loom_builder *b, MlirOperation op, loom_opcode code,
+                            MlirValue *out) {
+  complex_pair of[2] = {{{NULL}, {NULL}}, {{NULL}, {NULL}}};
+  for (intptr_t i = 0; i < 2 && i < mlirOperationGetNumOperands(op); i++) {
+    of[i].re = complex_part(job, b, loom_operand(op, i), 0);
+    of[i].im = complex_part(job, b, loom_operand(op, i), 1);
+  }
+  complex_pair pair = complex_by_formula(b, code, of[0], of[1]);
+  out[0] = pair.re;
+  out[1] = pair.im;
+  return pair.re.ptr && pair.im.ptr;
 }
 
 /* The parts of a complex result; false when there are no formulas. */
 static bool complex_result(complex_job *job, loom_builder *b, MlirOperation op, loom_opcode code,
                            MlirValue *out) {
-  parts x = {0}, y = {0};
   if (complex_by_parts(op, code)) {
     out[0] = complex_again(job, b, op, 0, 0);
     out[1] = complex_again(job, b, op, 1, 1);
@@ -315,54 +194,50 @@ static bool complex_result(complex_job *job, loom_builder *b, MlirOperation op, 
     out[0] = loom_operand(op, 0);
     out[1] = loom_operand(op, 1);
     return true;
-  case LOOM_OP_EXP:
-    for (int i = 0; i < 2; i++)
-      x.part[i] = complex_part(job, b, loom_operand(op, 0), i);
-    complex_exp(b, &x, out);
-    return true;
-  case LOOM_OP_MUL:
-  case LOOM_OP_DIV:
-    for (int i = 0; i < 2; i++) {
-      x.part[i] = complex_part(job, b, loom_operand(op, 0), i);
-      y.part[i] = complex_part(job, b, loom_operand(op, 1), i);
-    }
-    (code == LOOM_OP_MUL ? complex_multiply : complex_divide)(b, &x, &y, out);
-    return true;
-  default: return false;
+  default:
+    return loom_op_table[code].parts == LOOM_PARTS_FORMULA &&
+           complex_formula(job, b, op, code, out);
   }
+}
+
+/* A predicate of both parts, joined by "and" where it has to hold for all. */
+static MlirValue complex_predicate(complex_job *job, loom_builder *b, MlirOperation op, bool all) {
+  MlirValue re = complex_again(job, b, op, 0, 0), im = complex_again(job, b, op, 1, 1);
+  return loom_build_op2(b, all ? LOOM_OP_AND : LOOM_OP_OR, re, im,
+                        mlirValueGetType(loom_result(op, 0)));
+}
+
+/* Complex numbers are equal where all parts are, and differ where any does. */
+static MlirValue complex_compare(complex_job *job, loom_builder *b, MlirOperation op) {
+  MlirStringRef direction = loom_get_str(op, "direction");
+  bool all = loom_str_is(direction, "eq");
+  if (!all && !loom_str_is(direction, "ne")) return (MlirValue){NULL};
+  return complex_predicate(job, b, op, all);
+}
+
+/* The real part as another type, which drops the imaginary part. A bool asks whether any part is
+ * not zero. */
+static MlirValue complex_to_real(complex_job *job, loom_builder *b, MlirOperation op) {
+  MlirType type = mlirValueGetType(loom_result(op, 0));
+  MlirType element = mlirShapedTypeGetElementType(type);
+  MlirValue re = complex_part(job, b, loom_operand(op, 0), 0);
+  if (mlirTypeEqual(mlirValueGetType(re), type)) return re;
+  bool truth = mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) == 1;
+  return truth ? complex_predicate(job, b, op, false) : complex_again(job, b, op, 0, 0);
 }
 
 /* A result that is not complex, of complex operands. */
 static MlirValue complex_plain(complex_job *job, loom_builder *b, MlirOperation op,
                                loom_opcode code) {
-  MlirValue re, im, none = {NULL}, x = loom_operand(op, 0);
-  MlirType type = mlirValueGetType(loom_result(op, 0));
+  loom_parts how = loom_op_table[code].parts;
+  if (how == LOOM_PARTS_ANY || how == LOOM_PARTS_ALL)
+    return complex_predicate(job, b, op, how == LOOM_PARTS_ALL);
   switch (code) {
-  case LOOM_OP_REAL: return complex_part(job, b, x, 0);
-  case LOOM_OP_IMAG: return complex_part(job, b, x, 1);
-  case LOOM_OP_IS_NAN:
-  case LOOM_OP_IS_INF:
-  case LOOM_OP_IS_FINITE:
-  case LOOM_OP_COMPARE: {
-    bool every = code == LOOM_OP_IS_FINITE;
-    if (code == LOOM_OP_COMPARE) {
-      MlirStringRef direction = loom_get_str(op, "direction");
-      every = loom_str_is(direction, "eq");
-      if (!every && !loom_str_is(direction, "ne")) return none;
-    }
-    re = complex_again(job, b, op, 0, 0);
-    im = complex_again(job, b, op, 1, 1);
-    return loom_build_op2(b, every ? LOOM_OP_AND : LOOM_OP_OR, re, im, type);
-  }
-  case LOOM_OP_CONVERT:
-    re = complex_part(job, b, x, 0);
-    if (mlirTypeEqual(mlirValueGetType(re), type)) return re;
-    re = complex_again(job, b, op, 0, 0);
-    if (!mlirTypeIsAInteger(mlirShapedTypeGetElementType(type)) ||
-        mlirIntegerTypeGetWidth(mlirShapedTypeGetElementType(type)) != 1)
-      return re;
-    return loom_build_op2(b, LOOM_OP_OR, re, complex_again(job, b, op, 1, 1), type);
-  default: return none;
+  case LOOM_OP_REAL: return complex_part(job, b, loom_operand(op, 0), 0);
+  case LOOM_OP_IMAG: return complex_part(job, b, loom_operand(op, 0), 1);
+  case LOOM_OP_COMPARE: return complex_compare(job, b, op);
+  case LOOM_OP_CONVERT: return complex_to_real(job, b, op);
+  default: return (MlirValue){NULL};
   }
 }
 

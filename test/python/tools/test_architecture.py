@@ -451,8 +451,8 @@ def places(name, classes, record):
     for letter in set(classes) & set(lowered):
         function, what, there = lowered[letter]
         yield "lowering", f"a case in {function}() of {lower}, {what}", there or predicate
-    yield "formula over parts", "a case in passes/complex.c", 'let parts = "formula"' not in record or names(
-        *texts("passes/complex.c"))
+    yield "formula over parts", "a column `pair` in dialects/loom.td", (
+        'let parts = "formula"' not in record or "let pair = " in record)
     yield "NumPy", "a row in frontend/numpy/ufuncs.def", name in NOT_IN_NUMPY or names(*texts("frontend/numpy/ufuncs.def"))
     yield "torch", "a row in frontend/torch/aten.def", name in NOT_IN_TORCH or names(
         *texts("frontend/torch/aten.def", "frontend/torch/*.c"))
