@@ -238,6 +238,18 @@ static loom_opcode ufunc_bool_op(loom_opcode op) {
   }
 }
 
+static bool ufunc_is_one_op(const ufunc_row *row) {
+  return row->kind == UFUNC_SAME1 || row->kind == UFUNC_SAME2;
+}
+
+/* Has the row's op code for elements of this type? The columns `dtypes` and `parts` of loom.td say.
+ */
+static bool ufunc_has_code(const ufunc_row *row, loom_dtype dtype) {
+  loom_opcode op = dtype == LOOM_BOOL ? ufunc_bool_op(row->op) : row->op;
+  return strchr(loom_op_table[op].dtypes, loom_dtype_class(dtype)) &&
+         (!loom_dtype_is_complex(dtype) || loom_complex_has_code(op, NULL));
+}
+
 static loom_value ufunc_row_plain(tracer *t, const ufunc_row *row, const loom_value *in,
                                   loom_dtype out) {
   loom_dtype dtype = emit_type(t, in[0])->dtype;
@@ -303,10 +315,7 @@ static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_valu
     bool order = strcmp(direction, "eq") != 0 && strcmp(direction, "ne") != 0;
     return order ? ufunc_complex_order(t, direction, in) : emit_compare(t, direction, in[0], in[1]);
   }
-  if (op == LOOM_OP_ADD || op == LOOM_OP_SUB || (op == LOOM_OP_MUL && row->kind == UFUNC_SAME2) ||
-      (op == LOOM_OP_DIV && row->kind == UFUNC_SAME2))
-    return emit2(t, op, in[0], in[1]);
-  if (op == LOOM_OP_NEG || op == LOOM_OP_EXP) return emit1(t, op, in[0]);
+  if (ufunc_is_one_op(row)) return ufunc_row_plain(t, row, in, emit_type(t, in[0])->dtype);
   if (strcmp(name, "positive") == 0) return in[0];
   if (strcmp(name, "square") == 0) return emit2(t, LOOM_OP_MUL, in[0], in[0]);
   bool size = strcmp(name, "absolute") == 0;
@@ -335,7 +344,8 @@ static bool ufunc_is_nan(tracer *t, loom_value v, int depth) {
 
 /* Where NumPy compares parts of its operands, a NaN raises a flag, which no constant does here. */
 loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in, loom_dtype out) {
-  bool is_complex = loom_dtype_is_complex(emit_type(t, in[0])->dtype);
+  loom_dtype dtype = emit_type(t, in[0])->dtype;
+  bool is_complex = loom_dtype_is_complex(dtype);
   bool orders = row->kind == UFUNC_COMPARE || row->op == LOOM_OP_DIV;
   orders = is_complex ? orders : strncmp(row->name, "logaddexp", 9) == 0;
   bool two = row->op != LOOM_OP_DIV || row->kind == UFUNC_SAME2; /* not np.reciprocal */
@@ -343,10 +353,12 @@ loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in,
     trace_break(t, BREAK_NUMPY_FUNCTION, "np.%s of a constant NaN", row->name);
     return LOOM_NO_VALUE;
   }
-  if (!is_complex) return ufunc_row_plain(t, row, in, out);
-  loom_value v = ufunc_complex(t, row, in);
+  loom_value v = LOOM_NO_VALUE;
+  if (!ufunc_is_one_op(row) || ufunc_has_code(row, dtype))
+    v = is_complex ? ufunc_complex(t, row, in) : ufunc_row_plain(t, row, in, out);
   if (v == LOOM_NO_VALUE && !trace_pending(t))
-    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", row->name);
+    trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of %s numbers", row->name,
+                is_complex ? "complex" : loom_dtype_name(dtype));
   return v;
 }
 
