@@ -77,4 +77,44 @@ typedef struct conv_plan {
 bool conv_packs_weights(const conv_plan *p); /* in the first stage */
 bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *out);
 
+/* One chunk of a convolution while its code is made. */
+typedef struct conv_job {
+  const conv_plan *p;
+  MlirValue first, last;                                /* pixels of the panel */
+  MlirValue line;                                       /* first pixel of the segment's line */
+  MlirValue x_low, x_high;                              /* of the segment */
+  MlirValue row0, row_end;                              /* output channels of the tile */
+  MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
+  lower_body pixels;                                    /* what a vector of the segment does */
+  MlirValue channel_low, channel_high;                  /* of what is packed; null: all */
+  MlirValue panel;                                      /* where it lies */
+  MlirValue sums_low, sums_high;                        /* tiles with sums in scratch */
+  MlirValue sums;                                       /* where those of the tile lie */
+  int64_t place[CONV_SPATIAL]; /* in the unrolled dimensions of the window */
+  MlirValue weights;           /* at the group's first channel */
+} conv_job;
+
+/* ---- lower_conv.c: indices, and loops over the depth and over pixels ---- */
+
+MlirValue conv_zero(lower *l, int level, const conv_plan *p, int width);
+/* What the window reads for a pixel: outside of the input where there is padding. */
+void conv_input_index(const lower *l, const conv_job *job, lower_index *dims);
+/* The number of a weight of one output channel in the order of the depth. */
+MlirValue conv_depth(lower *l, const conv_job *job);
+/* Carries at most one value. */
+void conv_depths(lower *l, conv_job *job, int carried, MlirValue *value, lower_body body);
+/* Calls `body` for each vector of the segment, with CONV_X in its lanes. */
+void conv_vectors(lower *l, conv_job *job, lower_body body);
+void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job));
+/* The place of lane 0 among the pixels of the panel. */
+MlirValue conv_within(lower *l, const conv_job *job);
+
+/* ---- conv_pack.c ---- */
+
+MlirValue conv_slots(lower *l);
+void conv_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue *next);
+/* The input at every pixel of the lanes, for the place in the window and the channel at hand. */
+MlirValue conv_input(lower *l, const conv_job *job);
+void conv_pack_panel(lower *l, conv_job *job);
+
 #endif

@@ -68,4 +68,49 @@ typedef struct gradient_plan {
 
 bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_plan *out);
 
+/* The largest square of elements that is turned in registers. */
+#define GRADIENT_SQUARE 8
+
+/* One chunk of the gradient while its code is made. */
+typedef struct gradient_job {
+  const gradient_plan *p;
+  MlirValue group, first;              /* output channels: the group, the panel's first in it */
+  MlirValue gradient, image;           /* pointers: the panel of the gradient; the group's input */
+  MlirValue channel_low, channel_high; /* of the chunk */
+  MlirValue tile_image, tile_sums;     /* of a tile, of the rows of its sums */
+  MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
+  MlirValue target, square;            /* while packing */
+  const lower_buffer *turned;          /* the gradient, or the input of paired lanes */
+  int64_t line, reached;               /* pixels of its lines: the smaller number */
+} gradient_job;
+
+/* ---- lower_conv_gradient.c: addresses, loops and blocks of squares ---- */
+
+MlirValue gradient_splat(lower *l, const gradient_plan *p, int width);
+MlirValue gradient_slots(lower *l, int64_t bytes);
+/* ptr + a number of elements known now. */
+MlirValue gradient_beside(lower *l, MlirValue ptr, int64_t elements, loom_dtype dtype);
+/* ptr + index * stride elements. */
+MlirValue gradient_along(lower *l, MlirValue ptr, MlirValue index, int64_t stride,
+                         loom_dtype dtype);
+MlirValue gradient_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest);
+int64_t gradient_stride(const gradient_plan *p, const lower_buffer *buffer, int d);
+/* The smaller of two numbers. */
+MlirValue gradient_least(lower *l, int64_t a, int64_t b);
+/* A line of as many pixels as the smaller number: in pieces of `width`, of which the last one
+ * begins within the one before it, or, where the line is shorter than a piece, pixel by pixel. */
+void gradient_pieces(lower *l, int64_t a, int64_t b, int width, lower_body piece, lower_body pixel,
+                     gradient_job *job);
+/* First output channel of a panel in its group: the last panel starts early enough to be whole, so
+ * that some channels are summed twice, to the same bits. */
+MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue panel);
+/* Channels of a panel that are there. */
+int64_t gradient_lanes(const gradient_plan *p);
+
+/* ---- conv_gradient_pack.c ---- */
+
+/* Whole squares along the panel's channels that are there are done in a loop. */
+int64_t gradient_whole(const gradient_plan *p);
+void gradient_pack(lower *l, gradient_job *job);
+
 #endif

@@ -104,4 +104,50 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op);
  * end are set; scope 0 is its entry block). False after a diagnostic. */
 bool dot_lower(lower *l, const dot_plan *plan, int stage);
 
+/* Variables of the lowering: the groups of dimensions above, then these. */
+enum { DOT_CHUNK = DOT_GROUPS, DOT_TILE, DOT_PANEL, DOT_VARS };
+
+/* One chunk of a product, or of a packing stage, while its code is made. */
+typedef struct dot_job {
+  const dot_plan *p;
+  dot_operand const *packed;                            /* what a packing stage packs */
+  int lanes;                                            /* of the last vector of a panel */
+  int64_t chunk_low;                                    /* first chunk of what is packed */
+  bool depth_first;                                     /* packs all chunks step by step */
+  MlirValue chunk_begin, chunk_end;                     /* then: these */
+  MlirValue round_row, round_column, round_batch;       /* of the round; null: there is one */
+  MlirValue row0, column0;                              /* i64 */
+  MlirValue rhs;                                        /* the panel at the depth's first step */
+  MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
+  MlirValue rows[16];                                   /* lhs: offsets of a tile's rows */
+  MlirValue depth_low, depth_high;                      /* of the block */
+  MlirValue sums;                                       /* where those of the tile lie */
+  lower_body tile;                                      /* what is done with each */
+} dot_job;
+
+/* ---- lower_dot.c: numbers, indices and vectors of columns ---- */
+
+loom_builder dot_here(const lower *l);
+MlirValue dot_const(lower *l, int64_t value);
+MlirValue dot_op(lower *l, const char *name, MlirValue x, int64_t y);
+/* x + y * scale */
+MlirValue dot_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale);
+MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype);
+/* Where an operand is packed: in slots or, behind these, in what is kept. */
+MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o);
+const lower_at *dot_operand_at(lower *l, const dot_operand *o);
+void dot_set(lower *l, int var, MlirValue iv);
+/* Runs `body` for each vector of a panel. */
+void dot_vectors(lower *l, const dot_job *job,
+                 void (*body)(lower *l, const dot_job *job, int vector));
+
+/* ---- dot_pack.c ---- */
+
+/* First row (or column) of a tile (or panel): the last one starts early enough to be whole. */
+MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent);
+/* The round of a chunk, of which each has `chunks`: where they begin. */
+MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks);
+/* A launch is within one round, but for that of the operands that are packed once. */
+void dot_pack(lower *l, dot_job *job, bool fixed);
+
 #endif

@@ -48,8 +48,6 @@ MlirValue lower_wide(lower *l, lower_value value);
 MlirValue lower_opaque(loom_builder *b, MlirOperation op, MlirValue v);
 /* Masked-off lanes get the value of lane 0, so that they raise no exception that it does not. */
 MlirValue lower_repeat_first(lower *l, loom_builder *b, MlirValue value);
-/* Stores to result number `result` at an index. */
-void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 /* status |= flag where the condition (a value of i1) holds in any lane. */
 void lower_flag(lower *l, lower_value condition, uint32_t flag);
 /* `flag` where the condition holds in any lane, else 0: an i32. */
@@ -64,6 +62,11 @@ lower_value lower_int(lower *l, int64_t value);
 lower_value lower_divisor(lower *l, int64_t value);
 /* The same as an integer of this type, in every lane. */
 MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value);
+
+/* ---- emit_memory.c: loads and stores --------------------------------------------------------- */
+
+/* Stores to result number `result` at an index. */
+void lower_store(lower *l, int result, const lower_at *at, lower_value value);
 
 /* ---- lower_move.c: pad, concatenate, update_slice, gather, iota ------------------------------ */
 
@@ -135,6 +138,9 @@ bool lower_reduce_collect(lower *l);
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
 /* After a group has its lanes: may give it others, to add in NumPy's order. */
 void lower_reduce_order(lower *l, lower_group *g);
+
+/* ---- reduce_parts.c: reductions in several chunks -------------------------------------------- */
+
 /* Lays out the slots of a split plan. */
 void lower_reduce_slots(lower *l);
 /* Reduces one part of a row, or of a block of columns [low, high), into the slots. */

@@ -7,33 +7,13 @@
  */
 #include "passes/dot.h"
 
-/* Variables of the lowering: the groups of dot.h, then these. */
-enum { DOT_CHUNK = DOT_GROUPS, DOT_TILE, DOT_PANEL, DOT_VARS };
-
-typedef struct dot_job {
-  const dot_plan *p;
-  dot_operand const *packed;                            /* what a packing stage packs */
-  int lanes;                                            /* of the last vector of a panel */
-  int64_t chunk_low;                                    /* first chunk of what is packed */
-  bool depth_first;                                     /* packs all chunks step by step */
-  MlirValue chunk_begin, chunk_end;                     /* then: these */
-  MlirValue round_row, round_column, round_batch;       /* of the round; null: there is one */
-  MlirValue row0, column0;                              /* i64 */
-  MlirValue rhs;                                        /* the panel at the depth's first step */
-  MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
-  MlirValue rows[16];                                   /* lhs: offsets of a tile's rows */
-  MlirValue depth_low, depth_high;                      /* of the block */
-  MlirValue sums;                                       /* where those of the tile lie */
-  lower_body tile;                                      /* what is done with each */
-} dot_job;
-
 /* ---- small arithmetic on i64 at the current scope ---- */
 
-static loom_builder dot_here(const lower *l) { return lower_at_level(l, l->depth); }
+loom_builder dot_here(const lower *l) { return lower_at_level(l, l->depth); }
 
-static MlirValue dot_const(lower *l, int64_t value) { return lower_int(l, value).v; }
+MlirValue dot_const(lower *l, int64_t value) { return lower_int(l, value).v; }
 
-static MlirValue dot_op(lower *l, const char *name, MlirValue x, int64_t y) {
+MlirValue dot_op(lower *l, const char *name, MlirValue x, int64_t y) {
   MlirValue by = dot_const(l, y);
   loom_builder b = dot_here(l);
   return lane_op2(&b, name, x, by);
@@ -44,19 +24,17 @@ static MlirValue dot_add(lower *l, MlirValue x, MlirValue y) {
   return lane_op2(&b, "arith.addi", x, y);
 }
 
-/* x + y * scale */
-static MlirValue dot_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
+MlirValue dot_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
   if (scale == 0) return x;
   return dot_add(l, x, scale == 1 ? y : dot_op(l, "arith.muli", y, scale));
 }
 
-static MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
+MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
   loom_builder b = dot_here(l);
   return lane_address(&b, ptr, offset, dtype);
 }
 
-/* Where an operand is packed: in slots or, behind these, in what is kept. */
-static MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o) {
+MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o) {
   MlirValue at = dot_const(l, o->offset);
   loom_builder b = dot_here(l);
   int pointer = l->kernel->buffer_count + (o->fixed && p->slots);
@@ -79,7 +57,7 @@ static void dot_split(lower *l, int group, const int *dims, int count, const loo
   }
 }
 
-static const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
+const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
   lower_at *at = lower_at_new(l, o->type.rank);
   if (!at) return NULL;
   for (int g = 0; g < DOT_GROUPS; g++)
@@ -105,7 +83,7 @@ static const lower_at *dot_result_at(lower *l, const dot_plan *p) {
 
 /* ---- vectors of columns ---- */
 
-static void dot_set(lower *l, int var, MlirValue iv) {
+void dot_set(lower *l, int var, MlirValue iv) {
   l->vars[var].iv = iv;
   l->vars[var].level = l->depth;
 }
@@ -144,9 +122,8 @@ static MlirValue dot_first_lanes(lower *l, int lanes, int width) {
   return lane_cmpi(&b, "ult", lane_id(&b, i64s), lane_const_int(&b, i64s, lanes));
 }
 
-/* Runs `body` for each vector of a panel. */
-static void dot_vectors(lower *l, const dot_job *job,
-                        void (*body)(lower *l, const dot_job *job, int vector)) {
+void dot_vectors(lower *l, const dot_job *job,
+                 void (*body)(lower *l, const dot_job *job, int vector)) {
   int vl = job->p->vl;
   for (int v = 0; v < job->p->nv && !l->failed; v++) {
     lower_push(l, l->scopes[l->depth].block);
@@ -155,145 +132,6 @@ static void dot_vectors(lower *l, const dot_job *job,
     if (job->p->few_columns && vl > 1) mask = dot_column_mask(l, job, v);
     dot_vector(l, job, first, vl, mask, v, body);
     lower_pop(l);
-  }
-}
-
-/* ---- packing ---- */
-
-/* The value of an operand of the dot in the form it is packed in. */
-static MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o) {
-  const lower_at *at = dot_operand_at(l, o);
-  if (!at || l->failed) return (MlirValue){NULL};
-  lower_value value = lower_emit(l, o->value, at);
-  if (l->failed) return (MlirValue){NULL};
-  MlirValue wide = lower_wide(l, value);
-  loom_builder b = dot_here(l);
-  if (p->dtype != LOOM_BOOL) return wide;
-  return loom_build1(&b, "arith.extui", wide, lane_type(b.ctx, p->work, l->width));
-}
-
-/* Stores at slots[(chunk * depth + k) * step + within]. */
-static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirValue value) {
-  const dot_operand *o = job->packed;
-  MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
-  MlirValue row = dot_add_scaled(l, l->vars[DOT_DEPTH].iv, chunk, job->p->extents[DOT_DEPTH]);
-  MlirValue offset = dot_add_scaled(l, within, row, o->step);
-  MlirValue ptr = dot_address(l, dot_slots(l, job->p, o), offset, job->p->work);
-  loom_builder b = dot_here(l);
-  lane_store(&b, value, ptr, job->p->work, (MlirValue){NULL});
-}
-
-/* A row that does not exist is packed as the last one: its sums go nowhere. */
-static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const dot_job *job = user;
-  MlirValue row = l->vars[DOT_ROW].iv;
-  loom_builder b = dot_here(l);
-  MlirValue within = lane_op2(&b, "arith.subi", row, job->row0);
-  if (job->p->few_rows)
-    l->vars[DOT_ROW].iv = dot_op(l, "arith.minsi", row, loom_num_sub(job->p->extents[DOT_ROW], 1));
-  MlirValue value = dot_element(l, job->p, job->packed);
-  l->vars[DOT_ROW].iv = row;
-  if (l->failed) return;
-  dot_pack_store(l, job, within, value);
-}
-
-static void dot_pack_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
-  MlirValue last = dot_op(l, "arith.addi", job->row0, job->packed->step);
-  lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_pack_row, job, NULL);
-}
-
-static void dot_pack_vector(lower *l, const dot_job *job, int vector) {
-  MlirValue value = dot_element(l, job->p, job->packed);
-  if (l->failed) return;
-  dot_pack_store(l, job, dot_const(l, (int64_t)vector * job->p->vl), value);
-}
-
-static void dot_pack_vectors(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_vectors(l, user, dot_pack_vector);
-}
-
-/* First row (or column) of a tile (or panel): the last one starts early enough to be whole. */
-static MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent) {
-  MlirValue first = dot_op(l, "arith.muli", panel, step);
-  if (loom_num_at_most(extent, step)) return dot_op(l, "arith.minsi", first, 0);
-  first = dot_op(l, "arith.minsi", first, loom_num_sub(extent, step));
-  return loom_num_at_most(step, extent) ? first : dot_op(l, "arith.maxsi", first, 0);
-}
-
-static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
-  const dot_operand *o = job->packed;
-  bool columns = o->lane_group == DOT_COLUMN;
-  MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
-  MlirValue batch = dot_op(l, "arith.divui", chunk, o->round);
-  MlirValue panel = dot_op(l, "arith.remui", chunk, o->round);
-  if (job->round_batch.ptr) {
-    MlirValue round = columns ? job->round_column : job->round_row;
-    batch = dot_add_scaled(l, batch, job->round_batch, o->batches == 1 ? 0 : job->p->rounds.batch);
-    panel = dot_add_scaled(l, panel, round, o->round);
-  }
-  dot_set(l, DOT_BATCH, batch);
-  *(columns ? &job->column0 : &job->row0) =
-      dot_first(l, panel, o->step, job->p->extents[o->lane_group]);
-  lower_body pack = columns ? dot_pack_vectors : dot_pack_rows;
-  if (job->depth_first)
-    pack(l, job, NULL, NULL);
-  else
-    lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
-              DOT_DEPTH, 0, NULL, pack, job, NULL);
-}
-
-static void dot_pack_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  dot_job *job = user;
-  lower_for(l, job->chunk_begin, job->chunk_end, dot_const(l, 1), DOT_CHUNK, 0, NULL,
-            dot_pack_chunk, job, NULL);
-}
-
-/* Packs chunks [chunk_begin, chunk_end). Rows that lie side by side, each step of the depth far
- * from the one before, are read a step of all chunks at a time: otherwise each tile would go
- * through all pages of the operand again. */
-static void dot_pack_chunks(lower *l, dot_job *job) {
-  const dot_operand *o = job->packed;
-  job->depth_first =
-      o->lane_group == DOT_ROW && o->strides[DOT_ROW] == 1 && o->strides[DOT_DEPTH] != 1;
-  if (job->depth_first)
-    lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
-              DOT_DEPTH, 0, NULL, dot_pack_step, job, NULL);
-  else
-    dot_pack_step(l, job, NULL, NULL);
-}
-
-/* The round of a chunk, of which each has `chunks`: where they begin. */
-static MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks) {
-  const dot_rounds *rounds = &job->p->rounds;
-  MlirValue round = dot_op(l, "arith.divui", chunk, chunks);
-  job->round_row = dot_op(l, "arith.remui", round, rounds->rows);
-  MlirValue outer = dot_op(l, "arith.divui", round, rounds->rows);
-  job->round_column = dot_op(l, "arith.remui", outer, rounds->columns);
-  job->round_batch = dot_op(l, "arith.divui", outer, rounds->columns);
-  return dot_op(l, "arith.muli", round, chunks);
-}
-
-/* A launch is within one round, but for that of the operands that are packed once. */
-static void dot_pack(lower *l, dot_job *job, bool fixed) {
-  int64_t first = 0;
-  if (dot_is_divided(job->p) && !fixed) {
-    MlirValue base = dot_find_round(l, job, l->begin, dot_round_packs(job->p));
-    loom_builder b = dot_here(l);
-    l->begin = lane_op2(&b, "arith.subi", l->begin, base);
-    l->end = lane_op2(&b, "arith.subi", l->end, base);
-  }
-  for (int side = 0; side < 2 && !l->failed; side++) {
-    const dot_operand *o = side ? &job->p->rhs : &job->p->lhs;
-    if (o->direct || o->fixed != fixed) continue;
-    int64_t last = loom_num_add(first, loom_num_mul(o->kept, o->round));
-    job->packed = o;
-    job->chunk_low = first;
-    job->chunk_begin = dot_op(l, "arith.maxsi", l->begin, first);
-    job->chunk_end = dot_op(l, "arith.minsi", l->end, last);
-    dot_pack_chunks(l, job);
-    first = last;
   }
 }
 
