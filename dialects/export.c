@@ -4,7 +4,8 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
 
 static bool export_ints(loom_graph *graph, MlirAttribute attr, loom_attr *out) {
   intptr_t count = loom_attr_read_i64s(attr, NULL, 0);

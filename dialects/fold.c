@@ -10,7 +10,11 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_shapes.h"
 
 typedef struct fold_call {
   MlirOperation op;

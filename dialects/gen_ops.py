@@ -1,9 +1,9 @@
 """Makes C tables from `llvm-tblgen --dump-json` of loom.td, read from standard input.
 
-`tables FOLDER` writes loom_names.inc (opcodes), loom_rows.inc (the op table of graph/), loom_formulas.inc (what its
-interpreter computes), loom_gradients.inc (derivatives), loom_pairs.inc (complex arithmetic), and loom_folds.inc and
-loom_infers.inc (the C++ classes whose fold and whose type inference call C). A file that would not change is not written,
-so that nothing is built for it. `docs PAGE` puts a table of all ops before mlir-tblgen's page.
+`tables FOLDER` writes loom_ops_<group>.h (opcodes) and loom_op_ranges.h (their bounds), loom_names.inc, loom_rows.inc (the op
+table of graph/), loom_formulas.inc (what its interpreter computes), loom_gradients.inc (derivatives), loom_pairs.inc (complex
+arithmetic), and loom_folds.inc and loom_infers.inc (the C++ classes whose fold and whose type inference call C). `docs PAGE`
+puts a table of all ops before mlir-tblgen's page.
 """
 
 import json
@@ -24,6 +24,9 @@ KINDS = {
 
 BITS = ("exact", "rounded", "whole", "truth", "strided")
 FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
+# Groups of opcodes, and for how many each has room: a new op leaves the numbers of others, and the headers of other groups,
+# as they are. Those of graphs come first.
+GROUPS = {"arithmetic": 32, "logic": 32, "functions": 80, "shapes": 32, "elements": 16, "reductions": 16, "control": 16, "": 32}
 SLOTS = 256  # of the hash table that finds an op by its name, in table.c
 
 Row = namedtuple("Row", "name operands results regions shape lower fusion fp fp_integer dtypes parts cost cost_f64 bits attrs formulas gradient format")
@@ -144,6 +147,48 @@ tensor type's encoding: `tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>`.
 | -- | ---------- | ----- | ------- |"""
 
 
+def group_header(group):
+    """The name of the header of a group; "": the ops that only the compiler makes."""
+    return f"loom_ops_{group or 'compiler'}"
+
+
+def opcodes(records):
+    """{group: [(name, opcode)]}"""
+    first, numbers = 0, {}
+    for group, room in GROUPS.items():
+        names = [record["opName"] for record in ops(records) if record["group"] == group]
+        if len(names) > room:
+            sys.exit(f"gen_ops.py: group \"{group}\" has room for {room} opcodes: give it more in GROUPS")
+        first += group == ""  # LOOM_OP_COUNT is the opcode of no op
+        numbers[group] = [(name, first + i) for i, name in enumerate(names)]
+        first += room
+    return numbers
+
+
+def check_groups(records):
+    for record in ops(records):
+        if record["group"] not in GROUPS or is_of_graphs(record) != (record["group"] != ""):
+            sys.exit(f"gen_ops.py: {record['opName']} has the group \"{record['group']}\": one of GROUPS, or none where it has no shape rule")
+
+
+def header(stem, about, constants):
+    guard = stem.upper() + "_H"
+    lines = [f"  LOOM_OP_{name.upper()} = {number}," for name, number in constants]
+    return "\n".join([f"/* {about} Generated from dialects/loom.td by dialects/gen_ops.py. */", f"#ifndef {guard}", f"#define {guard}", "",
+                      "enum {", *lines, "};", "", "#endif"]) + "\n"
+
+
+def headers(records):
+    """(stem, text) of each header."""
+    check_groups(records)
+    about = "Opcodes of graphs are below LOOM_OP_COUNT, which is that of no op; those of the compiler are below LOOM_OP_END."
+    ranges = [("count", sum(room for group, room in GROUPS.items() if group)), ("end", sum(GROUPS.values()) + 1)]
+    yield "loom_op_ranges", header("loom_op_ranges", about, ranges)
+    for group, constants in opcodes(records).items():
+        about = f"Opcodes of the group {group}." if group else "Opcodes of what only the compiler makes."
+        yield group_header(group), header(group_header(group), about, constants)
+
+
 def page(records, generated):
     """Prints the reference page: introduction, table, then what mlir-tblgen wrote, one level down."""
     print(INTRODUCTION)
@@ -220,16 +265,22 @@ TABLES = {"names": names, "rows": table, "formulas": formulas, "gradients": grad
           "infers": class_list("infersType", "LOOM_INFER")}
 
 
+def write(path, text):
+    """A file that would not change is not written, so that nothing is built for it."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
 def write_tables(records, folder):
+    for stem, text in headers(records):
+        write(Path(folder) / f"{stem}.h", text)
     for stem, table_of in TABLES.items():
         lines = list(table_of(records))
         macros = sorted({line[:line.index("(")] for line in lines})
         text = "\n".join(["/* Generated from dialects/loom.td by dialects/gen_ops.py.", f" * {table_of.__doc__} */",
                           *(f"#ifndef {macro}\n#define {macro}(...)\n#endif" for macro in macros), *lines,
                           *(f"#undef {macro}" for macro in macros)]) + "\n"
-        path = Path(folder) / f"loom_{stem}.inc"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write(Path(folder) / f"loom_{stem}.inc", text)
 
 
 def main():

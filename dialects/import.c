@@ -4,7 +4,8 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
 
 typedef struct import_state {
   MlirContext ctx;

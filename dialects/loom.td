@@ -4,6 +4,7 @@
 //
 // Every op also says, for the C table (loom_op_info in graph/graph.h):
 //   shape      the rule in graph/infer.c; "none": an op of the compiler's own, which no captured graph holds
+//   group      whose opcodes are one generated header, loom_ops_<group>.h (GROUPS in gen_ops.py)
 //   lower      the form of the code for one element (loom_lowering): "unary", "binary", "view", ...; "none": code of its own
 //   fusion     how it takes part in fusion (loom_class): "pointwise", "view", "reduce", ...
 //   fp         which floating-point exceptions NumPy may report for it
@@ -105,6 +106,7 @@ defvar Loom_Canonicalize = [{
 // The base of every op: the verifier calls C (loom_verify_op in verify.c).
 class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemonic, traits> {
   string shape = "none";
+  string group = "";
   string lower = "none";
   string fusion = "other";
   Loom_Fp fp = FpNone;
@@ -160,6 +162,7 @@ class Loom_EffectiveInferredOp<string mnemonic, list<Trait> traits = []>
 
 class Loom_Unary<string mnemonic, string text, string classes, Loom_Fp flags = FpNone, list<Trait> traits = []>
     : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
+  let group = "functions";
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -175,6 +178,7 @@ class Loom_Unary<string mnemonic, string text, string classes, Loom_Fp flags = F
 
 // elementwise, result bool
 class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureInferredOp<mnemonic, [Elementwise]> {
+  let group = "functions";
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -189,6 +193,7 @@ class Loom_Predicate<string mnemonic, string text, string classes> : Loom_PureIn
 
 class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = FpNone, list<Trait> traits = []>
     : Loom_PureOp<mnemonic, !listconcat([SameOperandsAndResultType, Elementwise], traits)> {
+  let group = "functions";
   let summary = text;
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs);
   let results = (outs Loom_Tensor:$result);
@@ -203,6 +208,7 @@ class Loom_Binary<string mnemonic, string text, string classes, Loom_Fp flags = 
 }
 
 def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [Idempotent]> {
+  let group = "arithmetic";
   let exact = 1;
   let rounded = 1;
   let real = "fabs(x)";
@@ -210,6 +216,7 @@ def AbsOp : Loom_Unary<"abs", "Absolute value; integers wrap", "biuf", FpNone, [
   let gradient = ["MUL(g, OP1(SIGN, x))"];
 }
 def NegOp : Loom_Unary<"neg", "Negation; integers wrap", "iufc", FpNone, [Involution]> {
+  let group = "arithmetic";
   let exact = 1;
   let rounded = 1;
   let parts = "each";
@@ -227,6 +234,7 @@ def SignOp : Loom_Unary<"sign", "-1, 0 or 1; NaN stays NaN", "iufc"> {
   let gradient = ["ZERO"];
 }
 def NotOp : Loom_Unary<"not", "Bitwise not; logical not on bool", "biu"> {
+  let group = "logic";
   let integer = "~x";
   let boolean = "!x";
 }
@@ -267,6 +275,7 @@ def RoundEvenOp : Loom_Unary<"round_even", "Round to nearest, ties to even (rint
   let gradient = ["ZERO"];
 }
 def SqrtOp : Loom_Unary<"sqrt", "Square root, correctly rounded", "fc", FpInvalid> {
+  let group = "arithmetic";
   let cost = CostDivision;
   let rounded = 1;
   let real = "sqrt(x)";
@@ -431,6 +440,7 @@ def SignbitOp : Loom_Predicate<"signbit", "Is the sign bit set (-0.0 and negativ
 }
 
 def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc", FpOverflowInvalid, [Commutative]> {
+  let group = "arithmetic";
   let rounded = 1;
   let parts = "each";
   let real = "x + y";
@@ -440,6 +450,7 @@ def AddOp : Loom_Binary<"add", "Sum; integers wrap; logical or on bool", "biufc"
   let gradient = ["g", "g"];
 }
 def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowInvalid> {
+  let group = "arithmetic";
   let rounded = 1;
   let parts = "each";
   let real = "x - y";
@@ -448,6 +459,7 @@ def SubOp : Loom_Binary<"sub", "Difference; integers wrap", "iufc", FpOverflowIn
   let gradient = ["g", "NEG(g)"];
 }
 def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "biufc", FpOverflowInvalid, [Commutative]> {
+  let group = "arithmetic";
   let rounded = 1;
   let parts = "formula";
   let real = "x * y";
@@ -458,6 +470,7 @@ def MulOp : Loom_Binary<"mul", "Product; integers wrap; logical and on bool", "b
   let gradient = ["MUL(g, y)", "MUL(g, x)"];
 }
 def DivOp : Loom_Binary<"div", "True division of floats", "fc", FpDivideOverflowInvalid> {
+  let group = "arithmetic";
   let cost = CostDivision;
   let rounded = 1;
   let parts = "formula";
@@ -510,6 +523,7 @@ def HypotOp : Loom_Binary<"hypot", "sqrt(x*x + y*y) without needless overflow", 
                   "MUL(g, DIV(y, WHERE(COMPARE(\"eq\", r, NUMBER(0)), NUMBER(1), r)))"];
 }
 def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "biuf"> {
+  let group = "arithmetic";
   let cost = CostFew;
   let exact = 1;
   let real = "isgreater(x, y) || isnan(x) ? x : y";
@@ -517,6 +531,7 @@ def MaxOp : Loom_Binary<"max", "Maximum; NaN if either is NaN (np.maximum)", "bi
   let gradient = ["rule_chosen(s, \"gt\", x, y, g)", "rule_chosen(s, \"gt\", y, x, g)"];
 }
 def MinOp : Loom_Binary<"min", "Minimum; NaN if either is NaN (np.minimum)", "biuf"> {
+  let group = "arithmetic";
   let cost = CostFew;
   let exact = 1;
   let real = "isless(x, y) || isnan(x) ? x : y";
@@ -536,19 +551,24 @@ def FminOp : Loom_Binary<"fmin", "Minimum; the other where one is NaN", "biuf"> 
   let gradient = ["rule_chosen_number(s, \"lt\", x, y, g)", "rule_chosen_number(s, \"lt\", y, x, g)"];
 }
 def AndOp : Loom_Binary<"and", "Bitwise and; logical on bool", "biu", FpNone, [Commutative]> {
+  let group = "logic";
   let integer = "x & y";
 }
 def OrOp : Loom_Binary<"or", "Bitwise or; logical on bool", "biu", FpNone, [Commutative]> {
+  let group = "logic";
   let integer = "x | y";
 }
 def XorOp : Loom_Binary<"xor", "Bitwise exclusive or; logical on bool", "biu", FpNone, [Commutative]> {
+  let group = "logic";
   let integer = "x ^ y";
 }
 def ShlOp : Loom_Binary<"shl", "Shift left; 0 when the count reaches the width or is negative", "iu"> {
+  let group = "logic";
   let integer = "y < 8 * loom_dtype_size(dtype) ? x << y : 0";
 }
 def ShrOp : Loom_Binary<"shr",
     "Shift right, arithmetic when signed; the sign (or 0) when the count reaches the width", "iu"> {
+  let group = "logic";
   let integer = "cell_shift_right(dtype, x, y)";
 }
 def CopysignOp : Loom_Binary<"copysign", "Magnitude of lhs, sign of rhs", "f"> {
@@ -579,6 +599,7 @@ def GcdOp : Loom_Binary<"gcd", "Greatest common divisor of integers, not negativ
 }
 
 def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> {
+  let group = "arithmetic";
   let summary = "lhs * rhs + addend, rounded once";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, Loom_Tensor:$addend);
   let results = (outs Loom_Tensor:$result);
@@ -595,6 +616,7 @@ def MulAddOp : Loom_PureOp<"mul_add", [SameOperandsAndResultType, Elementwise]> 
 }
 
 def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> {
+  let group = "logic";
   let summary = "Comparison eq, ne, lt, le, gt or ge; unordered is false but for ne";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, StrAttr:$direction);
   let results = (outs Loom_Tensor:$result);
@@ -608,6 +630,7 @@ def CompareOp : Loom_PureInferredOp<"compare", [Elementwise, SameTypeOperands]> 
 }
 
 def SelectOp : Loom_PureInferredOp<"select", [Elementwise]> {
+  let group = "logic";
   let summary = "on_true where the bool condition holds, else on_false; all of one shape";
   let arguments = (ins Loom_Tensor:$condition, Loom_Tensor:$on_true, Loom_Tensor:$on_false);
   let results = (outs Loom_Tensor:$result);
@@ -621,6 +644,7 @@ def SelectOp : Loom_PureInferredOp<"select", [Elementwise]> {
 }
 
 def ConvertOp : Loom_PureOp<"convert", [Elementwise]> {
+  let group = "logic";
   let summary = "Element type conversion as NumPy's astype (C conversion; to bool: is it not zero)";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -635,6 +659,7 @@ def ConvertOp : Loom_PureOp<"convert", [Elementwise]> {
 }
 
 def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
+  let group = "logic";
   let summary = "The same bits as another element type of the same width; of a bool the byte that lies in memory, as uint8";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -645,6 +670,7 @@ def BitcastOp : Loom_PureOp<"bitcast", [Elementwise]> {
 }
 
 class Loom_Part<string mnemonic, string text> : Loom_PureInferredOp<mnemonic, [Elementwise]> {
+  let group = "functions";
   let summary = text;
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -662,6 +688,7 @@ def ImagOp : Loom_Part<"imag", "The imaginary parts of complex numbers, as float
   let gradient = ["OP2(COMPLEX, NUMBER(0), NEG(g))"];
 }
 def ComplexOp : Loom_PureInferredOp<"complex", [Elementwise, SameTypeOperands]> {
+  let group = "functions";
   let summary = "Complex numbers of real and imaginary parts (f32 or f64)";
   let arguments = (ins Loom_Tensor:$real, Loom_Tensor:$imag);
   let results = (outs Loom_Tensor:$result);
@@ -677,6 +704,7 @@ def ComplexOp : Loom_PureInferredOp<"complex", [Elementwise, SameTypeOperands]> 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
 def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {
+  let group = "shapes";
   let summary = "A tensor filled with one value; larger constants are inputs";
   let arguments = (ins AnyAttr:$value);
   let results = (outs Loom_Tensor:$result);
@@ -688,6 +716,7 @@ def ConstantOp : Loom_PureOp<"constant", [ConstantLike]> {
 }
 
 def IotaOp : Loom_PureOp<"iota"> {
+  let group = "shapes";
   let summary = "The index along dimension `axis`, converted to the element type";
   let arguments = (ins I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
@@ -698,6 +727,7 @@ def IotaOp : Loom_PureOp<"iota"> {
 }
 
 def RandomOp : Loom_PureOp<"random"> {
+  let group = "elements";
   let summary = "Philox 4x32-10 bits of (key, counter), each a tensor<2xui64>; `kind` bits, uniform or normal";
   let description = [{
     Element e takes its 32-bit words from the block `counter + e / p`, where p elements share a block: "bits" (uint32,
@@ -716,6 +746,7 @@ def RandomOp : Loom_PureOp<"random"> {
 // ---- views: no arithmetic, an index map ------------------------------------------------------------------------------
 
 class Loom_View<string mnemonic, string text, string rule, list<Trait> traits = []> : Loom_PureOp<mnemonic, traits> {
+  let group = "shapes";
   let summary = text;
   let results = (outs Loom_Tensor:$result);
   let shape = rule;
@@ -776,6 +807,7 @@ def WindowsOp : Loom_View<"windows", "The windows of `sizes[d]` elements of each
 // ---- data movement ---------------------------------------------------------------------------------------------------
 
 def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {
+  let group = "shapes";
   let summary = "The same value in storage of its own";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -787,6 +819,7 @@ def CopyOp : Loom_PureOp<"copy", [SameOperandsAndResultType]> {
   let gradient = ["g"];
 }
 def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
+  let group = "elements";
   let summary = "`operand` with the elements a slice op of the same starts and steps would take replaced by `update`";
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$update, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$steps);
   let results = (outs Loom_Tensor:$result);
@@ -798,6 +831,7 @@ def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
   let parts = "each";
 }
 def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
+  let group = "shapes";
   let summary = "The operands one after another along `axis`";
   let arguments = (ins Variadic<Loom_Tensor>:$operands, I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
@@ -807,6 +841,7 @@ def ConcatenateOp : Loom_PureInferredOp<"concatenate"> {
   let parts = "each";
 }
 def PadOp : Loom_PureInferredOp<"pad"> {
+  let group = "shapes";
   let summary = "low[d] elements of the 0-d `value` before and high[d] after dimension d";
   let arguments = (ins Loom_Tensor:$operand, Loom_Tensor:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs Loom_Tensor:$result);
@@ -818,6 +853,7 @@ def PadOp : Loom_PureInferredOp<"pad"> {
   let parts = "each";
 }
 def GatherOp : Loom_EffectiveInferredOp<"gather"> {
+  let group = "elements";
   let summary = "np.take: the slices of `operand` at the integer `indices` along `axis`";
   let description = [{
     The result has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`. `mode` is
@@ -834,6 +870,7 @@ def GatherOp : Loom_EffectiveInferredOp<"gather"> {
   let cost = CostRead;
 }
 def ScatterOp : Loom_EffectiveInferredOp<"scatter"> {
+  let group = "elements";
   let summary = "`operand` with slices along `axis` at `indices` set to (or combined with) `updates`, in order";
   let description = [{
     `updates` has the sizes of `operand` with dimension `axis` replaced by the dimensions of `indices`: each index is that
@@ -853,6 +890,7 @@ def ScatterOp : Loom_EffectiveInferredOp<"scatter"> {
   let fp = FpOverflowInvalid;
 }
 def SortOp : Loom_PureInferredOp<"sort"> {
+  let group = "elements";
   let summary = "Sorted along `axis`, NaN last; with `indices`, the int64 permutation (stable) instead of the values";
   let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis, BoolAttr:$indices);
   let results = (outs Loom_Tensor:$result);
@@ -865,6 +903,7 @@ def SortOp : Loom_PureInferredOp<"sort"> {
 // ---- reductions and scans --------------------------------------------------------------------------------------------
 
 def ReduceOp : Loom_PureInferredOp<"reduce"> {
+  let group = "reductions";
   let summary = "sum, prod, min, max, and, or, argmin or argmax over `axes`, which the result lacks";
   let description = [{
     min and max give NaN when an element is NaN. argmin and argmax take one axis, give int64, the first of equal
@@ -880,6 +919,7 @@ def ReduceOp : Loom_PureInferredOp<"reduce"> {
   let fp = FpOverflowInvalid;
 }
 def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
+  let group = "reductions";
   let summary = "Running sum, prod, min or max along `axis`, in order";
   let arguments = (ins Loom_Tensor:$operand, StrAttr:$kind, I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
@@ -893,6 +933,7 @@ def ScanOp : Loom_PureOp<"scan", [SameOperandsAndResultType]> {
 // ---- contractions ----------------------------------------------------------------------------------------------------
 
 def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
+  let group = "reductions";
   let summary = "Batched contraction: result dimensions are batch, free of lhs, free of rhs";
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
@@ -907,6 +948,7 @@ def DotGeneralOp : Loom_PureInferredOp<"dot_general"> {
   let fp = FpOverflowInvalid;
 }
 def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
+  let group = "reductions";
   let summary = "Cross-correlation of NC(spatial) with OI(spatial); strides, low/high padding pairs, dilation, groups";
   let description = [{
     Dimensions are named in this order whatever the layout: channels-last is a matter of strides. Padding is zeros, which
@@ -925,6 +967,7 @@ def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   let fp = FpOverflowInvalid;
 }
 def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
+  let group = "reductions";
   let summary = "Gradient of a convolution with respect to its weights, from its input and the gradient of its result";
   let description = [{
     result[o, i, k] is the sum over n and y of rhs[n, o, y] * lhs[n, g I + i, y * strides + k * dilation - low], where g is
@@ -945,6 +988,7 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
 }
 
 def AttentionOp : Loom_PureOp<"attention"> {
+  let group = "reductions";
   let summary = "softmax(q k^T * scale + mask) v over keys, and the logarithm of each query's sum of exponentials";
   let description = [{
     Operands: q (batch, heads, queries, depth), k (batch, groups, keys, depth), v (batch, groups, keys, width), the 0-d
@@ -968,6 +1012,7 @@ def AttentionOp : Loom_PureOp<"attention"> {
   let fp = FpDivideOverflowInvalid;
 }
 def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
+  let group = "reductions";
   let summary = "Gradients of an attention with respect to q, k and v";
   let description = [{
     Operands: the gradient of the result, q, k, v, the logarithms that the attention gave, for each query the sum over
@@ -987,6 +1032,7 @@ def AttentionGradientOp : Loom_PureOp<"attention_gradient"> {
 // ---- sizes, calls of the host ------------------------------------------------------------------------------------------
 
 def AssumeShapeOp : Loom_EffectiveOp<"assume_shape"> {
+  let group = "control";
   let summary = "The operand with the (more precise) sizes of the result type, checked when run";
   let arguments = (ins Loom_Tensor:$operand);
   let results = (outs Loom_Tensor:$result);
@@ -995,6 +1041,7 @@ def AssumeShapeOp : Loom_EffectiveOp<"assume_shape"> {
   let lower = "view";
 }
 def SizeOp : Loom_PureInferredOp<"size"> {
+  let group = "control";
   let summary = "The size of dimension `axis` as a 0-d int64";
   let arguments = (ins Loom_Tensor:$operand, I64Attr:$axis);
   let results = (outs Loom_Tensor:$result);
@@ -1003,6 +1050,7 @@ def SizeOp : Loom_PureInferredOp<"size"> {
   let shape = "size";
 }
 def HostCallOp : Loom_EffectiveOp<"host_call"> {
+  let group = "control";
   let summary = "A call of a library function by its stable name, run by the plan through the frontend";
   let description = [{
     `effects` is a list of words: "pure" (may be merged and dropped), "reads", "writes", "random", "raises", "warns",
@@ -1023,6 +1071,7 @@ def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveM
     DeclareOpInterfaceMethods<LoopLikeOpInterface,
                               ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
+  let group = "control";
   let summary = "`count` iterations with carried arrays; the body takes the int64 index and the carried values";
   let description = [{
     `symbol` is the number of a symbol that is the index inside the body: starts of slices there may depend on it, sizes may
@@ -1054,6 +1103,7 @@ def ForOp : Loom_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveM
 }
 def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects, DeclareOpInterfaceMethods<LoopLikeOpInterface>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
+  let group = "control";
   let summary = "Carried arrays while the condition region yields a true 0-d bool";
   let description = [{
     `symbol` is the number of a symbol that counts the iterations inside the body, as that of `for` does; -1: there is none.
@@ -1082,6 +1132,7 @@ def WhileOp : Loom_Op<"while", [RecursiveMemoryEffects, DeclareOpInterfaceMethod
 def IfOp : Loom_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable,
     DeclareOpInterfaceMethods<RegionBranchOpInterface,
         ["getEntrySuccessorOperands", "getEntrySuccessorRegions", "getRegionInvocationBounds"]>]> {
+  let group = "control";
   let summary = "One of two regions by a 0-d bool";
   let arguments = (ins Loom_Tensor:$condition, Variadic<Loom_Tensor>:$inputs);
   let results = (outs Variadic<Loom_Tensor>:$results);

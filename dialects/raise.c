@@ -1,7 +1,8 @@
 /* Which floating-point exceptions computing a value can raise: by the columns `fp` and `fpInteger`
  * of the op table, and by the element types. */
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
 
 #define RAISE_BUDGET 32 /* ops that are looked at behind one value */
 

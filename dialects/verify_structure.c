@@ -5,7 +5,8 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
 
 static bool structure_fail(MlirOperation op, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,8 @@
 /* Nodes of a captured graph, made by functions that compose. */
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #include <stdarg.h>
 #include <string.h>

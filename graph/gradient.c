@@ -1,7 +1,8 @@
 /* The walk of reverse-mode differentiation: which values matter, and the sums of their cotangents.
  */
 #include "graph/gradient_rules.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
 
 #include <stdlib.h>
 #include <string.h>

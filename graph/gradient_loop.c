@@ -14,7 +14,10 @@
  * carried.
  */
 #include "graph/gradient_rules.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 
 #include <stdlib.h>
 

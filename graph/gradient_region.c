@@ -4,7 +4,7 @@
  * cotangents of its results as further inputs. Each computes its branch once more, and the
  * cotangents of what the branch reads from outside. */
 #include "graph/gradient_rules.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <stdlib.h>
 

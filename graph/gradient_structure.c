@@ -1,6 +1,11 @@
 /* Derivatives of ops with a structure: views, moves, reductions, scans, products. */
 #include "graph/gradient_rules.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

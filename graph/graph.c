@@ -4,7 +4,10 @@
  * doubling into new arena memory and the old copy stays, so that a pointer to a type or a node that
  * a caller holds while it appends stays readable. */
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <string.h>
 
@@ -260,7 +263,7 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
                                const loom_graph *const *regions, const loom_type *types,
                                uint32_t type_count, const loom_location *location,
                                loom_error *err) {
-  if ((unsigned)op >= LOOM_OP_COUNT) {
+  if (!loom_op_exists(op)) {
     loom_fail(err, "no such op");
     return LOOM_NO_VALUE;
   }

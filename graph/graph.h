@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "graph/types.h"
+#include "loom_op_ranges.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,10 +36,9 @@ bool loom_type_equal(const loom_type *a, const loom_type *b);
 /* Number of elements, or -1 when no size is 0 and one is symbolic or the product overflows. */
 int64_t loom_type_elements(const loom_type *type);
 
-/* A number of ops.h, which says what LOOM_OP_ADD, ... are: only what names an op includes it, so
- * that a new op does not build everything anew. */
+/* LOOM_OP_ADD and so on, of the headers of the groups of ops (ops.h): only what names an op of a
+ * group includes its header, so that a new op does not build everything anew. */
 typedef unsigned int loom_opcode;
-#define LOOM_OP_ROOM 256 /* there are fewer opcodes */
 
 typedef enum loom_attr_kind {
   LOOM_ATTR_NONE,
@@ -136,6 +136,8 @@ typedef struct loom_op_info {
 } loom_op_info;
 
 extern const loom_op_info loom_op_table[];
+/* Is it an op of graphs? Groups have room for more opcodes than there are. */
+bool loom_op_exists(loom_opcode op);
 /* The opcode of a name of `length` bytes without "loom."; LOOM_OP_COUNT where there is none. */
 loom_opcode loom_op_find(const char *name, size_t length);
 

@@ -5,7 +5,7 @@
  * them again, so a message names the op and what is wrong with it. */
 #include "graph/infer.h"
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -598,7 +598,7 @@ static bool infer_codes(infer_state *s) {
 
 bool loom_infer(loom_graph *graph, const loom_op_view *view, loom_type *out, uint32_t *out_count,
                 loom_error *err) {
-  if ((unsigned)view->op >= LOOM_OP_COUNT) return loom_fail(err, "no such op");
+  if (!loom_op_exists(view->op)) return loom_fail(err, "no such op");
   const loom_op_info *info = &loom_op_table[view->op];
   infer_state s = {graph, view, out, *out_count, 1, err, info->name};
   if (info->operands >= 0 && view->operand_count != (uint32_t)info->operands)

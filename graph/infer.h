@@ -3,7 +3,6 @@
 #define LOOM_GRAPH_INFER_H
 
 #include "graph/graph.h"
-#include "graph/ops.h"
 
 typedef struct infer_state {
   loom_graph *graph; /* NULL: static sizes only */

@@ -1,7 +1,6 @@
 /* Shape and dtype rules of contractions, convolutions and attention (infer.c). */
 #include "graph/graph.h"
 #include "graph/infer.h"
-#include "graph/ops.h"
 
 /* ---- contractions ---- */
 

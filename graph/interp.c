@@ -2,7 +2,13 @@
  * the oracle for the compiler and a backend of its own. Reductions, contractions and random numbers
  * are in interp_reduce.c, control flow in interp_region.c. */
 #include "graph/interp.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #include <stdlib.h>
 #include <string.h>

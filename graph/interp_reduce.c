@@ -1,6 +1,7 @@
 /* The reference interpreter's reductions, scans, sorting, contractions and random numbers. */
 #include "graph/interp.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The reference interpreter's control flow: a region is a graph that is run with buffers of its
  * own, once for each iteration. */
 #include "graph/interp.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <stdlib.h>
 #include <string.h>

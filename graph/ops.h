@@ -1,15 +1,15 @@
-/* Opcodes, generated from dialects/loom.td: LOOM_OP_ADD, ... Those of graphs come first; behind
- * LOOM_OP_COUNT are those of the ops that only the compiler makes (LOOM_OP_FUSION, ...). */
+/* All opcodes, LOOM_OP_ADD and so on, for files that have a table of ops. What names a few of them
+ * includes the headers of their groups, and is not built anew for an op of another group. */
 #ifndef LOOM_OPS_H
 #define LOOM_OPS_H
 
-enum {
-#define LOOM_OP(ENUM, NAME) LOOM_OP_##ENUM,
-#include "loom_names.inc"
-  LOOM_OP_COUNT, /* ops of a graph; as an opcode: no op of the table */
-#define LOOM_OP_INTERNAL(ENUM, NAME) LOOM_OP_##ENUM,
-#include "loom_names.inc"
-  LOOM_OP_END
-};
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #endif

@@ -5,7 +5,6 @@
  * description of each struct (pack_type, pack_node, ...) writes and reads: fields are passed by
  * address, and filled when reading; writing leaves them as they are. */
 #include "graph/graph.h"
-#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +165,7 @@ static void pack_regions(packer *p, loom_node *node) {
 
 static void pack_node(packer *p, loom_node *node) {
   node->op = (loom_opcode)pack_number(p, node->op);
-  if (node->op >= LOOM_OP_COUNT) {
+  if (!loom_op_exists(node->op)) {
     p->failed = true;
     return;
   }

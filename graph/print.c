@@ -1,7 +1,7 @@
 /* The graph as MLIR text in the loom dialect, with locations. Ops have the assembly format of
  * loom.td, which the op table holds as words (dialects/gen_ops.py: template). */
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <inttypes.h>
 #include <math.h>

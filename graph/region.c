@@ -4,7 +4,7 @@
  * the grown table back, so that equal sizes have equal codes in both; its memory moves into the
  * parent's arena, which frees it. */
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <string.h>
 

@@ -9,6 +9,8 @@ const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
 #include "loom_rows.inc"
 };
 
+bool loom_op_exists(loom_opcode op) { return op < LOOM_OP_COUNT && loom_op_table[op].name; }
+
 bool loom_parts_take(const char *name, const char *word, size_t length) {
   static const struct {
     const char *name, *word;
@@ -39,13 +41,11 @@ static const struct {
 #include "loom_names.inc"
 };
 
-static const uint8_t table_slots[TABLE_SLOTS] = {
+static const uint16_t table_slots[TABLE_SLOTS] = {
 /* opcode + 1; 0: empty */
 #define LOOM_OP_SLOT(SLOT, ENUM) [SLOT] = LOOM_OP_##ENUM + 1,
 #include "loom_rows.inc"
 };
-_Static_assert(LOOM_OP_END < 255, "opcodes fit the slots");
-_Static_assert(LOOM_OP_END <= LOOM_OP_ROOM, "opcodes fit their room");
 
 loom_opcode loom_op_find(const char *name, size_t length) {
   uint32_t slot = 0;

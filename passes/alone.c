@@ -1,6 +1,7 @@
 /* The table of ops with a kernel and a lowering of their own (alone.h). */
 #include "passes/alone.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_reductions.h"
 #include "passes/passes.h"
 
 #include <string.h>

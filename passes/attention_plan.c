@@ -1,6 +1,6 @@
 /* How a kernel with an attention or its gradient is divided (attention.h). Sizes alone decide,
  * never the threads. */
-#include "graph/ops.h"
+#include "loom_ops_reductions.h"
 #include "passes/attention.h"
 
 #include <string.h>

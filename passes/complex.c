@@ -22,7 +22,13 @@
  */
 #include <string.h>
 
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/complex.h"
 #include "passes/passes.h"
 

@@ -1,5 +1,5 @@
 /* How a kernel with a convolution is divided (conv.h). Sizes alone decide, never the threads. */
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 #include "passes/conv.h"
 
 #include <string.h>

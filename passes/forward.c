@@ -32,7 +32,8 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #define FORWARD_CHAINS 16 /* at a time */

@@ -50,7 +50,9 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
 

@@ -2,7 +2,8 @@
  * a group reads is made before it. */
 #include <stdlib.h>
 
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 
 typedef struct fuse_emit {

@@ -1,5 +1,5 @@
 /* Cheap pointwise ops that are computed again where they are used, for loom-fuse (fuse.c). */
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
 #include "passes/fuse.h"
 
 /* Ops dissolved one into another: bounds the depth of what follows them. */

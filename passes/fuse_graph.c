@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
 

@@ -14,7 +14,7 @@
  */
 #include <stdlib.h>
 
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
 #include "passes/fuse.h"
 
 #define INPLACE_PART 4   /* of an array: what is replaced is at most a fourth */

@@ -1,7 +1,7 @@
 /* What loom-fuse leaves in groups of its own because loom-keep has it computed once: costly ops on
  * what does not change from one call to the next. Merged with, or computed again in, what does
  * change, they would be computed in each call. */
-#include "graph/ops.h"
+#include "loom_ops_reductions.h"
 #include "passes/fuse.h"
 
 /* Is the value an argument that is a constant, or made of such alone? Adds its bytes to `*read`. */

@@ -3,7 +3,9 @@
  * takes. Where it does not, a loom.copy is put in front of the reader.
  */
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 
 #define WIDE_MOST 32 /* operands of a concatenation that stays as it is */

@@ -6,7 +6,7 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/interpret.h"
 
 typedef struct walk_value {

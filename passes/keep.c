@@ -28,7 +28,8 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 typedef struct keep_use { /* an apply, and what its kernel has to be told */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 #include "passes/passes.h"
 
 static bool late_is_told(MlirOperation op) {

@@ -7,7 +7,7 @@
  * buffers hold by turns has to end up in the first one.
  */
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 
 static MlirOperation loop_symbol(MlirOperation control, MlirAttribute name) {

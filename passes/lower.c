@@ -15,7 +15,7 @@
 #include <mlir-c/Dialect/Vector.h>
 
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"

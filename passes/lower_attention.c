@@ -1,5 +1,5 @@
 /* Lowering of kernels with an attention (attention.h): a chunk is a block of queries of a head. */
-#include "graph/ops.h"
+#include "loom_ops_functions.h"
 #include "passes/attention.h"
 #include "passes/math.h"
 

@@ -1,6 +1,6 @@
 /* Lowering of kernels with the gradient of an attention (attention.h): a chunk is a head of k and v
  * with the heads of q that use it. */
-#include "graph/ops.h"
+#include "loom_ops_functions.h"
 #include "passes/attention.h"
 #include "passes/math.h"
 

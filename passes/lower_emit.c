@@ -1,6 +1,10 @@
 /* Values on demand (lower.h): each is made once for an index, in the outermost scope that knows all
  * it needs. */
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/emit.h"
 #include "passes/passes.h"
 

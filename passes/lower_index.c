@@ -4,7 +4,7 @@
  * as NumPy does; within a group the linear index is divided by each size, and a division whose
  * terms split into multiples of the divisor and a rest that stays below it needs no instruction.
  */
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 #include "passes/lower.h"
 
 #include <string.h>

@@ -38,7 +38,7 @@ typedef struct lower_kernel {
   bool checked;  /* for loom-check: each access has the name of its op in its location */
   bool fastmath; /* the user's sums and products may be contracted and regrouped */
   int vector_bytes;
-  uint16_t ops[LOOM_OP_ROOM]; /* how many it has of each */
+  uint16_t ops[LOOM_OP_END]; /* how many it has of each */
 } lower_kernel;
 
 /* False after a diagnostic. Reads `loom.target` and `loom.vector` (bytes) of the enclosing module.

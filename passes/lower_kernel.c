@@ -1,5 +1,5 @@
 /* A loom.kernel as plain C structs (lower.h). */
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 

@@ -3,7 +3,8 @@
  * An operand that does not reach everywhere is loaded under a guard, so that no lane reads out of
  * bounds, and the other value is selected where the guard is false.
  */
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 #include "passes/lower.h"
 
 #include <string.h>

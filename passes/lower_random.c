@@ -5,7 +5,8 @@
  * Words are kept as 64-bit lanes whose upper halves are 0: the products of two words are then the
  * full products that a round wants (vpmuludq).
  */
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
 #include "passes/lower.h"
 #include "passes/math.h"
 

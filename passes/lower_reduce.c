@@ -10,7 +10,7 @@
  * The order depends on sizes only. Sums of few numbers are as NumPy's to the last bit: programs
  * compare what they divide by them.
  */
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "passes/reduce.h"
 

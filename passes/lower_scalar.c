@@ -1,5 +1,7 @@
 /* Arithmetic of one op on registers: NumPy's meaning of each op for each element type. */
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 #include "passes/lower.h"
 #include "passes/math.h"
 

@@ -5,7 +5,7 @@
  *
  * A region is a box of rows x lanes, the lanes being its last dimension of more than one element.
  */
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
 #include "passes/alone.h"
 
 #include <string.h>

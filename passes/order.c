@@ -32,7 +32,10 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #define ORDER_SMALL                                                                                \

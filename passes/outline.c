@@ -25,7 +25,9 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 enum { OUTLINE_ATTRS = 6 }; /* of a kernel, but for its name: at most */

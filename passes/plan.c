@@ -30,7 +30,7 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

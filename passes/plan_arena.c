@@ -13,7 +13,7 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 

@@ -1,7 +1,6 @@
 /* Reductions that several chunks share (reduce.h): each chunk reduces its part and leaves the
  * result in a slot; a stage behind them combines the slots, always in the same order.
  */
-#include "graph/ops.h"
 #include "passes/passes.h"
 #include "passes/reduce.h"
 

@@ -30,7 +30,8 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
 #include "passes/passes.h"
 
 typedef struct regions_list {

@@ -26,7 +26,9 @@
  * changes. */
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #define SCALE_DEPTH 16 /* ops that constants are made by, one on top of another */

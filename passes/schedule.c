@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"

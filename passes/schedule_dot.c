@@ -14,7 +14,8 @@
  * first stage, so that the inner loop reads one stream. What is packed at once is bounded
  * (dot_rounds.c).
  */
-#include "graph/ops.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/dot.h"
 
 #include <stdlib.h>

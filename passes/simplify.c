@@ -43,7 +43,12 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 #include "passes/simplify.h"
 

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 #include "passes/simplify.h"
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "dialects/dialect.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_control.h"
 #include "passes/check_stages.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/check_stages.h"
 
 enum { OP_LIMIT = 2000 }; /* operations of a function that are looked at */

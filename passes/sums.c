@@ -30,7 +30,10 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #define SUMS_FEWEST 4 /* products whose sum is worth moving their operands */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 MlirOperation loom_main_function(MlirOperation module) {

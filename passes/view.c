@@ -1,5 +1,5 @@
 /* Views as layouts: where the elements of a view lie in the buffer under it. */
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #include "dialects/ir.h"

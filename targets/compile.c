@@ -4,7 +4,7 @@
  * One MLIRContext a compilation, threading off (a threaded one would hang a forked child).
  * Diagnostics that MLIR emits on the way are collected, and the first error is the caller's.
  */
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "targets/compiler.h"
 
 #include <mlir-c/Diagnostics.h>

@@ -12,7 +12,6 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "graph/arrays.h"
-#include "graph/ops.h"
 #include "targets/native.h"
 #include "targets/tools.h"
 

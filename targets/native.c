@@ -11,7 +11,7 @@
 #include <sys/time.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/interpret.h"
 #include "passes/passes.h"
 #include "runtime/runtime.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "targets/target.h"
 
 /* Takes the plans out of the module: the main one, then those of its regions. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "targets/program_text.h"
 
 /* ---- plans ---- */

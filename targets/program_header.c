@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "targets/program_text.h"
 
 static void program_show(FILE *out, uint32_t index) {

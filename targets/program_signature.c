@@ -6,7 +6,6 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "graph/ops.h"
 #include "targets/program.h"
 #include "targets/program_text.h"
 

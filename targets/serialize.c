@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"

@@ -7,7 +7,7 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 
 /* ---- files ---- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "graph/ops.h"
+#include "loom_ops_compiler.h"
 #include "targets/trace.h"
 
 void loom_trace_value(MlirValue value, FILE *out) {

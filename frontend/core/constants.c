@@ -7,7 +7,12 @@
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -35,7 +35,9 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/resume.h"
 #include "frontend/run/run.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_reductions.h"
 
 #include <time.h>
 

@@ -15,7 +15,7 @@
 #include "frontend/values/live.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_logic.h"
 
 typedef step (*step_fn)(tracer *t, frame *f, const loom_instr *in);
 

@@ -36,7 +36,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

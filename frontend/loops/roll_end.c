@@ -26,7 +26,9 @@
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/rolled.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
 #include "frontend/core/tracer.h"
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
-#include "graph/ops.h"
+#include "loom_ops_logic.h"
 
 /* What is positive when the comparison holds. */
 static bool roll_excess(tracer *t, int op, int64_t l, int64_t r, int64_t *out) {

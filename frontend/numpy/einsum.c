@@ -10,7 +10,7 @@
 #include "frontend/numpy/size.h"
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
-#include "graph/ops.h"
+#include "loom_ops_reductions.h"
 
 #include <string.h>
 

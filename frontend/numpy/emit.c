@@ -5,7 +5,11 @@
 #include "frontend/core/tracer.h"
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/size.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 #include <math.h>
 #include <string.h>

@@ -21,7 +21,9 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_logic.h"
 
 #include <stdlib.h>
 #include <string.h>

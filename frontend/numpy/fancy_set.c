@@ -12,7 +12,8 @@
 #include "frontend/numpy/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
 
 #include <string.h>
 

@@ -18,7 +18,10 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 #include "graph/gradient_rules.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

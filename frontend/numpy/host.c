@@ -26,7 +26,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <stdlib.h>
 #include <string.h>

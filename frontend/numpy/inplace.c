@@ -11,7 +11,7 @@
 #include "frontend/numpy/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
 
 #include <string.h>
 

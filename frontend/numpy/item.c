@@ -11,7 +11,6 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
 
 /* np.float32(x) and the other scalar types. */
 value *np_scalar_type(tracer *t, const np_call *c) {

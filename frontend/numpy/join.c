@@ -13,7 +13,6 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
 
 #include <string.h>
 

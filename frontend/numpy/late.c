@@ -16,7 +16,8 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
 
 #include <string.h>
 

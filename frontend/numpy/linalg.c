@@ -10,7 +10,8 @@
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_reductions.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,9 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,8 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,9 @@
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
 
 #include <stdlib.h>
 #include <string.h>

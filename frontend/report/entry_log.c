@@ -6,7 +6,7 @@
 #include "frontend/pygraph/pygraph.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 #include "targets/compiler.h"
 
 #include <dirent.h>

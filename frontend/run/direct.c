@@ -20,7 +20,9 @@
 #include "frontend/captured/guard.h"
 #include "frontend/run/internal.h"
 #include "frontend/run/run.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_elements.h"
 
 #include <string.h>
 

@@ -5,7 +5,9 @@
  */
 #include "frontend/base/base.h"
 #include "frontend/run/internal.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 typedef enum domain_test {
   DOMAIN_NEVER,

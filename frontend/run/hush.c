@@ -15,7 +15,9 @@
 #include "frontend/captured/captured.h"
 #include "frontend/run/internal.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <string.h>

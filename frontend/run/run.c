@@ -8,7 +8,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/run/internal.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 /* Results of ops below which a run keeps the GIL: giving it up and taking it back costs more than
  * such a kernel. */

@@ -28,7 +28,11 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/run/internal.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
 
 #include <math.h>
 #include <string.h>

@@ -21,7 +21,9 @@
 #include "frontend/captured/learnt.h"
 #include "frontend/core/tracer.h"
 #include "frontend/size/internal.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_shapes.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,10 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/index.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
 
 #include <math.h>
 

@@ -5,7 +5,9 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 /* ---- what kernels have formulas for ---------------------------------------------------------- */
 

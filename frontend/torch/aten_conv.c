@@ -11,7 +11,8 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_reductions.h"
 
 #include <string.h>
 

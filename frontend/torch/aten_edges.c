@@ -6,7 +6,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
 
 #include <string.h>
 

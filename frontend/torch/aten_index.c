@@ -4,7 +4,9 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/index.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_logic.h"
 
 #include <string.h>
 

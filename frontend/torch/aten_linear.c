@@ -3,7 +3,7 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <string.h>

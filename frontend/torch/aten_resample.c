@@ -12,7 +12,9 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,11 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "frontend/torch/index.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
 
 #include <string.h>
 

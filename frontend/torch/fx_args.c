@@ -3,7 +3,8 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_functions.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -4,7 +4,9 @@
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

@@ -8,7 +8,8 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
+#include "loom_ops_shapes.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "frontend/torch/compiled.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/torch.h"
-#include "graph/ops.h"
+#include "loom_ops_control.h"
 
 #include <string.h>
 

@@ -11,7 +11,9 @@
 #include "frontend/core/value.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_shapes.h"
 
 loom_value trace_condition(tracer *t, value *v) {
   if (trace_pending(t)) return LOOM_NO_VALUE;

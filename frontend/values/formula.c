@@ -22,7 +22,9 @@
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_shapes.h"
 
 #include <math.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_shapes.h"
 
 struct gathered {
   uint16_t place;

@@ -20,7 +20,10 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_shapes.h"
 
 #include <math.h>
 

@@ -19,7 +19,8 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-#include "graph/ops.h"
+#include "loom_ops_elements.h"
+#include "loom_ops_shapes.h"
 
 #define ROWS_DEPTH 8      /* of tuples and lists in an item */
 #define ROWS_ORDINARY 200 /* items of a long list that is made an ordinary one */

@@ -15,7 +15,8 @@
  */
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_shapes.h"
 #include "test/passes/laboratory.h"
 
 enum { CANCEL_FLOATS };

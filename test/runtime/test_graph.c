@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "loom_ops_arithmetic.h"
+#include "loom_ops_control.h"
+#include "loom_ops_logic.h"
+#include "loom_ops_reductions.h"
+#include "loom_ops_shapes.h"
 
 static loom_type f32(int rank, loom_dim a, loom_dim b) {
   return (loom_type){.dtype = LOOM_F32, .rank = rank, .dims = {a, b}};

@@ -484,6 +484,33 @@ def test_ops_are_asked_for_by_opcode():
     assert not found, found
 
 
+def op_groups():
+    """Op: its group in loom.td; "compiler" without one."""
+    text = (ROOT / "dialects" / "loom.td").read_text()
+    classes = dict(re.findall(r'^class (Loom_\w+)<(?:(?!^class |^def ).)*?  let group = "(\w+)";', text, re.M | re.S))
+    for base, name, body in re.findall(r'^def \w+ : (Loom_\w+)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S):
+        own = re.search(r'^  let group = "(\w+)";', body, re.M)
+        yield name, own.group(1) if own else classes.get(base, "compiler")
+
+
+def test_files_include_the_opcodes_that_they_name():
+    """A new op builds anew what names ops of its group: no file includes another group's header, and all of them are for
+    who makes a table of ops."""
+    groups = dict(op_groups())
+    assert len(set(groups.values())) == 8 and groups["add"] == "arithmetic" and groups["exp"] == "functions"
+    for path in [p for folder in [*RULES, "test"] for p in sources(folder, ".c", ".h")]:
+        text, included = path.read_text(), includes(path)
+        if path == ROOT / "graph" / "ops.h":
+            continue
+        if "graph/ops.h" in included:
+            assert "LOOM_OP_##" in text, f"{path} includes all opcodes, and makes no table of ops"
+            continue
+        named = {groups[name.lower()] for name in re.findall(r"\bLOOM_OP_(\w+)", text) if name.lower() in groups}
+        has = {name[len("loom_ops_"):-len(".h")] for name in included if name.startswith("loom_ops_")}
+        assert has <= named, f"{path} names no op of {has - named}"
+        assert path.suffix == ".h" or named <= has, f"{path} lacks loom_ops_*.h of {named - has}"
+
+
 def test_every_column_of_the_op_table_is_read():
     text = (ROOT / "graph" / "graph.h").read_text()
     row = text[text.index("typedef struct loom_op_info"):text.index("} loom_op_info;")]
