@@ -115,6 +115,7 @@ typedef struct trace_known {
       contents; /* content of an instance made here of a class over dict or list -> the instance */
   pointer_map made;      /* object made for the capture alone (classbody.c) -> value */
   pointer_map stand_ins; /* value -> such an object */
+  pointer_map gaps;      /* dict made here -> what was done to its table (dict_gaps.c) */
 } trace_known;
 
 /* Floating-point flags: those ignored now, those of the nodes made while they were not

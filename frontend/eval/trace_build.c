@@ -52,7 +52,8 @@ step step_BUILD_MAP(tracer *t, frame *f, const loom_instr *in) {
   value **items = build_pop(t, f, 2 * in->arg), *dict = items ? value_dict(t) : NULL;
   for (int32_t i = 0; dict && i < in->arg; i++)
     if (!dict_put(t, dict, items[2 * i], items[2 * i + 1])) return STEP_FAIL;
-  return frame_result(f, dict);
+  bool good = dict && gaps_made(t, dict, items, 2, in->arg);
+  return good ? frame_result(f, dict) : STEP_FAIL;
 }
 
 step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
@@ -62,7 +63,8 @@ step step_BUILD_CONST_KEY_MAP(tracer *t, frame *f, const loom_instr *in) {
   if (!keys || keys->seq.count != in->arg) return STEP_FAIL;
   for (int32_t i = 0; dict && i < in->arg; i++)
     if (!dict_put(t, dict, keys->seq.items[i], items[i])) return STEP_FAIL;
-  return frame_result(f, dict);
+  bool good = dict && gaps_made(t, dict, keys->seq.items, 1, in->arg);
+  return good ? frame_result(f, dict) : STEP_FAIL;
 }
 
 step step_BUILD_SLICE(tracer *t, frame *f, const loom_instr *in) {

@@ -476,7 +476,7 @@ static value *dict_fromkeys(tracer *t, const builtin_args *a) {
   value *keys = trace_each(t, a->args[0]), *dict = value_dict(t), *key;
   while (keys && dict && (key = trace_next(t, keys)))
     if (!dict_put(t, dict, key, a->count == 2 ? a->args[1] : t->constants.none)) return NULL;
-  return keys && !trace_pending(t) ? dict : NULL;
+  return keys && !trace_pending(t) && gaps_keys(t, dict, a->args[0]) ? dict : NULL;
 }
 
 /* object.__new__(cls, ...): further arguments are for an __init__ of the class's own. */

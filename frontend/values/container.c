@@ -199,6 +199,15 @@ value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t
 
 /* ---- as a result ---------------------------------------------------------------------------- */
 
+/* One by one, which lays the table out as it was there. */
+static bool container_fill_dict(PyObject *made, PyObject *content) {
+  PyObject *key, *item;
+  bool good = PyDict_Check(content);
+  for (Py_ssize_t pos = 0; good && PyDict_Next(content, &pos, &key, &item);)
+    good = PyDict_SetItem(made, key, item) == 0;
+  return good;
+}
+
 /* make_container(cls, attributes, content): none of the class's own code runs. */
 static PyObject *container_make_live(PyObject *module, PyObject *args) {
   PyObject *cls, *attributes, *content, *key, *item, *none = PyTuple_New(0);
@@ -211,10 +220,11 @@ static PyObject *container_make_live(PyObject *module, PyObject *args) {
   PyObject *made = base && none ? base->tp_new((PyTypeObject *)cls, none, NULL) : NULL;
   Py_XDECREF(none);
   if (!made) return NULL;
-  bool good = scalar                 ? true
-              : base == &PyDict_Type ? PyDict_Update(made, content) == 0
-              : base == &PyList_Type ? PyList_SetSlice(made, 0, 0, content) == 0
-                                     : derived_fill(made, base, content) == 0;
+  bool good = scalar                   ? true
+              : PyTuple_Check(content) ? gaps_fill(made, content) == 0
+              : base == &PyDict_Type   ? container_fill_dict(made, content)
+              : base == &PyList_Type   ? PyList_SetSlice(made, 0, 0, content) == 0
+                                       : derived_fill(made, base, content) == 0;
   for (Py_ssize_t pos = 0; good && PyDict_Next(attributes, &pos, &key, &item);)
     good = object_give(made, key, item) == 0;
   if (!good) Py_CLEAR(made);
@@ -225,7 +235,10 @@ recipe *container_rebuild(tracer *t, value *v) {
   static PyMethodDef method = {"make_container", container_make_live, METH_VARARGS, NULL};
   recipe *attributes = object_rebuild_attributes(t, v);
   value *inside = object_content(v) ? object_content(v) : scalar_content(v);
-  recipe *content = attributes ? trace_rebuild(t, inside) : NULL;
+  bool dict = inside && value_is_dict(inside) &&
+              container_base((PyTypeObject *)object_class(v)) == &PyDict_Type;
+  value *gaps = dict ? gaps_arguments(t, inside) : NULL;
+  recipe *content = attributes ? trace_rebuild(t, gaps ? gaps : inside) : NULL;
   recipe *r = content ? trace_recipe(t, RECIPE_CALL) : NULL;
   recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
          *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;

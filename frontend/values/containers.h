@@ -60,17 +60,49 @@ Py_hash_t key_hash(tracer *t, PyObject *key);
 
 /* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
 value *dict_whole(tracer *t, value *v);
+/* The same with the gaps in its table. */
+value *dict_again(tracer *t, value *v);
 value *value_dict(tracer *t);
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
+value *dict_copied(tracer *t, value *v);         /* by copy() */
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
 /* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
  * a plain dictionary. */
 const uint32_t *dict_moves(tracer *t, value *dict);
+
+/* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
+
+/* They tell what is done to a dictionary; false: failed. A pair has been put behind the others; the
+ * one at items `i` will be removed, `last`: by popitem(); all are gone; one instruction made it of
+ * these keys, `stride` values apart; it is a copy(). */
+bool gaps_put(tracer *t, value *dict);
+bool gaps_remove(tracer *t, value *dict, Py_ssize_t i, bool last);
+void gaps_clear(tracer *t, value *dict);
+uint32_t gaps_count(const tracer *t, const value *dict); /* of steps that are kept */
+bool gaps_made(tracer *t, value *dict, value *const *keys, Py_ssize_t stride, Py_ssize_t count);
+bool gaps_copy(tracer *t, value *copy, const value *of);
+bool gaps_same(tracer *t, value *like, const value *of); /* it has the very same table */
+/* Another one (as dict_whole() has it) will be added; it has been. `places`: the index of the key
+ * of each of its pairs, asked for if gaps_is_merging(); `before`: items before that. */
+bool gaps_merging(tracer *t, value *dict, value *other);
+bool gaps_is_merging(const tracer *t, const value *dict);
+bool gaps_merged(tracer *t, value *dict, value *other, const Py_ssize_t *places, Py_ssize_t before);
+/* It was made by dict.fromkeys() of this iterable. */
+bool gaps_keys(tracer *t, value *dict, value *of);
+/* It is as one was before the call that existed then. */
+bool gaps_live(tracer *t, value *dict, value *live);
+/* Its recipe; a tuple with which gaps_fill() makes an empty dictionary like it. NULL with nothing
+ * pending: its pairs put one by one make the same table. */
+recipe *gaps_rebuild(tracer *t, value *dict);
+value *gaps_arguments(tracer *t, value *dict);
+/* Of type(...) with such a dict for the last argument. */
+recipe *gaps_rebuild_filled(tracer *t, PyObject *type, value *const *args, Py_ssize_t count);
+int gaps_fill(PyObject *into, PyObject *arguments);
 
 /* ---- iter.c: iterators ---- */
 

@@ -69,6 +69,7 @@ value *copy_list(tracer *t, value *v, copy_memo *memo) {
 }
 
 value *copy_dict(tracer *t, value *v, copy_memo *memo) {
+  if (!memo) return dict_copied(t, v);
   value *made = value_dict(t);
   return copy_note(t, memo, v, made) && copy_pairs(t, made, v, memo) ? made : NULL;
 }

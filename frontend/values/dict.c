@@ -136,7 +136,7 @@ bool dict_put(tracer *t, value *dict, value *key, value *item) {
   int found = dict_find(t, dict, key, &i);
   if (found < 0) return false;
   if (found) return dict->seq.items[i + 1] = item, true;
-  return seq_append(t, dict, key) && seq_append(t, dict, item);
+  return seq_append(t, dict, key) && seq_append(t, dict, item) && gaps_put(t, dict);
 }
 
 static void dict_remove_at(value *dict, Py_ssize_t i) {
@@ -146,12 +146,13 @@ static void dict_remove_at(value *dict, Py_ssize_t i) {
 }
 
 /* Of one made inside. */
-static bool dict_drop(tracer *t, value *dict, value *key) {
+static bool dict_drop(tracer *t, value *dict, value *key, bool last) {
   Py_ssize_t i;
   int found = dict_find(t, dict, key, &i);
   if (found == 0) trace_raise_key(t, key);
-  if (found == 1) dict_remove_at(dict, i);
-  return found == 1;
+  if (found != 1 || !gaps_remove(t, dict, i, last)) return false;
+  dict_remove_at(dict, i);
+  return true;
 }
 
 /* `last`: by popitem(). */
@@ -159,7 +160,7 @@ static bool dict_remove_by(tracer *t, value *dict, value *key, bool last) {
   live_dict *live = dict_live(dict);
   if (loom_loops->lent(t, dict)) return false;
   dict->seq.changes += VALUE_REMOVED;
-  bool gone = !live  ? dict_drop(t, dict, key)
+  bool gone = !live  ? dict_drop(t, dict, key, last)
               : last ? live_pop(t, live, key)
                      : live_remove(t, live, key);
   if (gone) dict_count_gone(t, dict);
@@ -176,6 +177,7 @@ static bool dict_move(tracer *t, value *dict, value *key, bool last) {
   dict->seq.changes += VALUE_REMOVED;
   if (live) return live_move(t, live, key, last);
   if (dict_find(t, dict, key, &i) != 1) return false;
+  gaps_clear(t, dict); /* an OrderedDict's iterators do not look at the table */
   value **items = dict->seq.items, *pair[2] = {items[i], items[i + 1]};
   Py_ssize_t to = last ? dict->seq.count - 2 : 0;
   memmove(items + (last ? i : 2), items + (last ? i + 2 : 0),
@@ -187,6 +189,11 @@ static bool dict_move(tracer *t, value *dict, value *key, bool last) {
 value *dict_whole(tracer *t, value *v) {
   live_dict *live = dict_live(v);
   return live ? live_whole(t, live) : v;
+}
+
+value *dict_again(tracer *t, value *v) {
+  live_dict *live = dict_live(v);
+  return live ? live_again(t, live) : v;
 }
 
 Py_ssize_t dict_size(tracer *t, value *v) {
@@ -208,11 +215,24 @@ static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool
 }
 
 /* All at once, as C code adds a dict to a dict. An OrderedDict gets items one by one. */
-static bool dict_update_live(tracer *t, value *dict, const value *other) {
+static bool dict_update_live(tracer *t, value *dict, value *other) {
   if (!other->seq.count) return true;
   if (loom_loops->lent(t, dict)) return false;
   dict->seq.changes += (uint32_t)other->seq.count / 2;
-  return live_update(t, dict_live(dict), other->seq.items, other->seq.count / 2);
+  return live_update(t, dict_live(dict), other);
+}
+
+/* A dict that is added is in `other` as a whole. */
+static bool dict_update_items(tracer *t, value *dict, value *other, bool merge) {
+  Py_ssize_t before = dict->seq.count, *places;
+  if (!(places = trace_alloc(t, ((size_t)other->seq.count + 1) * sizeof *places))) return false;
+  if (!gaps_merging(t, dict, other)) return false;
+  for (Py_ssize_t i = 0; i < other->seq.count; i += 2) {
+    value *key = other->seq.items[i];
+    if (!dict_put_merge(t, dict, key, other->seq.items[i + 1], merge)) return false;
+    if (gaps_is_merging(t, dict) && dict_find(t, dict, key, &places[i / 2]) != 1) return false;
+  }
+  return gaps_merged(t, dict, other, places, before);
 }
 
 /* An iterable of pairs. */
@@ -247,7 +267,17 @@ static bool dict_is_mapping(tracer *t, const value *v) {
   return found;
 }
 
+/* A defaultdict's items are added as a dict's are. */
+static value *dict_of_model(tracer *t, value *other) {
+  if (!value_is_instance(other) || !model_owns(object_class(other))) return other;
+  PyTypeObject *real = (PyTypeObject *)model_real(object_class(other));
+  bool like = PyType_IsSubtype(real, &PyDict_Type) && real->tp_iter == PyDict_Type.tp_iter;
+  value *content = like ? model_part(t, other, "_dict") : NULL;
+  return content && value_is_dict(content) ? content : other;
+}
+
 bool dict_update(tracer *t, value *dict, value *other, bool merge) {
+  other = dict_of_model(t, other);
   if (object_content(other) && container_keeps(t, other, "__iter__") &&
       value_is_dict(object_content(other)))
     other = object_content(other); /* as CPython's PyDict_Merge() */
@@ -257,12 +287,10 @@ bool dict_update(tracer *t, value *dict, value *other, bool merge) {
     trace_break(t, BREAK_UNSUPPORTED_TYPE, "a dictionary made from a %s", other->type->name);
     return false;
   }
-  if (!(other = dict_whole(t, other))) return false;
+  if (!(other = dict_again(t, other))) return false;
   if (dict_live(dict) && !dict_owner(dict) && !merge && !dict_is_ordered(t, dict))
     return dict_update_live(t, dict, other);
-  for (Py_ssize_t i = 0; i < other->seq.count; i += 2)
-    if (!dict_put_merge(t, dict, other->seq.items[i], other->seq.items[i + 1], merge)) return false;
-  return true;
+  return dict_update_items(t, dict, other, merge);
 }
 
 bool dict_unpack(tracer *t, value *dict, value *other) {
@@ -274,18 +302,19 @@ bool dict_unpack(tracer *t, value *dict, value *other) {
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-static value *dict_copy_value(tracer *t, value *v) {
-  value *whole = dict_whole(t, v);
+value *dict_copied(tracer *t, value *v) {
+  value *whole = dict_again(t, v);
   value *copy = whole ? value_list(t, whole->seq.items, whole->seq.count) : NULL;
-  if (copy) copy->type = &value_dict_type;
-  return copy;
+  if (!copy) return NULL;
+  copy->type = &value_dict_type;
+  return !copy->seq.count || gaps_copy(t, copy, whole) ? copy : NULL;
 }
 
 static value *dict_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (op == 7 && inplace && value_is_dict(l)) /* any mapping, or pairs */
     return dict_update(t, l, r, false) ? l : NULL;
   if (op != 7 || l->type != r->type) return trace_not_implemented(t);
-  value *v = inplace ? l : dict_copy_value(t, l);
+  value *v = inplace ? l : dict_copied(t, l);
   return v && dict_update(t, v, r, false) ? v : NULL;
 }
 
@@ -553,7 +582,7 @@ METHOD(dict_update_method) {
 
 METHOD(dict_copy) {
   ARGS("copy", 0, 0);
-  return dict_copy_value(t, v);
+  return dict_copied(t, v);
 }
 
 METHOD(dict_clear) {
@@ -561,6 +590,7 @@ METHOD(dict_clear) {
   live_dict *live = dict_live(v);
   v->seq.changes += VALUE_REMOVED;
   v->seq.count = 0;
+  gaps_clear(t, v);
   if (dict_count_of(t, v) && dict_counts_clear()) dict_count_gone(t, v);
   return !live || live_clear(t, live) ? t->constants.none : NULL;
 }
@@ -592,6 +622,8 @@ static PyObject *dict_python_type(tracer *t, value *v) { return (PyObject *)&PyD
 static recipe *dict_rebuild(tracer *t, value *v) {
   recipe *attributes = v->source ? NULL : object_rebuild_dict(t, v);
   if (attributes || trace_pending(t)) return attributes;
+  recipe *again = v->source ? NULL : gaps_rebuild(t, v);
+  if (again || trace_pending(t)) return again;
   recipe *r = trace_recipe(t, v->source ? RECIPE_SOURCE : RECIPE_DICT);
   if (!r || v->source) return r ? (r->source = v->source, r) : NULL;
   return trace_rebuild_items(t, r, v);
@@ -614,6 +646,7 @@ static PyObject *dict_known(tracer *t, value *v, bool plain) {
 static void dict_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);
   roll_token(w, (uint64_t)v->seq.count);
+  roll_token(w, gaps_count(w->t, v));
   for (Py_ssize_t i = 0; i + 1 < v->seq.count; i += 2) {
     roll_exactly(w, &v->seq.items[i]);
     roll_value(w, &v->seq.items[i + 1]);

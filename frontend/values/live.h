@@ -39,10 +39,11 @@ bool live_is_read(const tracer *t, const PyObject *dict, bool changed);
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed);
 /* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
 int live_find(tracer *t, live_dict *d, value *key, value **item_out);
+/* As live_whole(), with the gaps in its table (dict_gaps.c). */
+value *live_again(tracer *t, live_dict *d);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
-/* dict.update() with these pairs of keys and items. */
-bool live_update(tracer *t, live_dict *d, value *const *pairs, Py_ssize_t count);
-bool live_remove(tracer *t, live_dict *d, value *key); /* raises KeyError */
+bool live_update(tracer *t, live_dict *d, value *other); /* dict.update() with one made here */
+bool live_remove(tracer *t, live_dict *d, value *key);   /* raises KeyError */
 /* live_remove() of the last key, by popitem(). */
 bool live_pop(tracer *t, live_dict *d, value *key);
 /* OrderedDict.move_to_end() of a key that it has. */
@@ -80,9 +81,13 @@ typedef struct live_steps {
  * the items that are stored, to be filled in before the end (None is stored where one stays empty);
  * NULL: failed. */
 value **live_step_add(tracer *t, live_steps *s, live_way way, value *key, Py_ssize_t count);
+/* Of dict.update() with `other`, which has these keys. */
+value **live_step_update(tracer *t, live_steps *s, value *keys, const value *other);
 bool live_step_move(tracer *t, live_steps *s, value *key, bool last);
 bool live_step_clear(tracer *t, live_steps *s, bool ordered); /* of an OrderedDict? */
 bool live_step_renew(tracer *t, live_steps *s);
+/* Does the same to a dict made here; false: failed. */
+bool live_steps_again(tracer *t, const live_steps *s, value *dict);
 void live_steps_walk(roll_walk *w, const live_steps *s);
 /* Turns the steps into changes of the dictionary that `dict` reads. */
 void live_steps_finish(tracer *t, const live_steps *s, const source *dict);

@@ -237,12 +237,14 @@ static bool live_renew(tracer *t, live_dict *d) {
   return live_step_renew(t, &d->steps);
 }
 
-bool live_update(tracer *t, live_dict *d, value *const *pairs, Py_ssize_t count) {
+bool live_update(tracer *t, live_dict *d, value *other) {
+  value *const *pairs = other->seq.items;
+  Py_ssize_t count = other->seq.count / 2;
+  bool few = count <= LIVE_FEW && !gaps_count(t, other);
   value *keys = value_tuple(t, NULL, 0), **items = NULL;
   for (Py_ssize_t i = 0; keys && i < count; i++)
     if (!key_check(t, pairs[2 * i]) || !seq_append(t, keys, pairs[2 * i])) return false;
-  if (count <= LIVE_FEW ? !live_renew(t, d)
-                        : !(items = live_step_add(t, &d->steps, LIVE_UPDATE, keys, count)))
+  if (few ? !live_renew(t, d) : !(items = live_step_update(t, &d->steps, keys, other)))
     return false;
   for (Py_ssize_t i = 0; i < count; i++)
     if (!live_put_by(t, d, pairs[2 * i], pairs[2 * i + 1], items ? &items[i] : NULL)) return false;
@@ -405,6 +407,18 @@ value *live_whole(tracer *t, live_dict *d) {
         !seq_append(t, whole, keys->seq.items[i]) || !seq_append(t, whole, item))
       return NULL;
   return whole;
+}
+
+value *live_again(tracer *t, live_dict *d) {
+  value *whole = live_whole(t, d), *dict = whole ? value_dict(t) : NULL;
+  if (!dict || d->owner || PyODict_Check(d->v->object)) return whole;
+  for (Py_ssize_t i = 0; d->before && i < d->before->seq.count; i++)
+    if (!seq_append(t, dict, d->before->seq.items[i]) || !seq_append(t, dict, t->constants.none))
+      return NULL;
+  if (!gaps_live(t, dict, d->v) || !live_steps_again(t, &d->steps, dict)) return NULL;
+  if (dict->seq.count != whole->seq.count) return whole;
+  memcpy(dict->seq.items, whole->seq.items, (size_t)whole->seq.count * sizeof *dict->seq.items);
+  return dict;
 }
 
 Py_ssize_t live_length(tracer *t, live_dict *d) {

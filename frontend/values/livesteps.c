@@ -9,6 +9,7 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/live.h"
+#include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 
@@ -18,6 +19,7 @@ struct live_step {
   live_way way;
   value *key;             /* LIVE_UPDATE: a tuple of keys; NULL: none */
   value **items;          /* what is stored, in the end */
+  value *like;            /* LIVE_UPDATE: one with the table of what is added */
   uint32_t folded, again; /* the last `folded` steps up to this one are done `again` more times */
 };
 
@@ -69,6 +71,18 @@ value **live_step_add(tracer *t, live_steps *s, live_way way, value *key, Py_ssi
   return items;
 }
 
+value **live_step_update(tracer *t, live_steps *s, value *keys, const value *other) {
+  value *like = value_dict(t);
+  for (Py_ssize_t i = 0; like && i < other->seq.count; i++)
+    if (!seq_append(t, like, other->seq.items[i])) return NULL;
+  uint32_t at = s->count;
+  value **items = like && gaps_same(t, like, other)
+                      ? live_step_add(t, s, LIVE_UPDATE, keys, keys->seq.count)
+                      : NULL;
+  if (items && at < s->count) s->steps[at].like = like;
+  return items;
+}
+
 /* Of a row of keys that are moved to the end, a key that is moved again counts once. So a loop that
  * moves the same keys again and again has the same steps in each iteration. */
 bool live_step_move(tracer *t, live_steps *s, value *key, bool last) {
@@ -96,12 +110,51 @@ bool live_step_renew(tracer *t, live_steps *s) {
   return last == LIVE_CLEAR || last == LIVE_RENEW || live_step_add(t, s, LIVE_RENEW, NULL, 0);
 }
 
+/* ---- done to a dictionary made here -----------------------------------------------------------
+ */
+
+static bool live_update_again(tracer *t, const struct live_step *step, value *dict) {
+  value *all = value_dict(t);
+  for (Py_ssize_t i = 0; all && i < step->key->seq.count; i++)
+    if (!dict_put(t, all, step->key->seq.items[i], t->constants.none)) return false;
+  return all && (!step->like || gaps_same(t, all, step->like)) && dict_update(t, dict, all, false);
+}
+
+static bool live_step_again(tracer *t, const struct live_step *step, value *dict) {
+  switch (step->way) {
+  case LIVE_SET: return dict_put(t, dict, step->key, t->constants.none);
+  case LIVE_UPDATE: return live_update_again(t, step, dict);
+  case LIVE_DELETE: return dict_remove(t, dict, step->key);
+  case LIVE_POP: return trace_method(t, dict, "popitem", NULL, 0) != NULL;
+  case LIVE_RENEW:
+    if (dict->seq.count) return true; /* it renews one that is empty */
+    return trace_method(t, dict, "clear", NULL, 0) != NULL;
+  case LIVE_CLEAR: return trace_method(t, dict, "clear", NULL, 0) != NULL;
+  default: return true; /* of an OrderedDict */
+  }
+}
+
+static bool live_row_again(tracer *t, const live_steps *s, value *dict, uint32_t from,
+                           uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
+    const struct live_step *step = &s->steps[i];
+    if (!trace_charge(t, 1) || !live_step_again(t, step, dict)) return false;
+    for (uint32_t n = 0; i + 1 < to && n < step->again; n++)
+      if (!live_row_again(t, s, dict, i + 1 - step->folded, i + 1)) return false;
+  }
+  return true;
+}
+
+bool live_steps_again(tracer *t, const live_steps *s, value *dict) {
+  return live_row_again(t, s, dict, 0, s->count);
+}
+
 /* ---- for the walk of a loop's state, and at the end ---- */
 
 void live_steps_walk(roll_walk *w, const live_steps *s) {
   roll_token(w, s->count);
   for (uint32_t i = 0; i < s->count; i++) {
-    roll_token(w, s->steps[i].way);
+    roll_token(w, (uint64_t)s->steps[i].again << 8 | s->steps[i].way);
     if (s->steps[i].key) roll_exactly(w, &s->steps[i].key);
   }
 }
@@ -116,7 +169,8 @@ static void live_finish_update(tracer *t, const source *dict, const struct live_
     if (!seq_append(t, all, step->key->seq.items[i]) ||
         !seq_append(t, all, live_stored(t, step->items[i])))
       return;
-  if (all) shadow_call_of(t, dict, "update", &all, 1);
+  if (all && (!step->like || gaps_same(t, all, step->like)))
+    shadow_call_of(t, dict, "update", &all, 1);
 }
 
 static void live_finish_step(tracer *t, const source *dict, const struct live_step *step) {

@@ -177,6 +177,8 @@ recipe *model_rebuild(tracer *t, value *v) {
     return trace_pending(t) ? NULL
                             : trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned",
                                           ((PyTypeObject *)real)->tp_name);
+  recipe *filled = gaps_rebuild_filled(t, real, args->seq.items, args->seq.count);
+  if (filled || trace_pending(t)) return filled;
   recipe *r = trace_recipe(t, RECIPE_CALL), *cls = r ? trace_recipe(t, RECIPE_CONST) : NULL;
   if (!cls) return NULL;
   cls->object = Py_NewRef(real);

@@ -32,18 +32,12 @@ COUNTED = ["c.update([K])", "c.subtract([K])", "c += Counter([K])"] * 2
 VALUES = [list("abcdefgh"), list("abcdefgh"), [1, 2, "a", (1, 2), None, 1.0, True, 2.0]]
 
 
-def leaves_no_gaps(change):
-    """A dict that is made again behind a break has none in its table. Only iterators that go on though its keys are exchanged for
-    as many others tell."""
-    return not any(word in change for word in ("del", "pop(", "Counter("))
-
-
 def numbered(cls):
     return lambda values: cls(dict(zip(values, range(len(values)))))
 
 
-def kind(cls, more=(), inside=leaves_no_gaps):
-    return Kind(cls.__name__, numbered(cls), ITERATORS, [*CHANGES, *more], VALUES, inside=inside)
+def kind(cls, more=()):
+    return Kind(cls.__name__, numbered(cls), ITERATORS, [*CHANGES, *more], VALUES)
 
 
 def counting(items):
@@ -51,9 +45,9 @@ def counting(items):
 
 
 KINDS = [
-    kind(dict), kind(dict), kind(collections.OrderedDict, ORDERED, bool), kind(collections.OrderedDict, ORDERED, bool), kind(OverDict),
-    kind(OverOrdered, ORDERED, bool), kind(collections.Counter, COUNTED),
-    Kind("defaultdict", numbered(counting), ITERATORS, [*CHANGES, "c[K]", "c[K]"], VALUES, "{0}(int, c)", leaves_no_gaps),
+    kind(dict), kind(dict), kind(collections.OrderedDict, ORDERED), kind(collections.OrderedDict, ORDERED), kind(OverDict),
+    kind(OverOrdered, ORDERED), kind(collections.Counter, COUNTED),
+    Kind("defaultdict", numbered(counting), ITERATORS, [*CHANGES, "c[K]", "c[K]"], VALUES, "{0}(int, c)"),
 ]  # fmt: skip
 
 
