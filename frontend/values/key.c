@@ -144,7 +144,9 @@ int key_equal(tracer *t, value *l, value *r) {
     if (!trace_pending(t)) trace_break(t, BREAK_UNSUPPORTED_TYPE, "a comparison of keys");
     return -1;
   }
-  if (l->type != r->type && !(l->object && r->object)) return 0;
+  bool sets =
+      value_is_any_set(l) && value_is_any_set(r) && !(value_is_const(l) && value_is_const(r));
+  if (!sets && l->type != r->type && !(l->object && r->object)) return 0;
   if (value_is_const(l) && value_is_const(r)) {
     if (value_identical(t, l, r)) return 1;
     if (!object_is_plain(l->object) || !object_is_plain(r->object))

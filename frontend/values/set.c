@@ -532,9 +532,8 @@ static PyObject *set_known(tracer *t, value *v, bool plain) {
   return NULL;
 }
 
-static bool set_key(tracer *t, value *v) {
-  return set_is_frozen(v) ? key_by_identity(t, v) : key_is_refused(t, v);
-}
+/* What is in it is hashable. */
+static bool set_key(tracer *t, value *v) { return set_is_frozen(v) || key_is_refused(t, v); }
 
 static void set_walk(roll_walk *w, value *v) {
   roll_pointer(w, v->object);

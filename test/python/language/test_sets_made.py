@@ -93,3 +93,33 @@ def test_hashes_that_another_call_changes_are_no_order():
     compiled = frameloom.compile(function)
     for _ in range(3):
         assert sorted(map(str, compiled("nan"))) == sorted(map(str, function("nan")))
+
+
+def sets_as_keys(n, d):
+    a, b = frozenset([1, n]), frozenset([n, 1])
+    made = {a: 1, frozenset(): 2, (b, 2): 3}
+    made[b] = 4
+    d[frozenset({n, 3})] = n
+    members = {a, frozenset([b])}
+    members.add(b)
+    found = [d.get(a), d[frozenset((3, n))], b in members, frozenset({frozenset({1, n})}) in members, (a, 2) in made, {1, n} in members, made.pop(b)]
+    return made, members, found, {frozenset(x) for x in ("ab", "ba", "c")}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_frozen_sets_are_keys_and_members(dynamic):
+    compiled = frameloom.compile(sets_as_keys, fullgraph=True, dynamic=dynamic)
+    for n in (2, 2, 5, 1):
+        got, want = ((function(n, d := {frozenset({1, 2}): 7, "a": 0}), d) for function in (compiled, sets_as_keys))
+        assert repr(got) == repr(want)
+
+
+def changeable_key(n):
+    try:
+        return {set([n]): 1}
+    except TypeError:
+        return {frozenset([n]): {n}}
+
+
+def test_a_set_that_can_be_changed_is_no_key():
+    assert frameloom.compile(changeable_key, fullgraph=True)(4) == changeable_key(4)

@@ -16,6 +16,7 @@ import frameloom
 POOLS = [
     list("abcdefgh"), list("abcdefgh"), list(range(12)), [1, 2, "a", (1, 2), None, 1.0, True, 2.0, frozenset((1, 2))], [*"abcdefghijklmnopqrst"],
     ["a", "b", "c", 1, 2, 3], [(1, 2), (2, 1), (), "a", b"a", 0.5, 2j], [*"abc", float("inf"), -1, -2, 2**61 - 1, 2**70],
+    [frozenset((1, 2)), frozenset((2, 1, 9)), frozenset(), frozenset((frozenset(),)), (frozenset((1,)), 2), "a", "b", 1],
 ]  # fmt: skip
 LITERALS = ["{{{0}}}", "{{{0}}}", "dict({{{0}}})", "dict([{1}])", "dict({1},)", "{{**{{{0}}}, **D}}", "{{**D, {0}}}", "{{k: v for k, v in [{1}]}}", "dict.fromkeys([{2}], V)", "dict.fromkeys(({2},))",
     "dict.fromkeys({{{2}}})", "dict(a=V, c=V, g=V)", "dict(D, a=V, z=V)", "dict(zip([{2}], range(9)))", "{{k: V for k in [{2}]}}", "Over({{{0}}})", "Ordered({{{0}}})", "Ordered([{1}])",

@@ -11,7 +11,7 @@ import frameloom
 POOLS = [
     list(range(12)), [0, 1, 7, 8, 9, 15, 16, 17, 24, 32, 33, 40, 64, 65, 128], [-1, -2, 0, 2**61 - 1, 2**61, 2**64, 8, 16, -8],
     list("abcdefgh"), ["a", "b", "ab", b"a", b"b", "", 1, 8, 9, None, True], [(1, 2), (2, 1), (1,), (), ("a", 1), 1, 8], [0.5, 1.0, 8.0, 1, 8, True, 2j, 0.25],
-    [int, str, len, 1, 8, "a", Ellipsis],
+    [int, str, len, 1, 8, "a", Ellipsis], [frozenset((1, 2)), frozenset((2, 1, 9)), frozenset(), frozenset(("a",)), frozenset((frozenset(),)), 1, "a", (frozenset((1,)), 2)],
 ]  # fmt: skip
 NAMES = {int: "int", str: "str", len: "len", Ellipsis: "..."}
 LITERALS = ["{{{0}}}", "set([{0}])", "frozenset([{0}])", "set(({0},))", "{{*[{0}], *({0},)}}", "set(dict.fromkeys([{0}]))", "set({{k: 1 for k in [{0}]}})",
