@@ -7,9 +7,9 @@
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <mlir-c/Diagnostics.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +32,11 @@ typedef struct reduce_job {
   long seconds, limit;
   bool generic, quiet;
   char path[4096]; /* of the file that the test gets */
+  int watcher;     /* a pipe to the process that removes it; 0: none */
   MlirContext ctx;
   MlirModule module;
   long tests, kept;
 } reduce_job;
-
-extern char **environ;
 
 /* ---- the test ---- */
 
@@ -79,29 +78,68 @@ static int reduce_wait(const reduce_job *job, pid_t process) {
   return status;
 }
 
-static bool reduce_spawn(const reduce_job *job, pid_t *process) {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
-  if (job->quiet) {
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+/* The process of the running test, 0: none. */
+static void reduce_tell(const reduce_job *job, pid_t process) {
+  if (job->watcher && write(job->watcher, &process, sizeof process) < 0) perror("loom-reduce");
+}
+
+/* However this process ends, another one then removes the file and ends the test. */
+static void reduce_watch(const reduce_job *job, int from) {
+  pid_t running = 0, told;
+  setsid();
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  while (read(from, &told, sizeof told) == sizeof told)
+    running = told;
+  if (running > 0) kill(-running, SIGKILL);
+  unlink(job->path);
+  _exit(0);
+}
+
+static bool reduce_start_watcher(reduce_job *job) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return loom_tool_error(&job->tool, "a pipe", strerror(errno));
+  pid_t process = fork();
+  if (process == 0) {
+    close(ends[1]);
+    reduce_watch(job, ends[0]);
   }
-  int failed = posix_spawnp(process, job->test[0], &actions, &attributes, job->test, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return !failed || loom_tool_error(&job->tool, job->test[0], strerror(failed));
+  close(ends[0]);
+  job->watcher = ends[1];
+  return process > 0 || loom_tool_error(&job->tool, "a process", strerror(errno));
+}
+
+/* The new process: it tells the watcher of itself before it becomes the test. */
+static void reduce_exec(const reduce_job *job) {
+  int nothing = open("/dev/null", O_RDWR), said = fcntl(2, F_DUPFD_CLOEXEC, 3);
+  setpgid(0, 0);
+  reduce_tell(job, getpid());
+  dup2(nothing, 0);
+  if (job->quiet) {
+    dup2(nothing, 1);
+    dup2(nothing, 2);
+  }
+  execvp(job->test[0], job->test);
+  dprintf(said, "loom-reduce: error: %s: %s\n", job->test[0], strerror(errno));
+  _exit(127);
+}
+
+static bool reduce_spawn(const reduce_job *job, pid_t *process) {
+  *process = fork();
+  if (*process == 0) reduce_exec(job);
+  if (*process > 0) setpgid(*process, *process);
+  return *process > 0 || loom_tool_error(&job->tool, job->test[0], strerror(errno));
 }
 
 static bool reduce_is_interesting(reduce_job *job, const char *text) {
-  pid_t process;
+  pid_t process, none = 0;
   if (job->tests >= job->limit || !text || !reduce_write(job->path, text)) return false;
   job->tests++;
-  return reduce_spawn(job, &process) && reduce_wait(job, process) == 0;
+  if (!reduce_spawn(job, &process)) return false;
+  int status = reduce_wait(job, process);
+  reduce_tell(job, none);
+  return status == 0;
 }
 
 /* ---- edits ---- */
@@ -155,18 +193,22 @@ static bool reduce_all(reduce_job *job, reduce_kind kind) {
   return any;
 }
 
+/* Frees the text. */
+static bool reduce_try_text(reduce_job *job, char *text) {
+  if (!text) return false;
+  MlirDiagnosticHandlerID id =
+      mlirContextAttachDiagnosticHandler(job->ctx, reduce_hush, NULL, NULL);
+  MlirModule candidate = mlirModuleCreateParse(job->ctx, loom_str(text));
+  mlirContextDetachDiagnosticHandler(job->ctx, id);
+  free(text);
+  if (candidate.ptr && reduce_keep(job, candidate)) return true;
+  if (candidate.ptr) mlirModuleDestroy(candidate);
+  return false;
+}
+
 static bool reduce_try_size(reduce_job *job, const char *text, long size, long smaller) {
-  for (int lists = 0; lists < 2; lists++) {
-    char *changed = reduce_size(text, size, smaller, lists);
-    if (!changed) return false;
-    MlirDiagnosticHandlerID id =
-        mlirContextAttachDiagnosticHandler(job->ctx, reduce_hush, NULL, NULL);
-    MlirModule candidate = mlirModuleCreateParse(job->ctx, loom_str(changed));
-    mlirContextDetachDiagnosticHandler(job->ctx, id);
-    free(changed);
-    if (candidate.ptr && reduce_keep(job, candidate)) return true;
-    if (candidate.ptr) mlirModuleDestroy(candidate);
-  }
+  for (int lists = 0; lists < 2; lists++)
+    if (reduce_try_text(job, reduce_size(text, size, smaller, lists))) return true;
   return false;
 }
 
@@ -184,6 +226,24 @@ static bool reduce_sizes(reduce_job *job) {
   }
 }
 
+static bool reduce_try_dimension(reduce_job *job, const char *text, int rank, int dimension) {
+  for (unsigned how = 0; how < REDUCE_HOWS; how++)
+    if (reduce_try_text(job, reduce_dimension(text, rank, dimension, how))) return true;
+  return false;
+}
+
+/* Drops dimensions, those of the highest ranks first. */
+static bool reduce_dimensions(reduce_job *job) {
+  bool any = false;
+  for (int rank = LOOM_MAX_RANK; rank > 0; rank--)
+    for (int dimension = 0; dimension < rank; dimension++) {
+      char *text = reduce_text(job, mlirModuleGetOperation(job->module));
+      any |= text && reduce_try_dimension(job, text, rank, dimension);
+      free(text);
+    }
+  return any;
+}
+
 static bool reduce_module(reduce_job *job) {
   char *text = reduce_text(job, mlirModuleGetOperation(job->module));
   bool good = reduce_is_interesting(job, text), any = good;
@@ -195,6 +255,7 @@ static bool reduce_module(reduce_job *job) {
     for (int kind = 0; kind < REDUCE_KINDS; kind++)
       any |= reduce_all(job, (reduce_kind)kind);
     any |= reduce_sizes(job);
+    any |= reduce_dimensions(job);
   }
   text = reduce_text(job, mlirModuleGetOperation(job->module));
   loom_bytes bytes = {(uint8_t *)text, text ? strlen(text) : 0};
@@ -223,11 +284,7 @@ static int reduce_main(void *user) {
   if (good) {
     job->ctx = loom_tool_context(&job->tool);
     job->module = loom_tool_parse(&job->tool, job->ctx);
-    good = job->module.ptr && reduce_make_path(job);
-    if (good) {
-      good = reduce_module(job);
-      unlink(job->path);
-    }
+    good = job->module.ptr && reduce_module(job);
     if (job->module.ptr) mlirModuleDestroy(job->module);
     mlirContextDestroy(job->ctx);
   }
@@ -301,5 +358,8 @@ LOOM_TOOL_MAIN loom_tool_reduce(int argc, char **argv) {
   if (!job.tool.input)
     return !loom_tool_error(&job.tool, "no input", "give a file, or - for standard input");
   if (!job.test[0]) return !loom_tool_error(&job.tool, "no test", "give a program with --test");
-  return loom_tool_thread(reduce_main, &job);
+  if (!reduce_make_path(&job)) return 1;
+  int status = reduce_start_watcher(&job) ? loom_tool_thread(reduce_main, &job) : 1;
+  unlink(job.path);
+  return status;
 }

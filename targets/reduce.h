@@ -1,5 +1,6 @@
 /* Edits that make a module smaller, for loom-reduce. Each kind numbers the places where it may be
- * made, in an order that a copy of the module has as well. (reduce_edits.c) */
+ * made, in an order that a copy of the module has as well. (reduce_edits.c; reduce_text.c for what
+ * is edited in the text) */
 #ifndef LOOM_REDUCE_H
 #define LOOM_REDUCE_H
 
@@ -30,5 +31,17 @@ long reduce_next_size(const char *text, long previous);
 /* malloc'ed text with another size in place of `size`, in types alone or in lists, too; NULL when
  * out of memory. */
 char *reduce_size(const char *text, long size, long smaller, bool lists);
+
+/* Which lists lose an entry, or have their entries counted anew, with a dimension. */
+enum {
+  REDUCE_LOWER_RANKS = 1,   /* types of lower ranks lose the dimension, too */
+  REDUCE_LISTS = 2,         /* lists of as many entries as there are dimensions lose one */
+  REDUCE_WHOLE_NUMBERS = 4, /* these hold numbers of dimensions, like that of a transposition */
+  REDUCE_NUMBERS = 8,       /* so do other lists, like the axes of a reduction, and `axis` */
+  REDUCE_HOWS = 16
+};
+/* malloc'ed text in which types of `rank` dimensions lack this one; NULL where there is none of
+ * them. */
+char *reduce_dimension(const char *text, int rank, int dimension, unsigned how);
 
 #endif

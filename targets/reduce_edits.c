@@ -1,9 +1,7 @@
 /* Edits of loom-reduce (reduce.h). They keep types right, but not what a module means. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,63 +296,4 @@ bool reduce_edit(MlirOperation module, reduce_kind kind, int first, int count) {
   }
   free(places.list);
   return any;
-}
-
-/* ---- sizes ---- */
-
-/* A number of the text that is a size of a tensor or, with `lists`, an entry of a list. */
-typedef struct size_reader {
-  const char *text, *at;
-  bool lists;
-} size_reader;
-
-/* The next one, whose digits are from `*begin` to `at`. */
-static bool size_next(size_reader *r, const char **begin) {
-  while (*r->at) {
-    while (*r->at && !isdigit((unsigned char)*r->at))
-      r->at++;
-    *begin = r->at;
-    while (isdigit((unsigned char)*r->at))
-      r->at++;
-    if (*begin == r->at) return false;
-    char before = *begin > r->text ? (*begin)[-1] : 0;
-    bool dimension = (before == '<' || before == 'x') && *r->at == 'x';
-    const char *item = *begin;
-    while (item > r->text && item[-1] == ' ')
-      item--;
-    char left = item > r->text ? item[-1] : 0;
-    bool entry = (left == '[' || left == ',') && (*r->at == ',' || *r->at == ']');
-    if (dimension || (r->lists && entry)) return true;
-  }
-  return false;
-}
-
-long reduce_next_size(const char *text, long previous) {
-  size_reader r = {text, text, false};
-  const char *begin;
-  long next = 0;
-  while (size_next(&r, &begin)) {
-    long size = strtol(begin, NULL, 10);
-    if (size > previous && (!next || size < next)) next = size;
-  }
-  return next;
-}
-
-char *reduce_size(const char *text, long size, long smaller, bool lists) {
-  char *out = NULL;
-  size_t length;
-  FILE *file = open_memstream(&out, &length);
-  if (!file) return NULL;
-  size_reader r = {text, text, lists};
-  const char *begin, *copied = text;
-  while (size_next(&r, &begin)) {
-    if (strtol(begin, NULL, 10) != size) continue;
-    fwrite(copied, 1, (size_t)(begin - copied), file);
-    fprintf(file, "%ld", smaller);
-    copied = r.at;
-  }
-  fputs(copied, file);
-  if (fclose(file) == 0) return out;
-  free(out);
-  return NULL;
 }
