@@ -20,6 +20,7 @@ config.substitutions += [
     ("%loom-compile", os.path.join(build, "bin", "loom-compile")),
     ("%loom-run", os.path.join(build, "bin", "loom-run")),
     ("%loom-reduce", os.path.join(build, "bin", "loom-reduce")),
+    ("%loom-translate", os.path.join(build, "bin", "loom-translate")),
     ("%plugin", os.path.join(build, "lib", "loom_mlir_plugin.so")),
     ("%build", build),
     ("%python", sys.executable),

@@ -96,6 +96,7 @@ PY
   ./dense >/dev/null
   "$1/loom-run" "$2/examples/c/dense.mlir" --seed=1 --save=dense.npy | grep "float32\[64x32\]" >/dev/null
   "$1/loom-reduce" "$2/examples/c/dense.mlir" --test=grep -a -q -a loom.dot_general 2>/dev/null | grep loom.dot_general >/dev/null
+  "$1/loom-translate" "$2/examples/c/dense.mlir" --to=dot | grep "loom.dot_general" >/dev/null
   "$1/python" -c 'import numpy; assert numpy.load("dense.npy").shape == (64, 32)'
   "$1/frameloom" reasons | grep FL0001 >/dev/null
 }

@@ -104,7 +104,7 @@ static bool emit_translate(emit_job *job) {
   loom_register_translations(mlirOperationGetContext(op));
   job->ir = mlirTranslateModuleToLLVMIR(op, job->context);
   if (!job->ir) return loom_fail(job->err, "the module cannot be translated to LLVM IR");
-  if (job->kind == LOOM_EMIT_LLVM) loom_lines_name(job->ir, job->module);
+  if (job->kind >= LOOM_EMIT_LLVM) loom_lines_name(job->ir, job->module);
   /* Stack slots go before the target is known: some GPUs keep the stack in an address space of its
    * own, and the lowering does not know of it. */
   if (!job->cpu.vector_bits && !emit_run(job, "always-inline,function(sroa)", NULL)) return false;
@@ -129,6 +129,7 @@ static bool emit_optimise(emit_job *job) {
     return false;
   }
   LLVMDisposeMessage(message);
+  if (job->kind == LOOM_EMIT_TRANSLATION) return true;
   if (!emit_run(job, emit_passes, job->machine)) return false;
   if (job->target->finish) job->target->finish(job->ir, &job->cpu);
   return true;
@@ -143,7 +144,7 @@ static bool emit_copy(emit_job *job, const char *data, size_t size) {
 }
 
 static bool emit_generate(emit_job *job) {
-  if (job->kind == LOOM_EMIT_LLVM) {
+  if (job->kind >= LOOM_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(job->ir);
     bool ok = emit_copy(job, text, strlen(text));
     LLVMDisposeMessage(text);

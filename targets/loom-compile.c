@@ -2,17 +2,12 @@
  * and exit code 1. */
 #include <argp.h>
 #include <errno.h>
-#include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "dialects/dialect.h"
-#include "dialects/ir.h"
-#include "loom_ops_compiler.h"
-#include "passes/passes.h"
-#include "targets/program.h"
 #include "targets/target.h"
 #include "targets/tools.h"
 
@@ -23,113 +18,9 @@ typedef struct compile_job {
   const loom_target *machine;
   loom_emit_kind kind;
   loom_trace trace;
-  char default_name[128];
 } compile_job;
 
-/* ---- names ---- */
-
-/* A C identifier from a file name without its folder and extension. */
-static void compile_stem(const char *path, char *out, size_t size) {
-  const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
-  size_t n = 0;
-  if (*from >= '0' && *from <= '9') out[n++] = '_';
-  for (; *from && *from != '.' && n + 1 < size; from++) {
-    bool word = (*from >= 'a' && *from <= 'z') || (*from >= 'A' && *from <= 'Z') ||
-                (*from >= '0' && *from <= '9') || *from == '_';
-    out[n++] = word ? *from : '_';
-  }
-  if (n == 0) out[n++] = '_';
-  out[n] = 0;
-}
-
-static bool compile_name_ok(const char *name) {
-  if (!*name || (*name >= '0' && *name <= '9') || strlen(name) > 100) return false;
-  for (; *name; name++) {
-    bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-                (*name >= '0' && *name <= '9') || *name == '_';
-    if (!word) return false;
-  }
-  return true;
-}
-
-/* The C name: as asked for, else the function's own unless that is main, else the file's. */
-static bool compile_name(compile_job *job, MlirStringRef symbol) {
-  char *own = job->default_name;
-  size_t size = sizeof job->default_name;
-  if (job->name)
-    snprintf(own, size, "%s", job->name);
-  else if (symbol.length && !loom_str_is(symbol, "main") && symbol.length < size)
-    snprintf(own, size, "%.*s", (int)symbol.length, symbol.data);
-  else
-    compile_stem(strcmp(job->tool.input, "-") ? job->tool.input : "program", own, size);
-  return compile_name_ok(own) ||
-         loom_tool_error(&job->tool, own, "is no C name: give one with --name");
-}
-
 /* ---- compiling ---- */
-
-static MlirOperation compile_find(MlirModule module, loom_opcode code) {
-  MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  while (op.ptr && !loom_is(op, code))
-    op = mlirOperationGetNextInBlock(op);
-  return op;
-}
-
-/* Kernels' stages get the program's name in front, so that programs can be linked together. */
-static void compile_rename(MlirModule module, const char *prefix) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    MlirStringRef name = loom_get_str(op, "sym_name");
-    MlirAttribute linkage = loom_get_attr(op, "linkage");
-    MlirBlock body = {NULL};
-    if (loom_is_named(op, "llvm.func"))
-      body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-    if (!body.ptr || !linkage.ptr || name.length > 400) continue;
-    MlirAttribute external =
-        mlirAttributeParseGet(mlirOperationGetContext(op), loom_str("#llvm.linkage<external>"));
-    if (!mlirAttributeEqual(linkage, external)) continue;
-    char text[640];
-    snprintf(text, sizeof text, "%s_%.*s", prefix, (int)name.length, name.data);
-    loom_set_attr(op, "sym_name", loom_attr_str(mlirOperationGetContext(op), text));
-  }
-}
-
-/* Has the module more plans than one, those of regions apart? */
-static bool compile_has_several(MlirModule module) {
-  int count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    count += loom_is(op, LOOM_OP_PLAN) && !loom_get_attr(op, loom_mark_region).ptr;
-  return count > 1;
-}
-
-static bool compile_program(compile_job *job, MlirModule module) {
-  MlirOperation plan = compile_find(module, LOOM_OP_PLAN);
-  bool x86 = job->machine == &loom_target_x86, ok = true;
-  if (compile_has_several(module))
-    return loom_tool_error(&job->tool, job->tool.input,
-                           "has several functions: one is compiled at a time");
-  if (!plan.ptr && job->check)
-    return loom_tool_error(&job->tool, job->tool.input,
-                           "has no function: nothing knows the bounds of its buffers");
-  if (!plan.ptr)
-    return !job->header || loom_tool_error(&job->tool, job->tool.input,
-                                           "has no function: there is no header to write");
-  if (!compile_name(job, loom_get_str(plan, "sym_name"))) return false;
-  if (job->header && !x86)
-    return loom_tool_error(&job->tool, job->header, "headers are for the x86 target");
-  compile_rename(module, job->default_name);
-  if (x86) ok = loom_program_entry(module, plan, job->default_name);
-  if (ok && job->header) {
-    loom_bytes text = {NULL, 0};
-    ok = loom_program_header(plan, job->default_name, &text) &&
-         loom_tool_write(&job->tool, job->header, &text);
-    free(text.data);
-  }
-  while ((plan = compile_find(module, LOOM_OP_PLAN)).ptr)
-    mlirOperationDestroy(plan);
-  return ok;
-}
 
 static bool compile_emit(compile_job *job, MlirModule module) {
   loom_error err = {0};
@@ -147,13 +38,11 @@ static bool compile_module(compile_job *job, MlirContext ctx) {
   MlirModule module = loom_tool_parse(&job->tool, ctx);
   bool ok = module.ptr && loom_tool_lower(&job->tool, module, job->machine, &job->options,
                                           job->check != NULL, &job->trace);
-  if (ok) {
-    MlirOperation top = mlirModuleGetOperation(module);
-    ok = loom_sizes_enter(top) && compile_program(job, module);
-    loom_sizes_leave(top);
-    mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_symbols));
-    mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_exprs));
-  }
+  loom_tool_program program = {
+      .asked = job->name, .machine = job->machine, .checked = job->check, .headed = job->header};
+  ok = ok && loom_tool_program_make(&job->tool, module, &program);
+  if (ok && job->header) ok = loom_tool_write(&job->tool, job->header, &program.header);
+  free(program.header.data);
   ok = ok && compile_emit(job, module);
   if (module.ptr) mlirModuleDestroy(module);
   return ok;

@@ -58,7 +58,12 @@ bool loom_legal_check(const loom_target *target, MlirModule module, loom_error *
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 
-typedef enum loom_emit_kind { LOOM_EMIT_OBJECT, LOOM_EMIT_ASSEMBLY, LOOM_EMIT_LLVM } loom_emit_kind;
+typedef enum loom_emit_kind {
+  LOOM_EMIT_OBJECT,
+  LOOM_EMIT_ASSEMBLY,
+  LOOM_EMIT_LLVM,       /* LLVM IR that code is made of */
+  LOOM_EMIT_TRANSLATION /* LLVM IR in front of LLVM's passes */
+} loom_emit_kind;
 
 /* Translates a module of the LLVM dialect, optimises it lightly and emits it. The module is left as
  * it was. `out` is malloc'ed; text has no NUL at its end. A fatal error of LLVM becomes `err`.

@@ -34,6 +34,26 @@ bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target
 /* Runs `main` on a thread with a stack for nested types and regions; its status. */
 int loom_tool_thread(int (*main)(void *user), void *user);
 
+/* ---- tool_program.c: the C function of a plan ---- */
+
+typedef struct loom_tool_program {
+  const char *asked; /* the C name that is asked for, or NULL */
+  const loom_target *machine;
+  bool checked, headed; /* kernels compare accesses with bounds; a header is asked for */
+  char name[128];       /* out: the C name */
+  loom_bytes header;    /* out: malloc'ed */
+} loom_tool_program;
+
+/* Puts the C function of a lowered module into it, in place of its plans; kernels get its name in
+ * front. A module without a plan stays what it is. False after a report. */
+bool loom_tool_program_make(const loom_tool *tool, MlirModule module, loom_tool_program *program);
+
+/* ---- tool_dot.c: drawings ---- */
+
+/* A module of any stage as a graph of Graphviz: ops are nodes, values edges, regions boxes.
+ * malloc'ed text; false: out of memory. */
+bool loom_tool_dot(MlirModule module, loom_bytes *out);
+
 /* ---- npy.c: arrays as NumPy saves them ---- */
 
 /* An array in C order, whose data is malloc'ed. Any layout and byte order of a file is read. */
