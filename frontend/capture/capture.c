@@ -212,6 +212,8 @@ static void capture_finish(tracer *t, const frame *root, value *result) {
   if (!trace_pending(t))
     t->capture->result = result ? trace_rebuild(t, result) : capture_frame(t, root);
   if (!trace_pending(t)) shadow_finish(t);
+  for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
+    if ((*a)->complete) (*a)->complete(t);
   if (!trace_pending(t) && !capture_tidy(t->capture, t->flags.seen)) PyErr_NoMemory();
   if (!trace_pending(t)) capture_mark_overwrites(t->capture);
   if (!trace_pending(t) && t->known.made.count)

@@ -34,6 +34,8 @@ struct loom_adapter {
   /* The function has returned: adds the effects on arrays that were written. Called before the
    * result is rebuilt; false after a raise or break. */
   bool (*finish)(tracer *t);
+  /* All results and changes have been rebuilt. False after a raise or break. */
+  bool (*complete)(tracer *t);
   /* Looks at what the adapter itself remembers of the capture (values/walk.c). */
   void (*walk)(tracer *t, roll_walk *w);
   /* Which of the caller's blocks of memory the capture has written so far: bit i for the i-th block

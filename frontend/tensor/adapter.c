@@ -25,6 +25,7 @@ tensor_state *tensor_state_of(tracer *t) {
   tensor_guard wanted = {.modes = state->modes};
   if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
     return NULL;
+  if (!(state->calls = trace_keep(t, PyList_New(0)))) return trace_raise_live(t);
   t->capture->adapter = &loom_tensor_adapter;
   *slot = state;
   return state;
@@ -77,7 +78,8 @@ static value *adapter_wrap(tracer *t, PyObject *object, const source *s) {
 /* A part of a function ends only where gradients are recorded as they were at its begin. */
 static bool adapter_finish(tracer *t) {
   const tensor_state *state = *trace_state(t, &loom_tensor_adapter);
-  if (!state || state->records == state->modes.records) return true;
+  if (!state) return true;
+  if (state->records == state->modes.records) return tensor_gradient_check_writes(t);
   trace_break(t, BREAK_TENSOR, "recording of gradients is switched on or off, and stays so");
   return false;
 }
@@ -90,6 +92,7 @@ bool tensor_init(void) {
   tensor_fill_live(&loom_tensor_adapter);
   loom_tensor_adapter.wrap = adapter_wrap;
   loom_tensor_adapter.finish = adapter_finish;
+  loom_tensor_adapter.complete = tensor_gradient_complete;
   loom_tensor_adapter.immutable = adapter_immutable;
   loom_tensor_adapter.has_row = tensor_has_row;
   loom_tensor_adapter.call = tensor_call_object;

@@ -51,13 +51,12 @@ bool tensor_has_row(PyObject *callee) {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static PyObject *call_argument(tracer *t, value *v, bool *records);
+static PyObject *call_argument(tracer *t, value *v);
 
-static PyObject *call_items(tracer *t, value *const *items, Py_ssize_t count, bool list,
-                            bool *records) {
+static PyObject *call_items(tracer *t, value *const *items, Py_ssize_t count, bool list) {
   PyObject *made = list ? PyList_New(count) : PyTuple_New(count);
   for (Py_ssize_t i = 0; made && i < count; i++) {
-    PyObject *item = call_argument(t, items[i], records);
+    PyObject *item = call_argument(t, items[i]);
     if (!item)
       Py_CLEAR(made);
     else if (list)
@@ -68,29 +67,36 @@ static PyObject *call_items(tracer *t, value *const *items, Py_ssize_t count, bo
   return made;
 }
 
-static PyObject *call_slice(tracer *t, const value *v, bool *records) {
+static PyObject *call_slice(tracer *t, const value *v) {
   PyObject *parts[3] = {NULL}, *made = NULL;
   bool good = true;
   for (int i = 0; i < 3 && good; i++)
-    good = (parts[i] = call_argument(t, v->seq.items[i], records)) != NULL;
+    good = (parts[i] = call_argument(t, v->seq.items[i])) != NULL;
   if (good) made = PySlice_New(parts[0], parts[1], parts[2]);
   for (int i = 0; i < 3; i++)
     Py_XDECREF(parts[i]);
   return made;
 }
 
+/* What stands for a tensor. Whether one from before the call requires a gradient is asked when
+ * gradients are recorded. */
+static PyObject *call_tensor(tracer *t, value *v) {
+  const np_array *a = np_layout_of(v);
+  PyObject *meta = tensor_meta(t, v);
+  if (!meta) return NULL;
+  bool asks = a->kind == VIEW_ROOT && a->storage->live && tensor_state_of(t)->records;
+  if (asks && tensor_requires(t, a->storage->live, a->storage->source) &&
+      !tensor_is_recorded(meta) && !tensor_gradient_leaf(t, v, meta))
+    return NULL;
+  return Py_NewRef(meta);
+}
+
 /* An argument as torch is given it: a new reference. NULL after a break. */
-static PyObject *call_argument(tracer *t, value *v, bool *records) {
-  if (tensor_is(v)) {
-    const np_storage *s = np_layout_of(v)->storage;
-    bool asks = s->live && tensor_state_of(t)->records;
-    *records |= asks && tensor_requires(t, s->live, s->source);
-    PyObject *meta = tensor_meta(t, v);
-    return meta ? Py_NewRef(meta) : NULL;
-  }
+static PyObject *call_argument(tracer *t, value *v) {
+  if (tensor_is(v)) return call_tensor(t, v);
   if (tuple_is_plain(v) || value_is_list(v))
-    return call_items(t, v->seq.items, v->seq.count, value_is_list(v), records);
-  if (value_is_slice(v)) return call_slice(t, v, records);
+    return call_items(t, v->seq.items, v->seq.count, value_is_list(v));
+  if (value_is_slice(v)) return call_slice(t, v);
   PyObject *known = value_known(t, v);
   if (!known && !trace_pending(t))
     trace_break(t, BREAK_TENSOR, "an argument of type %.100s that is not known at capture",
@@ -117,7 +123,7 @@ static value *call_result(tracer *t, PyObject *o) {
 
 /* The exception that the call has ended with: one of ours is a reason, torch's own is raised by
  * torch, once the call is made with the user's tensors. */
-static void *call_failed(tracer *t, PyObject *function) {
+void *tensor_call_failed(tracer *t, PyObject *function) {
   PyObject *type, *error, *trace, *name = PyObject_GetAttrString(function, "__name__");
   if (!name) error_drop();
   PyErr_Fetch(&type, &error, &trace);
@@ -141,11 +147,14 @@ static void *call_failed(tracer *t, PyObject *function) {
 }
 
 static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
-  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs, NULL);
-  if (!made) return call_failed(t, function);
+  tensor_state *state = tensor_state_of(t);
+  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
+                                                state->records ? Py_True : Py_False, NULL);
+  if (!made) return tensor_call_failed(t, function);
   PyObject *calls = PyTuple_GET_ITEM(made, 1);
   value *result = NULL;
-  bool good = trace_keep(t, made) != NULL;
+  bool good =
+      trace_keep(t, made) && !PyList_SetSlice(state->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, calls);
   for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
     good = tensor_emit(t, PyList_GET_ITEM(calls, i));
   if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));
@@ -156,7 +165,6 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
 static value *call_torch(tracer *t, PyObject *function, value *self, value *const *args,
                          Py_ssize_t count, PyObject *kwnames) {
   tensor_state *state = tensor_state_of(t);
-  bool records = false;
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   if (!state) return NULL;
   value **all = trace_alloc(t, sizeof *all * (size_t)(count + 1));
@@ -165,20 +173,15 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
-  PyObject *list = call_items(t, all, given, false, &records);
+  PyObject *list = call_items(t, all, given, false);
   PyObject *kwargs = list ? PyDict_New() : NULL;
   for (Py_ssize_t i = 0; kwargs && i < named; i++) {
-    PyObject *item = call_argument(t, args[count + i], &records);
+    PyObject *item = call_argument(t, args[count + i]);
     if (!item || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), item) < 0) Py_CLEAR(kwargs);
     Py_XDECREF(item);
   }
   value *result = NULL;
-  if (kwargs && records)
-    trace_break(t, BREAK_TENSOR_GRADIENT, "an argument of %.60s requires a gradient",
-                PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml->ml_name
-                                            : "a function of torch's");
-  else if (kwargs)
-    result = call_recorded(t, function, list, kwargs);
+  if (kwargs) result = call_recorded(t, function, list, kwargs);
   Py_XDECREF(kwargs);
   Py_XDECREF(list);
   if (!result && !trace_pending(t)) {
@@ -218,12 +221,11 @@ value *tensor_attribute(tracer *t, value *v, PyObject *name) {
 static value *call_state(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {
   const tensor_state *state = tensor_state_of(t);
-  bool records;
   if (!state) return NULL;
   if (call_is_known(call_python.overrides, callee)) return value_const(t, Py_False);
   if (callee == call_python.tells) return value_const(t, state->records ? Py_True : Py_False);
   if (kwnames) return trace_break(t, BREAK_TENSOR, "such a call of torch's state");
-  PyObject *list = call_items(t, args, count, false, &records);
+  PyObject *list = call_items(t, args, count, false);
   value *result = list ? value_made(t, PyObject_CallObject(callee, list)) : NULL;
   Py_XDECREF(list);
   return result;

@@ -109,6 +109,16 @@ static value *emit_tensor(tracer *t, PyObject *meta, loom_value node) {
   return emit_pair(t, meta, v) ? v : NULL;
 }
 
+bool tensor_emit_input(tracer *t, PyObject *meta) {
+  emit_look look;
+  int64_t elements[LOOM_MAX_RANK];
+  if (!emit_read(t, meta, &look)) return false;
+  for (int i = 0; i < look.type.rank; i++)
+    elements[i] = look.strides[i] / (int64_t)loom_dtype_size(look.type.dtype);
+  loom_value node = trace_input(t, LOOM_INPUT_ARRAY, &look.type, elements, NULL, NULL);
+  return trace_keep(t, Py_NewRef(meta)) && emit_tensor(t, meta, node);
+}
+
 /* ---- views ------------------------------------------------------------------------------------
  */
 
@@ -233,7 +243,9 @@ static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;
   }
-  np_layout_of(v)->detached = !strcmp(name, "detach");
+  np_layout_of(v)->detached =
+      !strcmp(name, "detach") || p->detached ||
+      (tensor_is_recorded(PyTuple_GET_ITEM(args, 0)) && !tensor_is_recorded(meta));
   /* Strides along axes of one element show, too. */
   memcpy(np_layout_of(v)->strides, look.strides, sizeof look.strides);
   return emit_pair(t, meta, v);

@@ -12,6 +12,12 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
+/* A result that requires a gradient: the tensor that owns its memory, and the graph's output. */
+typedef struct tensor_result {
+  value *root;
+  recipe *output;
+} tensor_result;
+
 /* What a capture knows of tensors besides their values. */
 typedef struct tensor_state {
   pointer_map metas;  /* array of a tensor -> the tensor without memory that stands for it */
@@ -19,6 +25,11 @@ typedef struct tensor_state {
   pointer_map asked;  /* sources of tensors of which a guard says whether they require a gradient */
   torch_modes modes;  /* at the begin of the call, which a guard compares */
   bool records;       /* gradients are recorded now */
+  PyObject *calls;    /* list (borrowed): all operations so far, as _tensor_calls.py notes them */
+  value **leaves;     /* tensors from before the call that require a gradient */
+  tensor_result *results;
+  uint32_t leaf_count, leaf_room, result_count, result_room;
+  recipe *attached; /* the call that makes all results known to autograd; or NULL */
 } tensor_state;
 
 /* Payload of a GUARD_CUSTOM: torch's modes, or whether a tensor requires a gradient. */
@@ -67,6 +78,9 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
 /* The attribute of the tensor that stands for this one. */
 value *tensor_attribute(tracer *t, value *v, PyObject *name);
 
+/* A break with what a call of torch's has raised. NULL. */
+void *tensor_call_failed(tracer *t, PyObject *function);
+
 /* ---- emit.c: operations of ATen as nodes of the graph ---- */
 
 /* The tensor without memory that stands for a value; borrowed. NULL after a failure. */
@@ -75,7 +89,21 @@ PyObject *tensor_meta(tracer *t, value *v);
 value *tensor_of_meta(tracer *t, PyObject *meta);
 /* Each number divided by `divisor`: a new tuple. */
 PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor);
+/* A tensor that the graph is given: a new input without a source. */
+bool tensor_emit_input(tracer *t, PyObject *meta);
 /* One operation, as _tensor_calls.py notes it. False after a break. */
 bool tensor_emit(tracer *t, PyObject *call);
+
+/* ---- gradient.c: results that require a gradient ---- */
+
+bool tensor_gradient_init(void); /* false with an exception */
+/* Does autograd record what is computed of this tensor without memory? */
+bool tensor_is_recorded(PyObject *meta);
+/* A tensor from before the call requires a gradient; so does what stands for it from here on. */
+bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta);
+/* For the adapter's `finish` and `complete`, and the slot `rebuild`. */
+bool tensor_gradient_check_writes(tracer *t);
+bool tensor_gradient_complete(tracer *t);
+recipe *tensor_rebuild(tracer *t, value *v);
 
 #endif

@@ -13,7 +13,7 @@ bool tensor_ready(void) {
   if (ready || refused) return ready;
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
-  ready = torch_init() && torch_modes_init() && tensor_call_init();
+  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_gradient_init();
   refused = !ready;
   error_drop();
   return ready;
@@ -169,7 +169,12 @@ static bool live_write(PyObject *target, const loom_type *type, const int64_t *s
     spec.strides[i] = strides[i];
   }
   PyObject *source = torch_over(&spec, (void *)(uintptr_t)data);
-  PyObject *done = source ? PyObject_CallMethod(target, "copy_", "O", source) : NULL;
+  /* What is differentiated is written where no gradients are recorded: by a view of its elements.
+   */
+  PyObject *plain =
+      torch_requires_grad(target) ? PyObject_CallMethod(target, "detach", NULL) : Py_NewRef(target);
+  PyObject *done = source && plain ? PyObject_CallMethod(plain, "copy_", "O", source) : NULL;
+  Py_XDECREF(plain);
   Py_XDECREF(source);
   Py_XDECREF(done);
   return done != NULL;

@@ -181,9 +181,9 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   PyObject *settled = tensor_attribute_settled(text);
   if (settled) return value_const(t, settled);
   const np_array *a = np_layout_of(v);
-  if (!strcmp(text, "requires_grad") && a->kind == VIEW_ROOT && (v->source || !a->storage->live))
-    return value_const(t, v->source && tensor_requires(t, a->storage->live, v->source) ? Py_True
-                                                                                       : Py_False);
+  if (!strcmp(text, "requires_grad") && a->kind == VIEW_ROOT && v->source)
+    return value_const(t, tensor_requires(t, a->storage->live, v->source) ? Py_True : Py_False);
+  if (!strcmp(text, "requires_grad")) return tensor_attribute(t, v, name);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
 }
@@ -207,4 +207,4 @@ const value_type tensor_value_type = {.name = "Tensor",
                                       .set_attr = tensor_set_attr,
                                       .iter = tensor_iter,
                                       .python_type = tensor_python_type,
-                                      .rebuild = np_rebuild};
+                                      .rebuild = tensor_rebuild};

@@ -69,9 +69,18 @@ static version *compiled_general(compiled *c) {
   return c->general;
 }
 
+/* The one version of a graph that is no FX graph. */
+static version *compiled_program(compiled *c) {
+  version *pending = c->pending;
+  c->pending = NULL;
+  if (pending && !compiled_keep(c, version_finish(c, pending))) compiled_forgive(NULL);
+  return c->versions;
+}
+
 /* The version for a call, made if there is none; borrowed. NULL without an exception: none can be
  * made. */
 static version *compiled_version(compiled *c, const int64_t *sizes) {
+  if (c->is_program) return compiled_program(c);
   bool fits = fx_symbols_fit(&c->symbols, sizes);
   if (fits && c->general && !c->per_size) return c->general;
   version *v = compiled_find(c, sizes);
@@ -198,6 +207,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
 /* ---- the type -------------------------------------------------------------------------------- */
 
 static void compiled_clear_versions(compiled *c) {
+  version_unref(c->pending);
   version_unref(c->general);
   while (c->versions) {
     version *v = c->versions;
@@ -335,6 +345,12 @@ bool torch_compiled_init(PyObject *module) {
   return compiled_type != NULL;
 }
 
+compiled *compiled_new(void) {
+  compiled *c = (compiled *)compiled_type->tp_alloc(compiled_type, 0);
+  if (c) c->vectorcall = compiled_call;
+  return c;
+}
+
 PyObject *torch_py_init(PyObject *module, PyObject *unused) {
   if (!torch_init()) return NULL;
   Py_RETURN_NONE;
@@ -363,9 +379,8 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OsppLpO!", &graph_module, &cpu, &interpret, &fastmath, &visible,
                         &gradients, &PyDict_Type, &frozen))
     return NULL;
-  compiled *c = (compiled *)compiled_type->tp_alloc(compiled_type, 0);
+  compiled *c = compiled_new();
   if (!c) return NULL;
-  c->vectorcall = compiled_call;
   c->module = Py_NewRef(graph_module);
   c->name = PyObject_GetAttrString(graph_module, "_frameloom_name");
   if (!c->name || !PyUnicode_Check(c->name)) {

@@ -40,8 +40,10 @@ typedef struct compiled {
   fx_symbols symbols;
   uint32_t input_count;
   bool interpret, fastmath, gradients;
+  bool is_program; /* made of a graph of ours: there is one version (program.c) */
   long long visible;
   char cpu[16];
+  version *pending;     /* not compiled before it is called; or NULL */
   version *general;     /* or NULL */
   version *versions;    /* for known sizes, last used first */
   uint32_t known;       /* how many of these have been made */
@@ -51,6 +53,10 @@ typedef struct compiled {
   PyObject *weak;
   PyObject *dict; /* attributes: AOTAutograd's wrappers copy them */
 } compiled;
+
+/* ---- compiled.c: the callable ---- */
+
+compiled *compiled_new(void); /* without anything; NULL with an exception */
 
 /* ---- version.c: how a version is made ---- */
 

@@ -148,4 +148,12 @@ PyObject *torch_py_init(PyObject *module, PyObject *unused);
 PyObject *torch_py_compile(PyObject *module, PyObject *args);
 bool torch_compiled_init(PyObject *module);
 
+/* ---- program.c: a graph that is no FX graph ---- */
+
+/* A callable for a graph of tensors of known sizes, which it takes over: its arguments are the
+ * inputs that are no constants. `constants`: a list of tensors, the others; `hosts`: by slot, what
+ * its host calls run; `eager`: what is called in its place where it cannot run. A new object. */
+PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants,
+                            PyObject *hosts, PyObject *eager);
+
 #endif

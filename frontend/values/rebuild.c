@@ -11,7 +11,7 @@
 /* The recipe of a value that is being rebuilt right now: it holds itself. */
 static const char rebuild_busy;
 
-static recipe *rebuild_shared(tracer *t, recipe *r) {
+recipe *trace_share(tracer *t, recipe *r) {
   capture *c = t->capture;
   uint32_t i = 0;
   while (i < c->shared_count && c->shared[i] != r)
@@ -36,7 +36,7 @@ recipe *trace_rebuild(tracer *t, value *v) {
   if (r == (const void *)&rebuild_busy)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a result that holds itself");
   if (r && (r->kind == RECIPE_CONST || r->kind == RECIPE_SOURCE)) return r;
-  if (r) return rebuild_shared(t, r);
+  if (r) return trace_share(t, r);
   if (!v->type->rebuild)
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %s is returned", v->type->name);
   if (!trace_map_set(t, &t->known.rebuilt, v, (void *)&rebuild_busy)) return NULL;

@@ -128,6 +128,8 @@ int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, val
 
 recipe *trace_rebuild(tracer *t, value *v); /* RECIPE_SHARED when the value was asked for before */
 /* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
+/* A recipe whose object is made once, however often it is asked for. */
+recipe *trace_share(tracer *t, recipe *r);
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 /* A call of `function`, whose reference it takes, with these values. */
 recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);

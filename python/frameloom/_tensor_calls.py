@@ -178,8 +178,8 @@ def empty(sizes, strides, dtype, extent):
     return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
 
 
-def record(function, args, kwargs):
-    """The result of `function(*args, **kwargs)` and the operations that it consists of.
+def record(function, args, kwargs, gradients):
+    """The result of `function(*args, **kwargs)` and the operations that it consists of. `gradients`: are they recorded?
 
     Raises Unsupported with a reason, or what torch raises.
     """
@@ -189,6 +189,6 @@ def record(function, args, kwargs):
     elif constructs and function not in (torch.tensor, torch.as_tensor):
         kwargs = {**kwargs, "device": META}
     recorder = Recorder()
-    with torch.no_grad(), recorder:
+    with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)
     return on_cpu(result), recorder.calls

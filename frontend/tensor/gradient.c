@@ -1,0 +1,381 @@
+/* Results that require a gradient.
+ *
+ * The tensors without memory that stand for the user's (call.c) have autograd's own history. When
+ * all results are known, autograd computes their gradients on these tensors, which tells the
+ * operations of the backward; they become nodes behind those of the function. This joint graph is
+ * cut in two (graph/partition.h): the forward gets outputs for what the backward reads, and the
+ * backward is a graph of its own, compiled when it is first called. A run makes its results those
+ * of a node of autograd's (_tensor_gradients.py), by a recipe that all of them share. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/numpy/index.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/values.h"
+#include "graph/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of _tensor_gradients.py. */
+static struct {
+  PyObject *gradients, *program, *apply;
+} gradient_python;
+
+bool tensor_gradient_init(void) {
+  PyObject *module = PyImport_ImportModule("frameloom._tensor_gradients");
+  if (!module) return false;
+  gradient_python.gradients = PyObject_GetAttrString(module, "gradients");
+  gradient_python.program = PyObject_GetAttrString(module, "Program");
+  gradient_python.apply = PyObject_GetAttrString(module, "apply");
+  Py_DECREF(module);
+  return gradient_python.gradients && gradient_python.program && gradient_python.apply;
+}
+
+/* ---- what requires one ------------------------------------------------------------------------
+ */
+
+bool tensor_is_recorded(PyObject *meta) {
+  PyObject *answer = meta ? PyObject_GetAttrString(meta, "requires_grad") : NULL;
+  bool recorded = answer == Py_True;
+  error_drop();
+  Py_XDECREF(answer);
+  return recorded;
+}
+
+/* Has autograd a history of the tensor? */
+static bool gradient_has_history(PyObject *meta) {
+  PyObject *node = PyObject_GetAttrString(meta, "grad_fn");
+  bool has = node && node != Py_None;
+  error_drop();
+  Py_XDECREF(node);
+  return has;
+}
+
+bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta) {
+  tensor_state *state = tensor_state_of(t);
+  PyObject *done = PyObject_CallMethod(meta, "requires_grad_", NULL);
+  Py_XDECREF(done);
+  if (!done) return trace_raise_live(t) != NULL;
+  state->leaves = trace_more(t, state->leaves, state->leaf_count, &state->leaf_room, sizeof v);
+  if (!state->leaves) return trace_fail(t) != NULL;
+  state->leaves[state->leaf_count++] = v;
+  return true;
+}
+
+bool tensor_gradient_check_writes(tracer *t) {
+  const tensor_state *state = tensor_state_of(t);
+  for (const np_storage *s = np_storages(t); state && s; s = s->next) {
+    PyObject *meta = pointer_map_get(&state->metas, np_layout_of(s->root));
+    if (!s->source || !s->written_count || !meta || !gradient_has_history(meta)) continue;
+    trace_break(t, BREAK_TENSOR_GRADIENT,
+                "what is written into an argument is differentiated as well");
+    return false;
+  }
+  return state != NULL;
+}
+
+/* ---- recipes ---------------------------------------------------------------------------------
+ */
+
+static recipe *gradient_constant(tracer *t, PyObject *object) {
+  recipe *r = object ? trace_recipe(t, RECIPE_CONST) : NULL;
+  if (r)
+    r->object = object;
+  else
+    Py_XDECREF(object);
+  return r;
+}
+
+static recipe *gradient_source(tracer *t, const source *s) {
+  recipe *r = trace_recipe(t, RECIPE_SOURCE);
+  if (r) r->source = s;
+  return r;
+}
+
+/* With room for `count` items. */
+static recipe *gradient_items(tracer *t, recipe_kind kind, uint32_t count) {
+  recipe *r = trace_recipe(t, kind);
+  if (r && !(r->items = calloc((size_t)count + 1, sizeof(recipe *)))) return trace_fail(t);
+  return r;
+}
+
+static bool gradient_append(recipe *r, recipe *item) {
+  if (!r || !item) return false;
+  r->items[r->count++] = item;
+  return true;
+}
+
+/* Result number `number` of the call that all results come from. */
+static recipe *gradient_item(tracer *t, tensor_state *state, int64_t number) {
+  if (!state->attached && !(state->attached = trace_recipe(t, RECIPE_CALL))) return NULL;
+  recipe *item = gradient_items(t, RECIPE_ITEM, 1);
+  if (!gradient_append(item, trace_share(t, state->attached))) return NULL;
+  item->number = number;
+  return item;
+}
+
+recipe *tensor_rebuild(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  np_array *a = np_layout_of(v);
+  recipe *r = state ? np_rebuild(t, v) : NULL;
+  PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
+  if (!r || !meta || r->kind == RECIPE_SOURCE || !tensor_is_recorded(meta)) return r;
+  if (a->kind != VIEW_ROOT && state->modes.records) return r; /* torch's view of its base */
+  if (a->kind != VIEW_ROOT)
+    return trace_break(t, BREAK_TENSOR_GRADIENT,
+                       "a view that requires a gradient is returned to code that records none");
+  state->results = trace_more(t, state->results, state->result_count, &state->result_room,
+                              sizeof *state->results);
+  if (!state->results) return trace_fail(t);
+  state->results[state->result_count] = (tensor_result){.root = v, .output = r};
+  return gradient_item(t, state, state->result_count++);
+}
+
+/* ---- the joint graph --------------------------------------------------------------------------
+ */
+
+typedef struct gradient {
+  tensor_state *state;
+  uint32_t nodes, values, inputs; /* of the forward */
+  loom_value *wanted, *results;   /* gradients that are not zero; roots of results */
+  int *places;                    /* of the gradients: the numbers of their leaves */
+  uint32_t count;
+  bool *held;
+  loom_graph backward;
+  loom_saved saved;
+  PyObject *constants; /* data of the backward's constants */
+} gradient;
+
+/* The tensors that stand for the results, or for the leaves: a new tuple. */
+static PyObject *gradient_metas(tracer *t, const tensor_state *state, bool leaves) {
+  uint32_t count = leaves ? state->leaf_count : state->result_count;
+  PyObject *all = PyTuple_New(count);
+  for (uint32_t i = 0; all && i < count; i++) {
+    PyObject *meta = tensor_meta(t, leaves ? state->leaves[i] : state->results[i].root);
+    if (!meta) Py_CLEAR(all);
+    if (meta) PyTuple_SET_ITEM(all, i, Py_NewRef(meta));
+  }
+  return all;
+}
+
+static bool gradient_inputs(tracer *t, PyObject *tangents) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tangents); i++)
+    if (!tensor_emit_input(t, PyTuple_GET_ITEM(tangents, i))) return false;
+  return true;
+}
+
+static bool gradient_wanted(tracer *t, gradient *g, PyObject *gradients) {
+  Py_ssize_t count = PyTuple_GET_SIZE(gradients);
+  g->wanted = trace_alloc(t, sizeof *g->wanted * (size_t)(count + 1));
+  g->places = trace_alloc(t, sizeof *g->places * (size_t)(count + 1));
+  if (!g->wanted || !g->places) return trace_fail(t) != NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *meta = PyTuple_GET_ITEM(gradients, i);
+    value *v = meta != Py_None ? tensor_of_meta(t, meta) : NULL;
+    if (meta == Py_None) continue;
+    if (!v) return trace_break(t, BREAK_TENSOR, "a gradient that torch made otherwise") != NULL;
+    g->places[g->count] = (int)i;
+    g->wanted[g->count] = np_read(t, np_layout_of(v));
+    if (g->wanted[g->count++] == LOOM_NO_VALUE) return false;
+  }
+  return true;
+}
+
+/* The operations of the backward as nodes behind those of the function. */
+static bool gradient_emit(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
+  PyObject *made = PyObject_CallFunctionObjArgs(gradient_python.gradients, outputs, leaves, NULL);
+  if (!made) return tensor_call_failed(t, gradient_python.gradients), false;
+  PyObject *calls = PyTuple_GET_ITEM(made, 2);
+  bool good = trace_keep(t, made) && gradient_inputs(t, PyTuple_GET_ITEM(made, 0));
+  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
+    good = tensor_emit(t, PyList_GET_ITEM(calls, i));
+  return good && gradient_wanted(t, g, PyTuple_GET_ITEM(made, 1)) && !trace_pending(t);
+}
+
+/* Who holds an input until the backward runs? Tensors that nothing writes are handed to autograd,
+ * which finds out if somebody does so later. */
+static bool gradient_held(tracer *t, gradient *g) {
+  const capture *c = t->capture;
+  g->held = trace_alloc(t, g->inputs + 1);
+  if (!g->held) return trace_fail(t) != NULL;
+  for (uint32_t i = 0; i < g->inputs; i++)
+    g->held[i] = c->inputs[i].constant && torch_is_exact(c->inputs[i].constant);
+  for (const np_storage *s = np_storages(t); s; s = s->next) {
+    if (!s->source || s->written_count || !tensor_is(s->root)) continue;
+    for (uint32_t i = 0; i < g->inputs; i++)
+      g->held[i] |= c->inputs[i].source == s->source;
+  }
+  return true;
+}
+
+static bool gradient_cut(tracer *t, gradient *g) {
+  const tensor_state *state = g->state;
+  loom_error err = {0};
+  g->results = trace_alloc(t, sizeof *g->results * (state->result_count + 1));
+  if (!g->results || !gradient_held(t, g)) return false;
+  for (uint32_t i = 0; i < state->result_count; i++)
+    g->results[i] = np_layout_of(state->results[i].root)->storage->current;
+  loom_joint joint = {.graph = trace_graph(t),
+                      .nodes = g->nodes,
+                      .inputs = g->inputs,
+                      .held = g->held,
+                      .results = g->results,
+                      .result_count = state->result_count,
+                      .gradients = g->wanted,
+                      .gradient_count = g->count};
+  if (loom_graph_partition(&joint, &g->backward, &g->saved, &err)) return true;
+  return trace_break(t, BREAK_COMPILER, "the gradient: %s", err.message) != NULL;
+}
+
+/* Takes what belongs to the backward away from the graph; its constants go into a list. */
+static bool gradient_shrink(tracer *t, gradient *g) {
+  capture *c = t->capture;
+  loom_graph *graph = trace_graph(t);
+  bool good = (g->constants = PyList_New(0)) != NULL;
+  while (c->input_count > g->inputs) {
+    PyObject *constant = c->inputs[--c->input_count].constant;
+    if (constant && good) good = PyList_Insert(g->constants, 0, constant) == 0;
+    Py_XDECREF(constant);
+  }
+  graph->input_count = g->inputs;
+  graph->node_count = g->nodes;
+  graph->value_count = g->values;
+  return good || trace_raise_live(t);
+}
+
+/* ---- what a run hands over --------------------------------------------------------------------
+ */
+
+/* An output for a saved value: that of a result where it is one, so that it is there once. */
+static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
+  loom_value v = g->saved.values[number];
+  const loom_value_info *info = &trace_graph(t)->values[v];
+  const struct capture_input *input = info->node < 0 ? &t->capture->inputs[info->index] : NULL;
+  if (input && g->held[info->index])
+    return input->constant ? gradient_constant(t, Py_NewRef(input->constant))
+                           : gradient_source(t, input->source);
+  for (uint32_t i = 0; i < g->state->result_count; i++) {
+    const recipe *output = g->state->results[i].output;
+    if (g->results[i] != v) continue;
+    memcpy(g->backward.inputs[number].strides, trace_graph(t)->outputs[output->number].strides,
+           sizeof g->backward.inputs[number].strides);
+    return g->state->results[i].output;
+  }
+  value *made = np_fresh(t, v, NULL);
+  if (!made) return NULL;
+  np_see_as(made, &tensor_value_type);
+  return np_rebuild(t, made);
+}
+
+static recipe *gradient_all_saved(tracer *t, gradient *g) {
+  recipe *all = gradient_items(t, RECIPE_TUPLE, g->saved.count);
+  for (uint32_t i = 0; all && i < g->saved.count; i++)
+    if (!gradient_append(all, gradient_saved(t, g, i))) return NULL;
+  return all;
+}
+
+static recipe *gradient_outputs(tracer *t, const gradient *g) {
+  recipe *all = gradient_items(t, RECIPE_TUPLE, g->state->result_count);
+  for (uint32_t i = 0; all && i < g->state->result_count; i++)
+    if (!gradient_append(all, g->state->results[i].output)) return NULL;
+  return all;
+}
+
+/* Tensors from before the call, in the order of *metas, a new tuple of what stands for them: the
+ * call is made again with them where its gradient is differentiated. */
+static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas) {
+  uint32_t count = 0;
+  for (const np_storage *s = np_storages(t); s; s = s->next)
+    count += s->source && tensor_is(s->root);
+  recipe *all = gradient_items(t, RECIPE_TUPLE, count);
+  *metas = PyTuple_New(count);
+  if (!all || !*metas) return NULL;
+  for (const np_storage *s = np_storages(t); s; s = s->next) {
+    if (!s->source || !tensor_is(s->root)) continue;
+    PyObject *meta = tensor_meta(t, s->root);
+    if (!meta || !gradient_append(all, gradient_source(t, s->source))) return NULL;
+    PyTuple_SET_ITEM(*metas, all->count - 1, Py_NewRef(meta));
+  }
+  return all;
+}
+
+static PyObject *gradient_places(const gradient *g) {
+  PyObject *all = PyTuple_New(g->count);
+  for (uint32_t i = 0; all && i < g->count; i++) {
+    PyObject *place = PyLong_FromLong(g->places[i]);
+    if (!place) Py_CLEAR(all);
+    if (place) PyTuple_SET_ITEM(all, i, place);
+  }
+  return all;
+}
+
+static PyObject *gradient_name(const tracer *t) {
+  const frame *f = t->outer.frame;
+  return PyUnicode_FromFormat("%U, backward", f->code->object->co_qualname);
+}
+
+/* The object that a run's node of autograd's computes gradients with. */
+static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves,
+                                  PyObject *arguments) {
+  PyObject *hosts = t->capture->hosts ? Py_NewRef(t->capture->hosts) : PyList_New(0);
+  PyObject *name = gradient_name(t), *places = gradient_places(g), *program = NULL;
+  if (hosts && name && places)
+    program = PyObject_CallFunctionObjArgs(gradient_python.program, name, outputs, leaves,
+                                           arguments, g->state->calls, places, NULL);
+  PyObject *backward =
+      program ? torch_program_new(&g->backward, name, g->constants, hosts, program) : NULL;
+  if (!backward || PyObject_SetAttrString(program, "backward", backward) < 0) Py_CLEAR(program);
+  Py_XDECREF(backward);
+  Py_XDECREF(places);
+  Py_XDECREF(name);
+  Py_XDECREF(hosts);
+  return program;
+}
+
+static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
+  tensor_state *state = g->state;
+  recipe *call = state->attached, *saved = gradient_all_saved(t, g);
+  PyObject *arguments = NULL;
+  recipe *given = saved ? gradient_arguments(t, g, &arguments) : NULL;
+  PyObject *program = given ? gradient_program(t, g, outputs, leaves, arguments) : NULL;
+  Py_XDECREF(arguments);
+  call->items = calloc(state->leaf_count + 6, sizeof *call->items);
+  bool good = program && call->items &&
+              gradient_append(call, gradient_constant(t, Py_NewRef(gradient_python.apply))) &&
+              gradient_append(call, gradient_constant(t, Py_NewRef(program))) &&
+              gradient_append(call, gradient_outputs(t, g)) && gradient_append(call, saved) &&
+              gradient_append(call, given);
+  for (uint32_t i = 0; good && i < state->leaf_count; i++)
+    good = gradient_append(call, gradient_source(t, state->leaves[i]->source));
+  Py_XDECREF(program);
+  return good;
+}
+
+static bool gradient_make(tracer *t, gradient *g) {
+  PyObject *outputs = gradient_metas(t, g->state, false);
+  PyObject *leaves = outputs ? gradient_metas(t, g->state, true) : NULL;
+  bool good = leaves && gradient_emit(t, g, outputs, leaves) && gradient_cut(t, g) &&
+              gradient_shrink(t, g) && gradient_attach(t, g, outputs, leaves);
+  Py_XDECREF(leaves);
+  Py_XDECREF(outputs);
+  return good;
+}
+
+bool tensor_gradient_complete(tracer *t) {
+  const loom_graph *graph = trace_graph(t);
+  gradient g = {.state = *trace_state(t, &loom_tensor_adapter),
+                .nodes = graph->node_count,
+                .values = graph->value_count,
+                .inputs = graph->input_count};
+  if (!g.state || !g.state->result_count) return true;
+  loom_graph_init(&g.backward);
+  bool good = gradient_make(t, &g);
+  if (!good && !trace_pending(t)) trace_fail(t);
+  loom_graph_fini(&g.backward);
+  free(g.saved.values);
+  Py_XDECREF(g.constants);
+  return good;
+}

@@ -1,0 +1,217 @@
+/* Cutting a joint graph in two (partition.h).
+ *
+ * Each value of the forward that the backward can use is two nodes of a flow network, joined by an
+ * edge whose capacity is what it costs to save the value. The source leads to the first of them,
+ * with the cost of computing the value in the backward once more; users follow from the second
+ * one; what the backward reads itself leads to the sink. The least cut of the network is the
+ * cheapest choice: an edge between the halves of a value that is cut means that the value is saved.
+ */
+#include "graph/partition.h"
+#include "graph/flow.h"
+#include "graph/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What things cost, in ns: a byte that is written and read again, one that is only read, and an
+ * instruction of a vectorised kernel for one element. */
+#define CUT_BYTE_SAVED 0.2
+#define CUT_BYTE_READ 0.1
+#define CUT_BYTE_HELD 0.01 /* of a result, which exists in any case */
+#define CUT_INSTRUCTION 0.04
+
+typedef struct cut {
+  const loom_joint *joint;
+  const loom_graph *graph;
+  bool *needed; /* by value: the backward computes or reads it */
+  bool *result; /* by value: it is a result of the forward */
+  flow flow;
+} cut;
+
+static bool cut_is_forward(const cut *c, loom_value v) {
+  const loom_value_info *info = &c->graph->values[v];
+  return info->node < 0 ? (uint32_t)info->index < c->joint->inputs
+                        : (uint32_t)info->node < c->joint->nodes;
+}
+
+static const loom_node *cut_node(const cut *c, loom_value v) {
+  int32_t node = c->graph->values[v].node;
+  return node < 0 ? NULL : &c->graph->nodes[node];
+}
+
+static double cut_bytes(const cut *c, loom_value v) {
+  const loom_type *type = &c->graph->values[v].type;
+  return (double)loom_type_elements(type) * (double)loom_dtype_size(type->dtype);
+}
+
+static double cut_save_cost(const cut *c, loom_value v) {
+  const loom_value_info *info = &c->graph->values[v];
+  if (info->node < 0 && c->joint->held[info->index]) return 0;
+  return cut_bytes(c, v) * (c->result[v] ? CUT_BYTE_HELD : CUT_BYTE_SAVED);
+}
+
+static bool cut_is_repeatable(const loom_node *node) {
+  if (!node || node->result_count != 1 || loom_node_has_effect(node)) return false;
+  switch (loom_op_table[node->op].fusion) {
+  case LOOM_CLASS_CONSTANT:
+  case LOOM_CLASS_VIEW:
+  case LOOM_CLASS_POINTWISE:
+  case LOOM_CLASS_REDUCE: return true;
+  case LOOM_CLASS_MOVE: return node->op != LOOM_OP_RANDOM;
+  default: return false;
+  }
+}
+
+static double cut_repeat_cost(const cut *c, loom_value v) {
+  const loom_node *node = cut_node(c, v);
+  const loom_type *type = &c->graph->values[v].type;
+  if (!cut_is_repeatable(node)) return FLOW_ENDLESS;
+  const loom_op_info *info = &loom_op_table[node->op];
+  if (info->fusion == LOOM_CLASS_VIEW || info->fusion == LOOM_CLASS_CONSTANT) return 0;
+  double work = (double)(type->dtype == LOOM_F64 ? info->cost_f64 : info->cost) + 1;
+  if (info->fusion != LOOM_CLASS_REDUCE)
+    return work * CUT_INSTRUCTION * (double)loom_type_elements(type);
+  loom_value from = node->operands[0];
+  return cut_bytes(c, from) * CUT_BYTE_READ +
+         work * CUT_INSTRUCTION * (double)loom_type_elements(&c->graph->values[from].type);
+}
+
+/* Marks what the gradients are computed of. Values are in the order in which they are computed. */
+static void cut_mark(cut *c) {
+  for (uint32_t i = 0; i < c->joint->gradient_count; i++)
+    c->needed[c->joint->gradients[i]] = true;
+  for (uint32_t n = c->graph->node_count; n-- > 0;) {
+    const loom_node *node = &c->graph->nodes[n];
+    bool needed = loom_node_has_effect(node) && n >= c->joint->nodes;
+    for (uint32_t i = 0; i < node->result_count; i++)
+      needed |= c->needed[node->first_result + i];
+    for (uint32_t i = 0; needed && i < node->operand_count; i++)
+      c->needed[node->operands[i]] = true;
+  }
+}
+
+static bool cut_add_value(cut *c, loom_value v, uint32_t source) {
+  return flow_add(&c->flow, 2 * v, 2 * v + 1, cut_save_cost(c, v)) &&
+         flow_add(&c->flow, source, 2 * v, cut_repeat_cost(c, v));
+}
+
+/* The edges to what is computed of a value: within the forward, and from there to the backward. */
+static bool cut_add_users(cut *c, uint32_t sink) {
+  bool good = true;
+  for (uint32_t n = 0; n < c->graph->node_count && good; n++) {
+    const loom_node *node = &c->graph->nodes[n];
+    bool forward = n < c->joint->nodes, needed = loom_node_has_effect(node) && !forward;
+    for (uint32_t i = 0; i < node->result_count; i++)
+      needed |= c->needed[node->first_result + i];
+    for (uint32_t i = 0; needed && good && i < node->operand_count; i++) {
+      loom_value from = node->operands[i];
+      if (!cut_is_forward(c, from)) continue;
+      if (!forward) good = flow_add(&c->flow, 2 * from + 1, sink, FLOW_ENDLESS);
+      for (uint32_t r = 0; forward && good && r < node->result_count; r++)
+        good = flow_add(&c->flow, 2 * from + 1, 2 * (node->first_result + r), FLOW_ENDLESS);
+    }
+  }
+  for (uint32_t i = 0; good && i < c->joint->gradient_count; i++)
+    if (cut_is_forward(c, c->joint->gradients[i]))
+      good = flow_add(&c->flow, 2 * c->joint->gradients[i] + 1, sink, FLOW_ENDLESS);
+  return good;
+}
+
+static bool cut_solve(cut *c) {
+  uint32_t values = c->graph->value_count, source = 2 * values, sink = source + 1;
+  bool good = flow_init(&c->flow, 2 * values + 2);
+  for (loom_value v = 0; v < values && good; v++)
+    if (c->needed[v] && cut_is_forward(c, v)) good = cut_add_value(c, v, source);
+  if (!good || !cut_add_users(c, sink)) return false;
+  flow_cut(&c->flow, source, sink);
+  return true;
+}
+
+/* Does the cut go through a value? */
+static bool cut_is_saved(const cut *c, loom_value v) {
+  return c->needed[v] && cut_is_forward(c, v) && c->flow.level[2 * v] >= 0 &&
+         c->flow.level[2 * v + 1] < 0;
+}
+
+/* Is a value of the forward computed in the backward? */
+static bool cut_is_repeated(const cut *c, loom_value v) {
+  return c->needed[v] && cut_is_forward(c, v) && c->flow.level[2 * v] < 0;
+}
+
+static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_saved *saved) {
+  saved->values = malloc((c->graph->value_count + 1) * sizeof *saved->values);
+  if (!saved->values) return false;
+  for (loom_value v = 0; v < c->graph->value_count; v++) {
+    const loom_value_info *info = &c->graph->values[v];
+    if (!cut_is_saved(c, v)) continue;
+    const int64_t *strides =
+        info->node < 0 && c->graph->inputs[info->index].kind == LOOM_INPUT_ARRAY
+            ? c->graph->inputs[info->index].strides
+            : NULL;
+    int64_t own[LOOM_MAX_RANK];
+    if (!strides) loom_contiguous_strides(&info->type, own);
+    map[v] = loom_graph_input(backward, LOOM_INPUT_ARRAY, &info->type, strides ? strides : own);
+    if (map[v] == LOOM_NO_VALUE) return false;
+    saved->values[saved->count++] = v;
+  }
+  for (uint32_t i = c->joint->inputs; i < c->graph->input_count; i++) {
+    const loom_input *input = &c->graph->inputs[i];
+    map[input->value] = loom_graph_input(backward, input->kind,
+                                         loom_graph_type(c->graph, input->value), input->strides);
+    if (map[input->value] == LOOM_NO_VALUE) return false;
+  }
+  return true;
+}
+
+static bool cut_build(const cut *c, loom_graph *backward, loom_value *map, loom_error *err) {
+  for (uint32_t n = 0; n < c->graph->node_count; n++) {
+    const loom_node *node = &c->graph->nodes[n];
+    bool forward = n < c->joint->nodes, wanted = !forward && loom_node_has_effect(node);
+    for (uint32_t i = 0; i < node->result_count; i++)
+      wanted |=
+          forward ? cut_is_repeated(c, node->first_result + i) : c->needed[node->first_result + i];
+    if (wanted && !loom_graph_copy_node(c->graph, node, backward, map, err)) return false;
+  }
+  for (uint32_t i = 0; i < c->joint->gradient_count; i++)
+    if (!loom_graph_output(backward, map[c->joint->gradients[i]], NULL))
+      return loom_fail(err, "out of memory");
+  return true;
+}
+
+static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error *err) {
+  loom_value *map = malloc((c->graph->value_count + 1) * sizeof *map);
+  bool good = map && c->needed && c->result;
+  if (good) {
+    memset(map, 0xff, (c->graph->value_count + 1) * sizeof *map);
+    for (uint32_t i = 0; i < c->joint->result_count; i++)
+      c->result[c->joint->results[i]] = true;
+    cut_mark(c);
+    good = cut_solve(c) && cut_save(c, backward, map, saved);
+  }
+  if (!good) loom_fail(err, "out of memory");
+  good = good && cut_build(c, backward, map, err);
+  free(map);
+  return good;
+}
+
+bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
+                          loom_error *err) {
+  size_t values = joint->graph->value_count;
+  cut c = {.joint = joint,
+           .graph = joint->graph,
+           .needed = calloc(values + 1, sizeof(bool)),
+           .result = calloc(values + 1, sizeof(bool))};
+  *saved = (loom_saved){NULL, 0};
+  loom_graph_init(backward);
+  bool good = cut_run(&c, backward, saved, err);
+  if (!good) {
+    loom_graph_fini(backward);
+    loom_graph_init(backward);
+    free(saved->values);
+    *saved = (loom_saved){NULL, 0};
+  }
+  flow_fini(&c.flow);
+  free(c.needed);
+  free(c.result);
+  return good;
+}

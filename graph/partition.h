@@ -1,0 +1,43 @@
+/* Cutting a joint graph, which computes results and then their gradients, into a forward and a
+ * backward part. */
+#ifndef LOOM_GRAPH_PARTITION_H
+#define LOOM_GRAPH_PARTITION_H
+
+#include "graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The joint graph: its first `nodes` nodes and `inputs` inputs are the forward's, those behind them
+ * the backward's, whose inputs are the gradients of the results. */
+typedef struct loom_joint {
+  const loom_graph *graph;
+  uint32_t nodes, inputs;
+  const bool *held; /* by input of the forward: somebody holds it until the backward runs */
+  const loom_value *results; /* of the forward: they are there anyway */
+  uint32_t result_count;
+  const loom_value *gradients; /* what the backward computes */
+  uint32_t gradient_count;
+} loom_joint;
+
+/* The values of the joint graph that the backward takes over from the forward. */
+typedef struct loom_saved {
+  loom_value *values; /* malloc'ed */
+  uint32_t count;
+} loom_saved;
+
+/* Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
+ * costs the memory traffic of a value, and computing again the instructions of an op. Products,
+ * sorts, draws, control flow and host calls are never run twice. Makes the backward graph: its
+ * inputs are the saved values in their order, in C order unless they are inputs of the joint graph,
+ * then the backward's inputs; its outputs are the gradients in C order. Sizes have to be known.
+ * False with `err` set. */
+bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
+                          loom_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,111 @@
+"""Gradients of compiled functions of tensors: what autograd records of a run, and how it computes them.
+
+Capture (frontend/tensor/gradient.c) asks autograd for the operations of the backward, once, with tensors without memory.
+They are compiled as a graph of their own, which a node of autograd's runs.
+"""
+
+import torch
+
+from ._tensor_calls import META, Recorder
+
+
+def gradients(outputs, leaves):
+    """The gradients of `outputs` with regard to `leaves`, for tangents that are made here: `(tangents, gradients, operations)`.
+
+    A gradient that is zero is None. Raises Unsupported, or what torch raises.
+    """
+    tangents = tuple(torch.empty_strided(one.size(), one.stride(), dtype=one.dtype, device=META) for one in outputs)
+    recorder = Recorder()
+    with recorder:
+        made = torch.autograd.grad(outputs, leaves, tangents, allow_unused=True)
+    return tangents, made, recorder.calls
+
+
+class Program:
+    """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
+
+    `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
+    tensors from before the call; `calls`: the operations of the function; `places`: which leaf each compiled gradient is of.
+    """
+
+    def __init__(self, name, outputs, leaves, arguments, calls, places):
+        self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
+        self.calls, self.places = calls, places
+        self.backward = None
+
+    def zeros(self, i):
+        one = self.outputs[i]
+        return torch.empty_strided(one.size(), one.stride(), dtype=one.dtype).zero_()
+
+    def run(self, saved, tangents):
+        """A gradient for each leaf, or None."""
+        tangents = [self.zeros(i) if one is None else one for i, one in enumerate(tangents)]
+        found = [None] * len(self.leaves)
+        for place, gradient in zip(self.places, self.backward(*saved, *tangents)):
+            found[place] = gradient
+        return found
+
+    def again(self, arguments):
+        """The function's results and leaves, computed by torch, which records how."""
+        known = {}
+        written = {id(target) for func, target, _, results in self.calls if func is None and results is None}
+
+        def take(one):
+            return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
+
+        for stand_in, given in zip(self.arguments, arguments):
+            given = given.view_as(given) if stand_in.requires_grad else given.detach()
+            known[id(stand_in)] = given.clone() if id(stand_in) in written else given
+        for call in self.calls:
+            _replay(call, known, take)
+        return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
+
+    def differentiable(self, arguments, tangents):
+        """`run()` by torch's own operations, so that what it gives has gradients, too."""
+        with torch.enable_grad():
+            outputs, leaves = self.again(arguments)
+        given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
+        return torch.autograd.grad(
+            [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=True, allow_unused=True
+        )
+
+
+def _replay(call, known, take):
+    func, args, kwargs, results = call
+    if func is None and results is None:
+        known[id(args)].copy_(take(kwargs))
+    elif func is None:
+        known[id(kwargs)] = take(args)
+    else:
+        made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
+        for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
+            known[id(stand_in)] = one
+
+
+class Compiled(torch.autograd.Function):
+    """A run of a compiled function as autograd's graph has it."""
+
+    @staticmethod
+    def forward(ctx, program, outputs, saved, arguments, *leaves):
+        ctx.program, ctx.arguments = program, arguments
+        ctx.versions = [one._version for one in arguments]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*saved)
+        return outputs
+
+    @staticmethod
+    def backward(ctx, *tangents):
+        if not torch.is_grad_enabled():
+            return None, None, None, None, *ctx.program.run(ctx.saved_tensors, tangents)
+        if ctx.versions != [one._version for one in ctx.arguments]:
+            raise RuntimeError(
+                f"{ctx.program.name}: an argument has been modified by an inplace operation, so that the gradient cannot be "
+                "differentiated"
+            )
+        return None, None, None, None, *ctx.program.differentiable(ctx.arguments, tangents)
+
+
+def apply(program, outputs, saved, arguments, *leaves):
+    """`outputs` with a history: the node that computes gradients for the leaves that require one."""
+    with torch.enable_grad():
+        return Compiled.apply(program, outputs, saved, arguments, *leaves)
