@@ -67,9 +67,10 @@ struct np_array {
   bool packed; /* made of a list: NumPy stores its numbers into another array one by one */
   bool writeable;
   bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
-  bool detached;       /* a tensor that autograd does not know as a view */
-  bool stepped;        /* its strides stay as they are when a size turns out to be 0 */
-  loom_value node;     /* cached read, valid while version is the storage's */
+  /* A tensor that autograd does not know as a view of the root; or a view of such a one. */
+  enum { ATTACHED, DETACHED, OF_DETACHED } detached;
+  bool stepped;    /* its strides stay as they are when a size turns out to be 0 */
+  loom_value node; /* cached read, valid while version is the storage's */
   uint32_t version;
   uint32_t known_version; /* the version of the storage at which `known` is right */
   PyObject *known;        /* the live object when the content is known (borrowed), or NULL */

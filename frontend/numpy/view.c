@@ -407,7 +407,8 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
     p->strides[i] = a->strides[i];
   }
   if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
-  if (a->seen_as) p->flags |= NUMPY_TENSOR | (a->detached ? NUMPY_DETACHED : 0);
+  if (a->seen_as) p->flags |= NUMPY_TENSOR;
+  if (a->detached) p->flags |= a->detached == DETACHED ? NUMPY_DETACHED : NUMPY_OF_DETACHED;
   r->payload = p;
   r->payload_size = sizeof *p;
   return true;

@@ -153,8 +153,8 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
   if (!made) return tensor_call_failed(t, function);
   PyObject *calls = PyTuple_GET_ITEM(made, 1);
   value *result = NULL;
-  bool good =
-      trace_keep(t, made) && !PyList_SetSlice(state->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, calls);
+  bool good = trace_keep(t, made) && !PyList_SetSlice(state->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX,
+                                                      PyTuple_GET_ITEM(made, 2));
   for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
     good = tensor_emit(t, PyList_GET_ITEM(calls, i));
   if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));

@@ -183,6 +183,61 @@ static bool emit_is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
+/* The axis of `p` along which a step of `stride` bytes is, that no other one has taken; -1: none.
+ */
+static int emit_axis_of(const np_array *p, uint32_t taken, int64_t stride) {
+  int found = -1;
+  for (int i = 0; i < p->type.rank; i++) {
+    bool fits = !(taken >> i & 1) && p->type.dims[i] > 1 && p->strides[i] > 0 &&
+                p->strides[i] <= stride && stride % p->strides[i] == 0;
+    if (fits && (found < 0 || p->strides[i] > p->strides[found])) found = i;
+  }
+  return found;
+}
+
+/* `bytes` behind the first element of a dense array as an index of each axis. */
+static bool emit_starts(const np_array *p, int64_t bytes, int64_t *starts) {
+  for (uint32_t done = 0;;) {
+    int next = -1;
+    for (int i = 0; i < p->type.rank; i++)
+      if (!(done >> i & 1) && (next < 0 || p->strides[i] > p->strides[next])) next = i;
+    if (next < 0) return bytes == 0;
+    done |= 1u << next;
+    if (p->strides[next] <= 0) return false;
+    starts[next] = p->type.dims[next] > 1 ? bytes / p->strides[next] : 0;
+    bytes -= starts[next] * p->strides[next];
+    if (starts[next] < 0 || starts[next] >= p->type.dims[next]) return false;
+  }
+}
+
+/* A view by strides that slices and transposes make, too: each of its axes is one of the array's.
+ */
+static value *emit_strided_view(tracer *t, np_array *p, const emit_look *look, int64_t base) {
+  int64_t starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK], sizes[LOOM_MAX_RANK];
+  int64_t perm[LOOM_MAX_RANK];
+  uint32_t taken = 0;
+  int rank = p->type.rank, used = 0;
+  if (look->offset < base || !emit_starts(p, look->offset - base, starts)) return NULL;
+  for (int i = 0; i < rank; i++)
+    sizes[i] = steps[i] = 1;
+  for (int j = 0; j < look->type.rank; j++) {
+    if (look->type.dims[j] == 1) continue;
+    int axis = emit_axis_of(p, taken, look->strides[j]);
+    if (axis < 0) return NULL;
+    taken |= 1u << axis;
+    perm[used++] = axis;
+    sizes[axis] = look->type.dims[j];
+    steps[axis] = look->strides[j] / p->strides[axis];
+    if (starts[axis] + (sizes[axis] - 1) * steps[axis] >= p->type.dims[axis]) return NULL;
+  }
+  for (int i = 0; i < rank; i++)
+    if (!(taken >> i & 1)) perm[used++] = i;
+  value *v = np_view_slice(t, p, starts, sizes, steps);
+  if (v) v = np_view_transpose(t, np_layout_of(v), perm);
+  if (!v) return NULL;
+  return np_view_reshape(t, np_layout_of(v), look->type.rank, look->type.dims, look->strides);
+}
+
 /* The view that an operation gives; NULL with nothing pending: it is one that has no form here. */
 static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_look *look,
                               const char *name, PyObject *args) {
@@ -207,6 +262,7 @@ static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_l
   if (emit_is_one_of(name, turns)) return emit_transposed(t, p, name, args);
   if (emit_is_one_of(name, shapes))
     return np_view_reshape(t, p, look->type.rank, look->type.dims, look->strides);
+  if (!strcmp(name, "as_strided")) return emit_strided_view(t, p, look, base);
   if (!strcmp(name, "expand")) return np_view_broadcast(t, p, look->type.rank, look->type.dims);
   return NULL;
 }
@@ -243,9 +299,10 @@ static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;
   }
-  np_layout_of(v)->detached =
-      !strcmp(name, "detach") || p->detached ||
-      (tensor_is_recorded(PyTuple_GET_ITEM(args, 0)) && !tensor_is_recorded(meta));
+  bool quiet = tensor_is_recorded(PyTuple_GET_ITEM(args, 0)) && !tensor_is_recorded(meta);
+  np_layout_of(v)->detached = !strcmp(name, "detach") ? DETACHED
+                              : quiet || p->detached  ? OF_DETACHED
+                                                      : ATTACHED;
   /* Strides along axes of one element show, too. */
   memcpy(np_layout_of(v)->strides, look.strides, sizeof look.strides);
   return emit_pair(t, meta, v);
@@ -378,7 +435,12 @@ static bool emit_constant_tensor(tracer *t, PyObject *tensor) {
   value *v = np_fresh(t, trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, whole), NULL);
   if (!v) return false;
   np_see_as(v, &tensor_value_type);
-  return emit_pair(t, tensor, v);
+  tensor_state *state = tensor_state_of(t);
+  PyObject *meta = tensor_meta(t, v);
+  PyObject *call = meta ? Py_BuildValue("(OOOO)", Py_None, tensor, meta, tensor) : NULL;
+  bool good = call && PyList_Append(state->calls, call) == 0;
+  Py_XDECREF(call);
+  return good ? trace_map_set(t, &state->values, tensor, v) : trace_raise_live(t) != NULL;
 }
 
 bool tensor_emit(tracer *t, PyObject *call) {

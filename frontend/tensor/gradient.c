@@ -284,6 +284,19 @@ static recipe *gradient_outputs(tracer *t, const gradient *g) {
   return all;
 }
 
+/* A tensor from before the call as it was then: a copy where the function writes it. */
+static recipe *gradient_given(tracer *t, const np_storage *s) {
+  const capture *c = t->capture;
+  loom_value before = LOOM_NO_VALUE;
+  if (!s->written_count) return gradient_source(t, s->source);
+  for (uint32_t i = 0; i < c->input_count; i++)
+    if (c->inputs[i].source == s->source) before = c->graph.inputs[i].value;
+  value *copy = np_fresh(t, before, np_layout_of(s->root)->strides);
+  if (!copy) return NULL;
+  np_see_as(copy, &tensor_value_type);
+  return np_rebuild(t, copy);
+}
+
 /* Tensors from before the call, in the order of *metas, a new tuple of what stands for them: the
  * call is made again with them where its gradient is differentiated. */
 static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas) {
@@ -296,7 +309,7 @@ static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas
   for (const np_storage *s = np_storages(t); s; s = s->next) {
     if (!s->source || !tensor_is(s->root)) continue;
     PyObject *meta = tensor_meta(t, s->root);
-    if (!meta || !gradient_append(all, gradient_source(t, s->source))) return NULL;
+    if (!meta || !gradient_append(all, gradient_given(t, s))) return NULL;
     PyTuple_SET_ITEM(*metas, all->count - 1, Py_NewRef(meta));
   }
   return all;

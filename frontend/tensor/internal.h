@@ -25,7 +25,7 @@ typedef struct tensor_state {
   pointer_map asked;  /* sources of tensors of which a guard says whether they require a gradient */
   torch_modes modes;  /* at the begin of the call, which a guard compares */
   bool records;       /* gradients are recorded now */
-  PyObject *calls;    /* list (borrowed): all operations so far, as _tensor_calls.py notes them */
+  PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;
   uint32_t leaf_count, leaf_room, result_count, result_room;

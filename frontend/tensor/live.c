@@ -150,9 +150,11 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
   offset += p->offset / (int64_t)loom_dtype_size(p->dtype);
   PyObject *sizes = tensor_numbers(spec.sizes, spec.rank, 1);
   PyObject *strides = sizes ? tensor_numbers(spec.strides, spec.rank, 1) : NULL;
-  PyObject *made =
-      strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides, (long long)offset)
-              : NULL;
+  base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);
+  PyObject *made = base && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
+                                                         (long long)offset)
+                                   : NULL;
+  Py_XDECREF(base);
   if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, PyObject_CallMethod(made, "detach", NULL));
   Py_XDECREF(strides);
   Py_XDECREF(sizes);

@@ -75,6 +75,11 @@ def on_cpu(value):
     return CPU if isinstance(value, torch.device) and value.type == "meta" else value
 
 
+def _on_cpu(kwargs):
+    device = kwargs.get("device")
+    return kwargs if device is None else {**kwargs, "device": on_cpu(device)}
+
+
 def _lies_partly_in(one, target):
     same = one.untyped_storage()._cdata == target.untyped_storage()._cdata
     return same and (one.storage_offset(), one.shape, one.stride()) != (target.storage_offset(), target.shape, target.stride())
@@ -108,16 +113,59 @@ def _runs(func, args, kwargs):
     return _tried[key]
 
 
+_alike = {}
+
+
+def _small(one, device):
+    """A tensor of at most two elements along each axis, which lies as this one does."""
+    order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
+    strides, step = [0] * one.dim(), 1
+    for axis in order:
+        if one.stride(axis) or one.size(axis) == 1:
+            strides[axis], step = step, step * min(one.size(axis), 2)
+    made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
+    return made if device == META else made.fill_(1)
+
+
+def _lies_alike(func, args, kwargs):
+    """Have results of an operation of tensors in other orders than C the strides that they have without memory? Tried once for
+    each order, with few elements; what does not take those is believed."""
+    tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+    if all(one.is_contiguous() for one in tensors) or len({one.shape for one in tensors}) > 1:
+        return True
+    if any(isinstance(one, (list, tuple)) for one in (*args, *kwargs.values())):
+        return True
+    key = (func, *((one.dtype, *_small(one, META).stride()) for one in tensors))
+    if key not in _alike:
+        strides = []
+        try:
+            with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+                for device in (META, CPU):
+                    small = lambda one: _small(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
+                    made = func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
+                    strides.append([one.stride() for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()])
+        except (NotImplementedError, RuntimeError, TypeError, IndexError):
+            strides = [None, None]
+        _alike[key] = strides[0] == strides[1]
+    return _alike[key]
+
+
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
-    `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`."""
+    `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
+    they are called, writes included."""
 
     def __init__(self):
         super().__init__()
-        self.calls = []
+        self.calls, self.called = [], []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        results = self.take(func, args, kwargs)
+        self.called.append((func, args, _on_cpu(kwargs), results))
+        return results
+
+    def take(self, func, args, kwargs):
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise Unsupported(f"{func} draws random numbers")
         if func._schema.is_mutable:
@@ -129,6 +177,8 @@ class Recorder(TorchDispatchMode):
     def note(self, func, *args, **kwargs):
         if torch.Tag.pointwise in func.tags and not _runs(func, args, kwargs):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
+        if not func.is_view and not _lies_alike(func, args, kwargs):
+            raise Unsupported(f"{func} gives tensors of other strides than without memory")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
@@ -137,8 +187,7 @@ class Recorder(TorchDispatchMode):
         for one in _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
-        device = kwargs.get("device")
-        self.calls.append((func, args, kwargs if device is None else {**kwargs, "device": on_cpu(device)}, results))
+        self.calls.append((func, args, _on_cpu(kwargs), results))
         return results
 
     def normalise(self, x, weight, bias, mean, variance, *rest):
@@ -179,7 +228,8 @@ def empty(sizes, strides, dtype, extent):
 
 
 def record(function, args, kwargs, gradients):
-    """The result of `function(*args, **kwargs)` and the operations that it consists of. `gradients`: are they recorded?
+    """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
+    `gradients`: are they recorded?
 
     Raises Unsupported with a reason, or what torch raises.
     """
@@ -191,4 +241,4 @@ def record(function, args, kwargs, gradients):
     recorder = Recorder()
     with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)
-    return on_cpu(result), recorder.calls
+    return on_cpu(result), recorder.calls, recorder.called

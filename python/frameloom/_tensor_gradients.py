@@ -25,7 +25,7 @@ class Program:
     """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
 
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
-    tensors from before the call; `calls`: the operations of the function; `places`: which leaf each compiled gradient is of.
+    tensors from before the call; `calls`: the operations of the function as it calls them; `places`: which leaf each compiled gradient is of.
     """
 
     def __init__(self, name, outputs, leaves, arguments, calls, places):
@@ -45,41 +45,52 @@ class Program:
             found[place] = gradient
         return found
 
-    def again(self, arguments):
-        """The function's results and leaves, computed by torch, which records how."""
+    def again(self, arguments, live):
+        """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
+        origins = {id(one): of for one, of in zip(self.leaves, live)}
         known = {}
-        written = {id(target) for func, target, _, results in self.calls if func is None and results is None}
+        written = {id(args[0]) for func, args, _, _ in self.calls if func is not None and func._schema.is_mutable}
 
         def take(one):
             return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
 
         for stand_in, given in zip(self.arguments, arguments):
-            given = given.view_as(given) if stand_in.requires_grad else given.detach()
+            given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
             known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         for call in self.calls:
-            _replay(call, known, take)
+            _replay(call, known, take, written)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
-    def differentiable(self, arguments, tangents):
+    def differentiable(self, arguments, live, tangents):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
         with torch.enable_grad():
-            outputs, leaves = self.again(arguments)
+            outputs, leaves = self.again(arguments, live)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=True, allow_unused=True
         )
 
 
-def _replay(call, known, take):
+def _replay(call, known, take, written):
     func, args, kwargs, results = call
-    if func is None and results is None:
-        known[id(args)].copy_(take(kwargs))
-    elif func is None:
-        known[id(kwargs)] = take(args)
-    else:
-        made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
-        for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
-            known[id(stand_in)] = one
+    if func is None:  # a constant
+        known[id(kwargs)] = args.clone() if id(kwargs) in written else args
+        return
+    made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
+    for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
+        known[id(stand_in)] = one
+
+
+class InPlaceOf(torch.autograd.Function):
+    """The elements of one tensor, with the history of another one, which held them at the time of the call."""
+
+    @staticmethod
+    def forward(ctx, elements, of):
+        return elements.detach()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None, gradient
 
 
 class Compiled(torch.autograd.Function):
@@ -87,7 +98,7 @@ class Compiled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, program, outputs, saved, arguments, *leaves):
-        ctx.program, ctx.arguments = program, arguments
+        ctx.program, ctx.arguments, ctx.leaves = program, arguments, leaves
         ctx.versions = [one._version for one in arguments]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*saved)
@@ -102,7 +113,7 @@ class Compiled(torch.autograd.Function):
                 f"{ctx.program.name}: an argument has been modified by an inplace operation, so that the gradient cannot be "
                 "differentiated"
             )
-        return None, None, None, None, *ctx.program.differentiable(ctx.arguments, tangents)
+        return None, None, None, None, *ctx.program.differentiable(ctx.arguments, ctx.leaves, tangents)
 
 
 def apply(program, outputs, saved, arguments, *leaves):

@@ -1,9 +1,10 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED
+    python tensor_programs.py COUNT SEED [gradients]
 
-Prints what differs and ends with 1 if anything does. `compare(seed)` is one program.
+Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, gradients=True)` one whose
+arguments require gradients, which are compared as well, and for some those of the gradients.
 """
 
 import random
@@ -16,6 +17,7 @@ import frameloom
 UNARY = ("relu", "exp", "tanh", "neg", "abs", "sigmoid", "square", "clone", "contiguous", "floor", "sign", "isnan")
 BINARY = ("+", "-", "*", "/", "<", ">=", "==")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "cumsum", "softmax", "argmax", "flip")
+SMOOTH = ("gelu", "silu", "softplus", "log_softmax", "softmax", "elu", "logsigmoid", "hardswish")
 INPLACE = ("add_", "mul_", "sub_", "copy_")
 
 
@@ -23,7 +25,8 @@ class Program:
     """The source of a random function of tensors a, b (rows, columns), c (columns,) and an index i (rows,), and what makes its
     arguments. Of every fourth the arguments are so large that a run writes straight into them."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, gradients=False):
+        self.gradients = gradients
         self.random = random.Random(seed)
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
@@ -42,7 +45,8 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop")))()
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
+                                             *("quiet", "smooth", "smooth") * self.gradients)))()
 
     def unary(self):
         name = self.pick()
@@ -128,6 +132,21 @@ class Program:
         name = self.pick()
         self.lines.append(f"for k in range({self.random.randint(1, 3)}):\n        {name} = {name} * 0.5 + k")
 
+    def quiet(self):
+        """What autograd does not record."""
+        name = self.pick()
+        if self.random.random() < 0.5:
+            self.new(f"{name}.detach()", self.shapes[name])
+        else:
+            self.count += 1
+            self.lines.append(f"with torch.no_grad():\n        v{self.count} = {name} * 2")
+            self.shapes[f"v{self.count}"] = self.shapes[name]
+
+    def smooth(self):
+        name = self.pick(1)
+        text = self.random.choice(SMOOTH)
+        self.new(f"torch.nn.functional.{text}({name}.float(){', -1' if 'softmax' in text else ''})", self.shapes[name])
+
     def source(self):
         return "def program(a, b, c, i):\n" + "".join(f"    {line}\n" for line in self.lines)
 
@@ -136,7 +155,9 @@ class Program:
         size = self.rows, self.columns
         a = torch.randn(size, generator=made)
         b = torch.randn(size[::-1], generator=made).T if self.seed % 3 == 0 else torch.randn(size, generator=made)
-        c = a[0] if self.seed % 5 == 0 else torch.randn(self.columns, generator=made)
+        c = a[0] if self.seed % 5 == 0 and not self.gradients else torch.randn(self.columns, generator=made)
+        for number, one in enumerate((a, b, c)):
+            one.requires_grad_(self.gradients and (self.seed >> number) % 4 != 1)
         return a, b, c, torch.randperm(self.rows, generator=made)
 
 
@@ -156,14 +177,36 @@ def outcome(function, arguments):
     try:
         results = function(*arguments)
     except Exception as error:
-        return type(error).__name__, list(arguments), ()
+        return type(error).__name__, [one.detach() for one in arguments], ()
     results = list(results) if isinstance(results, tuple) else [results]
     places = [one.untyped_storage().data_ptr() for one in (*results, *arguments)]
-    return None, [*results, *arguments], tuple(places.index(place) for place in places)
+    try:
+        found = gradients(results, arguments)
+    except RuntimeError as error:
+        if "modified by an inplace operation" in str(error):  # of what the compiled backward may not need
+            return None, [], ()
+        return f"backward: {type(error).__name__}", [one.detach() for one in arguments], ()
+    return None, [*results, *arguments, *found], tuple(places.index(place) for place in places)
+
+
+def gradients(results, arguments):
+    """The gradients of the results, with different weights, and for few elements their own gradients."""
+    wanted = [one for one in arguments if one.requires_grad]
+    weighted = [(one * torch.linspace(0.5, 1.5, max(one.numel(), 1))[: one.numel()].reshape(one.shape)).sum() for one in results if one.requires_grad]
+    if not wanted or not weighted:
+        return []
+    twice = arguments[0].numel() < 100
+    first = torch.autograd.grad(sum(weighted), wanted, create_graph=twice, allow_unused=True)
+    found = [one for one in first if one is not None]
+    curved = [one.sin().sum() for one in found if one.requires_grad]
+    second = torch.autograd.grad(sum(curved), wanted, allow_unused=True) if curved else ()
+    return [torch.zeros(0) if one is None else one.detach().contiguous() for one in (*first, *second)]
 
 
 def difference(plain, compiled):
     """Words for what differs of two outcomes, or None."""
+    if [] in (plain[1], compiled[1]):
+        return None
     if plain[0] != compiled[0]:
         return f"raises {compiled[0]}, not {plain[0]}"
     if plain[2] != compiled[2]:
@@ -171,18 +214,19 @@ def difference(plain, compiled):
     for number, (one, other) in enumerate(zip(plain[1], compiled[1], strict=True)):
         if told(one) != told(other):
             return f"tensor {number} is {told(other)}, not {told(one)}"
-        if not torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-5, equal_nan=True):
+        largest = one.double()[one.isfinite()].abs().max().item() if one.isfinite().any() else 0
+        if not torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-5 * max(largest, 1), equal_nan=True):
             return f"tensor {number} holds other numbers"
     return None
 
 
-def compare(seed):
+def compare(seed, gradients=False):
     """The source of one random program and what differs of it (None: nothing)."""
-    program = Program(seed)
+    program = Program(seed, gradients)
     space = {"torch": torch}
     exec(program.source(), space)
     compiled = frameloom.compile(space["program"])
-    with torch.no_grad():
+    with torch.set_grad_enabled(gradients):
         for _ in range(2):
             found = difference(outcome(space["program"], program.arguments()), outcome(compiled, program.arguments()))
             if found:
@@ -192,9 +236,10 @@ def compare(seed):
 
 def main():
     count, seed = (int(word) for word in sys.argv[1:3])
+    gradients = sys.argv[3:] == ["gradients"]
     bad = 0
     for number in range(seed, seed + count):
-        source, found = compare(number)
+        source, found = compare(number, gradients)
         if found:
             bad += 1
             print(f"seed {number}: {found}\n{source}")
