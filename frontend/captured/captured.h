@@ -121,6 +121,7 @@ typedef struct capture {
   uint32_t shared_count;
   bool generators; /* among what it makes are generators that have not begun */
   bool spent;      /* its own changes make a guard fail: it adds a key whose absence is guarded */
+  bool derived;    /* results have gradients: a run is only a part of what they cost */
   bool sized; /* some numbers of the graph are symbolic; a guard reads each of them, except the late
                  ones */
   uint64_t late;      /* a bit for each symbol that a host call determines */

@@ -141,6 +141,9 @@ void trial_init(entry *e, const int64_t *hints) {
   else
     e->trial.likely = found.loops ? 100 : 30;
   e->watched = e->stopped || e->kind == BACKEND_LOOM;
+  if (!e->captured->derived) return;
+  e->trial.state = TRIAL_OVER; /* the plain run's backward would have to be compared as well */
+  e->trial.due = UINT64_MAX;
 }
 
 /* May a call run plain now? To capture a function takes longer than to run its Python code once:

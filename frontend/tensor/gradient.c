@@ -385,6 +385,7 @@ bool tensor_gradient_complete(tracer *t) {
                 .inputs = graph->input_count};
   if (!g.state || !g.state->result_count) return true;
   loom_graph_init(&g.backward);
+  t->capture->derived = true;
   bool good = gradient_make(t, &g);
   if (!good && !trace_pending(t)) trace_fail(t);
   loom_graph_fini(&g.backward);

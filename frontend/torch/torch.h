@@ -153,7 +153,7 @@ bool torch_compiled_init(PyObject *module);
 /* A callable for a graph of tensors of known sizes, which it takes over: its arguments are the
  * inputs that are no constants. `constants`: a list of tensors, the others; `hosts`: by slot, what
  * its host calls run; `eager`: what is called in its place where it cannot run. A new object. */
-PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants,
-                            PyObject *hosts, PyObject *eager);
+PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants, PyObject *hosts,
+                            PyObject *eager);
 
 #endif

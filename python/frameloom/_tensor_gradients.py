@@ -86,6 +86,7 @@ class InPlaceOf(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, elements, of):
+        ctx.set_materialize_grads(False)
         return elements.detach()
 
     @staticmethod

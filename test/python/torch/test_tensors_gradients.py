@@ -1,0 +1,191 @@
+"""Gradients of functions of tensors that frameloom.compile has captured."""
+
+import copy
+import warnings
+
+import opinfo_tensors
+import pytest
+import tensor_programs
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import frameloom
+
+F = torch.nn.functional
+
+
+def leaves(*shapes):
+    made = torch.Generator().manual_seed(1)
+    return [torch.randn(shape, generator=made, dtype=torch.float64).requires_grad_() for shape in shapes]
+
+
+def whole(compiled, *arguments):
+    assert "FL00" not in str(frameloom.explain(compiled, *arguments))
+
+
+def attention(x, w):
+    q, k, v = (x @ w).view(2, 8, 3, 2, 4).permute(2, 0, 3, 1, 4)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True).sum(-1)
+
+
+def written(x):
+    y = x * 2
+    y.add_(x.sin())
+    y[0] = x[1] * 3
+    return y
+
+
+CASES = [
+    (lambda x, y: x * y, (3,), (3,)),
+    (lambda x, w, b: F.gelu(F.linear(x, w, b)), (5, 4), (6, 4), (6,)),
+    (lambda x: (x.sin(), x.exp().sum(0)), (3, 4)),
+    (lambda x: (x.tanh()[0], x.detach() * x), (3, 4)),
+    (lambda x, y: F.cross_entropy(x.softmax(-1) @ y, torch.tensor([0, 1, 0])), (3, 4), (4, 5)),
+    (written, (3, 4)),
+    (lambda x, w, b: F.layer_norm(x, (4,), w, b), (3, 4), (4,), (4,)),
+    (lambda x, w: F.conv2d(x, w, padding=1).relu(), (2, 3, 8, 8), (4, 3, 3, 3)),
+    (attention, (2, 8, 8), (8, 24)),
+    (lambda x, y: x.cos(), (3,), (3,)),
+    (lambda w: F.embedding(torch.tensor([1, 2, 1]), w), (4, 3)),
+    (lambda x: F.batch_norm(x, None, None, training=True), (6, 3)),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_first_and_second_order(case):
+    function, *shapes = case
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        plain = tensor_programs.outcome(function, leaves(*shapes))
+        assert tensor_programs.difference(plain, tensor_programs.outcome(compiled, leaves(*shapes))) is None
+    whole(compiled, *leaves(*shapes))
+
+
+def test_gradients_of_any_order():
+    compiled, (x,) = frameloom.compile(lambda x: x.sin() * x), leaves((3,))
+    y, z = compiled(x), x.sin() * x
+    for _ in range(4):
+        (y,), (z,) = (torch.autograd.grad(one.sum(), x, create_graph=True) for one in (y, z))
+        assert torch.allclose(y, z)
+
+
+def test_gradients_are_accumulated_and_graphs_kept():
+    compiled, (x,) = frameloom.compile(lambda x: x.exp()), leaves((3,))
+    y = compiled(x)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    assert torch.allclose(x.grad, 2 * x.exp())
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()
+
+
+def test_what_is_saved_must_not_change():
+    (x,) = leaves((3,))
+    given = x * 1
+    y = frameloom.compile(lambda x: x * x)(given)
+    given.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_gradients_of_some_results_and_some_arguments():
+    compiled, (x, y) = frameloom.compile(lambda x, y: (x * y, y.exp(), x.detach())), leaves((3,), (3,))
+    first, second, third = compiled(x, y)
+    assert not third.requires_grad
+    assert torch.allclose(torch.autograd.grad(first.sum(), y, retain_graph=True)[0], x)
+    assert torch.allclose(torch.autograd.grad(second.sum(), y)[0], y.exp())
+    quiet = x.detach()
+    assert torch.allclose(torch.autograd.grad(compiled(quiet, y)[0].sum(), y)[0], quiet)
+
+
+def test_the_state_of_the_thread_is_heard():
+    compiled, (x,) = frameloom.compile(lambda x: x.sin()), leaves((3,))
+    with torch.no_grad():
+        assert not compiled(x).requires_grad
+    assert compiled(x).requires_grad
+    assert not compiled(x.detach()).requires_grad
+
+    @frameloom.compile
+    def partly(x):
+        with torch.no_grad():
+            weight = x.softmax(0)
+        return (x * weight).sum()
+
+    assert torch.allclose(torch.autograd.grad(partly(x), x)[0], x.softmax(0))
+
+
+def test_through_a_break():
+    @frameloom.compile
+    def broken(x):
+        y = x.sin()
+        print(end="")
+        return y.exp() * x
+
+    (x,) = leaves((3,))
+    assert torch.allclose(torch.autograd.grad(broken(x).sum(), x)[0], torch.autograd.grad((x.sin().exp() * x).sum(), x)[0])
+
+
+def test_hooks_and_anomaly_mode():
+    compiled, (x,) = frameloom.compile(lambda x: x.exp()), leaves((3,))
+    seen = []
+    y = compiled(x)
+    y.register_hook(lambda gradient: seen.append(gradient.sum()) or gradient * 2)
+    with warnings.catch_warnings(), torch.autograd.detect_anomaly(check_nan=False):
+        warnings.simplefilter("ignore")
+        y.sum().backward()
+    assert len(seen) == 1
+    assert torch.allclose(x.grad, 2 * x.exp())
+
+
+def test_a_written_argument_with_a_history_is_left_to_torch():
+    compiled = frameloom.compile(lambda x, out: out.mul_(x) + 1)
+    (x,) = leaves((3,))
+    out = torch.ones(3, dtype=torch.float64)
+    compiled(x, out).sum().backward()
+    assert torch.equal(x.grad, torch.ones(3, dtype=torch.float64))
+    assert out.requires_grad
+    assert "FL0031" in str(frameloom.explain(compiled, x, torch.ones(3, dtype=torch.float64)))
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(),
+                                            torch.nn.MaxPool2d(2), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.head(self.features(x)).logsumexp(1).mean()
+
+
+def test_a_model_is_trained():
+    torch.manual_seed(0)
+    plain = Net()
+    trained = copy.deepcopy(plain)
+    step = frameloom.compile(lambda x: trained(x))
+    optimizers = [torch.optim.SGD(one.parameters(), lr=0.1, momentum=0.9) for one in (plain, trained)]
+    for _ in range(4):
+        x = torch.randn(4, 3, 8, 8)
+        for optimizer, loss in zip(optimizers, (plain(x), step(x))):
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    for one, other in zip(plain.state_dict().values(), trained.state_dict().values()):
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+    whole(step, torch.randn(4, 3, 8, 8))
+
+
+@pytest.mark.parametrize("first", range(9000, 9240, 60))
+def test_random_programs(first):
+    for seed in range(first, first + 60):
+        source, found = tensor_programs.compare(seed, gradients=True)
+        assert found is None, f"seed {seed}: {found}\n{source}"
+
+
+@pytest.mark.parametrize("op", [op for op in op_db[::23] if op.name not in opinfo_tensors.UNKNOWN], ids=lambda op: op.formatted_name)
+def test_samples_of_torch(op):
+    if torch.float64 not in op.dtypes:
+        pytest.skip("no float64")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not list(opinfo_tensors.compare(op, torch.float64, 2, True))
