@@ -8,7 +8,6 @@
  */
 #include "graph/partition.h"
 #include "graph/flow.h"
-#include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +55,8 @@ static bool cut_is_repeatable(const loom_node *node) {
   case LOOM_CLASS_CONSTANT:
   case LOOM_CLASS_VIEW:
   case LOOM_CLASS_POINTWISE:
+  case LOOM_CLASS_MOVE:
   case LOOM_CLASS_REDUCE: return true;
-  case LOOM_CLASS_MOVE: return node->op != LOOM_OP_RANDOM;
   default: return false;
   }
 }
@@ -76,15 +75,33 @@ static double cut_repeat_cost(const cut *c, loom_value v) {
          work * CUT_INSTRUCTION * (double)loom_type_elements(&c->graph->values[from].type);
 }
 
-/* Marks what the gradients are computed of. Values are in the order in which they are computed. */
+/* Is a value of the forward on the backward's side of the cut? */
+static bool cut_is_behind(const cut *c, loom_value v) {
+  return c->flow.level && cut_is_forward(c, v) && c->flow.level[2 * v] < 0;
+}
+
+/* Is a value of the forward computed in the backward, or taken over from it? */
+static bool cut_is_repeated(const cut *c, loom_value v) {
+  return c->needed[v] && cut_is_behind(c, v);
+}
+
+static bool cut_is_saved(const cut *c, loom_value v) {
+  return c->needed[v] && cut_is_forward(c, v) && !cut_is_behind(c, v);
+}
+
+/* Marks what the gradients are computed of. Values are in the order in which they are computed.
+ * Once there is a cut, what is in front of it is no longer asked what it is made of. */
 static void cut_mark(cut *c) {
+  memset(c->needed, 0, c->graph->value_count * sizeof *c->needed);
   for (uint32_t i = 0; i < c->joint->gradient_count; i++)
     c->needed[c->joint->gradients[i]] = true;
   for (uint32_t n = c->graph->node_count; n-- > 0;) {
     const loom_node *node = &c->graph->nodes[n];
     bool needed = loom_node_has_effect(node) && n >= c->joint->nodes;
-    for (uint32_t i = 0; i < node->result_count; i++)
-      needed |= c->needed[node->first_result + i];
+    for (uint32_t i = 0; i < node->result_count; i++) {
+      loom_value v = node->first_result + i;
+      needed |= c->needed[v] && !(c->flow.level && cut_is_saved(c, v));
+    }
     for (uint32_t i = 0; needed && i < node->operand_count; i++)
       c->needed[node->operands[i]] = true;
   }
@@ -125,17 +142,6 @@ static bool cut_solve(cut *c) {
   if (!good || !cut_add_users(c, sink)) return false;
   flow_cut(&c->flow, source, sink);
   return true;
-}
-
-/* Does the cut go through a value? */
-static bool cut_is_saved(const cut *c, loom_value v) {
-  return c->needed[v] && cut_is_forward(c, v) && c->flow.level[2 * v] >= 0 &&
-         c->flow.level[2 * v + 1] < 0;
-}
-
-/* Is a value of the forward computed in the backward? */
-static bool cut_is_repeated(const cut *c, loom_value v) {
-  return c->needed[v] && cut_is_forward(c, v) && c->flow.level[2 * v] < 0;
 }
 
 static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_saved *saved) {
@@ -186,7 +192,9 @@ static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error 
     for (uint32_t i = 0; i < c->joint->result_count; i++)
       c->result[c->joint->results[i]] = true;
     cut_mark(c);
-    good = cut_solve(c) && cut_save(c, backward, map, saved);
+    good = cut_solve(c);
+    if (good) cut_mark(c);
+    good = good && cut_save(c, backward, map, saved);
   }
   if (!good) loom_fail(err, "out of memory");
   good = good && cut_build(c, backward, map, err);

@@ -29,7 +29,7 @@ typedef struct loom_saved {
 
 /* Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
  * costs the memory traffic of a value, and computing again the instructions of an op. Products,
- * sorts, draws, control flow and host calls are never run twice. Makes the backward graph: its
+ * sorts, control flow and host calls are never run twice. Makes the backward graph: its
  * inputs are the saved values in their order, in C order unless they are inputs of the joint graph,
  * then the backward's inputs; its outputs are the gradients in C order. Sizes have to be known.
  * False with `err` set. */
