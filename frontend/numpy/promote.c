@@ -322,10 +322,16 @@ bool np_broadcast(tracer *t, const np_operand *o, int count, int *rank, int64_t 
   return true;
 }
 
-/* What resolve_dtypes wants for an operand: a dtype, or the type of a weak number. New reference.
- */
-static PyObject *promote_key(const np_operand *o) {
+/* What resolve_dtypes wants for an operand: a dtype, or the type of a weak number, which one that
+ * is the only operand is not. New reference. */
+static PyObject *promote_key(const np_operand *o, bool alone) {
   if (o->array) return (PyObject *)np_descr(o->array->type.dtype);
+  if (alone && o->number) return (PyObject *)PyArray_DescrFromObject(o->number, NULL);
+  int type = o->weak == &PyLong_Type      ? NPY_INT64
+             : o->weak == &PyFloat_Type   ? NPY_DOUBLE
+             : o->weak == &PyComplex_Type ? NPY_CDOUBLE
+                                          : NPY_NOTYPE;
+  if (alone && type != NPY_NOTYPE) return (PyObject *)PyArray_DescrFromType(type);
   return Py_NewRef((PyObject *)o->weak);
 }
 
@@ -337,7 +343,7 @@ static PyObject *promote_ask(PyObject *ufunc, const np_operand *o, int nin, np_a
   PyObject *function = PyObject_GetAttr(ufunc, method), *args = NULL;
   if (!types || !kwargs || !function) goto done;
   for (int i = 0; i < nin + nout; i++) {
-    PyObject *key = i < nin                 ? promote_key(&o[i])
+    PyObject *key = i < nin                 ? promote_key(&o[i], nin == 1)
                     : outs && outs[i - nin] ? (PyObject *)np_descr(outs[i - nin]->type.dtype)
                                             : Py_NewRef(Py_None);
     if (!key) goto done;
@@ -390,6 +396,7 @@ static uint64_t promote_number(const np_operand *o, int nin, np_array *const *ou
                     : o[i].weak == &PyFloat_Type   ? LOOM_DTYPE_COUNT + 1
                     : o[i].weak == &PyComplex_Type ? LOOM_DTYPE_COUNT + 2
                                                    : UINT64_MAX;
+    if (nin == 1 && o[i].number) code = UINT64_MAX; /* its size counts */
     if (code == UINT64_MAX) return 0;
     key = key << 8 | code;
   }
@@ -414,7 +421,7 @@ static void promote_remember(promote_answer *place, PyObject *ufunc, uint64_t ke
 static bool promote_may_ask(tracer *t, const np_operand *o, int nin, PyObject **casting) {
   bool weak = false;
   for (int i = 0; i < nin; i++)
-    weak |= !o[i].array;
+    weak |= !o[i].array && nin > 1;
   if (!*casting || !weak) return true;
   if (PyUnicode_Check(*casting) && PyUnicode_CompareWithASCIIString(*casting, "same_kind") == 0)
     *casting = NULL;

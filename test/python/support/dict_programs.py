@@ -34,7 +34,7 @@ LOOKS = ["log.append(list(D))", "log.append(list(D.items()))", "log.append(D.cop
 ITERATORS = ["iter(D)", "iter(D.keys())", "iter(D.values())", "iter(D.items())", "reversed(D)", "reversed(D.keys())", "reversed(D.values())", "reversed(D.items())"]  # fmt: skip
 
 
-FROM_OUTSIDE = re.compile(r"\bo\b")
+PARTED = re.compile(r"\bo\b|graph_break|kept")  # what ends a capture, or a dict that existed before it
 
 
 class Over(dict):
@@ -52,7 +52,7 @@ class Program:
         for _ in range(chance.choice((2, 4, 6, 9, 14))):
             lines.append(self.made() if chance.random() < 0.15 else self.statement())
         body = "\n".join("    " + line for line in lines)
-        kept = chance.choice((", kept", ""))
+        kept = "" if self.inside else chance.choice((", kept", ""))
         self.source = f"def program(n, o):\n    log, kept, P = [], [], {self.pool}\n{body}\n    return log, [{', '.join(self.dicts)}]{kept}\n".replace("inf", "float('inf')")
 
     def key(self):
@@ -63,15 +63,13 @@ class Program:
         return str(self.number)
 
     def filled(self, text):
-        if self.inside:
-            text = text.replace("frameloom.graph_break()", "len(log)")
         for word, choose in (("ITER", lambda: self.chance.choice(ITERATORS)), ("D", lambda: self.chance.choice(self.dicts) if self.dicts else "{'x': 1, 'y': 2}"), ("K", self.key), ("V", self.value)):
             parts = text.split(word) if word == "ITER" or "Default" not in text else [text]
             text = parts[0] + "".join(choose() + part for part in parts[1:])
         return text
 
     def choice(self, texts):
-        return self.chance.choice([text for text in texts if not (self.inside and FROM_OUTSIDE.search(text))])
+        return self.chance.choice([text for text in texts if not (self.inside and PARTED.search(text))])
 
     def literal(self):
         text, many = self.chance.choice(LITERALS), self.chance.choice((1, 2, 3, 4, 5, 5, 6, 8, 11))
@@ -100,7 +98,7 @@ class Program:
             inner = "".join(f"\n            {text}" if text.startswith(("for", "while")) else f"\n            {text}" for text in inner)
             head = self.filled(f"for item in {self.chance.choice(('D', 'ITER'))}:")
             return f"try:\n        {head}\n            log.append(item)\n            if len(log) > 60: break{inner}\n    except Exception as error: log.append(type(error).__name__)"
-        text = self.filled(self.chance.choice(LOOKS)) if self.chance.random() < 0.35 else self.change()
+        text = self.filled(self.choice(LOOKS)) if self.chance.random() < 0.35 else self.change()
         if text.startswith(("for", "while")):
             return f"try:\n        {text}\n    except Exception as error: log.append(type(error).__name__)"
         return self.caught(text)
