@@ -17,9 +17,10 @@
 
 bool interp_next(const loom_type *type, int64_t *index) {
   for (int i = type->rank - 1; i >= 0; i--) {
-    if (++index[i] < type->dims[i]) return true;
+    if (++index[i] < type->dims[i]) return i == type->rank - 1 || !interp_is_late();
     index[i] = 0;
   }
+  interp_is_late();
   return false;
 }
 
@@ -372,7 +373,7 @@ static bool interp_op(const interp_call *call, uint32_t result_count) {
       return loom_fail(call->err, "'%s' has operands of unknown size", info->name);
   if (info->results >= 0 && result_count != (uint32_t)info->results)
     return loom_fail(call->err, "'%s' has %d results", info->name, info->results);
-  return interp_dispatch(call);
+  return interp_dispatch(call) && loom_interpret_in_time(call->err);
 }
 
 bool loom_interpret_op(const loom_op_view *view, const loom_buffer *operands, loom_buffer *results,

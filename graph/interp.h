@@ -13,8 +13,10 @@ typedef struct interp_call {
   uint32_t symbol_count;
 } interp_call;
 
-/* Counts an index up in C order; false when it has wrapped to the first again. Not for empty types.
- */
+/* Is the time over? (interp_region.c) */
+bool interp_is_late(void);
+/* Counts an index up in C order; false when it has wrapped to the first again, and when the time is
+ * over, which fails the op. Not for empty types. */
 bool interp_next(const loom_type *type, int64_t *index);
 bool interp_empty(const loom_type *type);
 loom_cell interp_load(const loom_buffer *buffer, const int64_t *index);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Buffers of a node's own, beside the results that carry the state. */
 typedef struct region_state {
@@ -82,7 +83,41 @@ static _Thread_local int64_t region_iterations = -1;
 
 void loom_interpret_bound(int64_t iterations) { region_iterations = iterations; }
 
+/* ---- time: the clock is read once in many steps ---- */
+
+enum { REGION_STEPS = 1 << 12 };
+
+static _Thread_local int region_seconds; /* 0: any number */
+static _Thread_local time_t region_end;
+static _Thread_local uint32_t region_steps;
+static _Thread_local bool region_late; /* as the clock was when it was read last */
+
+static time_t region_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+void loom_interpret_within(int seconds) {
+  region_late = false;
+  region_seconds = seconds;
+  region_end = seconds ? region_now() + seconds : 0;
+}
+
+static bool region_is_over(void) { return region_seconds && region_now() > region_end; }
+
+bool interp_is_late(void) {
+  if (++region_steps % REGION_STEPS == 0) region_late = region_is_over();
+  return region_late;
+}
+
+bool loom_interpret_in_time(loom_error *err) {
+  return !region_is_over() ||
+         loom_fail(err, "it runs longer than %d seconds: it may never end", region_seconds);
+}
+
 bool loom_interpret_iteration(loom_error *err) {
+  if (!loom_interpret_in_time(err)) return false;
   if (!region_iterations) return loom_fail(err, "a loop runs too often");
   region_iterations -= region_iterations > 0;
   return true;

@@ -131,6 +131,9 @@ bool loom_interpret(const loom_graph *graph, const loom_buffer *inputs, loom_buf
 /* From now on loops of graphs that this thread interprets run so many iterations in all, and then
  * fail; negative: any number. (interp_region.c) */
 void loom_interpret_bound(int64_t iterations);
+/* What this thread interprets from now on fails when the seconds are over; 0: it takes its time. */
+void loom_interpret_within(int seconds);
+bool loom_interpret_in_time(loom_error *err);
 /* Counts one iteration; false, with an error, when there may be no more. */
 bool loom_interpret_iteration(loom_error *err);
 /* Runs the host call in a slot: operands' buffers in C order, then the results'; not 0: it failed.

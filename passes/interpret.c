@@ -10,10 +10,13 @@
  * followed instruction by instruction on memory of their own; lowered kernels run as machine code
  * (interpret.h says where).
  *
+ * It ends: a call that takes longer than "seconds" fails.
+ *
  *   requires: functions of one block, or plans.  keeps: everything.  breaks: nothing.
  */
 #include "passes/interpret.h"
 #include "dialects/ir.h"
+#include "dialects/pass.h"
 #include "passes/passes.h"
 
 static bool interpret_one(MlirOperation op) {
@@ -42,10 +45,14 @@ static bool interpret_visit(MlirOperation op, void *user) {
   return s->good = interpret_one(op);
 }
 
+enum { INTERPRET_SECONDS };
+
 static bool interpret_module(MlirOperation module) {
   interpret_state s = {.good = true};
+  loom_interpret_seconds = (int)loom_pass_value(INTERPRET_SECONDS, 60);
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   loom_walk_block(body, interpret_visit, &s);
+  loom_interpret_seconds = 0;
   bool empty = !mlirBlockGetFirstOperation(body).ptr;
   return s.good && (s.roots || empty ||
                     loom_emit_error(mlirOperationGetLocation(module),
@@ -54,7 +61,12 @@ static bool interpret_module(MlirOperation module) {
 }
 
 MlirPass loom_make_interpret_pass(void) {
-  return loom_pass_create("LoomInterpret", "loom-interpret",
-                          "Run every function or plan, and print the results", "builtin.module",
-                          interpret_module);
+  const loom_pass_spec spec = {
+      .name = "LoomInterpret",
+      .flag = "loom-interpret",
+      .summary = "Run every function or plan, and print the results",
+      .root = "builtin.module",
+      .run = interpret_module,
+      .options = {[INTERPRET_SECONDS] = {"seconds", "in which a call has to end", 60, 1, 3600}}};
+  return loom_pass_of(&spec);
 }

@@ -59,7 +59,7 @@ typedef struct interpret_laid {
 bool interpret_lay_out(interpret_call *c, interpret_laid *out);
 /* Copies the results to the outputs. */
 void interpret_collect(interpret_call *c, const interpret_laid *laid);
-/* Runs it, whatever its stage. */
+/* Runs it, whatever its stage, for loom_interpret_seconds at most. */
 bool interpret_run(interpret_call *c);
 /* One line for each result: function, number, type, elements. */
 void interpret_print(const interpret_call *c);
@@ -126,8 +126,8 @@ bool interpret_plan(interpret_call *c, const loom_buffer *laid);
 typedef bool (*interpret_native)(const interpret_call *c, void *const *inputs, void *const *outputs,
                                  loom_error *err);
 extern interpret_native loom_interpret_native; /* NULL: the tool makes no machine code */
-/* Machine code that runs longer on this thread is left as it stands, and the call fails; 0: never.
- * What it held is lost, so that the tool shall not go on for long. */
+/* A call that runs longer on this thread fails; 0: never. Machine code is left as it stands, and
+ * what it held is lost, so that the tool shall not go on for long. */
 extern _Thread_local int loom_interpret_seconds;
 
 #endif

@@ -434,7 +434,7 @@ void interpret_collect(interpret_call *c, const interpret_laid *laid) {
     interpret_copy(&c->outputs[i].buffer, &laid->arrays[c->input_count + i]);
 }
 
-bool interpret_run(interpret_call *c) {
+static bool call_run_stage(interpret_call *c) {
   bool function = loom_is_named(c->root, "func.func"), lowered = !function && call_is_lowered(c);
   interpret_laid laid;
   if (lowered && !loom_interpret_native)
@@ -446,6 +446,13 @@ bool interpret_run(interpret_call *c) {
     return false;
   interpret_collect(c, &laid);
   return true;
+}
+
+bool interpret_run(interpret_call *c) {
+  loom_interpret_within(loom_interpret_seconds);
+  bool good = call_run_stage(c);
+  loom_interpret_within(0);
+  return good;
 }
 
 /* ---- results ---- */

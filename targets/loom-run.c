@@ -4,10 +4,12 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
@@ -28,7 +30,7 @@ typedef struct run_job {
   const char *function, *check;
   run_file inputs[RUN_FILES], saves[RUN_FILES];
   int input_count, save_count;
-  long seed, size, shown, milliseconds;
+  long seed, size, shown, milliseconds, timeout;
   bool counts;
   loom_counters *counters;
 } run_job;
@@ -202,6 +204,29 @@ static bool run_plan(run_job *job, interpret_call *c, const run_code *object, co
   return good;
 }
 
+/* ---- code that does not end ---- */
+
+static char run_late[300]; /* the report, made beforehand: a handler of signals formats nothing */
+
+static void run_alarm(int number) {
+  ssize_t written = write(2, run_late, strlen(run_late));
+  (void)written;
+  _exit(1);
+}
+
+/* From now on the process ends after so many seconds, beside those that are measured; 0: never. */
+static void run_watch(const run_job *job, const char *name, long seconds) {
+  if (!seconds) {
+    alarm(0);
+    return;
+  }
+  snprintf(run_late, sizeof run_late,
+           "loom-run: error: %.100s: runs longer than %ld seconds (--timeout): it may never end\n",
+           name, seconds);
+  signal(SIGALRM, run_alarm);
+  alarm((unsigned)seconds + (job->milliseconds > 0 ? (unsigned)(job->milliseconds / 1000 + 1) : 0));
+}
+
 /* `object`: NULL where the module has the code. */
 static bool run_function(run_job *job, MlirOperation root, const run_code *object) {
   interpret_call c;
@@ -214,7 +239,10 @@ static bool run_function(run_job *job, MlirOperation root, const run_code *objec
   bool good = interpret_open(&c, root);
   if (good && job->size) interpret_resize(&c, job->size);
   good = good && run_read_inputs(job, &c, files) && interpret_allocate(&c) &&
-         run_fill(job, &c, files) && interpret_unify(&c) && run_plan(job, &c, object, name);
+         run_fill(job, &c, files) && interpret_unify(&c);
+  run_watch(job, name, job->timeout);
+  good = good && run_plan(job, &c, object, name);
+  run_watch(job, name, 0);
   if (!good) run_fail(job, name, &c.err);
   for (int i = 0; i < RUN_FILES; i++)
     free(files[i].data);
@@ -351,7 +379,8 @@ enum {
   OPTION_COUNTERS,
   OPTION_CPU,
   OPTION_CHECK,
-  OPTION_SAVE
+  OPTION_SAVE,
+  OPTION_TIMEOUT
 };
 
 static const struct argp_option run_options[] = {
@@ -365,6 +394,8 @@ static const struct argp_option run_options[] = {
     {"time", OPTION_TIME, "MS", OPTION_ARG_OPTIONAL,
      "in place of results: the best time of a run in so many milliseconds (default: 200)", 0},
     {"counters", OPTION_COUNTERS, NULL, 0, "with --time: the processor's counters, too", 0},
+    {"timeout", OPTION_TIMEOUT, "SECONDS", 0,
+     "a function that runs longer is an error; 0: never (default: 60)", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the x86 target", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},
@@ -401,6 +432,7 @@ static error_t run_option(int key, char *value, struct argp_state *state) {
   case OPTION_SIZE: good = run_number(value, 1, INT32_MAX, &job->size); break;
   case OPTION_SHOWN: good = run_number(value, 0, INT32_MAX, &job->shown); break;
   case OPTION_TIME: good = run_number(value ? value : "200", 0, 1000000, &job->milliseconds); break;
+  case OPTION_TIMEOUT: good = run_number(value, 0, 1000000, &job->timeout); break;
   case OPTION_COUNTERS: job->counts = true; break;
   case OPTION_CPU: job->options.cpu = value; break;
   case OPTION_CHECK:
@@ -423,7 +455,10 @@ LOOM_TOOL_MAIN loom_tool_run(int argc, char **argv) {
       "FILE",      "Compile the functions of a module of loom tensors and run them, each once.",
       NULL,        NULL,
       NULL};
-  run_job job = {.tool = {.name = "loom-run", .objects = true}, .shown = 16, .milliseconds = -1};
+  run_job job = {.tool = {.name = "loom-run", .objects = true},
+                 .shown = 16,
+                 .milliseconds = -1,
+                 .timeout = 60};
   argp_err_exit_status = 1;
   if (argp_parse(&parser, argc, argv, 0, NULL, &job)) return 1;
   if (!job.tool.input)
