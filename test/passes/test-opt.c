@@ -36,6 +36,20 @@ static bool break_lowered(MlirOperation root) {
   return true;
 }
 
+/* The sign of the first operand in place of the second one's. */
+static MlirWalkResult turn(MlirOperation op, void *user) {
+  if (!loom_is_named(op, "llvm.intr.copysign")) return MlirWalkResultAdvance;
+  MlirValue first = loom_operand(op, 0), second = loom_operand(op, 1);
+  mlirOperationSetOperand(op, 0, second);
+  mlirOperationSetOperand(op, 1, first);
+  return MlirWalkResultAdvance;
+}
+
+static bool break_copysign(MlirOperation root) {
+  mlirOperationWalk(root, turn, NULL, MlirWalkPreOrder);
+  return true;
+}
+
 /* Loops make no step. */
 static MlirWalkResult stop(MlirOperation op, void *user) {
   if (!loom_is_named(op, "scf.for")) return MlirWalkResultAdvance;
@@ -91,6 +105,10 @@ static MlirPass make_lowered(void) {
   return loom_pass_create("BreakLowered", "break-lowered", "Add instead of multiplying", "",
                           break_lowered);
 }
+static MlirPass make_copysign(void) {
+  return loom_pass_create("BreakCopysign", "break-copysign", "Exchange magnitude and sign", "",
+                          break_copysign);
+}
 static MlirPass make_endless(void) {
   return loom_pass_create("BreakEndless", "break-endless", "Let loops run for ever", "",
                           break_endless);
@@ -116,6 +134,7 @@ int main(int argc, char **argv) {
   loom_register_passes();
   loom_register_pass(make_graph);
   loom_register_pass(make_lowered);
+  loom_register_pass(make_copysign);
   loom_register_pass(make_endless);
   loom_register_pass(make_arena);
   loom_register_pass(make_results);
