@@ -62,6 +62,7 @@ static bool scan_grow(scan_state *s) {
   for (size_t i = 0; i < old.capacity; i++)
     if (old.aliases[i].name)
       *scan_slot(s, old.aliases[i].name, old.aliases[i].length) = old.aliases[i];
+  if (old.defining) s->defining = scan_slot(s, old.defining->name, old.defining->length);
   free(old.aliases);
   return true;
 }
