@@ -430,10 +430,10 @@ class defaultdict(_mapping):
         if len(others) > 1:
             raise TypeError("update expected at most 1 argument")
         for other in others:
-            if type(other) is dict:
-                self._dict.update(other)
-            elif type(other) is defaultdict:
+            if type(other) is defaultdict:
                 self._dict.update(other._dict)
+            elif isinstance(other, dict):
+                self._dict.update(other)
             else:
                 _mapping.update(self, other)
         self._dict.update(named)
