@@ -40,6 +40,8 @@ PyObject *scalar_exact(PyObject *object);
 bool object_is_cached(PyObject *object);
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
 live_kind live_kind_of(PyObject *object);
+/* What a context variable holds: a new reference. NULL: nothing. */
+PyObject *context_read(PyObject *variable);
 /* Reads a SOURCE_DERIVED of an iterator. */
 PyObject *live_iter_read(PyObject *object, PyObject *key);
 /* The dictionary of the module of models (values/model.c), or NULL. model_owns(): is the object

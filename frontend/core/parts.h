@@ -148,6 +148,7 @@ typedef struct trace_live {
   struct copy_memo *copies;
   struct number_series *series;
   struct gathered_list *gathered;
+  struct context_value *contexts; /* context variables that were looked at */
 } trace_live;
 
 /* Loops that are captured once, and branches on data: roll.c. */

@@ -234,6 +234,7 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_object_method(t, name, args, count);
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->constants.not_implemented;
+  if (type == &PyContextVar_Type && !kwnames) return context_call(t, name, args, count);
   bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
                    !strcmp(name, "__delattr__"); /* int's, say, is object's own */
   if (attribute && value_is_instance(args[0])) return call_object_method(t, name, args, count);

@@ -7,6 +7,7 @@
 #include "frontend/loops/internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/values.h"
 
 static void walk_frames(roll_walk *w, const frame *f) {
   for (; f; f = f->back) {
@@ -34,6 +35,7 @@ void roll_walk_state(roll_walk *w) {
     roll_refuse(w, "an exception being handled");
   roll_pointer(w, t->handled ? t->handled->object : NULL);
   if (t->known.made.count) roll_refuse(w, "a class made in the function");
+  if (context_is_set(t)) roll_refuse(w, "a context variable that is set");
   shadow_walk(w, t);
   roll_token(w, t->flags.ignored);
   roll_token(w, t->late.symbols);

@@ -217,6 +217,14 @@ value *model_items(tracer *t, value *v);
 /* A call of a function or type that has a model. */
 value *builtin_model(tracer *t, const builtin_args *a);
 
+/* ---- context.c: context variables ---- */
+
+/* A call of the method `name` of contextvars.ContextVar; not_implemented: it is none that is
+ * followed. */
+value *context_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
+/* Does a variable hold something else than before the call? */
+bool context_is_set(const tracer *t);
+
 /* ---- text.c: str() and repr() ---- */
 
 value *trace_repr(tracer *t, value *v);
