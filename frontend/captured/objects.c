@@ -248,7 +248,8 @@ bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
   error_drop();
   return file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
                   strstr(file, "/dist-packages/") || model_owns(globals) ||
-                  strstr(file, "/frameloom/_gradient") || strncmp(file, "<frozen", 7) == 0);
+                  strstr(file, "/frameloom/_gradient") || strstr(file, "/frameloom/_tensor_") ||
+                  strncmp(file, "<frozen", 7) == 0);
 }
 
 bool is_partial(PyObject *o) {

@@ -13,14 +13,15 @@
 
 /* Of _tensor_calls.py. */
 static struct {
-  PyObject *record, *unsupported, *functions, *constants, *state, *overrides, *operators, *tells,
-      *switches;
+  PyObject *record, *elements, *unsupported, *functions, *constants, *state, *overrides, *operators,
+      *tells, *switches;
 } call_python;
 
 bool tensor_call_init(void) {
   PyObject *module = PyImport_ImportModule("frameloom._tensor_calls");
   if (!module) return false;
   call_python.record = PyObject_GetAttrString(module, "record");
+  call_python.elements = PyObject_GetAttrString(module, "Elements");
   call_python.unsupported = PyObject_GetAttrString(module, "Unsupported");
   call_python.functions = PyObject_GetAttrString(module, "FUNCTIONS");
   call_python.constants = PyObject_GetAttrString(module, "CONSTANTS");
@@ -30,9 +31,10 @@ bool tensor_call_init(void) {
   call_python.switches = PyObject_GetAttrString(module, "SWITCHES");
   call_python.operators = PyImport_ImportModule("operator");
   Py_DECREF(module);
-  return call_python.record && call_python.unsupported && call_python.functions &&
-         call_python.constants && call_python.state && call_python.overrides &&
-         call_python.operators && call_python.tells && call_python.switches;
+  return call_python.record && call_python.elements && call_python.unsupported &&
+         call_python.functions && call_python.constants && call_python.state &&
+         call_python.overrides && call_python.operators && call_python.tells &&
+         call_python.switches;
 }
 
 bool tensor_is_constant(PyObject *object) {
@@ -40,7 +42,8 @@ bool tensor_is_constant(PyObject *object) {
 }
 
 static bool call_is_known(PyObject *set, PyObject *callee) {
-  int known = PyObject_TypeCheck(callee, &PyType_Type) ? 0 : PySet_Contains(set, callee);
+  bool hashes = !PyObject_TypeCheck(callee, &PyType_Type) || Py_IS_TYPE(callee, &PyType_Type);
+  int known = hashes ? PySet_Contains(set, callee) : 0;
   if (known < 0) error_drop(); /* not hashable */
   return known > 0;
 }
@@ -191,9 +194,41 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   return result;
 }
 
+PyObject *tensor_elements(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  PyObject *meta = state ? tensor_meta(t, v) : NULL;
+  if (!meta) return NULL;
+  if (!state->elements) {
+    PyObject *made = PyObject_CallOneArg(call_python.elements, state->calls);
+    if (!made) return trace_raise_live(t);
+    state->elements = trace_keep(t, made);
+  }
+  PyObject *real = state->elements ? PyObject_CallMethod(state->elements, "of", "O", meta) : NULL;
+  if (!real) return trace_raise_live(t);
+  if (real != Py_None) return trace_keep(t, real);
+  Py_DECREF(real);
+  return NULL;
+}
+
+/* item() or tolist() of a tensor whose elements are known. */
+static value *call_elements(tracer *t, PyObject *function, value *self) {
+  PyObject *name = PyObject_GetAttrString(function, "__name__");
+  const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
+  bool asks = !strcmp(text, "item") || !strcmp(text, "tolist");
+  PyObject *real = asks ? tensor_elements(t, self) : NULL;
+  PyObject *made = real ? PyObject_CallMethodNoArgs(real, name) : NULL;
+  Py_XDECREF(name);
+  error_drop(); /* the call raises behind a break */
+  value *v = made ? call_result(t, made) : NULL;
+  Py_XDECREF(made);
+  return v;
+}
+
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames) {
   if (!call_is_known(call_python.functions, function)) {
+    value *known = !count && !kwnames ? call_elements(t, function, self) : NULL;
+    if (known || trace_pending(t)) return known;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
     trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);

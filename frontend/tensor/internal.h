@@ -26,6 +26,7 @@ typedef struct tensor_state {
   torch_modes modes;  /* at the begin of the call, which a guard compares */
   bool records;       /* gradients are recorded now */
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
+  PyObject *elements; /* (borrowed) what tells the elements of constants; or NULL */
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;
   uint32_t leaf_count, leaf_room, result_count, result_room;
@@ -78,6 +79,9 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
 /* The attribute of the tensor that stands for this one. */
 value *tensor_attribute(tracer *t, value *v, PyObject *name);
 
+/* A tensor of torch's with the elements of one that is computed of constants alone; borrowed. NULL
+ * with nothing pending: it is another one. */
+PyObject *tensor_elements(tracer *t, value *v);
 /* A break with what a call of torch's has raised. NULL. */
 void *tensor_call_failed(tracer *t, PyObject *function);
 

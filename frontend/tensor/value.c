@@ -61,6 +61,10 @@ static value *tensor_compare(tracer *t, int op, value *l, value *r) {
 }
 
 static int tensor_truth(tracer *t, value *v) {
+  PyObject *known = tensor_elements(t, v);
+  int truth = known ? PyObject_IsTrue(known) : -1;
+  if (truth >= 0 || trace_pending(t)) return trace_pending(t) ? -1 : truth;
+  error_drop(); /* of many elements: raised behind the break */
   trace_break(t, BREAK_DATA_DEPENDENT, "the truth of a tensor");
   return -1;
 }

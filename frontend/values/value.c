@@ -178,8 +178,8 @@ static value *wrap_dict(tracer *t, PyObject *object, const source *s) {
   return live_new(t, object, s, NULL);
 }
 
-/* A set of numbers and strings: its length and each item are guarded. Another set that is equal may
- * have another order, which is guarded only when somebody asks for it. */
+/* A set of numbers, strings and classes: its length and each item are guarded. Another set that is
+ * equal may have another order, which is guarded only when somebody asks for it. */
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen) {
   PyObject *key;
   Py_hash_t hash;
@@ -189,7 +189,8 @@ value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen) {
   value *v = value_set(t, frozen);
   if (!v) return NULL;
   for (Py_ssize_t pos = 0; _PySet_NextEntry(object, &pos, &key, &hash);) {
-    if (!object_is_scalar(key)) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a set of objects");
+    bool plain = object_is_scalar(key) || Py_IS_TYPE(key, &PyType_Type); /* hashed by C code */
+    if (!plain) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a set of objects");
     const source *at = trace_source(t, SOURCE_ITEM, s, NULL, key, 0);
     value *item = at ? value_wrap(t, key, at) : NULL;
     if (!item || !set_add(t, v, item)) return NULL;

@@ -16,12 +16,12 @@ META, CPU = torch.device("meta"), torch.device("cpu")
 aten = torch.ops.aten
 
 # Objects of these types never change.
-CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo})
 # Whether gradients are recorded, and what switches that: followed by capture.
 TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 # Functions that tell something which capture guards: the modes of the thread.
 STATE = frozenset(
-    {TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
+    {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
     | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
                                              "_is_torch_function_enabled", "_is_any_autocast_enabled") if hasattr(torch._C, name)}
 )
@@ -233,6 +233,7 @@ def record(function, args, kwargs, gradients):
 
     Raises Unsupported with a reason, or what torch raises.
     """
+    args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
     constructs = function in _device_constructors()
     if "device" in kwargs and kwargs["device"] is not None:
         kwargs = {**kwargs, "device": on_meta(kwargs["device"])}
@@ -242,3 +243,42 @@ def record(function, args, kwargs, gradients):
     with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)
     return on_cpu(result), recorder.calls, recorder.called
+
+
+class Elements:
+    """The elements of tensors that are computed of constants alone, and are few. `called`: a list of operations as they are called
+    (Recorder), which may grow."""
+
+    MOST = 65536  # elements of a result
+
+    def __init__(self, called):
+        self.called, self.seen, self.real = called, 0, {}
+
+    def of(self, stand_in):
+        """The tensor that `stand_in` stands for; None: it is not known."""
+        while self.seen < len(self.called):
+            self._follow(*self.called[self.seen])
+            self.seen += 1
+        return self.real.get(id(stand_in))
+
+    def _follow(self, func, args, kwargs, results):
+        if func is None:
+            self.real[id(kwargs)] = args.clone()
+            return
+        tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
+        if any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
+            if func._schema.is_mutable:
+                self._forget(args[0].untyped_storage()._cdata)
+            return
+        take = lambda one: self.real[id(one)] if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+        with torch.no_grad():
+            given = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+        leaves = [one for one in _pytree.tree_leaves(given) if isinstance(one, torch.Tensor)]
+        self.real.update((id(one), real) for one, real in zip(made, leaves, strict=True))
+
+    def _forget(self, storage):
+        for _, args, _, results in self.called[: self.seen]:
+            for one in _pytree.tree_leaves((args, results)):
+                if isinstance(one, torch.Tensor) and one.untyped_storage()._cdata == storage:
+                    self.real.pop(id(one), None)

@@ -2,6 +2,8 @@
 
 import os
 
+import numpy as np
+
 import frameloom
 import pytest
 from reports import captures
@@ -123,3 +125,16 @@ def changeable_key(n):
 
 def test_a_set_that_can_be_changed_is_no_key():
     assert frameloom.compile(changeable_key, fullgraph=True)(4) == changeable_key(4)
+
+
+def test_live_sets_of_classes():
+    known = {int, float}
+
+    def function(x, kind):
+        return x + 1 if kind in known else x - 1
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    for kind in (int, str, float):
+        assert compiled(np.zeros(2), kind).tolist() == function(np.zeros(2), kind).tolist()
+    known.add(str)
+    assert compiled(np.zeros(2), str).tolist() == [1, 1]

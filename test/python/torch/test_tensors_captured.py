@@ -364,3 +364,35 @@ def test_writes_are_counted_for_autograd():
     frameloom.compile(lambda x: x.add_(1))(state)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
+
+
+def test_elements_of_constants_are_known():
+    def function(x):
+        place = torch.arange(4).unsqueeze(0)
+        place[0, 0] += 7
+        if (place.diff() == 1).all():
+            return x + 1
+        scale = torch.tensor([2.0, 3.0])
+        scale.mul_(2)
+        return x * scale.sum().item() + torch.finfo(x.dtype).eps + sum(place[0].tolist())
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    x = torch.randn(3)
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x), function(x))
+    assert "FL0030" in breaks(lambda x: x * x.sum().item(), x)
+    assert "FL0030" in breaks(lambda x: (torch.zeros(3) + x).sum().item(), x)
+
+    def written(x):
+        made = torch.zeros(3)
+        made.add_(x)
+        return x * made[0].item()
+
+    assert "FL0030" in breaks(written, x)
+
+
+def test_a_device_is_an_argument():
+    compiled = frameloom.compile(lambda x: torch.arange(3).to(x.device) + x.to(torch.float64).to(torch.device("cpu"), torch.float32), fullgraph=True)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(torch.ones(3)), torch.arange(3) + 1.0)
