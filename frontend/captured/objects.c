@@ -243,6 +243,12 @@ bool object_grows(PyObject *object) {
          object_is_deque(object);
 }
 
+PyObject *context_read(PyObject *variable) {
+  PyObject *now = NULL;
+  if (PyContextVar_Get(variable, NULL, &now) < 0) error_drop();
+  return now;
+}
+
 bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
   const char *file = PyUnicode_AsUTF8(code->co_filename);
   error_drop();

@@ -325,12 +325,6 @@ static PyObject *read_class(PyObject *base, PyObject *key) {
   return item;
 }
 
-PyObject *context_read(PyObject *variable) {
-  PyObject *now = NULL;
-  if (PyContextVar_Get(variable, NULL, &now) < 0) error_drop();
-  return now;
-}
-
 static PyObject *read_derived(PyObject *base, PyObject *key) {
   static PyObject *mro; /* __mro__ is the most frequent key; such keys are interned */
   if (!mro) mro = PyUnicode_InternFromString("__mro__");
@@ -341,6 +335,8 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (PyType_Check(base)) return read_class(base, key);
   if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));
   if (PyContextVar_CheckExact(base)) return context_read(base);
+  if (PyModule_Check(base) && PyUnicode_CompareWithASCIIString(key, "getrecursionlimit()") == 0)
+    return PyLong_FromLong(Py_GetRecursionLimit());
   if (PyUnicode_CompareWithASCIIString(key, "__dict__") == 0) {
     PyObject **dict = _PyObject_GetDictPtr(base);
     return dict ? Py_XNewRef(*dict) : NULL;

@@ -13,8 +13,8 @@
 
 /* Of _tensor_calls.py. */
 static struct {
-  PyObject *record, *elements, *unsupported, *functions, *constants, *state, *overrides, *operators,
-      *tells, *switches;
+  PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
+      *operators, *tells, *switches;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -22,6 +22,7 @@ bool tensor_call_init(void) {
   if (!module) return false;
   call_python.record = PyObject_GetAttrString(module, "record");
   call_python.elements = PyObject_GetAttrString(module, "Elements");
+  call_python.size = PyObject_GetAttrString(module, "Size");
   call_python.unsupported = PyObject_GetAttrString(module, "Unsupported");
   call_python.functions = PyObject_GetAttrString(module, "FUNCTIONS");
   call_python.constants = PyObject_GetAttrString(module, "CONSTANTS");
@@ -31,9 +32,9 @@ bool tensor_call_init(void) {
   call_python.switches = PyObject_GetAttrString(module, "SWITCHES");
   call_python.operators = PyImport_ImportModule("operator");
   Py_DECREF(module);
-  return call_python.record && call_python.elements && call_python.unsupported &&
-         call_python.functions && call_python.constants && call_python.state &&
-         call_python.overrides && call_python.operators && call_python.tells &&
+  return call_python.record && call_python.elements && call_python.size &&
+         call_python.unsupported && call_python.functions && call_python.constants &&
+         call_python.state && call_python.overrides && call_python.operators && call_python.tells &&
          call_python.switches;
 }
 
@@ -100,6 +101,12 @@ static PyObject *call_argument(tracer *t, value *v) {
   if (tuple_is_plain(v) || value_is_list(v))
     return call_items(t, v->seq.items, v->seq.count, value_is_list(v));
   if (value_is_slice(v)) return call_slice(t, v);
+  if (value_is_tuple(v) && value_type_of(t, v) == call_python.size) {
+    PyObject *items = call_items(t, v->seq.items, v->seq.count, false);
+    PyObject *made = items ? PyObject_CallOneArg(call_python.size, items) : NULL;
+    Py_XDECREF(items);
+    return made || trace_pending(t) ? made : trace_raise_live(t);
+  }
   PyObject *known = value_known(t, v);
   if (!known && !trace_pending(t))
     trace_break(t, BREAK_TENSOR, "an argument of type %.100s that is not known at capture",

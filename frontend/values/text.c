@@ -30,8 +30,18 @@ static value *text_of_class(tracer *t, value *v) {
   return value_made(t, PyObject_Repr(v->object));
 }
 
+/* Is the text of a class that of `type`? A metaclass may get methods of its own later. */
+static bool text_is_types(tracer *t, PyTypeObject *metaclass) {
+  if (metaclass == &PyType_Type) return true;
+  bool same = metaclass->tp_repr == PyType_Type.tp_repr && metaclass->tp_str == PyType_Type.tp_str;
+  if (same) class_special(t, metaclass, "__repr__");
+  if (same) class_special(t, metaclass, "__str__");
+  return same && !trace_pending(t);
+}
+
 value *const_text(tracer *t, value *v, bool repr) {
-  if (PyType_Check(v->object) && Py_TYPE(v->object) == &PyType_Type) return text_of_class(t, v);
+  if (PyType_Check(v->object) && text_is_types(t, Py_TYPE(v->object))) return text_of_class(t, v);
+  if (trace_pending(t)) return NULL;
   if (!object_is_immutable(v->object)) return NULL;
   return value_made(t, repr ? PyObject_Repr(v->object) : PyObject_Str(v->object));
 }

@@ -13,6 +13,7 @@ from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 META, CPU = torch.device("meta"), torch.device("cpu")
+Size = torch.Size
 aten = torch.ops.aten
 
 # Objects of these types never change.
@@ -23,7 +24,7 @@ TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 STATE = frozenset(
     {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
     | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
-                                             "_is_torch_function_enabled", "_is_any_autocast_enabled") if hasattr(torch._C, name)}
+                                             "_is_torch_function_enabled", "_is_any_autocast_enabled", "_log_api_usage_once") if hasattr(torch._C, name)}
 )
 # Functions that ask whether an argument's class overrides torch's functions.
 OVERRIDES = frozenset({torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic})

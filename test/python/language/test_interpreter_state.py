@@ -1,6 +1,7 @@
-"""contextvars.ContextVar in captured functions."""
+"""What captured functions ask of the interpreter: context variables, identities, the recursion limit."""
 
 import contextvars
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ LEVEL = contextvars.ContextVar("level", default=2.0)
 BARE = contextvars.ContextVar("bare")
 
 
-def run(function, *arguments):
+def check_whole(function, *arguments):
     """The same twice, compiled and plainly; whole."""
     compiled = frameloom.compile(function, fullgraph=True)
     for _ in range(2):
@@ -20,7 +21,7 @@ def run(function, *arguments):
 
 
 def test_a_value_is_guarded():
-    compiled = run(lambda x: x * LEVEL.get(), np.arange(3.0))
+    compiled = check_whole(lambda x: x * LEVEL.get(), np.arange(3.0))
     token = LEVEL.set(5.0)
     np.testing.assert_array_equal(compiled(np.arange(3.0)), [0, 5, 10])
     LEVEL.reset(token)
@@ -28,7 +29,7 @@ def test_a_value_is_guarded():
 
 
 def test_what_holds_nothing():
-    compiled = run(lambda x: x * BARE.get(3.0), np.arange(3.0))
+    compiled = check_whole(lambda x: x * BARE.get(3.0), np.arange(3.0))
     contextvars.copy_context().run(lambda: (BARE.set(4.0), np.testing.assert_array_equal(compiled(np.arange(3.0)), [0, 4, 8])))
     with pytest.raises(LookupError):
         frameloom.compile(lambda x: x * BARE.get())(np.arange(3.0))
@@ -47,7 +48,7 @@ def test_set_and_reset():
             LEVEL.reset(token)
         return first + inner(x)
 
-    run(function, np.arange(3.0))
+    check_whole(function, np.arange(3.0))
     assert LEVEL.get() == 2.0
 
 
@@ -59,7 +60,7 @@ def test_objects_are_kept():
         BARE.reset(token)
         return found["y"]
 
-    run(function, np.arange(3.0))
+    check_whole(function, np.arange(3.0))
 
 
 def test_what_stays_set_is_left_to_python():
@@ -102,3 +103,40 @@ def test_a_token_is_used_once():
         with pytest.raises(RuntimeError, match="used once"):
             one(np.zeros(2))
     assert LEVEL.get() == 2.0
+
+
+class Meta(type):
+    pass
+
+
+class Made(metaclass=Meta):
+    pass
+
+
+def test_identities_and_texts_of_classes():
+    kept = object()
+
+    def function(x, k):
+        return x + 1, id(k) == k_is, id(None), str(Made), repr(type(x)), {id(inner): 1}[id(inner)]
+
+    compiled = frameloom.compile(function)
+    for k in (kept, kept, object(), inner, Made, "text", 2.5):
+        k_is = id(k)
+        assert compiled(np.zeros(1), k)[1:] == function(np.zeros(1), k)[1:]
+
+    def made(x):
+        y = [x]
+        return id(y) == id(y), id(x) == id(y)
+
+    assert frameloom.compile(made)(np.zeros(1)) == (True, False)
+    Meta.__repr__ = lambda cls: "changed"
+    assert compiled(np.zeros(1), kept)[3] == "changed"
+
+
+def test_the_recursion_limit_is_guarded():
+    compiled = check_whole(lambda x: x + sys.getrecursionlimit(), np.zeros(1))
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + 7)
+    assert compiled(np.zeros(1)) == before + 7
+    sys.setrecursionlimit(before)
+    assert compiled(np.zeros(1)) == before
