@@ -503,6 +503,23 @@ def write(folder, name, facts, page):
     (folder / f"{name}.md").write_text(text)
 
 
+def main_of_functions(module, name, functions, prepare, told, apart):
+    """A command that measures functions by name with its `measure(name, seconds)` and writes the files of results `name`.
+    `prepare()` comes first and says which versions are compared, `told(row)` is the line shown for a function. The status
+    is 1 where results are further apart than that."""
+    parser = argparse.ArgumentParser(description=module.__doc__.split("\n\n")[0])
+    parser.add_argument("functions", nargs="*", metavar="NAME", help=f"of {', '.join(functions)}; all by default")
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    options = parser.parse_args()
+    versions, rows = prepare(), []
+    for function in options.functions or functions:
+        rows.append(module.measure(function, options.seconds))
+        print(told(rows[-1]), file=sys.stderr, flush=True)
+    write(options.out, name, {"rows": rows, "versions": versions, "cpu": cpu_name()}, module.page)
+    return 0 if all(row["apart"] < apart for row in rows) else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="*", help="names of programs, with wildcards, separated by commas")

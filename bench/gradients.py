@@ -9,7 +9,6 @@ it unrolls them: loops of many steps have a version with `lax.fori_loop` or `lax
 What was to be reached: at most 1.2 times JAX's time, and a tenth of its time to compile.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -229,27 +228,19 @@ def page(facts):
         "", *bench.table(heading, rows)]) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("programs", nargs="*", default=None)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    options = parser.parse_args()
+def prepare():
     os.environ.update(FRAMELOOM_CACHE="0", JAX_PLATFORMS="cpu",
                       XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    rows = []
-    for name in options.programs or PROGRAMS:
-        row = measure(name, options.seconds)
-        print(f"{name:18} NumPy {row['numpy'] * 1e3:8.3f}  ours {row['ours'] * 1e3:8.3f}  JAX {row['jax'] * 1e3:8.3f} ms  ratio {row['ours'] / row['jax']:.2f}  "
-              f"first {row['first'] * 1e3:.0f} and {row['jax first'] * 1e3:.0f} ms, apart {row['apart']:.0e}", file=sys.stderr, flush=True)
-        rows.append(row)
-    versions = f"NumPy {np.__version__}, JAX {jax.__version__}"
-    bench.write(options.out, "gradients", {"rows": rows, "versions": versions, "cpu": bench.cpu_name()}, page)
-    return 0 if all(row["apart"] < 1e-8 for row in rows) else 1
+    return f"NumPy {np.__version__}, JAX {jax.__version__}"
+
+
+def told(row):
+    return (f"{row['name']:18} NumPy {row['numpy'] * 1e3:8.3f}  ours {row['ours'] * 1e3:8.3f}  JAX {row['jax'] * 1e3:8.3f} ms  "
+            f"ratio {row['ours'] / row['jax']:.2f}  first {row['first'] * 1e3:.0f} and {row['jax first'] * 1e3:.0f} ms, apart {row['apart']:.0e}")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "gradients", PROGRAMS, prepare, told, 1e-8))

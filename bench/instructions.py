@@ -1,6 +1,6 @@
 """What calls and compilations cost in instructions, which callgrind counts: the same on every machine and under any load.
 
-usage: instructions.py [PATH...]
+usage: instructions.py [--out FOLDER] [PATH...]
 
 - call: a call of a compiled function with ten globals, two cells and four arrays of 16 floats;
 - cached: the first call of a function of ten operations whose plan is in the disk cache;
@@ -10,6 +10,7 @@ usage: instructions.py [PATH...]
 Each is counted as the difference of two processes that do it more and less often, since what a process does beside
 differs by some million instructions. Kernels are made for AVX2: valgrind knows no AVX-512, and no debug information as
 Clang writes it, which a copy of the package is freed of. Run it before and behind a change, with the same build options.
+All paths together take some minutes; a run of all of them writes the files of results.
 """
 
 import argparse
@@ -25,6 +26,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 PATHS = {"call": (1000, 41000), "cached": (20, 120), "capture": (2, 12), "cold": (2, 6)}  # how often
+TITLES = {"call": "a call with ten globals, two cells and four arrays", "cached": "a miss that finds its plan in the disk cache, of ten operations",
+          "capture": "a capture of 600 operations", "cold": "a cold compile of ten operations"}
 KEPT = ("cached",)  # their plans are made before, by a process that is not counted
 
 
@@ -76,9 +79,28 @@ def counted(path, count, folder):
     return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 
 
+def rows(facts):
+    return [[title, f"{facts['counts'][path]:,}"] for path, title in TITLES.items()]
+
+
+def page(facts):
+    import bench
+
+    return "\n".join([*bench.first_lines("Instructions", facts), f"By `bench/instructions.py`: {facts['versions']}.", "",
+                      *bench.table(["path", "instructions"], rows(facts))]) + "\n"
+
+
+def versions():
+    import platform
+
+    import numpy
+    return f"callgrind, kernels for AVX2, CPython {platform.python_version()}, NumPy {numpy.__version__}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paths", nargs="*", metavar="PATH", help=f"of {', '.join(PATHS)}; all by default")
+    parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--repeat", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     unknown = set(options.paths) - set(PATHS)
@@ -87,12 +109,17 @@ def main():
     if options.repeat:
         repeat(options.paths[0], options.repeat)
         return
+    counts = {}
     with tempfile.TemporaryDirectory() as folder:
         package = without_debug_information(Path(folder))
         for path in options.paths or PATHS:
             few, many = PATHS[path]
-            difference = counted(path, many, package) - counted(path, few, package)
-            print(f"{path:8} {difference / (many - few):15,.0f} instructions", flush=True)
+            counts[path] = round((counted(path, many, package) - counted(path, few, package)) / (many - few))
+            print(f"{path:8} {counts[path]:15,} instructions", file=sys.stderr, flush=True)
+    if set(counts) == set(PATHS):
+        import bench
+
+        bench.write(options.out, "instructions", {"counts": counts, "versions": versions()}, page)
 
 
 if __name__ == "__main__":

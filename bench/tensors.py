@@ -7,7 +7,6 @@ cache. One thread. torch.compile's first call is Dynamo's and AOTAutograd's work
 a call of four small tensors in 0.7 microseconds.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -127,25 +126,19 @@ def page(facts):
         "", *bench.table(heading, rows)]) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("functions", nargs="*", default=None)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    options = parser.parse_args()
+def prepare():
     os.environ.update(FRAMELOOM_CACHE="0", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
     import torch
 
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    rows = []
-    for name in options.functions or FUNCTIONS:
-        row = measure(name, options.seconds)
-        print(f"{name:20} " + "  ".join(f"{way} {t * 1e6:.2f} us" for way, t in zip(WAYS, row["best"])) + f"  apart {row['apart']:.0e}", file=sys.stderr, flush=True)
-        rows.append(row)
-    bench.write(options.out, "tensors", {"rows": rows, "versions": f"torch {torch.__version__.split('+')[0]}", "cpu": bench.cpu_name()}, page)
-    return 0 if all(row["apart"] < 1e-3 for row in rows) else 1
+    return f"torch {torch.__version__.split('+')[0]}"
+
+
+def told(row):
+    times = "  ".join(f"{way} {t * 1e6:.2f} us" for way, t in zip(WAYS, row["best"]))
+    return f"{row['name']:20} {times}  apart {row['apart']:.0e}"
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "tensors", FUNCTIONS, prepare, told, 1e-3))

@@ -42,7 +42,7 @@ import model_table  # noqa: E402
 MADE = {f"{RESULTS}/bench.md": ("bench", "bench"), f"{RESULTS}/overhead.md": ("overhead", "overhead"),
         f"{RESULTS}/library.md": ("library", "library"), f"{RESULTS}/time_steps.md": ("time_steps", "time_steps"),
         f"{RESULTS}/gradients.md": ("gradients", "gradients"), f"{RESULTS}/tensors.md": ("tensors", "tensors"),
-        f"{RESULTS}/slow.md": ("slow", "slow"), "docs/benchmarks.md": ("model_table", "models")}
+        f"{RESULTS}/slow.md": ("slow", "slow"), f"{RESULTS}/instructions.md": ("instructions", "instructions"), "docs/benchmarks.md": ("model_table", "models")}
 
 
 @cache
@@ -132,6 +132,14 @@ def time_steps():
     yield "programs", str(len(rows))
     yield "a step", span([row["step_1000_us"] / 1e6 for row in rows], bench.show_time)
     yield "compiling", span([row[f"compile_{n}_ms"] for row in rows for n in (1000, 100000)], lambda x: f"{x:.0f} ms")
+
+
+@source(f"{RESULTS}/instructions.md")
+def instructions():
+    module = importlib.import_module("instructions")
+    yield "paths", "\n".join(bench.table(["path", "instructions"], module.rows(facts("instructions"))))
+    for path, count in facts("instructions")["counts"].items():
+        yield path, f"{count / 1e6:,.1f} million" if count >= 1e6 else f"{count:,}"
 
 
 @source(f"{RESULTS}/slow.md")
