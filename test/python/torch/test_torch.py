@@ -8,31 +8,20 @@ from processes import printed
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
+import torch_help  # noqa: E402
 from torch_help import BACKENDS, close, fresh, host_calls  # noqa: E402, F401
 
 import frameloom.torch as ft  # noqa: E402
 
 
-class Block(torch.nn.Module):
-    def __init__(self, width=32, heads=4):
-        super().__init__()
-        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.attention = torch.nn.Linear(width, 3 * width)
-        self.out = torch.nn.Linear(width, width)
-        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-        self.heads = heads
+class Block(torch_help.Block):
+    """With attention that is written by hand."""
 
-    def forward(self, x):
-        n, t, w = x.shape
-        q, k, v = (
-            y.view(n, t, self.heads, w // self.heads).transpose(1, 2)
-            for y in self.attention(self.norm1(x)).split(w, dim=2)
-        )
-        scores = q @ k.transpose(-2, -1) / (w // self.heads) ** 0.5
+    def attend(self, q, k, v, mask):
+        t, width = q.shape[-2:]
+        scores = q @ k.transpose(-2, -1) / width**0.5
         scores = scores.masked_fill(torch.ones(t, t, dtype=torch.bool).triu(1), float("-inf"))
-        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, w)
-        x = x + self.out(y)
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
+        return scores.softmax(-1) @ v
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
-from torch_help import BACKENDS, close, fresh  # noqa: E402, F401
+from torch_help import BACKENDS, Block, close, fresh  # noqa: E402, F401
 
 import frameloom.torch as ft  # noqa: E402
 
@@ -314,26 +314,6 @@ def test_a_divisor_is_guarded():
         return x.view(x.shape[0] // 4, 4, 8).sum(1)
 
     all_sizes_as_eager(f, *[(torch.randn(n, 8),) for n in (8, 12, 64)])
-
-
-class Block(torch.nn.Module):
-    def __init__(self, width=32, heads=4):
-        super().__init__()
-        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.attention = torch.nn.Linear(width, 3 * width)
-        self.out = torch.nn.Linear(width, width)
-        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-        self.heads = heads
-
-    def forward(self, x, mask):
-        n, t, w = x.shape
-        q, k, v = (
-            y.view(n, t, self.heads, w // self.heads).transpose(1, 2)
-            for y in self.attention(self.norm1(x)).split(w, dim=2)
-        )
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
-        x = x + self.out(y.transpose(1, 2).reshape(n, t, w))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
 class Language(torch.nn.Module):

@@ -4,6 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.nn.functional as F  # noqa: E402
+
 import frameloom.torch as ft  # noqa: E402
 
 ft.config.strict = True  # what goes wrong in a test is to be seen; tests of what then happens say strict=False
@@ -27,6 +29,30 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.line(self.norm(self.conv(x)).relu().mean((2, 3)))
+
+
+class Block(torch.nn.Module):
+    """A block of a transformer: causal where it has no mask."""
+
+    def __init__(self, width=32, heads=4):
+        super().__init__()
+        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.attention = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+        self.heads = heads
+
+    def attend(self, q, k, v, mask):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+
+    def forward(self, x, mask=None):
+        n, t, w = x.shape
+        q, k, v = (
+            y.view(n, t, self.heads, w // self.heads).transpose(1, 2)
+            for y in self.attention(self.norm1(x)).split(w, dim=2)
+        )
+        x = x + self.out(self.attend(q, k, v, mask).transpose(1, 2).reshape(n, t, w))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
 def compiled(f, **keywords):
