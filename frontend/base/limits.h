@@ -8,13 +8,16 @@
  * Larger: less time is lost on functions that have no array operation, and functions that have some
  * are compiled later. */
 
-/* Plain runs before what nobody has asked for is captured, in ns. */
+/* A callee, which the user has not asked to compile, is captured when its plain runs have taken so
+ * long, in ns. */
 #define WEIGH_FIRST_NS 5000000
-/* Times what captures have taken: plain runs before the next capture. */
+/* The next capture comes when plain runs have taken so many times as long as all captures so far.
+ */
 #define WEIGH_AGAIN 2
 /* What capturing an instruction takes. */
 #define WEIGH_STEP_NS 1000
-/* Instructions that a first capture may take, which plain runs have not paid for. */
+/* Instructions that the first capture of a function that the user asked to compile may evaluate,
+ * although no plain run has paid for them yet. */
 #define WEIGH_ASKED_STEPS 10000
 /* Instructions that a first capture of a part behind a break may take. */
 #define WEIGH_PART_STEPS 3000
@@ -34,11 +37,12 @@
  * Larger: more kinds of calls of a function are compiled in the end; a function that cannot be
  * costs more captures. */
 
-/* Signatures that were not captured, and are remembered so as not to be tried at every call. */
+/* Kinds of calls (signatures) that could not be captured. They are remembered, and not tried again.
+ */
 #define CALLABLE_NEGATIVES 32
 /* Captures that broke, after which the plain function is always used. */
 #define CALLABLE_MAX_FAILURES 64
-/* Versions of a part behind a break that end in front of what varies without end. */
+/* Versions of a part behind a break that end before a value that differs in every call. */
 #define BUILD_MAX_SPLITS 8
 
 /* Is a version slower than the plain function? (dispatch/trial.c)
@@ -59,14 +63,14 @@
 #define TRIAL_CLEAR_PAIRS 3
 /* Times as fast: a version that is so after TRIAL_CLEAR_PAIRS pairs stays. */
 #define TRIAL_WON_SOON 1.15
-/* Plain runs in a row that end otherwise than the compiled run before them. */
+/* Plain runs in a row that raise where the compiled run before them returned, or the reverse. */
 #define TRIAL_ODD 4
 /* A first plain run that likely takes less need not wait. */
 #define TRIAL_AT_ONCE_NS 20000000
 /* There is no comparison where a plain run likely takes longer. */
 #define TRIAL_AT_ALL_NS 30000000000
-/* A version without breaks that waits for its comparison is not watched meanwhile where its runs
- * are shorter. */
+/* A version without breaks waits for its comparison. Meanwhile its runs are timed only when they
+ * take longer than this. */
 #define TRIAL_SHORT_NS 50000
 /* Of shorter runs only the wall time is taken: asking for the time on CPUs would disturb them. */
 #define TRIAL_BRIEF_NS 20000
@@ -96,7 +100,8 @@
 #define TRIAL_GROWN 4
 /* Such runs in a row, after which the version is compared again. */
 #define TRIAL_GROWN_RUNS 3
-/* Times the longest compiled run of the trial: a version that stays is compared again. */
+/* A version that stays is compared again when a run takes so many times as long as the longest one
+ * of its trial. */
 #define TRIAL_CHANGED 2
 /* Plain runs of which one is timed when all has been decided. */
 #define TRIAL_SELDOM 8
@@ -109,12 +114,12 @@
 /* Runs in which nothing was called that can be compiled. */
 #define TRIAL_NO_CALLEES 2
 
-/* When are parts, callees and generators let alone?
- *
- * Larger: what computes seldom is still compiled when it does; what never does costs a look at each
- * of so many runs. */
+/* When are parts, callees and generators left to Python? Larger: code that computes something only
+ * now and then is still compiled when it does. Code that never computes anything costs so many
+ * looks before it is left to Python. */
 
-/* Calls with nothing to compute, after which a function that compiled code calls is let alone. */
+/* A function that compiled code calls is left to Python after so many calls with nothing to
+ * compute. */
 #define HOOK_IDLE 4
 /* Calls of it that could not be compiled, likewise. */
 #define HOOK_FAILURES 16
@@ -126,21 +131,28 @@
 #define HOOK_TRIAL_STEPS 24
 /* Times the mean: what one step counts at most. */
 #define HOOK_TRIAL_ODD 4
-/* Parts of a generator in a row with nothing to compute, after which none is tried. */
+/* A generator is left to Python after so many parts in a row with nothing to compute. */
 #define GENERATOR_IDLE 4
 /* Times that there was no part, likewise. */
 #define GENERATOR_FAILURES 16
 /* Places of one function behind which a part is compiled. */
 #define RESUME_MAX_POINTS 256
-/* Instructions of a call without anything to compute, after which the rest is plain bytecode. */
+/* The rest of a call runs as plain bytecode after so many instructions with nothing to compute. */
 #define RESUME_IDLE_STEPS 256
 /* Such calls, after which the whole function is plain bytecode. */
 #define RESUME_IDLE_RUNS 4
-/* Runs in a row that end in the plain function, after which a version is passed by. */
+/* A version is no longer tried after so many runs in a row that end in the plain function. */
 #define ENTRY_GIVE_UPS 8
 /* Calls of which one tries it again. */
 #define ENTRY_TRY_AGAIN 64
-/* Runs that a version is worth making for: one that dies after fewer counts as if it lived. */
+/* A function whose version is left to Python is passed to Python without a look at its guards after
+ * so many calls in a row. */
+#define LET_BE_ROW 16
+/* Then one call of so many looks at the guards again: at first every second one, then ever fewer.
+ */
+#define LET_BE_MOST 127
+/* A version that dies after fewer runs than this was not worth compiling; it counts as one that
+ * still lives. */
 #define BURY_HITS 8
 
 /* Is a loop captured once, unrolled, or left to Python? (loops/roll.c)
@@ -152,22 +164,50 @@
 #define ROLL_TRIES 6
 /* Of one capture for the sake of its loops. */
 #define ROLL_RESTARTS 48
-/* Iterations after which the names that a loop exchanges may be back where they were. */
+/* Names that a loop exchanges (`a, b = b, a`) are back where they were after at most so many
+ * iterations. */
 #define ROLL_ORDER 4
 /* Array operations: an unrolled loop of more is left to Python. */
 #define ROLL_NODES 2000
-/* Tokens of states that are compared in one capture: a program with more keeps too many objects. */
+/* Tokens of states that one capture compares. A program with more of them keeps too many objects to
+ * be compared. */
 #define ROLL_WALKED (1 << 18)
 /* Iterations at either end of a loop that are evaluated by themselves. */
 #define ROLL_ENDS_MOST 12
 /* Iterations: how far the range of a count goes. */
 #define ROLL_FOREVER ((int64_t)1 << 40)
-/* Items at the end of a list that grows which the body may read. */
+/* Items at the end of a growing list that the loop's body may read. */
 #define LIST_VISIBLE 4
 /* Iterations, at most, that are one of the loop in the graph. */
 #define ROLL_PERIOD 16
 /* States at the head that are kept for it. */
 #define ROLL_PAST (2 * ROLL_PERIOD)
+/* Iterations that stay in front of a loop that data may end. */
+#define END_PEELED 2
+/* Branches within each other in such a loop. */
+#define END_NESTED 6
+/* Iterations that look at the items of a sequence one by one: the first items may be others than
+ * all that follow. */
+#define ITER_LOOKS 4
+/* Iterations at one end of a loop that stay outside of it, where a decision differs in them. */
+#define LOOP_NEAR 8
+
+/* Does a version that often ends in the plain function get a witness? (run/witness.c)
+ *
+ * Larger: fewer plans are compiled beside the version's own, and more calls run twice. */
+
+/* Calls in vain before a witness is made: fewer than those after which the version is left to
+ * Python. Before the next witness there are four times as many. */
+#define WITNESS_ASKED 6
+/* Witnesses of one version. */
+#define WITNESS_MOST 3
+/* Answers that no warning was due, without a run in between that raised nothing: then the hush is
+ * made. */
+#define WITNESS_NOISY 8
+/* Runs of the hush of which one is made by the version's own plan. */
+#define WITNESS_LOOK 64
+/* Such runs in a row that raise nothing, until all runs are made by the own plan again. */
+#define WITNESS_CALM 2
 
 /* How far does one capture go?
  *
@@ -182,8 +222,12 @@
 #define TRACE_MAX_STACK (640 << 10)
 /* Items that are searched in the time of an instruction. */
 #define TRACE_ITEMS_A_STEP 32
-/* Of a list or tuple: each is guarded by itself. */
+/* Attempts at one capture that only make sizes known or equal. */
 #define CAPTURE_SIZE_RESTARTS 64
+/* Items of one sequence that capture makes. */
+#define TRACE_MAX_ITEMS 1000000
+/* Items of one list or tuple that existed before the call: each is guarded by itself. */
+#define WRAP_MAX_ITEMS 1024
 /* Items of all lists and tuples together. */
 #define WRAP_MAX_ALL 4096
 /* Items of a set that existed before the call. */
@@ -210,6 +254,5 @@
 #define GATHER_JOIN 32
 /* Pairs of objects that guards keep apart. */
 #define APART_MAX_PAIRS 20000
-#define WRAP_MAX_ITEMS 1024
 
 #endif

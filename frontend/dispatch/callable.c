@@ -7,6 +7,7 @@
  */
 #include "frontend/dispatch/callable.h"
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/resume.h"
@@ -286,11 +287,6 @@ static PyObject *callable_vectorcall(PyObject *self, PyObject *const *args, size
 }
 
 /* ---- functions that are left to Python ---- */
-
-#define LET_BE_ROW                                                                                 \
-  16 /* calls in a row that are left to Python, until there are no guards either                   \
-      */
-#define LET_BE_MOST 127 /* of these, from one with guards to the next: doubled from 1 on */
 
 /* A call that runs plain, but not without further ado: nothing below it is to be compiled, or the C
  * stack is looked after. */

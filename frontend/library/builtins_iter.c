@@ -1,5 +1,6 @@
 /* Builtin functions over iterables; functools and itertools. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/library/internal.h"

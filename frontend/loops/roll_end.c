@@ -32,9 +32,6 @@
 
 #include <string.h>
 
-#define END_PEELED 2
-#define END_NESTED 6 /* branches in each other */
-
 /* ---- where loops end ---- */
 
 /* A jump that may end a loop: which of its ways stays, and the loop's head; false: it is none. */

@@ -14,6 +14,7 @@
  * nothing (hush.c): it runs in place of the first one as long as nobody would be.
  */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"
 #include "frontend/compile/compile.h"
 #include "frontend/run/internal.h"
@@ -21,15 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Calls in vain before one is made, less than those after which the version is left to Python
- * (entry.c); four times as many before the next. */
-#define WITNESS_ASKED 6
-#define WITNESS_MOST 3 /* for one version */
-#define WITNESS_NOISY                                                                              \
-  8 /* answers that it was nothing, with no run in between that raised nothing */
-#define WITNESS_LOOK 64 /* runs of which one is of the version's own plan */
-#define WITNESS_CALM 2  /* of these in a row that raise nothing, until all are */
 
 typedef struct witness {
   loom_plan *plan; /* one output: may any of these have raised a flag? NULL: it has not been made */

@@ -6,6 +6,7 @@
  * iteration, and what it is there no longer has the index in it, so that ranges, or this call's
  * sizes and a guard, decide it as any other. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/call.h"
 #include "frontend/core/tracer.h"
 #include "frontend/size/internal.h"
@@ -63,8 +64,6 @@ void size_blame(tracer *t, int64_t number, const char *why) {
   t->loops.blamed = -1;
   t->loops.blamed_period = t->loops.blamed_peel = t->loops.blamed_tail = 0;
 }
-
-#define LOOP_NEAR 8 /* iterations at one end that may be left out of a loop */
 
 /* A decision that becomes another one `from_first` iterations behind the first one, or as many
  * before the last one (0: not near it), is the same in all others. */

@@ -2,6 +2,7 @@
  * iteration is that only the run knows, and items of lists that are lent to the loop as rows of
  * arrays (gather.c). */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
@@ -11,8 +12,6 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
-
-#define ITER_LOOKS 4 /* the first items may be others than all that follow */
 
 /* ---- items of sequences ---- */
 

@@ -1,5 +1,6 @@
 /* Tuples, lists and slices. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/objects.h"
 #include "frontend/core/hooks.h"

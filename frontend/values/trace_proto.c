@@ -1,5 +1,6 @@
 /* Generic protocols over values, with Python's own order of dispatch. */
 #include "frontend/base/base.h"
+#include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/objects.h"
 #include "frontend/core/hooks.h"

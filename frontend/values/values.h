@@ -11,8 +11,6 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-#define TRACE_MAX_ITEMS 1000000 /* of one sequence */
-
 /* ---- value.c: making values, identity ---- */
 
 value *value_new(tracer *t, const value_type *type);
