@@ -93,7 +93,8 @@ void loom_set_attr(MlirOperation op, const char *name, MlirAttribute value);
 /* ---- ops, types -------------------------------------------------------------------------- */
 
 bool loom_str_is(MlirStringRef a, const char *b);
-/* Is it this op of our dialect? The op of another one of this name ("func.return")? */
+/* loom_is(): is it the op of our dialect with this opcode? loom_is_named(): is it the op with this
+ * full name, of any dialect ("func.return")? */
 bool loom_is(MlirOperation op, loom_opcode code);
 bool loom_is_named(MlirOperation op, const char *name);
 /* The opcode of any op: LOOM_OP_COUNT when it is of another dialect. */

@@ -97,11 +97,12 @@ typedef struct conv_job {
 /* ---- lower_conv.c: indices, and loops over the depth and over pixels ---- */
 
 MlirValue conv_zero(lower *l, int level, const conv_plan *p, int width);
-/* What the window reads for a pixel: outside of the input where there is padding. */
+/* The index of the input that the window reads for a pixel. It lies outside of the input where
+ * there is padding. */
 void conv_input_index(const lower *l, const conv_job *job, lower_index *dims);
 /* The number of a weight of one output channel in the order of the depth. */
 MlirValue conv_depth(lower *l, const conv_job *job);
-/* Carries at most one value. */
+/* Loops over the depth around `body`. At most one value is carried. */
 void conv_depths(lower *l, conv_job *job, int carried, MlirValue *value, lower_body body);
 /* Calls `body` for each vector of the segment, with CONV_X in its lanes. */
 void conv_vectors(lower *l, conv_job *job, lower_body body);

@@ -97,19 +97,20 @@ MlirValue gradient_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest);
 int64_t gradient_stride(const gradient_plan *p, const lower_buffer *buffer, int d);
 /* The smaller of two numbers. */
 MlirValue gradient_least(lower *l, int64_t a, int64_t b);
-/* A line of as many pixels as the smaller number: in pieces of `width`, of which the last one
- * begins within the one before it, or, where the line is shorter than a piece, pixel by pixel. */
+/* Calls `piece` for pieces of `width` pixels of a line. The line has as many pixels as the smaller
+ * one of `a` and `b`. The last piece begins within the one before it. A line that is shorter than a
+ * piece is done by `pixel`, one pixel at a time. */
 void gradient_pieces(lower *l, int64_t a, int64_t b, int width, lower_body piece, lower_body pixel,
                      gradient_job *job);
-/* First output channel of a panel in its group: the last panel starts early enough to be whole, so
- * that some channels are summed twice, to the same bits. */
+/* First output channel of a panel in its group. The last panel starts early enough to be whole, so
+ * some channels are summed twice, with the same bits. */
 MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue panel);
-/* Channels of a panel that are there. */
+/* How many channels of a panel exist: a group may have fewer than a panel. */
 int64_t gradient_lanes(const gradient_plan *p);
 
 /* ---- conv_gradient_pack.c ---- */
 
-/* Whole squares along the panel's channels that are there are done in a loop. */
+/* How many of the panel's channels form whole squares. These squares are done in a loop. */
 int64_t gradient_whole(const gradient_plan *p);
 void gradient_pack(lower *l, gradient_job *job);
 

@@ -133,7 +133,8 @@ MlirValue dot_op(lower *l, const char *name, MlirValue x, int64_t y);
 /* x + y * scale */
 MlirValue dot_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale);
 MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype);
-/* Where an operand is packed: in slots or, behind these, in what is kept. */
+/* Where an operand is packed: in the slots, or behind them in the memory that is kept between
+ * calls. */
 MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o);
 const lower_at *dot_operand_at(lower *l, const dot_operand *o);
 void dot_set(lower *l, int var, MlirValue iv);
@@ -143,11 +144,12 @@ void dot_vectors(lower *l, const dot_job *job,
 
 /* ---- dot_pack.c ---- */
 
-/* First row (or column) of a tile (or panel): the last one starts early enough to be whole. */
+/* First row of a tile, or first column of a panel. The last one starts early enough to be whole. */
 MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent);
-/* The round of a chunk, of which each has `chunks`: where they begin. */
+/* Sets where the round of a chunk begins. Each round has `chunks` chunks. */
 MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks);
-/* A launch is within one round, but for that of the operands that are packed once. */
+/* The code of a packing stage. `fixed`: it packs the operands that are packed once, for all rounds.
+ */
 void dot_pack(lower *l, dot_job *job, bool fixed);
 
 #endif

@@ -133,7 +133,8 @@ const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group 
 bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 /* Does an op of group `to` read a value of group `from`? */
 bool fuse_direct_path(fuse_state *s, int from, int to);
-/* Does a kernel of both store the node's value? For what is outside, or only because it raises. */
+/* Does a kernel of both groups have to store the node's value, because it is read outside or only
+ * because it may raise? */
 bool fuse_is_stored(const fuse_state *s, int n, int a, int b);
 /* Does a kernel of both groups take no more buffers than it may? */
 bool fuse_buffers_fit(const fuse_state *s, int a, int b);
@@ -147,13 +148,15 @@ void fuse_move(fuse_state *s);
 
 /* Marks an update_slice that may be done in place. */
 void fuse_prepare_update(MlirOperation function, MlirBlock block, MlirOperation op);
-/* For each node, when it is made: is what it reads to be watched? False: out of memory. */
+/* To be called for each new node: does an op overwrite what this node reads? False: out of memory.
+ */
 bool fuse_watch(fuse_state *s, int n);
 /* Node `user` reads `value`, which no view or free node stands for. */
 void fuse_note_read(fuse_state *s, MlirValue value, int user);
 /* May both ops, of two groups of updates, be in one? `op` writes what `before` has written. */
 bool fuse_updates_fit(MlirOperation before, MlirOperation op);
-/* The nodes that read what node `n` overwrites, one at a call; *at is -2 at first. -1: no more. */
+/* Iterates over the nodes that read what node `n` overwrites. *at is -2 before the first call. -1:
+ * there are no more. */
 int fuse_next_reader(const fuse_state *s, int n, int *at);
 
 /* ---- fuse_dissolve.c ---- */

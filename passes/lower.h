@@ -136,7 +136,8 @@ void lower_return(lower *l, const lower_outer *saved);
 /* Finds the reductions of a kernel; false after a diagnostic. */
 bool lower_reduce_collect(lower *l);
 lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at);
-/* After a group has its lanes: may give it others, to add in NumPy's order. */
+/* To be called when a group has its lanes. May give it other lanes, so that it adds in NumPy's
+ * order. */
 void lower_reduce_order(lower *l, lower_group *g);
 
 /* ---- reduce_parts.c: reductions in several chunks -------------------------------------------- */

@@ -34,8 +34,9 @@ enum {
 
 /* ---- error.c: dropping exceptions without losing an interrupt ---- */
 
-/* Did a signal handler (or another thread) raise the pending exception? True for those that code
- * without any of the user's cannot raise. Such an exception is not the answer to a question. */
+/* Did a signal handler, or another thread, raise the pending exception? True for exceptions that
+ * the code of libraries cannot raise: those that are no Exception, and those of classes of the
+ * user. Such an exception is not the answer to a question that capture has asked. */
 bool error_is_foreign(void);
 /* Drops the pending exception. A foreign one is put off: it is raised again later, as if the signal
  * had come then. */

@@ -52,43 +52,47 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused);
 PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
-/* A callable for the part of `owner`'s function (with this code) that starts at `point`, which it
- * takes over. */
+/* A callable for the part of `owner`'s function that starts at `point`. `code` is the code object
+ * of that function. The callable takes over `point`. */
 callable *callable_part(callable *owner, resume_point *point, PyObject *code);
-/* One for the functions with this one's code that `owner`'s calls, with the same options. */
+/* A callable that is shared by all functions with the code of `function`, for calls that compiled
+ * code of `owner` makes. It has the options of `owner`. */
 callable *callable_shared(const callable *owner, PyObject *function);
-/* The function that is being called: with `shared`, the one that this call began with. */
+/* The function that is being called. A shared callable has the function that the current call began
+ * with. */
 PyFunctionObject *callable_function(const callable *c);
-/* Runs a shared one with the arguments that a frame of `function` starts with, which are taken out
- * of it as soon as nothing but the compiled code can go on with them. *useful: an array operation
- * was compiled. NULL with *plain set: the frame has to be evaluated. */
+/* Runs a shared callable with the arguments at the start of a frame of `function`. The arguments
+ * are taken out of `slots` as soon as only compiled code can continue with them. *useful: an array
+ * operation was compiled. NULL with *plain set: the frame has to be evaluated. */
 PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
                               bool *plain, bool *useful);
-/* The user has replaced the function's code: what follows from it is found anew. */
+/* The user has replaced the function's code: drops what was derived from the old code. */
 bool callable_refresh(callable *c);
 size_t callable_stack_left(void); /* bytes of the thread's C stack */
 bool callable_is_off(void);       /* is nothing compiled now in this thread? */
-/* The version whose guards hold, or one that is built now: new reference. NULL with *plain set: the
- * plain code has to run, and to raise a pending exception of a signal handler's; else with an
- * exception. */
+/* The version whose guards hold, or a version that is built now: a new reference. NULL with *plain
+ * set: the plain code has to run. It then also raises the pending exception of a signal handler.
+ * NULL otherwise: an exception is set. */
 entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
 bool callable_thread_is_traced(void);
-/* The plain function; on behalf of a call that was not compiled. */
+/* callable_call_plain(): calls the plain function. callable_call_uncompiled(): the same in place of
+ * a call that was to be compiled. */
 PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
                               PyObject *kwnames);
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames);
-/* The version that fits this call is left to Python (`settled`: with all that it calls) or on
- * trial, or there is none. After many such calls in a row, or (`often`) many more than others, most
- * calls do without guards. How many calls this one stands for. */
+/* To be called when a call is about to run as plain Python: its version is left to Python or on
+ * trial, or there is none. `settled`: so are all callees. After many such calls in a row, most
+ * calls go to Python without a look at guards. `often`: other calls in between do not end the row,
+ * they only shorten it. The result is how many calls this one stands for. */
 uint32_t callable_let_be(callable *c, bool settled, bool often);
 bool callable_is_let_be(const callable *c);
 void callable_look_at(callable *c); /* not so from here on */
 bool callable_stack_check(
     const callable *c); /* else RecursionError: the C stack is nearly used up */
-/* Plain Python calls need no C stack, calls through a callable do, and from 3.12 on CPython counts
- * them up to a low number: lets them go deeper where the stack has room. What it gives is for
- * python_recursion_take_back(), when the call has returned. */
+/* Lets calls through a callable nest deeper where the C stack has room. From 3.12 on CPython counts
+ * them up to a low number, while plain Python calls do not count. The result is to be passed to
+ * python_recursion_take_back() when the call has returned. */
 int callable_go_deeper(void);
 void plain_frame_open(plain_frame *frame, const callable *c);
 void plain_frame_close(const plain_frame *frame);
@@ -108,12 +112,14 @@ PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
 extern bool loom_all_eager;     /* config.disable, or the stance: every function is a plain one */
 void loom_stance_refresh(void); /* config.disable may have changed */
 vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
-/* False, perhaps with an exception: this call, which no version fits, is not to be compiled. */
+/* May this call, which no version fits, be compiled? False with an exception: the stance or a
+ * setting makes it an error. */
 bool stance_allows(const callable *c, PyObject *const *slots);
 
 /* ---- bury.c: versions of which something that they guard has died ---- */
 
-/* Drops them; and the same when the interpreter next has the chance. */
+/* callable_bury(): drops the dead versions. callable_bury_soon(): has the interpreter do so at its
+ * next chance. */
 void callable_bury(struct callable *c);
 void callable_bury_soon(struct callable *home);
 
@@ -127,19 +133,19 @@ void binding_fini(binding *b);
 
 /* ---- miss.c: a call that no version fits ---- */
 
-/* Captures and compiles; the new entry (new reference) fits these arguments. NULL without an
- * exception: run the plain function; with one: GraphBreak under fullgraph, MemoryError,
- * KeyboardInterrupt. */
+/* Captures and compiles. The result is a new reference to a version that fits these arguments. NULL
+ * without an exception: the plain function has to run. NULL with an exception: GraphBreak under
+ * fullgraph, MemoryError or KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
 extern uint64_t callable_builds;   /* how often that has captured something, of any function */
 void callable_forget(callable *c); /* all that was compiled or learnt */
-/* Its versions ask it for nothing from here on, whatever of what they guard dies. */
+/* The callable is about to die: its versions no longer report to it when an object that they guard
+ * dies. */
 void callable_disown(callable *c);
 
 /* ---- dynamic.c: what a miss says of sizes ---- */
 
-/* Sizes and ints by which this call fails a version that fits otherwise are symbols from here on.
- */
+/* Finds a version that this call fails only by sizes and ints. From now on these are symbols. */
 void dynamic_learn(callable *c, PyObject *const *slots);
 
 /* ---- explain.c: what people are told of a callable ---- */

@@ -34,7 +34,8 @@ typedef struct fancy_read {
 } fancy_read;
 
 bool fancy_parse(tracer *t, value *key, fancy_key *k);
-/* V, which axes of it are indexed, and the sizes of all indices together. False after a failure. */
+/* Reads V, the axes of V that are indexed, and the sizes of all indices together. False after a
+ * failure. */
 bool fancy_open(tracer *t, value *v, fancy_key *k, fancy_read *r);
 /* Where the indices' dimensions stand in the result. */
 int fancy_place(const fancy_key *k, const fancy_read *r);

@@ -186,8 +186,8 @@ typedef struct entry_list {
   entry *items[];
 } entry_list;
 
-/* While one is open in a thread, functions that are called there are compiled, with the options of
- * `owner`; not the one with the code `code`. */
+/* While a window is open in a thread, functions that are called there are compiled with the options
+ * of `owner`, except the function with the code `code`. */
 typedef struct hook_scope {
   callable *owner; /* NULL: a pause */
   const PyObject *code;

@@ -203,32 +203,37 @@ struct set_facts {
   const source *origin; /* of `object`, where that is a live set with this content; or NULL */
 };
 
-/* The same is done to the table as to the set. */
+/* Each of these does to the table what was done to the set. */
 void order_add(tracer *t, value *set, value *item);
 void order_discard(tracer *t, value *set, value *item);
-/* The set was made of this iterable; as that real set is; by an operator; by a method of a set with
- * this table, which may be its own. */
+/* Where a new set comes from. order_made(): from the iterable `of`. order_twin(): it has the order
+ * of the real set `like`. order_binary(): from an operator. order_call(): from a method of a set
+ * whose table is `table`; that may be the table of `set` itself. */
 void order_made(tracer *t, value *set, value *of);
 void order_twin(tracer *t, value *set, PyObject *like);
-/* Of a frozen set another one was made, as is done with those of a class over frozenset. */
+/* The frozen set was copied once more, as a class over frozenset copies its argument. Its table
+ * becomes that of the copy. */
 void order_copied(tracer *t, value *set);
-/* It holds what the live set holds that `s` reads. */
+/* The set has the items and the order of the live set that `s` reads. */
 void order_live(tracer *t, value *set, const source *s, PyObject *object);
 void order_binary(tracer *t, value *set, int op, PyObject *l, PyObject *r);
 void order_call(tracer *t, value *set, PyObject *table, const char *method, value *const *args,
                 Py_ssize_t count);
-/* New references, or NULL without an exception: the object that is an item's in a table; one in
- * which a set's method or operator finds the items as it does in the value; a view of a dict. */
+/* New references, or NULL without an exception. order_item(): the object that stands for an item in
+ * a table. order_operand(): an operand of a set's method or operator, with the items of the value
+ * in their order. order_view(): the keys or items of a dict. */
 PyObject *order_item(tracer *t, value *v);
 PyObject *order_operand(tracer *t, value *v);
 PyObject *order_view(tracer *t, value *dict, bool items);
-/* Borrowed; NULL: not known. */
+/* The table, borrowed. NULL: the order is not known. */
 PyObject *order_table(tracer *t, value *set);
-/* A list of its items in Python's order; NULL with nothing pending: not known. */
+/* A list of the items in Python's order. NULL with nothing pending: the order is not known. */
 value *order_items(tracer *t, value *set);
-/* For what asks for the greatest item or the like: in any order, where that does not matter. */
+/* A list of the items for functions like max(): in any order where the order cannot matter, else in
+ * Python's order. NULL after a break. */
 value *order_any(tracer *t, value *set);
-/* With order_items() known: a set like it, of its own. A new reference, or NULL. */
+/* When order_items() is known: a real set of its own with the same items and order. A new
+ * reference, or NULL. */
 PyObject *order_real(tracer *t, const value *set);
 Py_ssize_t order_pop(tracer *t, value *set); /* pops an item of its table: its place, or -1 */
 void order_walk(roll_walk *w, const value *set);
