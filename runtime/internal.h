@@ -31,6 +31,18 @@ static inline uint32_t fp_end(uint32_t saved) {
          ((now & 1u) << 3); /* MXCSR's order is that of loom_fp_flag but for invalid */
 }
 
+/* ---- plan_check.c: is a plan's binary form what it should be? ---- */
+
+#define PLAN_SYMBOLS 65536 /* of one plan, at most */
+
+/* Reads the header and checks it: size, checksum, CPU, and that each section lies within the bytes.
+ */
+bool plan_check_header(const void *bytes, size_t size, loom_plan_header *h, loom_error *err);
+/* Does a name at this offset end within the bytes? */
+bool plan_check_name(const loom_plan_header *h, const uint8_t *bytes, uint32_t name);
+/* Checks everything behind the header. */
+bool plan_check(const loom_plan_header *h, const uint8_t *bytes, loom_error *err);
+
 /* ---- plan.c, run.c: a loaded plan ---- */
 
 #define PLAN_STACK 32 /* buffers or parameters kept on the stack; more take a block */

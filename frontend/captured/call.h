@@ -64,13 +64,18 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
 /* The first guard that fails, in the order of capture; or NULL. */
 const guard *guard_first_failure(const capture *c, PyObject *const *args);
-PyObject *guard_number_words(const capture *c, int64_t number); /* "a.shape[0]*2"; a new string */
 /* The first guard that fails from guard number *from on; *from is moved behind it. NULL: none
  * fails. */
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,
                                 uint32_t *from);
-PyObject *guard_describe(const capture *c, const guard *g); /* a new string: "a: float32[16]" */
-bool guard_key_equal(PyObject *a, PyObject *b);             /* is `b` the key that `a` is? */
+bool guard_key_equal(PyObject *a, PyObject *b); /* is `b` the key that `a` is? */
+
+/* ---- guard_words.c: guards in words ---- */
+
+/* A number of the graph in words, as "a.shape[0]*2": a new string. */
+PyObject *guard_number_words(const capture *c, int64_t number);
+/* A guard in words, as "a: float32[16]": a new string. */
+PyObject *guard_describe(const capture *c, const guard *g);
 /* The object's repr(); for an int of very many digits, how large it is. A new string. */
 PyObject *guard_words(PyObject *object);
 

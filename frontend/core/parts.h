@@ -9,8 +9,8 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* Loops that are not captured once (roll.c), by the place of their FOR_ITER: kept from one attempt
- * to the next. */
+/* Loops that are not captured once (roll_ban.c), by the place of their FOR_ITER: kept from one
+ * attempt to the next. */
 #define ROLL_BANS 24
 
 typedef struct roll_ban_row {
@@ -151,7 +151,7 @@ typedef struct trace_live {
   struct context_value *contexts; /* context variables that were looked at */
 } trace_live;
 
-/* Loops that are captured once, and branches on data: roll.c. */
+/* Loops that are captured once, and branches on data: roll_ban.c. */
 typedef struct trace_loops {
   uint32_t derived;                 /* more than 0: what is evaluated will be differentiated */
   uint64_t looped;                  /* bit for each symbol that is the index of a loop */

@@ -217,10 +217,8 @@ bool roll_objects_leave(tracer *t, const roll *r, roll_walk *now, const loom_val
 /* 1 + the slot that holds this number; 0: none does. */
 uint32_t roll_object_slot(roll_walk *w, const value *v);
 
-/* ---- roll.c: capturing one loop once ---- */
+/* ---- roll_ban.c: what attempts have shown of loops ---- */
 
-/* The graph's symbol for the loop's index. */
-uint64_t roll_symbol(tracer *t, const roll *r);
 /* What earlier attempts have noted of the loop or branch at this place; NULL: nothing. */
 roll_ban_row *roll_row(const tracer *t, PyCodeObject *code, int32_t pc);
 /* The row of roll_row() for a place, made when there is none. Capture starts again with what the
@@ -230,6 +228,13 @@ roll_ban_row *roll_learn(tracer *t, PyCodeObject *code, int32_t pc);
  * `period` iterations become one of the graph's loop. A delay of ROLL_NEVER: this loop is unrolled.
  */
 void roll_restart(tracer *t, const roll *r, int delay, int period);
+/* Described in loop_hooks (core/hooks.h). */
+bool roll_blames(tracer *t);
+
+/* ---- roll.c: capturing one loop once ---- */
+
+/* The graph's symbol for the loop's index. */
+uint64_t roll_symbol(tracer *t, const roll *r);
 /* Starts to watch a loop at whose head `left` iterations are left. NULL: it is not watched, or a
  * failure is pending. */
 roll *roll_new(tracer *t, frame *f, value *iterator, int64_t left);
@@ -247,7 +252,6 @@ void roll_give_up(tracer *t, roll *r, const char *why);
 /* These functions are described in loop_hooks (core/hooks.h). */
 value *roll_next(tracer *t, frame *f, value *iterator);
 void roll_leave_frame(tracer *t, const frame *f);
-bool roll_blames(tracer *t);
 bool roll_lent(tracer *t, const value *v);
 uint16_t roll_lends_here(tracer *t);
 uint16_t roll_lends(tracer *t);

@@ -5,7 +5,7 @@
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 
-/* ---- roll.c: capturing one loop once ---- */
+/* ---- roll_ban.c: what attempts have shown of loops ---- */
 
 /* Has the function returned in the middle of a hidden iteration? Then capture starts again. */
 bool roll_is_open(tracer *t);
