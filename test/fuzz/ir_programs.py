@@ -1,4 +1,4 @@
-"""Random functions of `loom` ops over values of every dtype; ops of one or two operands are those of dialects/loom.td.
+"""Random functions of `loom` ops over values of every dtype; ops of one or two operands are those of dialects/ops_elementwise.td.
 
 Kernels may compute some ops within a bound, and sums in another order. What comes of them is not exact, and is no operand
 of an op where a small difference can become a large one. What may be large, infinite or NaN is not converted to integers.
@@ -8,7 +8,8 @@ import collections
 import re
 from pathlib import Path
 
-TABLE = (Path(__file__).resolve().parent.parent.parent / "dialects" / "loom.td").read_text()
+DIALECT = Path(__file__).resolve().parent.parent.parent / "dialects"
+TABLE = "\n".join((DIALECT / name).read_text() for name in ("loom.td", "ops_elementwise.td", "ops_arrays.td", "ops_control.td"))
 INTEGERS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
 FLOATS = ("f16", "bf16", "f32", "f64")
 COMPLEX = {"f32": "complex<f32>", "f64": "complex<f64>"}

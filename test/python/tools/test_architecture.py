@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from paths import ROOT
+from paths import OP_TABLE, ROOT, op_table
 
 # Folder: the folders of the project it may include, and what of the outside world.
 RULES = {
@@ -142,6 +142,13 @@ def test_types_of_values_are_told_apart_beside_the_types():
     assert len(found) <= 30
     elsewhere = [name for path, name in found if path != types[name]]
     assert not [name for name in set(elsewhere) if elsewhere.count(name) > 1]
+
+
+def test_the_table_of_ops_is_whole():
+    """What tests read is what loom.td includes, in the same order."""
+    named = re.findall(r'^include "(dialects/\w+\.td)"', OP_TABLE[0].read_text(), re.M)
+    assert [str(path.relative_to(ROOT)) for path in OP_TABLE[1:]] == named
+    assert {path.name for path in (ROOT / "dialects").glob("*.td")} == {path.name for path in OP_TABLE}
 
 
 def test_every_table_is_included():
@@ -379,7 +386,7 @@ def test_every_part_of_the_lowering_has_its_test():
 
 def op_records():
     """(op name, shape rule) for every op of a graph, as the classes of loom.td give them."""
-    text = (ROOT / "dialects" / "loom.td").read_text()
+    text = op_table()
     for match in re.finditer(r'^def (\w+) : (Loom_\w+)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S):
         base, name, body = match.group(2), match.group(3), match.group(4)
         shape = re.search(r'let shape = "(\w+)"', body)
@@ -396,7 +403,7 @@ def op_records():
 def test_every_op_has_a_shape_rule_and_an_interpreter():
     rules = set(re.findall(r'\{"(\w+)", infer_\w+, (?:true|false)\}', (ROOT / "graph" / "infer.c").read_text()))
     interpreter = (ROOT / "graph" / "interp.c").read_text()
-    table = (ROOT / "dialects" / "loom.td").read_text()
+    table = op_table()
     ops, formulas = list(op_records()), set(re.findall(
         r'^def \w+ : Loom_\w+<\s*"(\w+)"(?:(?!^def ).)*?let (?:real|integer|complex) = (?:"|\[)', table, re.M | re.S))
     assert len(ops) > 80
@@ -417,7 +424,7 @@ COLUMNS = {"f": ["real"], "i": ["integer"], "u": ["integer"], "b": ["boolean", "
 def elementwise_records():
     """Op: (letters of its element types, its record in loom.td), of the ops of one or two operands that compute each
     element by itself."""
-    text = (ROOT / "dialects" / "loom.td").read_text()
+    text = op_table()
     found = re.findall(r'^def \w+ : Loom_(?:Unary|Binary|Predicate)<\s*"(\w+)",\s*"[^"]*",\s*"(\w+)"'
                        r'(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S)
     return {name: (classes, record) for name, classes, record in found}
@@ -445,13 +452,13 @@ def places(name, classes, record):
     }
     for letter in classes:
         columns = COLUMNS[letter]
-        yield "interpreter", f"a column `{columns[0]}` in dialects/loom.td", any(
+        yield "interpreter", f"a column `{columns[0]}` in dialects/ops_elementwise.td", any(
             re.search(rf'let {column} = (?:"|\[)', record) for column in columns)
     predicate = names(function_texts(lower, "scalar_predicate"))
     for letter in set(classes) & set(lowered):
         function, what, there = lowered[letter]
         yield "lowering", f"a case in {function}() of {lower}, {what}", there or predicate
-    yield "formula over parts", "a column `pair` in dialects/loom.td", (
+    yield "formula over parts", "a column `pair` in dialects/ops_elementwise.td", (
         'let parts = "formula"' not in record or "let pair = " in record)
     yield "NumPy", "a row in frontend/numpy/ufuncs.def", name in NOT_IN_NUMPY or names(*texts("frontend/numpy/ufuncs.def"))
     yield "torch", "a row in frontend/torch/aten.def", name in NOT_IN_TORCH or names(
@@ -477,7 +484,7 @@ def compiler_sources():
 def test_ops_are_asked_for_by_opcode():
     """`loom_is(op, LOOM_OP_ADD)`, or better a column of the table: a name in a string may be misspelt, and a list of
     names is a column that loom.td lacks."""
-    names = re.findall(r'^def \w+ : Loom_\w+<\s*"(\w+)"', (ROOT / "dialects" / "loom.td").read_text(), re.M)
+    names = re.findall(r'^def \w+ : Loom_\w+<\s*"(\w+)"', op_table(), re.M)
     assert {"add", "fusion", "dot_general", "kernel"} <= set(names)
     found = [f"{path.relative_to(ROOT)}: {name}" for path, text in compiler_sources()
              for name in re.findall(r'"loom\.(\w+)"', text) if name in names]
@@ -486,7 +493,7 @@ def test_ops_are_asked_for_by_opcode():
 
 def op_groups():
     """Op: its group in loom.td; "compiler" without one."""
-    text = (ROOT / "dialects" / "loom.td").read_text()
+    text = op_table()
     classes = dict(re.findall(r'^class (Loom_\w+)<(?:(?!^class |^def ).)*?  let group = "(\w+)";', text, re.M | re.S))
     for base, name, body in re.findall(r'^def \w+ : (Loom_\w+)<\s*"(\w+)"(.*?)(?=^def |^class |^// ----|\Z)', text, re.M | re.S):
         own = re.search(r'^  let group = "(\w+)";', body, re.M)
@@ -536,7 +543,7 @@ def test_attribute_names_stand_in_one_table():
 def test_costs_of_functions_are_those_of_their_types():
     """What math.def computes in f64 for f32, too, costs as much as f64's polynomial and two conversions."""
     wide = set(re.findall(r"^LOOM_MATH2?\((\w+), WIDE,", (ROOT / "passes" / "math.def").read_text(), re.M))
-    text = (ROOT / "dialects" / "loom.td").read_text()
+    text = op_table()
     costs = {name.upper(): cost for name, cost in re.findall(
         r'^def \w+ : Loom_\w+<"(\w+)"(?:(?!^def ).)*?let cost = (\w+);', text, re.M | re.S)}
     assert {name for name, cost in costs.items() if cost == "CostWideFunction"} == wide - {"POW"}
