@@ -27,10 +27,9 @@ void loom_add_lower_passes(MlirOpPassManager manager);  /* kernels to scf, arith
 void loom_add_check_passes(MlirOpPassManager manager);  /* between these two, where asked for */
 void loom_add_llvm_passes(MlirOpPassManager manager);   /* kernels to the LLVM dialect */
 
-/* All of these from the graph to lowered kernels. */
-void loom_add_lower_pipeline(MlirOpPassManager manager);
-/* Runs them, and those to the LLVM dialect, for a target and its vectors, with or without checks.
- * `run` runs the passes of one stage; NULL: they run, and no more. */
+/* Runs all passes from the graph to lowered kernels, and those to the LLVM dialect, for a target
+ * and its vectors, with or without checks. `run` runs the passes of one stage; NULL: they run, and
+ * no more. */
 typedef bool (*loom_stage_fn)(MlirModule module, const char *stage,
                               void (*add)(MlirOpPassManager manager), void *user);
 bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check,

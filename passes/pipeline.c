@@ -65,7 +65,8 @@ static void pipeline_plan(MlirOpPassManager manager) {
   loom_add_plan_passes(manager);
 }
 
-void loom_add_lower_pipeline(MlirOpPassManager manager) {
+/* All passes from the graph to lowered kernels. */
+static void loom_add_lower_pipeline(MlirOpPassManager manager) {
   pipeline_plan(manager);
   loom_add_lower_passes(manager);
 }

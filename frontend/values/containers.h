@@ -45,10 +45,9 @@ bool type_runs_python(tracer *t, PyTypeObject *type, const char *name);
  * failed. */
 int key_equal(tracer *t, value *l, value *r);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
-/* Functions for the slot `key` of value types: one has no hash, and raises; a live object that is a
- * key by its identity; an instance of a Python class. */
+/* Functions for the slot `key` of value types: key_is_refused() is for values without a hash, and
+ * raises; key_object_check() is for instances of Python classes. */
 bool key_is_refused(tracer *t, value *key);
-bool key_by_identity(tracer *t, value *key);
 bool key_object_check(tracer *t, value *key);
 /* Is it an Enum class whose members hash as Enum says? */
 bool key_is_enum_class(tracer *t, PyTypeObject *type);
@@ -219,10 +218,9 @@ void order_live(tracer *t, value *set, const source *s, PyObject *object);
 void order_binary(tracer *t, value *set, int op, PyObject *l, PyObject *r);
 void order_call(tracer *t, value *set, PyObject *table, const char *method, value *const *args,
                 Py_ssize_t count);
-/* New references, or NULL without an exception. order_item(): the object that stands for an item in
- * a table. order_operand(): an operand of a set's method or operator, with the items of the value
- * in their order. order_view(): the keys or items of a dict. */
-PyObject *order_item(tracer *t, value *v);
+/* New references, or NULL without an exception. order_operand(): an operand of a set's method or
+ * operator, with the items of the value in their order. order_view(): the keys or items of a dict.
+ */
 PyObject *order_operand(tracer *t, value *v);
 PyObject *order_view(tracer *t, value *dict, bool items);
 /* The table, borrowed. NULL: the order is not known. */

@@ -97,7 +97,7 @@ bool key_is_refused(tracer *t, value *key) {
   return trace_raise(t, PyExc_TypeError, "unhashable type: '%s'", key->type->name);
 }
 
-bool key_by_identity(tracer *t, value *key) {
+static bool key_by_identity(tracer *t, value *key) {
   return key->object && !type_runs_python(t, Py_TYPE(key->object), "__hash__") &&
          value_identity(t, key);
 }

@@ -42,6 +42,9 @@ static bool order_is_of_address(const value *v) {
   return !v->any.i && (address || PyCFunction_CheckExact(v->object));
 }
 
+/* The object that stands for an item in a table: a new reference, or NULL without an exception. */
+static PyObject *order_item(tracer *t, value *v);
+
 static PyObject *order_tuple(tracer *t, const value *v) {
   PyObject *tuple = PyTuple_New(v->seq.count);
   for (Py_ssize_t i = 0; tuple && i < v->seq.count; i++) {
@@ -62,7 +65,7 @@ static PyObject *order_frozen(tracer *t, const value *v) {
   return frozen;
 }
 
-PyObject *order_item(tracer *t, value *v) {
+static PyObject *order_item(tracer *t, value *v) {
   value *content = scalar_key(t, v);
   if (content) v = content;
   if (!trace_goes_deeper(t)) return NULL;

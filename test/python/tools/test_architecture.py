@@ -244,6 +244,20 @@ def test_declared_functions_are_defined_in_their_floor_and_used():
         assert words[name] > 2, f"{path.relative_to(ROOT)}: nothing calls {name}()"
 
 
+def test_functions_of_one_file_are_static():
+    """What a header declares is used by another file than the one that defines it, or by the header itself."""
+    strip = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/', re.S)
+    texts = {p: strip.sub(r"\1", p.read_text()) for folder in [*RULES, "test", "bench"]
+             for p in sources(folder, ".c", ".h", ".cpp", ".def", ".td")}
+    used = collections.defaultdict(list)
+    for path, text in texts.items():
+        for word in re.findall(r"\w+", text):
+            used[word].append(path)
+    alone = [f"{path.relative_to(ROOT)}: {name}" for path, text in texts.items() if path.suffix == ".h" and path.parts[-2] != "test"
+             for name in functions_of(text) if used[name].count(path) == 1 and len({p for p in used[name] if p != path}) == 1]
+    assert not [name for name in alone if ": loom_tool_" not in name]  # mains, which are looked up by name
+
+
 def test_sections_of_headers_name_the_file_that_defines():
     """`/* ---- file.c: what it does ---- */` heads the functions of that file, once a header."""
     definition = re.compile(r"^(?!static|typedef)[A-Za-z_][\w ]*[ *\n](\w+)\([^{};]*\)\s*\{", re.M)
