@@ -72,4 +72,40 @@ module {
     %m = loom.reduce "max" %a axes = [1] : (tensor<4x1048576xf32>) -> tensor<4xf32>
     loom.yield %m : tensor<4xf32>
   } {strides = [array<i64: 1048576, 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+  // A result that overwrites an operand is the operand's parameter: two buffers, then parameters and scratch.
+  // CHECK: func.func private @inplace_s0_body(
+  // CHECK-SAME: %[[A:arg[0-9]+]]: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) -> i32
+  // CHECK: %[[FROM:.*]] = llvm.getelementptr %[[A]]
+  // CHECK: llvm.load %[[FROM]]
+  // CHECK: %[[TO:.*]] = llvm.getelementptr %[[A]]
+  // CHECK: llvm.store %{{.*}}, %[[TO]] {{.*}}vector<16xf32>
+  loom.kernel @inplace {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+    %0 = loom.add %a, %b : tensor<64xf32>
+    loom.yield %0 : tensor<64xf32>
+  } {strides = [array<i64: 1>, array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: 0>}
+
+  // Two buffers that the caller may make one (`loom.overlaps`) are parameters that may be equal: neither is noalias.
+  // CHECK: func.func private @overlaps_s0_body(
+  // CHECK-SAME: %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias}, %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias}
+  loom.kernel @overlaps {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+    %0 = loom.add %a, %b : tensor<64xf32>
+    loom.yield %0 : tensor<64xf32>
+  } {strides = [array<i64: 1>, array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>, loom.overlaps = array<i64: 0>}
+
+  // A scalar is read from the launch's parameters, 8 bytes for each, before the loop. It has no buffer in the array.
+  // CHECK: func.func private @scalar_s0_body(
+  // CHECK-SAME: %[[A:arg[0-9]+]]: !llvm.ptr {llvm.noalias}, %[[R:arg[0-9]+]]: !llvm.ptr {llvm.noalias}, %[[PARAMS:arg[0-9]+]]: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) -> i32
+  // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[PARAMS]][{{.*}} i64
+  // CHECK: %[[S:.*]] = llvm.load %[[PLACE]] {{.*}} -> f32
+  // CHECK: vector.broadcast %[[S]]
+  // CHECK: scf.for
+  loom.kernel @scalar {
+  ^bb0(%a: tensor<64xf32>, %s: tensor<f32>):
+    %1 = loom.broadcast %s dims = [] : (tensor<f32>) -> tensor<64xf32>
+    %0 = loom.mul %a, %1 : tensor<64xf32>
+    loom.yield %0 : tensor<64xf32>
+  } {strides = [array<i64: 1>, array<i64>, array<i64: 1>], scalars = array<i64: 1>, inplace = array<i64: -1>}
 }
