@@ -55,6 +55,9 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients, "
                "frozen)\n--\n\nA "
                "callable for an FX graph of ATen ops.")},
+    {"write_counts", torch_py_write_counts, METH_O,
+     PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
+               "autograd counts it: bytes, four for each.")},
     {"frames_agree", loom_py_frames_agree, METH_O,
      PyDoc_STR("frames_agree(function): are the interpreter's frames as they are taken to be?")},
     {"frame_probe", loom_py_frame_probe, METH_O,

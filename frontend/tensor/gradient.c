@@ -21,7 +21,7 @@
 
 /* Of _tensor_gradients.py. */
 static struct {
-  PyObject *gradients, *program, *apply;
+  PyObject *gradients, *program, *apply, *record;
 } gradient_python;
 
 bool tensor_gradient_init(void) {
@@ -30,8 +30,10 @@ bool tensor_gradient_init(void) {
   gradient_python.gradients = PyObject_GetAttrString(module, "gradients");
   gradient_python.program = PyObject_GetAttrString(module, "Program");
   gradient_python.apply = PyObject_GetAttrString(module, "apply");
+  gradient_python.record = PyObject_GetAttrString(module, "record");
   Py_DECREF(module);
-  return gradient_python.gradients && gradient_python.program && gradient_python.apply;
+  return gradient_python.gradients && gradient_python.program && gradient_python.apply &&
+         gradient_python.record;
 }
 
 /* ---- what requires one ------------------------------------------------------------------------
@@ -351,13 +353,14 @@ static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyO
 static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
   tensor_state *state = g->state;
   recipe *call = state->attached, *saved = gradient_all_saved(t, g);
-  PyObject *arguments = NULL;
+  PyObject *arguments = NULL,
+           *apply = state->modes.records ? gradient_python.record : gradient_python.apply;
   recipe *given = saved ? gradient_arguments(t, g, &arguments) : NULL;
   PyObject *program = given ? gradient_program(t, g, outputs, leaves, arguments) : NULL;
   Py_XDECREF(arguments);
   call->items = calloc(state->leaf_count + 6, sizeof *call->items);
   bool good = program && call->items &&
-              gradient_append(call, gradient_constant(t, Py_NewRef(gradient_python.apply))) &&
+              gradient_append(call, gradient_constant(t, Py_NewRef(apply))) &&
               gradient_append(call, gradient_constant(t, Py_NewRef(program))) &&
               gradient_append(call, gradient_outputs(t, g)) && gradient_append(call, saved) &&
               gradient_append(call, given);

@@ -40,6 +40,7 @@ static struct {
   torch_status (*blob)(void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t,
                        int32_t, void **);
   torch_status (*product)(void *, void *, void *); /* out, left, right; or NULL */
+  bool (*requires_grad)(const void *);             /* of a TensorImpl; or NULL */
   PyObject *(*wrap)(const void *);                 /* THPVariable_Wrap(const at::TensorBase &) */
 } torch;
 
@@ -103,6 +104,9 @@ static bool torch_symbols(PyObject *module) {
     }
     memcpy(wanted[i].slot, &found, sizeof found);
   }
+  void *core = torch_library(module, "libc10.so");
+  void *requires = core ? dlsym(core, "_ZNK3c1010TensorImpl13requires_gradEv") : NULL;
+  memcpy(&torch.requires_grad, &requires, sizeof requires);
   void *product = dlsym(cpu, "aoti_torch_cpu_mm_out");
   memcpy(&torch.product, &product, sizeof product);
   return true;
@@ -328,6 +332,7 @@ bool torch_look(PyObject *tensor, torch_view *out) {
 
 bool torch_requires_grad(PyObject *tensor) {
   if (!torch_word(tensor, torch.autograd)) return false;
+  if (torch.requires_grad) return torch.requires_grad(*(void **)tensor_handle(tensor));
   PyObject *answer = PyObject_GetAttrString(tensor, "requires_grad");
   bool requires = answer == Py_True;
   error_drop();
@@ -340,6 +345,21 @@ bool torch_count_write(PyObject *tensor) {
   char *counter = torch_word(tensor, torch.counter);
   __atomic_fetch_add((uint32_t *)(void *)(counter + torch.count), 1, __ATOMIC_RELAXED);
   return true;
+}
+
+PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors) {
+  if (!PyTuple_Check(tensors))
+    return PyErr_SetString(PyExc_TypeError, "write_counts() takes a tuple of tensors"), NULL;
+  Py_ssize_t count = PyTuple_GET_SIZE(tensors);
+  PyObject *all = PyBytes_FromStringAndSize(NULL, 4 * count);
+  for (Py_ssize_t i = 0; all && i < count; i++) {
+    PyObject *tensor = PyTuple_GET_ITEM(tensors, i);
+    uint32_t writes = 0;
+    if (torch.counter && torch_is_exact(tensor))
+      memcpy(&writes, (char *)torch_word(tensor, torch.counter) + torch.count, sizeof writes);
+    memcpy(PyBytes_AS_STRING(all) + 4 * i, &writes, sizeof writes);
+  }
+  return all;
 }
 
 bool torch_offset(PyObject *tensor, int64_t *out) {

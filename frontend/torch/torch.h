@@ -59,6 +59,9 @@ PyTypeObject *torch_tensor_type(void); /* torch.Tensor; borrowed */
  * without an exception: it is another one. */
 bool torch_look(PyObject *tensor, torch_view *out);
 bool torch_requires_grad(PyObject *tensor); /* of an exact one */
+/* How often each tensor of a tuple has been written, as autograd counts it: bytes, four for each.
+ * METH_O. */
+PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors);
 /* Tells autograd that an exact tensor is written. False: this torch's counter was not found. */
 bool torch_count_write(PyObject *tensor);
 bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */

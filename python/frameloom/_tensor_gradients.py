@@ -6,6 +6,7 @@ They are compiled as a graph of their own, which a node of autograd's runs.
 
 import torch
 
+from ._native import write_counts
 from ._tensor_calls import META, Recorder
 
 
@@ -100,16 +101,16 @@ class Compiled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, program, outputs, saved, arguments, *leaves):
         ctx.program, ctx.arguments, ctx.leaves = program, arguments, leaves
-        ctx.versions = [one._version for one in arguments]
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*saved)
+        ctx.writes = write_counts(arguments)
+        ctx.materialize_grads = False
+        ctx.to_save = saved
         return outputs
 
     @staticmethod
     def backward(ctx, *tangents):
         if not torch.is_grad_enabled():
             return None, None, None, None, *ctx.program.run(ctx.saved_tensors, tangents)
-        if ctx.versions != [one._version for one in ctx.arguments]:
+        if ctx.writes != write_counts(ctx.arguments):
             raise RuntimeError(
                 f"{ctx.program.name}: an argument has been modified by an inplace operation, so that the gradient cannot be "
                 "differentiated"
@@ -117,7 +118,11 @@ class Compiled(torch.autograd.Function):
         return None, None, None, None, *ctx.program.differentiable(ctx.arguments, ctx.leaves, tangents)
 
 
+# torch.autograd.Function.apply() without what it does for torch.func, of which nothing is active where a run is recorded.
+record = super(torch.autograd.Function, Compiled).apply
+
+
 def apply(program, outputs, saved, arguments, *leaves):
-    """`outputs` with a history: the node that computes gradients for the leaves that require one."""
+    """`outputs` with a history, where gradients are not recorded at the end of the call: as `record()`."""
     with torch.enable_grad():
-        return Compiled.apply(program, outputs, saved, arguments, *leaves)
+        return record(program, outputs, saved, arguments, *leaves)
