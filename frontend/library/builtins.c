@@ -234,6 +234,9 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
     return call_object_method(t, name, args, count);
   if (Py_IS_TYPE(o, &PyClassMethodDescr_Type)) return call_class_method(t, o, args, count, kwnames);
   if (!count) return t->constants.not_implemented;
+  if (type == &PyType_Type && !strcmp(name, "__instancecheck__") && count == 2 && !kwnames &&
+      value_is_const(args[0]) && PyType_Check(args[0]->object))
+    return trace_type_check(t, args[0]->object, args[1]);
   if (type == &PyContextVar_Type && !kwnames) return context_call(t, name, args, count);
   bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
                    !strcmp(name, "__delattr__"); /* int's, say, is object's own */

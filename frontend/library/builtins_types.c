@@ -406,7 +406,17 @@ static void guard_abstract(tracer *t, PyObject *cls) {
   Py_XDECREF(now);
 }
 
-static int is_subclass(tracer *t, PyObject *type, PyObject *cls, bool instance) {
+/* A metaclass's own __instancecheck__, written in Python. */
+static int check_instance(tracer *t, PyObject *cls, value *instance) {
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__instancecheck__"));
+  value *self = name ? value_const(t, cls) : NULL;
+  value *method = self ? type_attr(t, (PyObject *)Py_TYPE(cls), name, self, NULL) : NULL;
+  value *result = method ? trace_call(t, method, &instance, 1, NULL) : NULL;
+  return result ? trace_truth(t, result) : -1;
+}
+
+/* `instance`: of the type, where it is asked for one; or NULL. */
+static int is_subclass(tracer *t, PyObject *type, PyObject *cls, value *instance) {
   PyTypeObject *meta = Py_TYPE(cls);
   type = model_real(type);
   cls = model_real(cls);
@@ -422,12 +432,14 @@ static int is_subclass(tracer *t, PyObject *type, PyObject *cls, bool instance) 
     guard_abstract(t, cls);
     return result;
   }
+  if (instance && type_runs_python(t, meta, "__instancecheck__"))
+    return check_instance(t, cls, instance);
   trace_break(t, BREAK_UNSUPPORTED_TYPE, "a check against the class %s, which has its own way",
               ((PyTypeObject *)cls)->tp_name);
   return -1;
 }
 
-static int check_classes(tracer *t, PyObject *type, value *classes, bool instance) {
+static int check_classes(tracer *t, PyObject *type, value *classes, value *instance) {
   if (value_is_tuple(classes)) {
     for (Py_ssize_t i = 0; i < classes->seq.count; i++) {
       int result = check_classes(t, type, classes->seq.items[i], instance);
@@ -456,7 +468,17 @@ int trace_isinstance(tracer *t, value *v, value *types) {
                 ((PyTypeObject *)type)->tp_name);
     return -1;
   }
-  return check_classes(t, type, types, true);
+  return check_classes(t, type, types, v);
+}
+
+/* type.__instancecheck__(cls, v): what isinstance() does without a metaclass's own way. */
+value *trace_type_check(tracer *t, PyObject *cls, value *v) {
+  PyObject *type = value_type_of(t, v);
+  if (!type) return NULL;
+  if (!type_keeps_default(t, (PyTypeObject *)type, "__class__"))
+    return t->constants.not_implemented;
+  guard_mro(t, (PyTypeObject *)type);
+  return value_bool(t, PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls));
 }
 
 value *builtin_isinstance(tracer *t, const builtin_args *a) {
@@ -478,7 +500,7 @@ value *builtin_issubclass(tracer *t, const builtin_args *a) {
                             : trace_raise(t, PyExc_TypeError, "issubclass() arg 1 must be a class");
   }
   trace_keep(t, type);
-  int result = check_classes(t, type, a->args[1], false);
+  int result = check_classes(t, type, a->args[1], NULL);
   return result < 0 ? NULL : value_bool(t, result);
 }
 

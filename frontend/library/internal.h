@@ -19,6 +19,9 @@ value *builtin_keyword(const builtin_args *a, const char *name);
 bool builtin_check(tracer *t, const builtin_args *a, Py_ssize_t least, Py_ssize_t most,
                    const char *const *keywords);
 
+/* type.__instancecheck__(cls, v); not_implemented: it is not followed. */
+value *trace_type_check(tracer *t, PyObject *cls, value *v);
+
 /* ---- builtins.c ---- */
 
 /* The functions of the rows of builtins.def. A function returns t->constants.not_implemented when

@@ -86,8 +86,23 @@ def _lies_partly_in(one, target):
     return same and (one.storage_offset(), one.shape, one.stride()) != (target.storage_offset(), target.shape, target.stride())
 
 
+def draws(func):
+    """Does an operation take numbers from torch's generator?"""
+    return func is not None and torch.Tag.nondeterministic_seeded in func.tags
+
+
+# The operation that draws the same numbers into a new tensor.
+_DRAWN = {
+    aten.bernoulli_.float: aten.bernoulli.p,
+    aten.bernoulli_.Tensor: aten.bernoulli.Tensor,
+    aten.normal_.default: aten.normal_functional.default,
+}
+
+
 def _functional(func):
     """The operation that computes what `func` writes into its first argument."""
+    if func in _DRAWN:
+        return _DRAWN[func]
     name = func._schema.name.split("::")[1]
     packet = getattr(getattr(torch.ops, func.namespace), name[:-1], None) if name.endswith("_") else None
     overload = getattr(packet, func._overloadname, None) if packet else None
@@ -167,8 +182,6 @@ class Recorder(TorchDispatchMode):
         return results
 
     def take(self, func, args, kwargs):
-        if torch.Tag.nondeterministic_seeded in func.tags:
-            raise Unsupported(f"{func} draws random numbers")
         if func._schema.is_mutable:
             return self.write(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
@@ -268,7 +281,7 @@ class Elements:
             return
         tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
         made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
-        if any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
+        if draws(func) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
             if func._schema.is_mutable:
                 self._forget(args[0].untyped_storage()._cdata)
             return

@@ -7,7 +7,7 @@ They are compiled as a graph of their own, which a node of autograd's runs.
 import torch
 
 from ._native import write_counts
-from ._tensor_calls import META, Recorder
+from ._tensor_calls import META, Recorder, draws
 
 
 def gradients(outputs, leaves):
@@ -32,6 +32,7 @@ class Program:
     def __init__(self, name, outputs, leaves, arguments, calls, places):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
         self.calls, self.places = calls, places
+        self.draws = any(draws(func) for func, *_ in calls)
         self.backward = None
 
     def zeros(self, i):
@@ -64,6 +65,8 @@ class Program:
 
     def differentiable(self, arguments, live, tangents):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
+        if self.draws:
+            raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
         with torch.enable_grad():
             outputs, leaves = self.again(arguments, live)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]

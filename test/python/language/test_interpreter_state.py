@@ -140,3 +140,37 @@ def test_the_recursion_limit_is_guarded():
     assert compiled(np.zeros(1)) == before + 7
     sys.setrecursionlimit(before)
     assert compiled(np.zeros(1)) == before
+
+
+class Counted(type):
+    asked = 0
+
+    def __instancecheck__(cls, instance):
+        Counted.asked += 1
+        return getattr(instance, "counts", False) or super().__instancecheck__(instance)
+
+
+class Number(metaclass=Counted):
+    pass
+
+
+class Odd(Number):
+    pass
+
+
+class Foreign:
+    counts = True
+
+
+def test_a_metaclass_decides_what_an_instance_is():
+    def function(x, k):
+        return x + isinstance(k, Number), isinstance(k, (str, Number)), isinstance(k, Odd)
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    for k in (Number(), Odd(), Foreign(), 3, "text", Number):
+        before = Counted.asked
+        found = [one.tolist() if isinstance(one, np.ndarray) else one for one in function(np.zeros(1), k)]
+        between = Counted.asked
+        for _ in range(2):
+            assert [one.tolist() if isinstance(one, np.ndarray) else one for one in compiled(np.zeros(1), k)] == found
+        assert Counted.asked - between == 2 * (between - before)

@@ -189,3 +189,26 @@ def test_samples_of_torch(op):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert not list(opinfo_tensors.compare(op, torch.float64, 2, True))
+
+
+def noisy(x):
+    y = F.dropout(x * 2, 0.4) + torch.rand(3, 4, dtype=torch.float64)
+    torch.randn(2)  # takes numbers, too
+    z = torch.randn_like(y) * F.dropout(y, 0.1) + torch.randint(5, (3, 4))
+    z.mul_(torch.empty_like(z).uniform_().add_(torch.empty_like(z).normal_(1, 2)))
+    return z[torch.randperm(3)], torch.bernoulli(torch.full((4,), 0.5)), F.alpha_dropout(x, 0.3, True)
+
+
+def test_random_numbers_are_torchs():
+    compiled = frameloom.compile(noisy, fullgraph=True)
+    for seed in range(4):
+        found = []
+        for function in (noisy, compiled):
+            torch.manual_seed(seed)
+            (x,) = leaves((3, 4))
+            results = function(x)
+            found.append([*results, *torch.autograd.grad(results[0].sum() + results[2].sum(), x), torch.rand(2)])
+        for one, other in zip(*found):
+            assert torch.allclose(one, other)
+    with pytest.raises(RuntimeError, match="random numbers"):
+        torch.autograd.grad(compiled(x)[0].sum(), x, create_graph=True)
