@@ -24,6 +24,7 @@ typedef struct cut {
   const loom_graph *graph;
   bool *needed; /* by value: the backward computes or reads it */
   bool *result; /* by value: it is a result of the forward */
+  bool *direct; /* by value: the backward reads it, or a view of it */
   flow flow;
 } cut;
 
@@ -45,8 +46,8 @@ static double cut_bytes(const cut *c, loom_value v) {
 
 static double cut_save_cost(const cut *c, loom_value v) {
   const loom_value_info *info = &c->graph->values[v];
-  if (info->node < 0 && c->joint->held[info->index]) return 0;
-  return cut_bytes(c, v) * (c->result[v] ? CUT_BYTE_HELD : CUT_BYTE_SAVED);
+  if (c->direct[v] && info->node < 0 && c->joint->held[info->index]) return 0;
+  return cut_bytes(c, v) * (c->direct[v] && c->result[v] ? CUT_BYTE_HELD : CUT_BYTE_SAVED);
 }
 
 static bool cut_is_repeatable(const loom_node *node) {
@@ -107,6 +108,18 @@ static void cut_mark(cut *c) {
   }
 }
 
+static void cut_find_direct(cut *c) {
+  for (uint32_t i = 0; i < c->joint->gradient_count; i++)
+    c->direct[c->joint->gradients[i]] = true;
+  for (uint32_t n = c->graph->node_count; n-- > 0;) {
+    const loom_node *node = &c->graph->nodes[n];
+    bool view = loom_op_table[node->op].fusion == LOOM_CLASS_VIEW;
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      c->direct[node->operands[i]] |= n >= c->joint->nodes ? c->needed[node->first_result]
+                                                           : view && c->direct[node->first_result];
+  }
+}
+
 static bool cut_add_value(cut *c, loom_value v, uint32_t source) {
   return flow_add(&c->flow, 2 * v, 2 * v + 1, cut_save_cost(c, v)) &&
          flow_add(&c->flow, source, 2 * v, cut_repeat_cost(c, v));
@@ -146,7 +159,8 @@ static bool cut_solve(cut *c) {
 
 static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_saved *saved) {
   saved->values = malloc((c->graph->value_count + 1) * sizeof *saved->values);
-  if (!saved->values) return false;
+  saved->copied = calloc(c->graph->value_count + 1, sizeof *saved->copied);
+  if (!saved->values || !saved->copied) return false;
   for (loom_value v = 0; v < c->graph->value_count; v++) {
     const loom_value_info *info = &c->graph->values[v];
     if (!cut_is_saved(c, v)) continue;
@@ -158,6 +172,7 @@ static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_s
     if (!strides) loom_contiguous_strides(&info->type, own);
     map[v] = loom_graph_input(backward, LOOM_INPUT_ARRAY, &info->type, strides ? strides : own);
     if (map[v] == LOOM_NO_VALUE) return false;
+    saved->copied[saved->count] = !c->direct[v];
     saved->values[saved->count++] = v;
   }
   for (uint32_t i = c->joint->inputs; i < c->graph->input_count; i++) {
@@ -186,12 +201,13 @@ static bool cut_build(const cut *c, loom_graph *backward, loom_value *map, loom_
 
 static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error *err) {
   loom_value *map = malloc((c->graph->value_count + 1) * sizeof *map);
-  bool good = map && c->needed && c->result;
+  bool good = map && c->needed && c->result && c->direct;
   if (good) {
     memset(map, 0xff, (c->graph->value_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < c->joint->result_count; i++)
       c->result[c->joint->results[i]] = true;
     cut_mark(c);
+    cut_find_direct(c);
     good = cut_solve(c);
     if (good) cut_mark(c);
     good = good && cut_save(c, backward, map, saved);
@@ -202,24 +218,31 @@ static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error 
   return good;
 }
 
+void loom_saved_fini(loom_saved *saved) {
+  free(saved->values);
+  free(saved->copied);
+  *saved = (loom_saved){NULL, NULL, 0};
+}
+
 bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
                           loom_error *err) {
   size_t values = joint->graph->value_count;
   cut c = {.joint = joint,
            .graph = joint->graph,
            .needed = calloc(values + 1, sizeof(bool)),
-           .result = calloc(values + 1, sizeof(bool))};
-  *saved = (loom_saved){NULL, 0};
+           .result = calloc(values + 1, sizeof(bool)),
+           .direct = calloc(values + 1, sizeof(bool))};
+  *saved = (loom_saved){NULL, NULL, 0};
   loom_graph_init(backward);
   bool good = cut_run(&c, backward, saved, err);
   if (!good) {
     loom_graph_fini(backward);
     loom_graph_init(backward);
-    free(saved->values);
-    *saved = (loom_saved){NULL, 0};
+    loom_saved_fini(saved);
   }
   flow_fini(&c.flow);
   free(c.needed);
   free(c.result);
+  free(c.direct);
   return good;
 }

@@ -191,7 +191,7 @@ static bool partition_function(MlirOperation func) {
     loom_emit_error(mlirOperationGetLocation(func), "cannot cut the function: %s", err.message);
   for (int i = 0; i < 4; i++)
     loom_graph_fini(graphs[i]);
-  free(p.saved.values);
+  loom_saved_fini(&p.saved);
   free(p.values);
   free(p.late);
   free(p.map);

@@ -256,12 +256,13 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
   loom_value v = g->saved.values[number];
   const loom_value_info *info = &trace_graph(t)->values[v];
   const struct capture_input *input = info->node < 0 ? &t->capture->inputs[info->index] : NULL;
-  if (input && g->held[info->index])
+  bool copied = g->saved.copied[number];
+  if (input && g->held[info->index] && !copied)
     return input->constant ? gradient_constant(t, Py_NewRef(input->constant))
                            : gradient_source(t, input->source);
   for (uint32_t i = 0; i < g->state->result_count; i++) {
     const recipe *output = g->state->results[i].output;
-    if (g->results[i] != v) continue;
+    if (g->results[i] != v || copied) continue;
     memcpy(g->backward.inputs[number].strides, trace_graph(t)->outputs[output->number].strides,
            sizeof g->backward.inputs[number].strides);
     return g->state->results[i].output;
@@ -392,7 +393,7 @@ bool tensor_gradient_complete(tracer *t) {
   bool good = gradient_make(t, &g);
   if (!good && !trace_pending(t)) trace_fail(t);
   loom_graph_fini(&g.backward);
-  free(g.saved.values);
+  loom_saved_fini(&g.saved);
   Py_XDECREF(g.constants);
   return good;
 }

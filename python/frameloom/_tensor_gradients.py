@@ -4,6 +4,8 @@ Capture (frontend/tensor/gradient.c) asks autograd for the operations of the bac
 They are compiled as a graph of their own, which a node of autograd's runs.
 """
 
+import threading
+
 import torch
 
 from ._native import write_counts
@@ -22,6 +24,10 @@ def gradients(outputs, leaves):
     return tangents, made, recorder.calls
 
 
+class NotCompiled(Exception):
+    """The compiled backward does not take these tensors, or could not be compiled."""
+
+
 class Program:
     """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
 
@@ -34,16 +40,34 @@ class Program:
         self.calls, self.places = calls, places
         self.draws = any(draws(func) for func, *_ in calls)
         self.backward = None
+        self.lock, self.ready = threading.Lock(), False
+
+    def __call__(self, *given):
+        """What `backward` calls in its place where it cannot run."""
+        raise NotCompiled
 
     def zeros(self, i):
         one = self.outputs[i]
         return torch.empty_strided(one.size(), one.stride(), dtype=one.dtype).zero_()
 
-    def run(self, saved, tangents):
-        """A gradient for each leaf, or None."""
-        tangents = [self.zeros(i) if one is None else one for i, one in enumerate(tangents)]
+    def compiled(self, *given):
+        """The first call compiles, which other threads wait for."""
+        if self.ready:
+            return self.backward(*given)
+        with self.lock:
+            gradients = self.backward(*given)
+            self.ready = True
+        return gradients
+
+    def run(self, call, tangents):
+        """A gradient for each leaf of a run, or None."""
+        full = [self.zeros(i) if one is None else one for i, one in enumerate(tangents)]
+        try:
+            gradients = self.compiled(*call.saved_tensors, *full)
+        except NotCompiled:
+            return self.differentiable(call, tangents, False)
         found = [None] * len(self.leaves)
-        for place, gradient in zip(self.places, self.backward(*saved, *tangents)):
+        for place, gradient in zip(self.places, gradients):
             found[place] = gradient
         return found
 
@@ -63,15 +87,17 @@ class Program:
             _replay(call, known, take, written)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
-    def differentiable(self, arguments, live, tangents):
+    def differentiable(self, call, tangents, create_graph=True):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
         if self.draws:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
+        if call.writes != write_counts(call.arguments):
+            raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
         with torch.enable_grad():
-            outputs, leaves = self.again(arguments, live)
+            outputs, leaves = self.again(call.arguments, call.leaves)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         return torch.autograd.grad(
-            [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=True, allow_unused=True
+            [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
         )
 
 
@@ -111,14 +137,8 @@ class Compiled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *tangents):
-        if not torch.is_grad_enabled():
-            return None, None, None, None, *ctx.program.run(ctx.saved_tensors, tangents)
-        if ctx.writes != write_counts(ctx.arguments):
-            raise RuntimeError(
-                f"{ctx.program.name}: an argument has been modified by an inplace operation, so that the gradient cannot be "
-                "differentiated"
-            )
-        return None, None, None, None, *ctx.program.differentiable(ctx.arguments, ctx.leaves, tangents)
+        gradients = ctx.program.differentiable if torch.is_grad_enabled() else ctx.program.run
+        return None, None, None, None, *gradients(ctx, tangents)
 
 
 # torch.autograd.Function.apply() without what it does for torch.func, of which nothing is active where a run is recorded.

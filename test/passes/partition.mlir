@@ -17,13 +17,29 @@ func.func @exp(%x: tensor<4xf64>, %g: tensor<4xf64>) -> (tensor<4xf64>, tensor<4
 
 // -----
 
-// What is cheap is computed again from the argument; nothing but the argument is saved.
+// What is cheap is computed again from an argument that is saved in any case.
 // CHECK-LABEL: func.func @cheap_forward
 // CHECK: return %{{.*}}, %arg0 : tensor<f32>, tensor<1000xf32>
 // CHECK-LABEL: func.func @cheap_backward
 // CHECK-SAME: (%[[X:.*]]: tensor<1000xf32>{{.*}}, %[[G:.*]]: tensor<f32>
 // CHECK: loom.add %[[X]], %[[X]] : tensor<1000xf32>
 func.func @cheap(%x: tensor<1000xf32>, %g: tensor<f32>) -> (tensor<f32>, tensor<1000xf32>) {
+  %0 = loom.add %x, %x : tensor<1000xf32>
+  %1 = loom.mul %0, %0 : tensor<1000xf32>
+  %2 = loom.reduce "sum" %1 axes = [0] : (tensor<1000xf32>) -> tensor<f32>
+  %3 = loom.broadcast %g dims = [] : (tensor<f32>) -> tensor<1000xf32>
+  %4 = loom.mul %3, %0 : tensor<1000xf32>
+  %5 = loom.mul %4, %x : tensor<1000xf32>
+  return %2, %5 : tensor<f32>, tensor<1000xf32>
+}
+
+// -----
+
+// Nothing reads the argument but what would be computed again: a copy of it would cost as much.
+// CHECK-LABEL: func.func @copied_forward
+// CHECK: %[[A:.*]] = loom.add
+// CHECK: return %{{.*}}, %[[A]] : tensor<f32>, tensor<1000xf32>
+func.func @copied(%x: tensor<1000xf32>, %g: tensor<f32>) -> (tensor<f32>, tensor<1000xf32>) {
   %0 = loom.add %x, %x : tensor<1000xf32>
   %1 = loom.mul %0, %0 : tensor<1000xf32>
   %2 = loom.reduce "sum" %1 axes = [0] : (tensor<1000xf32>) -> tensor<f32>

@@ -1,5 +1,6 @@
 """Gradients of functions of tensors that frameloom.compile has captured."""
 
+import concurrent.futures
 import copy
 import warnings
 
@@ -11,6 +12,7 @@ from reports import break_codes
 from torch.testing._internal.common_methods_invocations import op_db
 
 import frameloom
+from frameloom import _tensor_gradients
 
 F = torch.nn.functional
 
@@ -213,3 +215,33 @@ def test_random_numbers_are_torchs():
             assert torch.allclose(one, other)
     with pytest.raises(RuntimeError, match="random numbers"):
         torch.autograd.grad(compiled(x)[0].sum(), x, create_graph=True)
+
+
+def test_what_torch_does_not_save_may_be_written():
+    def function(x):
+        h = x.relu()
+        return h, (h * 3).tanh()
+
+    compiled, found = frameloom.compile(function), []
+    for one in (function, compiled):
+        (leaf,) = leaves((64, 64))
+        x = leaf * 1
+        first, second = one(x)
+        x.add_(1)
+        found.append(torch.autograd.grad(second.sum(), leaf)[0])
+    assert torch.allclose(*found)
+
+
+def test_threads_wait_for_the_backward():
+    compiled, (x,) = frameloom.compile(lambda x: F.dropout(x.sin(), 0.5).cumsum(0).exp()), leaves((64, 64))
+    torch.manual_seed(0)
+    results = [compiled(x) for _ in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(lambda y: torch.autograd.grad(y.sum(), x)[0], results))) == 8
+
+
+def test_a_backward_that_is_not_compiled_runs_in_torch(monkeypatch):
+    compiled, (x,) = frameloom.compile(lambda x: (x.sin(), x.exp())), leaves((3,))
+    first, second = compiled(x)
+    monkeypatch.setattr(_tensor_gradients.Program, "compiled", lambda self, *given: self(*given))
+    assert torch.allclose(torch.autograd.grad(first.sum() + second.sum(), x)[0], x.cos() + x.exp())
