@@ -125,6 +125,8 @@ recipe *tensor_rebuild(tracer *t, value *v) {
   recipe *r = state ? np_rebuild(t, v) : NULL;
   PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
   if (!r || !meta || r->kind == RECIPE_SOURCE || !tensor_is_recorded(meta)) return r;
+  if (a->kind != VIEW_ROOT && a->detached)
+    return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
   if (a->kind != VIEW_ROOT && state->modes.records) return r; /* torch's view of its base */
   if (a->kind != VIEW_ROOT)
     return trace_break(t, BREAK_TENSOR_GRADIENT,
@@ -144,6 +146,7 @@ typedef struct gradient {
   uint32_t nodes, values, inputs; /* of the forward */
   loom_value *wanted, *results;   /* gradients that are not zero; roots of results */
   int *places;                    /* of the gradients: the numbers of their leaves */
+  uint64_t *needs; /* of the gradients: bit i for the tangent of result i (63: and all behind) */
   uint32_t count;
   bool *held;
   loom_graph backward;
@@ -195,6 +198,29 @@ static bool gradient_emit(tracer *t, gradient *g, PyObject *outputs, PyObject *l
   for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
     good = tensor_emit(t, PyList_GET_ITEM(calls, i));
   return good && gradient_wanted(t, g, PyTuple_GET_ITEM(made, 1)) && !trace_pending(t);
+}
+
+/* Which tangents each gradient is computed of: without any of them it is no gradient at all. */
+static bool gradient_needs(tracer *t, gradient *g) {
+  const loom_graph *graph = trace_graph(t);
+  uint64_t *of = calloc(graph->value_count + 1, sizeof *of);
+  g->needs = trace_alloc(t, sizeof *g->needs * (g->count + 1));
+  if (!of || !g->needs) {
+    free(of);
+    return trace_fail(t) != NULL;
+  }
+  for (uint32_t i = 0; i < g->state->result_count; i++)
+    of[graph->inputs[g->inputs + i].value] = (uint64_t)1 << (i < 63 ? i : 63);
+  for (uint32_t n = g->nodes; n < graph->node_count; n++) {
+    const loom_node *node = &graph->nodes[n];
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      for (uint32_t k = 0; k < node->result_count; k++)
+        of[node->first_result + k] |= of[node->operands[i]];
+  }
+  for (uint32_t i = 0; i < g->count; i++)
+    g->needs[i] = of[g->wanted[i]];
+  free(of);
+  return true;
 }
 
 /* Who holds an input until the backward runs? Tensors that nothing writes are handed to autograd,
@@ -318,10 +344,11 @@ static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas
   return all;
 }
 
+/* Pairs of a leaf and the tangents that its gradient needs, for each gradient. */
 static PyObject *gradient_places(const gradient *g) {
   PyObject *all = PyTuple_New(g->count);
   for (uint32_t i = 0; all && i < g->count; i++) {
-    PyObject *place = PyLong_FromLong(g->places[i]);
+    PyObject *place = Py_BuildValue("(iK)", g->places[i], (unsigned long long)g->needs[i]);
     if (!place) Py_CLEAR(all);
     if (place) PyTuple_SET_ITEM(all, i, place);
   }
@@ -374,8 +401,8 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
 static bool gradient_make(tracer *t, gradient *g) {
   PyObject *outputs = gradient_metas(t, g->state, false);
   PyObject *leaves = outputs ? gradient_metas(t, g->state, true) : NULL;
-  bool good = leaves && gradient_emit(t, g, outputs, leaves) && gradient_cut(t, g) &&
-              gradient_shrink(t, g) && gradient_attach(t, g, outputs, leaves);
+  bool good = leaves && gradient_emit(t, g, outputs, leaves) && gradient_needs(t, g) &&
+              gradient_cut(t, g) && gradient_shrink(t, g) && gradient_attach(t, g, outputs, leaves);
   Py_XDECREF(leaves);
   Py_XDECREF(outputs);
   return good;

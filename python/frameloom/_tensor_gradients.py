@@ -32,7 +32,8 @@ class Program:
     """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
 
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
-    tensors from before the call; `calls`: the operations of the function as it calls them; `places`: which leaf each compiled gradient is of.
+    tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient the leaf that it is of, and the tangents that it
+    needs (bit i for result i, the last one of 64 for all behind).
     """
 
     def __init__(self, name, outputs, leaves, arguments, calls, places):
@@ -67,8 +68,11 @@ class Program:
         except NotCompiled:
             return self.differentiable(call, tangents, False)
         found = [None] * len(self.leaves)
-        for place, gradient in zip(self.places, gradients):
-            found[place] = gradient
+        given = sum(1 << i for i, one in enumerate(tangents) if one is not None)
+        given |= bool(given >> 63) << 63
+        for (place, needs), gradient in zip(self.places, gradients):
+            if needs & given or not needs:  # one of zeros needs none
+                found[place] = gradient
         return found
 
     def again(self, arguments, live):

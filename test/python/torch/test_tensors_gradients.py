@@ -232,6 +232,19 @@ def test_what_torch_does_not_save_may_be_written():
     assert torch.allclose(*found)
 
 
+def test_what_nothing_asks_of_has_no_gradient():
+    def function(*arguments):
+        return tuple(one.sin() for one in arguments)
+
+    given = leaves(*[(3,)] * 70)
+    results = frameloom.compile(function)(*given)
+    (results[2].sum() + results[68].sum()).backward()
+    assert [i for i, one in enumerate(given) if one.grad is not None] in ([2, 68], [2, *range(63, 70)])
+    assert given[5].grad is None
+    frameloom.compile(function)(*given)[5].sum().backward()
+    assert given[4].grad is None and torch.allclose(given[5].grad, given[5].cos())
+
+
 def test_threads_wait_for_the_backward():
     compiled, (x,) = frameloom.compile(lambda x: F.dropout(x.sin(), 0.5).cumsum(0).exp()), leaves((64, 64))
     torch.manual_seed(0)
