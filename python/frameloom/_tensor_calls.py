@@ -171,6 +171,11 @@ class Recorder(TorchDispatchMode):
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
     they are called, writes included."""
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """Without a wrapper around each operation, which imports Dynamo: Dynamo takes no part here."""
+        return False
+
     def __init__(self):
         super().__init__()
         self.calls, self.called = [], []
