@@ -21,19 +21,19 @@ typedef struct loom_joint {
   uint32_t gradient_count;
 } loom_joint;
 
-/* The values of the joint graph that the backward takes over from the forward. */
+/* The values of the joint graph that the backward takes over from the forward.
+ *
+ * An input or result of the forward is saved as it is where the backward itself reads it, or a view
+ * of it. One of which the backward only computes something else is saved as a copy: a program may
+ * write into it before gradients are asked for, as it would not be saved if each operation saved
+ * what its own gradient reads. */
 typedef struct loom_saved {
   loom_value *values; /* malloc'ed */
   bool *copied;       /* malloc'ed: by value, an input or result that has to be saved as a copy */
   uint32_t count;
 } loom_saved;
 
-/* An input or result of the forward is saved as it is where the backward itself reads it, or a view
- * of it. One of which the backward only computes something else is saved as a copy: a program may
- * write into it before gradients are asked for, as it would not be saved if each operation saved
- * what its own gradient reads.
- *
- * Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
+/* Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
  * costs the memory traffic of a value, and computing again the instructions of an op. Products,
  * sorts, control flow and host calls are never run twice. Makes the backward graph: its
  * inputs are the saved values in their order, in C order unless they are inputs of the joint graph,

@@ -89,16 +89,6 @@ value *builtin_hash(tracer *t, const builtin_args *a) {
   return value_int(t, hash == -1 ? -2 : hash);
 }
 
-/* Of an object from before the call, which is guarded to be this one. */
-value *builtin_id(tracer *t, const builtin_args *a) {
-  CHECK(1, 1);
-  value *v = value_looked_at(t, a->args[0]);
-  bool live = v && v->object && !v->lent && (v->source || value_is_const(v));
-  if (!live || class_is_made(t, v->object)) return v ? t->constants.not_implemented : NULL;
-  if (v->source) guard_simple(t, GUARD_IDENTITY, v->source, v->object, 0);
-  return value_made(t, PyLong_FromVoidPtr(v->object));
-}
-
 value *builtin_recursion_limit(tracer *t, const builtin_args *a) {
   CHECK(0, 0);
   const source *module = trace_source(t, SOURCE_CONST, NULL, PyImport_AddModule("sys"), NULL, 0);

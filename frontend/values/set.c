@@ -394,8 +394,7 @@ static bool set_remove_each(tracer *t, value *v, value *items) {
   if (!came || !iterator || !shadow_open(t, v)) return false;
   v->seq.set->table = NULL;
   while ((item = trace_next(t, iterator)) && v->seq.changes == changes) {
-    if (!(item = set_sought(t, item)) || !seq_append(t, came, item) || !set_take_out(t, v, item))
-      break;
+    if (!key_check(t, item) || !seq_append(t, came, item) || !set_take_out(t, v, item)) break;
     changes = v->seq.changes;
   }
   if (v->seq.changes != changes && !trace_pending(t))

@@ -90,7 +90,7 @@ def test_nothing_else_is_exported():
     names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", str(LIBRARY)], capture_output=True, text=True, check=True)
     assert {line.split()[0] for line in names.stdout.splitlines()} == {
         "loom_compiler_abi", "loom_compiler_compile", "loom_tool_compile", "loom_tool_lsp_server", "loom_tool_opt", "loom_tool_reduce",
-        "loom_tool_run"}
+        "loom_tool_run", "loom_tool_translate"}
 
 
 def test_the_c_library_is_all_it_needs():
