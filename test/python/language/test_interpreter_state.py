@@ -113,8 +113,14 @@ class Made(metaclass=Meta):
     pass
 
 
+def text(x):
+    return str(Made)
+
+
 def test_texts_of_classes():
-    compiled = check_whole(lambda x: str(Made), np.zeros(1))
+    check_whole(text, np.zeros(1))
+    compiled = frameloom.compile(text)
+    assert compiled(np.zeros(1)) == str(Made)
     Meta.__repr__ = lambda cls: "changed"
     assert compiled(np.zeros(1)) == "changed"
 
