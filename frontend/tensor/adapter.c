@@ -56,9 +56,8 @@ static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
     elements[i] = strides[i] / (int64_t)loom_dtype_size(p.dtype);
   }
   if (!trace_guard_payload(t, GUARD_ARRAY, s, &loom_tensor_adapter, &p, sizeof p)) return NULL;
-  value *v = np_fresh(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
+  value *v = tensor_new(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
   if (!v) return NULL;
-  np_see_as(v, &tensor_value_type);
   np_layout_of(v)->storage->source = s;
   np_layout_of(v)->storage->live = object;
   v->source = s;

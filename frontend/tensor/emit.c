@@ -103,10 +103,8 @@ static bool emit_read(tracer *t, PyObject *meta, emit_look *out) {
 static value *emit_tensor(tracer *t, PyObject *meta, loom_value node) {
   emit_look look;
   if (!emit_read(t, meta, &look)) return NULL;
-  value *v = np_fresh(t, node, look.strides);
-  if (!v) return NULL;
-  np_see_as(v, &tensor_value_type);
-  return emit_pair(t, meta, v) ? v : NULL;
+  value *v = tensor_new(t, node, look.strides);
+  return v && emit_pair(t, meta, v) ? v : NULL;
 }
 
 bool tensor_emit_input(tracer *t, PyObject *meta) {
@@ -432,9 +430,8 @@ static bool emit_constant_tensor(tracer *t, PyObject *tensor) {
   for (int i = 0; i < p.nd; i++)
     type.dims[i] = p.dims[i];
   loom_contiguous_strides(&type, strides);
-  value *v = np_fresh(t, trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, whole), NULL);
+  value *v = tensor_new(t, trace_input(t, LOOM_INPUT_CONST, &type, strides, NULL, whole), NULL);
   if (!v) return false;
-  np_see_as(v, &tensor_value_type);
   tensor_state *state = tensor_state_of(t);
   PyObject *meta = tensor_meta(t, v);
   PyObject *call = meta ? Py_BuildValue("(OOOO)", Py_None, tensor, meta, tensor) : NULL;

@@ -82,15 +82,6 @@ bool tensor_gradient_check_writes(tracer *t) {
 /* ---- recipes ---------------------------------------------------------------------------------
  */
 
-static recipe *gradient_constant(tracer *t, PyObject *object) {
-  recipe *r = object ? trace_recipe(t, RECIPE_CONST) : NULL;
-  if (r)
-    r->object = object;
-  else
-    Py_XDECREF(object);
-  return r;
-}
-
 static recipe *gradient_source(tracer *t, const source *s) {
   recipe *r = trace_recipe(t, RECIPE_SOURCE);
   if (r) r->source = s;
@@ -284,7 +275,7 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
   const struct capture_input *input = info->node < 0 ? &t->capture->inputs[info->index] : NULL;
   bool copied = g->saved.copied[number];
   if (input && g->held[info->index] && !copied)
-    return input->constant ? gradient_constant(t, Py_NewRef(input->constant))
+    return input->constant ? trace_rebuild_const(t, Py_NewRef(input->constant))
                            : gradient_source(t, input->source);
   for (uint32_t i = 0; i < g->state->result_count; i++) {
     const recipe *output = g->state->results[i].output;
@@ -293,10 +284,8 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
            sizeof g->backward.inputs[number].strides);
     return g->state->results[i].output;
   }
-  value *made = np_fresh(t, v, NULL);
-  if (!made) return NULL;
-  np_see_as(made, &tensor_value_type);
-  return np_rebuild(t, made);
+  value *made = tensor_new(t, v, NULL);
+  return made ? np_rebuild(t, made) : NULL;
 }
 
 static recipe *gradient_all_saved(tracer *t, gradient *g) {
@@ -320,10 +309,8 @@ static recipe *gradient_given(tracer *t, const np_storage *s) {
   if (!s->written_count) return gradient_source(t, s->source);
   for (uint32_t i = 0; i < c->input_count; i++)
     if (c->inputs[i].source == s->source) before = c->graph.inputs[i].value;
-  value *copy = np_fresh(t, before, np_layout_of(s->root)->strides);
-  if (!copy) return NULL;
-  np_see_as(copy, &tensor_value_type);
-  return np_rebuild(t, copy);
+  value *copy = tensor_new(t, before, np_layout_of(s->root)->strides);
+  return copy ? np_rebuild(t, copy) : NULL;
 }
 
 /* Tensors from before the call, in the order of *metas, a new tuple of what stands for them: the
@@ -388,8 +375,8 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
   Py_XDECREF(arguments);
   call->items = calloc(state->leaf_count + 6, sizeof *call->items);
   bool good = program && call->items &&
-              gradient_append(call, gradient_constant(t, Py_NewRef(apply))) &&
-              gradient_append(call, gradient_constant(t, Py_NewRef(program))) &&
+              gradient_append(call, trace_rebuild_const(t, Py_NewRef(apply))) &&
+              gradient_append(call, trace_rebuild_const(t, Py_NewRef(program))) &&
               gradient_append(call, gradient_outputs(t, g)) && gradient_append(call, saved) &&
               gradient_append(call, given);
   for (uint32_t i = 0; good && i < state->leaf_count; i++)

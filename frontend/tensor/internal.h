@@ -61,6 +61,9 @@ void tensor_fill_live(loom_adapter *adapter);
 
 extern const value_type tensor_value_type;
 bool tensor_is(const value *v);
+/* A tensor that owns its memory; `strides` in bytes, NULL: C order. NULL where `node` is
+ * LOOM_NO_VALUE. */
+value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
 
 /* ---- call.c: calls of torch's functions ---- */
 

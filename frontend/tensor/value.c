@@ -18,6 +18,12 @@
 
 bool tensor_is(const value *v) { return v && v->type == &tensor_value_type; }
 
+value *tensor_new(tracer *t, loom_value node, const int64_t *strides) {
+  value *v = np_fresh(t, node, strides);
+  if (v) np_see_as(v, &tensor_value_type);
+  return v;
+}
+
 static value *tensor_unary(tracer *t, int op, value *v) {
   switch (op) {
   case UNOP_NEG: return tensor_operator(t, "neg", &v, 1);

@@ -57,7 +57,7 @@ recipe *trace_rebuild_items(tracer *t, recipe *r, value *v) {
   return r;
 }
 
-static recipe *rebuild_const(tracer *t, PyObject *object) {
+recipe *trace_rebuild_const(tracer *t, PyObject *object) {
   recipe *r = object ? trace_recipe(t, RECIPE_CONST) : NULL;
   if (r)
     r->object = object;
@@ -67,7 +67,8 @@ static recipe *rebuild_const(tracer *t, PyObject *object) {
 }
 
 recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count) {
-  recipe *called = rebuild_const(t, function), *r = called ? trace_recipe(t, RECIPE_CALL) : NULL;
+  recipe *called = trace_rebuild_const(t, function),
+         *r = called ? trace_recipe(t, RECIPE_CALL) : NULL;
   if (!r || !(r->items = calloc((size_t)count + 1, sizeof *r->items))) return trace_fail(t);
   r->items[r->count++] = called;
   for (Py_ssize_t i = 0; i < count; i++) {

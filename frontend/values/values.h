@@ -128,6 +128,8 @@ recipe *trace_rebuild(tracer *t, value *v); /* RECIPE_SHARED when the value was 
 /* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
 /* A recipe whose object is made once, however often it is asked for. */
 recipe *trace_share(tracer *t, recipe *r);
+/* The object itself, whose reference it takes; NULL, with something pending, where that is NULL. */
+recipe *trace_rebuild_const(tracer *t, PyObject *object);
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 /* A call of `function`, whose reference it takes, with these values. */
 recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);

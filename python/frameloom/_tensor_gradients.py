@@ -32,8 +32,8 @@ class Program:
     """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
 
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
-    tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient the leaf that it is of, and the tangents that it
-    needs (bit i for result i, the last one of 64 for all behind).
+    tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
+    the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind).
     """
 
     def __init__(self, name, outputs, leaves, arguments, calls, places):
