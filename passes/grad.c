@@ -63,20 +63,12 @@ static bool grad_graph(loom_graph *graph, loom_location *at, loom_error *err) {
 
 /* Puts the gradient in the function's place, under its name. */
 static bool grad_replace(MlirOperation func, const loom_graph *graph, loom_error *err) {
-  MlirModule module;
-  MlirContext ctx = mlirOperationGetContext(func);
   MlirOperation root = mlirOperationGetParentOperation(func);
   loom_sizes_leave(root);
   if (graph->symbol_count) loom_sizes_store(root, graph); /* indices of new loops among them */
   if (!loom_sizes_enter(root)) return loom_fail(err, "the sizes of the module cannot be read");
-  if (!loom_import(ctx, graph, &module, err)) return false;
-  MlirOperation made = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  mlirOperationRemoveFromParent(made);
-  mlirOperationSetAttributeByName(made, loom_str("sym_name"),
-                                  mlirOperationGetAttributeByName(func, loom_str("sym_name")));
-  mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(func), func, made);
+  if (!loom_add_function(func, graph, loom_get_attr(func, "sym_name"), err)) return false;
   mlirOperationDestroy(func);
-  mlirModuleDestroy(module);
   return true;
 }
 
@@ -96,16 +88,7 @@ static bool grad_function(MlirOperation func) {
   return good;
 }
 
-static bool grad_module(MlirOperation module) {
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
-  MlirOperation op = mlirBlockGetFirstOperation(body);
-  while (op.ptr) {
-    MlirOperation next = mlirOperationGetNextInBlock(op);
-    if (loom_is_named(op, "func.func") && !grad_function(op)) return false;
-    op = next;
-  }
-  return true;
-}
+static bool grad_module(MlirOperation module) { return loom_each_function(module, grad_function); }
 
 MlirPass loom_make_grad_pass(void) {
   static const loom_pass_spec spec = {

@@ -135,28 +135,17 @@ static bool partition_cut(partition *p, loom_error *err) {
   return loom_graph_partition(&joint, &p->backward, &p->saved, err) && partition_forward(p, err);
 }
 
-/* Adds a function of the graph in front of `func`. */
+/* Adds a function of the graph in front of `func`, under its name with a suffix. */
 static bool partition_add(MlirOperation func, const loom_graph *graph, const char *suffix,
                           loom_error *err) {
-  MlirModule module;
-  MlirContext ctx = mlirOperationGetContext(func);
-  MlirAttribute name = mlirOperationGetAttributeByName(func, loom_str("sym_name"));
-  MlirStringRef text = mlirStringAttrGetValue(name);
-  char *full = malloc(text.length + strlen(suffix) + 1);
+  MlirStringRef name = mlirStringAttrGetValue(loom_get_attr(func, "sym_name"));
+  char *full = malloc(name.length + strlen(suffix) + 1);
   if (!full) return loom_fail(err, "out of memory");
-  memcpy(full, text.data, text.length);
-  memcpy(full + text.length, suffix, strlen(suffix) + 1);
-  bool good = loom_import(ctx, graph, &module, err);
-  if (good) {
-    MlirOperation made = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-    mlirOperationRemoveFromParent(made);
-    mlirOperationSetAttributeByName(made, loom_str("sym_name"),
-                                    mlirStringAttrGet(ctx, loom_str(full)));
-    mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(func), func, made);
-    mlirModuleDestroy(module);
-  }
+  memcpy(full, name.data, name.length);
+  memcpy(full + name.length, suffix, strlen(suffix) + 1);
+  MlirAttribute attr = mlirStringAttrGet(mlirOperationGetContext(func), loom_str(full));
   free(full);
-  return good;
+  return loom_add_function(func, graph, attr, err);
 }
 
 static bool partition_check(partition *p, loom_error *err) {
@@ -199,14 +188,7 @@ static bool partition_function(MlirOperation func) {
 }
 
 static bool partition_module(MlirOperation module) {
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
-  MlirOperation op = mlirBlockGetFirstOperation(body);
-  while (op.ptr) {
-    MlirOperation next = mlirOperationGetNextInBlock(op);
-    if (loom_is_named(op, "func.func") && !partition_function(op)) return false;
-    op = next;
-  }
-  return true;
+  return loom_each_function(module, partition_function);
 }
 
 MlirPass loom_make_partition_pass(void) {

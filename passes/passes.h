@@ -46,6 +46,11 @@ MlirOperation loom_main_function(MlirOperation module);
 /* The functions to be compiled, one after the other: the main one (previous: null), then all others
  * of tensors, those that loom-regions made (`loom.region`) among them; null at the end. */
 MlirOperation loom_next_function(MlirOperation module, MlirOperation previous);
+/* Runs it on each function of a module until one fails; a function may be erased meanwhile. */
+bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function));
+/* Adds the function that a graph is, under this name, in front of another one. */
+bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
+                       loom_error *err);
 
 /* The op's class in the op table; an update_slice that is marked to be done in place is alone. */
 loom_class loom_class_of(MlirOperation op);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_shapes.h"
@@ -48,6 +49,29 @@ MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
         util_takes_tensors(op))
       break;
   return op;
+}
+
+bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function)) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  MlirOperation op = mlirBlockGetFirstOperation(body);
+  while (op.ptr) {
+    MlirOperation next = mlirOperationGetNextInBlock(op);
+    if (loom_is_named(op, "func.func") && !run(op)) return false;
+    op = next;
+  }
+  return true;
+}
+
+bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
+                       loom_error *err) {
+  MlirModule module;
+  if (!loom_import(mlirOperationGetContext(before), graph, &module, err)) return false;
+  MlirOperation made = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  mlirOperationRemoveFromParent(made);
+  mlirOperationSetAttributeByName(made, loom_str("sym_name"), name);
+  mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, made);
+  mlirModuleDestroy(module);
+  return true;
 }
 
 /* ---- classes ---- */
