@@ -34,7 +34,8 @@ static bool compile_emit(compile_job *job, MlirModule module) {
   return ok;
 }
 
-static bool compile_module(compile_job *job, MlirContext ctx) {
+static bool compile_module(void *user, MlirContext ctx) {
+  compile_job *job = user;
   MlirModule module = loom_tool_parse(&job->tool, ctx);
   bool ok = module.ptr && loom_tool_lower(&job->tool, module, job->machine, &job->options,
                                           job->check != NULL, &job->trace);
@@ -50,14 +51,7 @@ static bool compile_module(compile_job *job, MlirContext ctx) {
 
 static int compile_main(void *user) {
   compile_job *job = user;
-  bool ok = loom_tool_read(&job->tool);
-  if (ok) {
-    MlirContext ctx = loom_tool_context(&job->tool);
-    ok = compile_module(job, ctx);
-    mlirContextDestroy(ctx);
-  }
-  free(job->tool.text.data);
-  return ok ? 0 : 1;
+  return loom_tool_work(&job->tool, compile_module, job);
 }
 
 /* ---- options ---- */

@@ -278,18 +278,18 @@ static bool reduce_make_path(reduce_job *job) {
   return true;
 }
 
+static bool reduce_input(void *user, MlirContext ctx) {
+  reduce_job *job = user;
+  job->ctx = ctx;
+  job->module = loom_tool_parse(&job->tool, ctx);
+  bool good = job->module.ptr && reduce_module(job);
+  if (job->module.ptr) mlirModuleDestroy(job->module);
+  return good;
+}
+
 static int reduce_main(void *user) {
   reduce_job *job = user;
-  bool good = loom_tool_read(&job->tool);
-  if (good) {
-    job->ctx = loom_tool_context(&job->tool);
-    job->module = loom_tool_parse(&job->tool, job->ctx);
-    good = job->module.ptr && reduce_module(job);
-    if (job->module.ptr) mlirModuleDestroy(job->module);
-    mlirContextDestroy(job->ctx);
-  }
-  free(job->tool.text.data);
-  return good ? 0 : 1;
+  return loom_tool_work(&job->tool, reduce_input, job);
 }
 
 /* ---- options ---- */

@@ -352,20 +352,19 @@ static bool run_object(run_job *job, MlirContext ctx) {
   return good;
 }
 
-static int run_main(void *user) {
+static bool run_input(void *user, MlirContext ctx) {
   run_job *job = user;
   loom_error err = {0};
-  bool good = loom_tool_read(&job->tool);
-  if (good && job->counts && !(job->counters = loom_counters_open(&err)))
+  if (job->counts && !(job->counters = loom_counters_open(&err)))
     printf("no counters: %s\n", err.message);
-  if (good) {
-    MlirContext ctx = loom_tool_context(&job->tool);
-    good = loom_tool_is_object(&job->tool) ? run_object(job, ctx) : run_module(job, ctx);
-    mlirContextDestroy(ctx);
-  }
+  bool good = loom_tool_is_object(&job->tool) ? run_object(job, ctx) : run_module(job, ctx);
   loom_counters_close(job->counters);
-  free(job->tool.text.data);
-  return good ? 0 : 1;
+  return good;
+}
+
+static int run_main(void *user) {
+  run_job *job = user;
+  return loom_tool_work(&job->tool, run_input, job);
 }
 
 /* ---- options ---- */

@@ -31,7 +31,8 @@ static bool translate_code(translate_job *job, MlirModule module, loom_bytes *ou
          loom_tool_error(&job->tool, job->tool.input, err.message);
 }
 
-static bool translate_module(translate_job *job, MlirContext ctx) {
+static bool translate_module(void *user, MlirContext ctx) {
+  translate_job *job = user;
   MlirModule module = loom_tool_parse(&job->tool, ctx);
   loom_bytes out = {NULL, 0};
   bool good = module.ptr != NULL;
@@ -48,14 +49,7 @@ static bool translate_module(translate_job *job, MlirContext ctx) {
 
 static int translate_main(void *user) {
   translate_job *job = user;
-  bool good = loom_tool_read(&job->tool);
-  if (good) {
-    MlirContext ctx = loom_tool_context(&job->tool);
-    good = translate_module(job, ctx);
-    mlirContextDestroy(ctx);
-  }
-  free(job->tool.text.data);
-  return good ? 0 : 1;
+  return loom_tool_work(&job->tool, translate_module, job);
 }
 
 /* ---- options ---- */

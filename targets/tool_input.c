@@ -201,3 +201,14 @@ int loom_tool_thread(int (*main)(void *user), void *user) {
   pthread_attr_destroy(&attributes);
   return thread.status;
 }
+
+int loom_tool_work(loom_tool *tool, bool (*work)(void *user, MlirContext ctx), void *user) {
+  bool good = loom_tool_read(tool);
+  if (good) {
+    MlirContext ctx = loom_tool_context(tool);
+    good = work(user, ctx);
+    mlirContextDestroy(ctx);
+  }
+  free(tool->text.data);
+  return good ? 0 : 1;
+}

@@ -31,6 +31,8 @@ MlirModule loom_tool_parse(const loom_tool *tool, MlirContext ctx);
  * accesses with the bounds of buffers. False after a report. */
 bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target *machine,
                      const loom_target_options *options, bool check, loom_trace *trace);
+/* Reads the input and calls `work` in a context for it. The exit status: 1 where either fails. */
+int loom_tool_work(loom_tool *tool, bool (*work)(void *user, MlirContext ctx), void *user);
 /* Runs `main` on a thread with a stack for nested types and regions; its status. */
 int loom_tool_thread(int (*main)(void *user), void *user);
 
