@@ -3,7 +3,8 @@
 import os
 
 import pytest
-from changed_programs import Kind, check, drained
+from changed_programs import Kind, check
+from made_programs import drained
 
 import frameloom
 

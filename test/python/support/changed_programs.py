@@ -4,6 +4,8 @@ Python."""
 
 import random
 
+from made_programs import drained
+
 import frameloom
 
 
@@ -67,19 +69,6 @@ class Program:
         if sort < 0.95:
             return [f"{pad}for _ in range(3):", *self.statement(pad + "    ", True), *self.statement(pad + "    ", True)]
         return self.loop(pad)
-
-
-def drained(iterator):
-    """What comes, what ends it, and what comes then."""
-    got = []
-    while len(got) < 30:
-        try:
-            got.append(next(iterator))
-        except Exception as error:
-            got.append(repr(error))
-            if len(got) > 1 and got[-2] == got[-1]:
-                break
-    return got
 
 
 def held(container):

@@ -9,7 +9,8 @@ program with plain Python.
 import collections
 import random
 import re
-import sys
+
+from made_programs import check_programs, drained, main
 
 import frameloom
 
@@ -140,18 +141,6 @@ def told(dicts, inside=True):
         yield list(each.items())
 
 
-def drained(iterator):
-    got = []
-    while len(got) < 30:
-        try:
-            got.append(next(iterator))
-        except Exception as error:
-            got.append(repr(error))
-            if len(got) > 1 and got[-2] == got[-1]:
-                break
-    return got
-
-
 def seen(function, n, pool, inside):
     o = dict(zip(pool, range(9)))
     try:
@@ -176,19 +165,9 @@ def differs(seed):
     return None
 
 
-@frameloom.config.patch(leave_slower=False)
 def check(seeds):
-    different = []
-    for seed in seeds:
-        text = differs(seed)
-        if seed % 100 == 99:
-            frameloom.reset()
-        if text:
-            different.append(text)
-    assert not different, f"{len(different)} of {len(seeds)}\n" + "\n".join(different[:3])
+    check_programs(seeds, differs)
 
 
 if __name__ == "__main__":
-    count, first = [*map(int, sys.argv[1:]), 1000, 0][:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 0)
-    check(range(first, first + count))
-    print(count, "programs, none differs")
+    main(check)

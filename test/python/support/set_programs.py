@@ -4,7 +4,8 @@ program gives back is changed and emptied behind the call, where its table shows
     python test/python/support/set_programs.py [COUNT] [FIRST]"""
 
 import random
-import sys
+
+from made_programs import check_programs, main
 
 import frameloom
 
@@ -116,19 +117,9 @@ def differs(seed):
     return None
 
 
-@frameloom.config.patch(leave_slower=False)
 def check(seeds):
-    different = []
-    for seed in seeds:
-        text = differs(seed)
-        if seed % 100 == 99:
-            frameloom.reset()
-        if text:
-            different.append(text)
-    assert not different, f"{len(different)} of {len(seeds)}\n" + "\n".join(different[:3])
+    check_programs(seeds, differs)
 
 
 if __name__ == "__main__":
-    count, first = [*map(int, sys.argv[1:]), 1000, 0][:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 0)
-    check(range(first, first + count))
-    print(count, "programs, none differs")
+    main(check)
