@@ -74,6 +74,9 @@ typedef struct value_type {
   /* May it be a key, as far as its own hash and equality go? False, perhaps with something pending:
    * no. NULL: if it is a live object of a class whose __hash__ is C. */
   bool (*key)(tracer *t, value *v);
+  /* The live object by whose identity a value is a key, which `key` has guarded; NULL: it is one by
+   * what it holds. */
+  PyObject *(*key_object)(const value *v);
   /* copy.copy(), or where there is a memo copy.deepcopy(). NULL: as what its Python type says. */
   value *(*copy)(tracer *t, value *v, struct copy_memo *memo);
   bool is_object; /* it stands for the live `object`: two values with one object are the same */

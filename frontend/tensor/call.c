@@ -50,7 +50,9 @@ static bool call_is_known(PyObject *set, PyObject *callee) {
 }
 
 bool tensor_has_row(PyObject *callee) {
-  return tensor_ready() && PyFunction_Check(callee) && call_is_known(call_python.functions, callee);
+  return tensor_ready() && PyFunction_Check(callee) &&
+         (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
+          tensor_has_model(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -158,6 +160,7 @@ void *tensor_call_failed(tracer *t, PyObject *function) {
 
 static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
   tensor_state *state = tensor_state_of(t);
+  if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
   PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
                                                 state->records ? Py_True : Py_False, NULL);
   if (!made) return tensor_call_failed(t, function);
@@ -233,7 +236,7 @@ static value *call_elements(tracer *t, PyObject *function, value *self) {
 
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames) {
-  if (!call_is_known(call_python.functions, function)) {
+  if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
     value *known = !count && !kwnames ? call_elements(t, function, self) : NULL;
     if (known || trace_pending(t)) return known;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
@@ -295,7 +298,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
-  *mine = state || call_is_known(call_python.functions, callee);
+  if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);
+  *mine = state || tensor_is_backward(callee) || call_is_known(call_python.functions, callee);
   if (!*mine) return NULL;
   if (state) return call_state(t, callee, args, count, kwnames);
   return call_torch(t, callee, self, args, count, kwnames);

@@ -143,18 +143,25 @@ typedef struct gradient {
   loom_graph backward;
   loom_saved saved;
   PyObject *constants; /* data of the backward's constants */
+  PyObject *ends;      /* of gradients() (borrowed): in which errors gradients of results end */
+  bool ended;          /* so do all */
 } gradient;
 
-/* The tensors that stand for the results, or for the leaves: a new tuple. */
-static PyObject *gradient_metas(tracer *t, const tensor_state *state, bool leaves) {
-  uint32_t count = leaves ? state->leaf_count : state->result_count;
+PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count) {
   PyObject *all = PyTuple_New(count);
   for (uint32_t i = 0; all && i < count; i++) {
-    PyObject *meta = tensor_meta(t, leaves ? state->leaves[i] : state->results[i].root);
+    PyObject *meta = tensor_meta(t, tensors[i]);
     if (!meta) Py_CLEAR(all);
     if (meta) PyTuple_SET_ITEM(all, i, Py_NewRef(meta));
   }
   return all;
+}
+
+static PyObject *gradient_outputs_of(tracer *t, const tensor_state *state) {
+  value **roots = trace_alloc(t, sizeof *roots * (state->result_count + 1));
+  for (uint32_t i = 0; roots && i < state->result_count; i++)
+    roots[i] = state->results[i].root;
+  return roots ? tensor_metas(t, roots, state->result_count) : NULL;
 }
 
 static bool gradient_inputs(tracer *t, PyObject *tangents) {
@@ -182,10 +189,14 @@ static bool gradient_wanted(tracer *t, gradient *g, PyObject *gradients) {
 
 /* The operations of the backward as nodes behind those of the function. */
 static bool gradient_emit(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
-  PyObject *made = PyObject_CallFunctionObjArgs(gradient_python.gradients, outputs, leaves, NULL);
+  PyObject *made = PyObject_CallFunctionObjArgs(gradient_python.gradients, outputs, leaves,
+                                                g->state->ran_backward ? Py_True : Py_False, NULL);
   if (!made) return tensor_call_failed(t, gradient_python.gradients), false;
   PyObject *calls = PyTuple_GET_ITEM(made, 2);
   bool good = trace_keep(t, made) && gradient_inputs(t, PyTuple_GET_ITEM(made, 0));
+  g->ends = PyTuple_GET_ITEM(made, 3);
+  g->ended = calls == Py_None;
+  if (g->ended) return good;
   for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
     good = tensor_emit(t, PyList_GET_ITEM(calls, i));
   return good && gradient_wanted(t, g, PyTuple_GET_ITEM(made, 1)) && !trace_pending(t);
@@ -319,9 +330,10 @@ static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas
   uint32_t count = 0;
   for (const np_storage *s = np_storages(t); s; s = s->next)
     count += s->source && tensor_is(s->root);
+  if (g->ended) count = 0;
   recipe *all = gradient_items(t, RECIPE_TUPLE, count);
   *metas = PyTuple_New(count);
-  if (!all || !*metas) return NULL;
+  if (!all || !*metas || g->ended) return *metas ? all : NULL;
   for (const np_storage *s = np_storages(t); s; s = s->next) {
     if (!s->source || !tensor_is(s->root)) continue;
     PyObject *meta = tensor_meta(t, s->root);
@@ -354,10 +366,13 @@ static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyO
   PyObject *name = gradient_name(t), *places = gradient_places(g), *program = NULL;
   if (hosts && name && places)
     program = PyObject_CallFunctionObjArgs(gradient_python.program, name, outputs, leaves,
-                                           arguments, g->state->calls, places, NULL);
-  PyObject *backward =
-      program ? torch_program_new(&g->backward, name, g->constants, hosts, program) : NULL;
-  if (!backward || PyObject_SetAttrString(program, "backward", backward) < 0) Py_CLEAR(program);
+                                           arguments, g->state->calls, places, g->ends, NULL);
+  PyObject *backward = program && !g->ended
+                           ? torch_program_new(&g->backward, name, g->constants, hosts, program)
+                           : NULL;
+  if (program && !g->ended &&
+      (!backward || PyObject_SetAttrString(program, "backward", backward) < 0))
+    Py_CLEAR(program);
   Py_XDECREF(backward);
   Py_XDECREF(places);
   Py_XDECREF(name);
@@ -386,10 +401,11 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
 }
 
 static bool gradient_make(tracer *t, gradient *g) {
-  PyObject *outputs = gradient_metas(t, g->state, false);
-  PyObject *leaves = outputs ? gradient_metas(t, g->state, true) : NULL;
-  bool good = leaves && gradient_emit(t, g, outputs, leaves) && gradient_needs(t, g) &&
-              gradient_cut(t, g) && gradient_shrink(t, g) && gradient_attach(t, g, outputs, leaves);
+  PyObject *outputs = gradient_outputs_of(t, g->state);
+  PyObject *leaves = outputs ? tensor_metas(t, g->state->leaves, g->state->leaf_count) : NULL;
+  bool good = leaves && gradient_emit(t, g, outputs, leaves);
+  if (good && !g->ended) good = gradient_needs(t, g) && gradient_cut(t, g);
+  good = good && gradient_shrink(t, g) && gradient_attach(t, g, outputs, leaves);
   Py_XDECREF(leaves);
   Py_XDECREF(outputs);
   return good;

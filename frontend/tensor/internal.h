@@ -25,6 +25,7 @@ typedef struct tensor_state {
   pointer_map asked;  /* sources of tensors of which a guard says whether they require a gradient */
   torch_modes modes;  /* at the begin of the call, which a guard compares */
   bool records;       /* gradients are recorded now */
+  bool ran_backward;  /* the function has called backward() */
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
   PyObject *elements; /* (borrowed) what tells the elements of constants; or NULL */
   value **leaves;     /* tensors from before the call that require a gradient */
@@ -61,6 +62,8 @@ void tensor_fill_live(loom_adapter *adapter);
 
 extern const value_type tensor_value_type;
 bool tensor_is(const value *v);
+/* The user's tensor that a value is; NULL: it is a view, or was made inside. Borrowed. */
+PyObject *tensor_live(const value *v);
 /* A tensor that owns its memory; `strides` in bytes, NULL: C order. NULL where `node` is
  * LOOM_NO_VALUE. */
 value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
@@ -101,6 +104,24 @@ bool tensor_emit_input(tracer *t, PyObject *meta);
 /* One operation, as _tensor_calls.py notes it. False after a break. */
 bool tensor_emit(tracer *t, PyObject *call);
 
+/* ---- models.c: functions in place of which others are followed ---- */
+
+bool tensor_models_init(void); /* false with an exception */
+bool tensor_has_model(PyObject *callee);
+value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames);
+
+/* ---- backward.c: backward() inside of the function, and `grad` of tensors ---- */
+
+bool tensor_backward_init(void); /* false with an exception */
+/* Is it backward(), of tensors or of torch.autograd? */
+bool tensor_is_backward(const PyObject *function);
+value *tensor_backward(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs);
+value *tensor_grad(tracer *t, value *v);
+bool tensor_set_grad(tracer *t, value *v, value *item);
+/* For the adapter's `derived`. */
+PyObject *tensor_derived(PyObject *base, PyObject *key);
+
 /* ---- gradient.c: results that require a gradient ---- */
 
 bool tensor_gradient_init(void); /* false with an exception */
@@ -109,6 +130,8 @@ bool tensor_is_recorded(PyObject *meta);
 /* A tensor from before the call requires a gradient; so does what stands for it from here on. */
 bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta);
 /* For the adapter's `finish` and `complete`, and the slot `rebuild`. */
+/* The tensors without memory that stand for these: a new tuple. */
+PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count);
 bool tensor_gradient_check_writes(tracer *t);
 bool tensor_gradient_complete(tracer *t);
 recipe *tensor_rebuild(tracer *t, value *v);

@@ -13,7 +13,8 @@ bool tensor_ready(void) {
   if (ready || refused) return ready;
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
-  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_gradient_init();
+  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_models_init() &&
+          tensor_gradient_init() && tensor_backward_init();
   refused = !ready;
   error_drop();
   return ready;
@@ -223,6 +224,7 @@ void tensor_fill_live(loom_adapter *adapter) {
                             .fingerprint = live_fingerprint,
                             .describe = numpy->describe,
                             .words = live_words,
+                            .derived = tensor_derived,
                             .data = live_data,
                             .new_output = live_new_output,
                             .view = live_view,

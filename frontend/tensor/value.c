@@ -106,9 +106,13 @@ static value *tensor_iter(tracer *t, value *v) {
   return items ? trace_iter(t, items) : NULL;
 }
 
-static PyObject *tensor_python_type(tracer *t, value *v) {
+PyObject *tensor_live(const value *v) {
   const np_array *a = np_layout_of(v);
-  PyObject *live = a->kind == VIEW_ROOT ? a->storage->live : NULL;
+  return a->kind == VIEW_ROOT ? a->storage->live : NULL;
+}
+
+static PyObject *tensor_python_type(tracer *t, value *v) {
+  PyObject *live = tensor_live(v);
   return live ? (PyObject *)Py_TYPE(live) : (PyObject *)torch_tensor_type();
 }
 
@@ -156,8 +160,7 @@ static PyObject *tensor_attribute_settled(const char *name) {
 
 /* An attribute of the user's, of a tensor that existed before the call. */
 static bool tensor_has_own(const value *v, PyObject *name) {
-  const np_array *a = np_layout_of(v);
-  PyObject *live = a->kind == VIEW_ROOT ? a->storage->live : NULL;
+  PyObject *live = tensor_live(v);
   PyObject **dict = live ? _PyObject_GetDictPtr(live) : NULL;
   if (!dict || !*dict || PyDict_Size(*dict) == 0) return false;
   return PyDict_GetItemWithError(*dict, name) != NULL;
@@ -194,13 +197,23 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   if (!strcmp(text, "requires_grad") && a->kind == VIEW_ROOT && v->source)
     return value_const(t, tensor_requires(t, a->storage->live, v->source) ? Py_True : Py_False);
   if (!strcmp(text, "requires_grad")) return tensor_attribute(t, v, name);
+  if (!strcmp(text, "grad")) return tensor_grad(t, v);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
 }
 
 static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  if (!PyUnicode_CompareWithASCIIString(name, "grad")) return tensor_set_grad(t, v, item);
   trace_break(t, BREAK_TENSOR, "setting the attribute %s of a tensor", PyUnicode_AsUTF8(name));
   return false;
+}
+
+/* A tensor from before the call is a key by its identity, as torch.Tensor.__hash__() has it. */
+static bool tensor_key(tracer *t, value *v) {
+  PyObject *live = tensor_live(v);
+  if (!live) return false;
+  guard_simple(t, GUARD_IDENTITY, np_layout_of(v)->storage->source, live, 0);
+  return true;
 }
 
 const value_type tensor_value_type = {.name = "Tensor",
@@ -216,5 +229,7 @@ const value_type tensor_value_type = {.name = "Tensor",
                                       .get_attr = tensor_get_attr,
                                       .set_attr = tensor_set_attr,
                                       .iter = tensor_iter,
+                                      .key = tensor_key,
+                                      .key_object = tensor_live,
                                       .python_type = tensor_python_type,
                                       .rebuild = tensor_rebuild};

@@ -44,6 +44,8 @@ bool type_runs_python(tracer *t, PyTypeObject *type, const char *name);
 /* Keys are compared as Python compares them, as far as that runs no user code: 1 equal, 0 not, -1
  * failed. */
 int key_equal(tracer *t, value *l, value *r);
+/* The object with which a live dictionary is asked for a key that was checked: a new reference. */
+PyObject *key_known(tracer *t, value *key);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 /* Functions for the slot `key` of value types: key_is_refused() is for values without a hash, and
  * raises; key_object_check() is for instances of Python classes. */

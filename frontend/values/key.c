@@ -131,8 +131,14 @@ static int key_equal_sizes(tracer *t, value *l, value *r) {
   return -1;
 }
 
+PyObject *key_known(tracer *t, value *key) {
+  PyObject *object = key->type->key_object ? key->type->key_object(key) : NULL;
+  return object ? Py_NewRef(object) : value_known(t, key);
+}
+
 int key_equal(tracer *t, value *l, value *r) {
   if (l == r) return 1;
+  if (l->type->key_object || r->type->key_object) return 0;
   if (!trace_goes_deeper(t)) return -1;
   value *left = scalar_key(t, l), *right = scalar_key(t, r);
   if (left) l = left;

@@ -120,7 +120,7 @@ static bool live_is_nan(PyObject *o) {
 /* The object with which the dictionary itself can be asked: borrowed. NULL with nothing pending:
  * the key has to be compared with all others. */
 static PyObject *live_key(tracer *t, value *key) {
-  PyObject *k = value_known(t, key);
+  PyObject *k = key_known(t, key);
   if (!k || !trace_keep(t, k) || live_is_nan(k)) return NULL;
   return k;
 }
@@ -152,7 +152,7 @@ static int live_before_of(tracer *t, const live_dict *d, PyObject *k, value **it
 
 /* May the dictionary let go of what it held under the key before the call? */
 static bool live_gives_up(tracer *t, const live_dict *d, value *key, const value *item) {
-  PyObject *k = value_known(t, key);
+  PyObject *k = key_known(t, key);
   if (!k || !trace_keep(t, k)) return !trace_pending(t);
   Py_hash_t hash = key_hash(t, k);
   PyObject *before = hash == -1 ? NULL : _PyDict_GetItem_KnownHash(d->v->object, k, hash);

@@ -24,7 +24,8 @@ TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 STATE = frozenset(
     {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
     | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
-                                             "_is_torch_function_enabled", "_is_any_autocast_enabled", "_log_api_usage_once") if hasattr(torch._C, name)}
+                                             "_is_torch_function_enabled", "_is_any_autocast_enabled", "_log_api_usage_once", "_get_privateuse1_backend_name",
+                                             "_accelerator_getAccelerator") if hasattr(torch._C, name)}
 )
 # Functions that ask whether an argument's class overrides torch's functions.
 OVERRIDES = frozenset({torch._C._has_torch_function, torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic})
@@ -217,8 +218,18 @@ class Recorder(TorchDispatchMode):
         self.calls += [(None, mean, new_mean, None), (None, variance, new_variance, None)]
         return tuple(results)
 
+    def write_all(self, func, args, kwargs):
+        """An operation that writes into each tensor of a list."""
+        new = self.note(_functional(func), *args, **kwargs)
+        for one, by in zip(args[0], new, strict=True):
+            if by.shape != one.shape or by.dtype != one.dtype:
+                raise Unsupported(f"{func} of what does not fit into a tensor")
+            self.calls.append((None, one, by, None))
+
     def write(self, func, args, kwargs):
         target = args[0]
+        if isinstance(target, (list, tuple)):
+            return self.write_all(func, args, kwargs)
         if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args[1:], kwargs)) if isinstance(one, torch.Tensor)):
             raise Unsupported(f"{func} reads a part of the memory that it writes")
         if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments[1:]):
@@ -252,6 +263,8 @@ def record(function, args, kwargs, gradients):
 
     Raises Unsupported with a reason, or what torch raises.
     """
+    if kwargs.get("requires_grad"):
+        raise Unsupported("requires_grad=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
     constructs = function in _device_constructors()
     if "device" in kwargs and kwargs["device"] is not None:

@@ -9,19 +9,87 @@ import threading
 import torch
 
 from ._native import write_counts
-from ._tensor_calls import META, Recorder, draws
+from ._tensor_calls import META, Recorder, Unsupported, draws
 
 
-def gradients(outputs, leaves):
-    """The gradients of `outputs` with regard to `leaves`, for tangents that are made here: `(tangents, gradients, operations)`.
+def gradients(outputs, leaves, ran_backward):
+    """The gradients of `outputs` with regard to `leaves`, for tangents that are made here: `(tangents, gradients, operations, ends)`.
 
-    A gradient that is zero is None. Raises Unsupported, or what torch raises.
+    A gradient that is zero is None. Where the function itself `ran_backward`, `ends` has the text of the error in which the
+    gradient of an output ends, or None, for each of them; where all do, there are no operations (None). Else `ends` is None.
+    Raises Unsupported, or what torch raises.
     """
+    ends = tuple(_ends(one, leaves) for one in outputs) if ran_backward else (None,) * len(outputs)
+    if all(ends):
+        return (), (), None, ends
     tangents = tuple(torch.empty_strided(one.size(), one.stride(), dtype=one.dtype, device=META) for one in outputs)
+    given = [(one, tangent) for one, tangent, end in zip(outputs, tangents, ends) if end is None]
     recorder = Recorder()
     with recorder:
-        made = torch.autograd.grad(outputs, leaves, tangents, allow_unused=True)
-    return tangents, made, recorder.calls
+        made = torch.autograd.grad([one for one, _ in given], leaves, [tangent for _, tangent in given], allow_unused=True)
+    return tangents, made, recorder.calls, ends if any(ends) else None
+
+
+def _ends(output, leaves):
+    """The text of the error in which the gradient of an output ends; None: it can be computed."""
+    try:
+        torch.autograd.grad(output, leaves, torch.empty_like(output), retain_graph=True, allow_unused=True)
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+OF_TENSOR, OF_ALL = torch.Tensor.backward, torch.autograd.backward
+
+
+def _of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    return (self,), (gradient,), retain_graph, create_graph, inputs
+
+
+def _of_all(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    if grad_variables is not None:
+        raise Unsupported("grad_variables")
+    tensors = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+    if isinstance(grad_tensors, torch.Tensor):
+        grad_tensors = (grad_tensors,)
+    return tensors, grad_tensors or (None,) * len(tensors), retain_graph, create_graph, inputs
+
+
+def _leaves_of(roots):
+    """The tensors at the ends of what autograd has recorded."""
+    nodes, seen = [one.grad_fn for one in roots if one.grad_fn is not None], set()
+    yield from (one for one in roots if one.grad_fn is None)
+    while nodes:
+        node = nodes.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            yield node.variable
+        nodes += [of for of, _ in node.next_functions if of is not None]
+
+
+def backward(function, leaves, args, kwargs):
+    """What a call of `backward()` adds to `grad` of each of the `leaves`: `(gradients, operations, these as they are called)`.
+
+    A leaf that gets nothing has None. Raises Unsupported, or what torch raises.
+    """
+    roots, given, retain_graph, create_graph, inputs = (_of_tensor if function is OF_TENSOR else _of_all)(*args, **kwargs)
+    if create_graph:
+        raise Unsupported("create_graph=True")
+    known = {id(one) for one in leaves}
+    if any(id(one) not in known for one in _leaves_of(roots)):
+        raise Unsupported("a gradient of a tensor that the function has made")
+    if inputs is not None:
+        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+        if any(id(one) not in known for one in inputs):
+            raise Unsupported("inputs that are no leaves")
+    wanted = leaves if inputs is None else inputs
+    recorder = Recorder()
+    with recorder:
+        made = torch.autograd.grad(roots, wanted, given, retain_graph=retain_graph, allow_unused=True)
+    found = {id(one): gradient for one, gradient in zip(wanted, made)}
+    return tuple(found.get(id(one)) for one in leaves), recorder.calls, recorder.called
 
 
 class NotCompiled(Exception):
@@ -33,12 +101,13 @@ class Program:
 
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
     tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
-    the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind).
+    the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind); `ends`: for
+    each result the text of the error in which its gradient ends, or None; or None for all of them.
     """
 
-    def __init__(self, name, outputs, leaves, arguments, calls, places):
+    def __init__(self, name, outputs, leaves, arguments, calls, places, ends):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
-        self.calls, self.places = calls, places
+        self.calls, self.places, self.ends = calls, places, ends
         self.draws = any(draws(func) for func, *_ in calls)
         self.backward = None
         self.lock, self.ready = threading.Lock(), False
@@ -141,6 +210,9 @@ class Compiled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *tangents):
+        for end, tangent in zip(ctx.program.ends or (), tangents):
+            if end is not None and tangent is not None:
+                raise RuntimeError(end)
         gradients = ctx.program.differentiable if torch.is_grad_enabled() else ctx.program.run
         return None, None, None, None, *gradients(ctx, tangents)
 

@@ -1,0 +1,38 @@
+/* Functions of torch's in place of which capture follows others (_tensor_models.py). */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/values/values.h"
+
+/* Of _tensor_models.py. */
+static struct {
+  PyObject *codes, *model_of;
+} model_python;
+
+bool tensor_models_init(void) {
+  PyObject *module = PyImport_ImportModule("frameloom._tensor_models");
+  if (!module) return false;
+  model_python.codes = PyObject_GetAttrString(module, "CODES");
+  model_python.model_of = PyObject_GetAttrString(module, "model_of");
+  Py_DECREF(module);
+  return model_python.codes && PyTuple_Check(model_python.codes) && model_python.model_of;
+}
+
+bool tensor_has_model(PyObject *callee) {
+  if (!PyFunction_Check(callee)) return false;
+  PyObject *code = PyFunction_GET_CODE(callee);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(model_python.codes); i++)
+    if (PyTuple_GET_ITEM(model_python.codes, i) == code) return true;
+  return false;
+}
+
+value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames) {
+  PyObject *model = trace_keep(t, PyObject_CallOneArg(model_python.model_of, callee));
+  if (!model) return trace_raise_live(t);
+  if (model == Py_None) return t->constants.not_implemented; /* the original is followed */
+  const source *s = trace_source(t, SOURCE_CONST, NULL, model, NULL, 0);
+  value *function = s ? value_wrap(t, model, s) : NULL;
+  return function ? trace_call(t, function, args, count, kwnames) : NULL;
+}

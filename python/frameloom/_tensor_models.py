@@ -1,0 +1,89 @@
+"""What functions of torch's that are written in Python mean to capture, where the originals do what has nothing to do with tensors.
+
+Capture follows the function that `model_of` gives in place of the original: it switches off Dynamo nowhere, since Dynamo takes no
+part, and tells a profiler nothing.
+"""
+
+import weakref
+
+import torch
+from torch.autograd.profiler import record_function
+from torch.optim import optimizer
+from torch.utils import _foreach_utils
+
+
+def _plain(disabled):
+    """A function that Dynamo is kept out of."""
+    return disabled.__wrapped__
+
+
+def _use_grad(decorated):
+    """A step of an optimizer, which records gradients where the optimizer is differentiable."""
+    step = decorated.__wrapped__
+
+    def run(*args, **kwargs):
+        before = torch.is_grad_enabled()
+        torch.set_grad_enabled(args[0].defaults["differentiable"])
+        try:
+            return step(*args, **kwargs)
+        finally:
+            torch.set_grad_enabled(before)
+
+    return run
+
+
+def _named(self, name, args=None):
+    self.name, self.args = name, args
+    self.run_callbacks_on_exit = True
+    self.record = None
+
+
+def _entered(self):
+    return self
+
+
+def _left(self, kind, error, trace):
+    return None
+
+
+def _grouped(tensorlistlist, with_indices=False):
+    """Lists of tensors by the device and dtype of those in the first list."""
+    groups = {}
+    for i, one in enumerate(tensorlistlist[0]):
+        key = one.device, one.dtype
+        if key not in groups:
+            groups[key] = [[] for _ in tensorlistlist], []
+        lists, indices = groups[key]
+        for group, tensors in zip(lists, tensorlistlist):
+            if tensors:
+                group.append(tensors[i])
+        if with_indices:
+            indices.append(i)
+    return groups
+
+
+def _inner(function, *args):
+    """The function that a decorator of torch's makes."""
+    return function(*args).__code__
+
+
+# By the code of the original, what makes its model of it.
+_MODELS = {
+    _inner(torch._disable_dynamo, _left): _plain,
+    _inner(optimizer._use_grad_for_differentiable, _left): _use_grad,
+    _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
+    record_function.__init__.__code__: lambda original: _named,
+    record_function.__enter__.__code__: lambda original: _entered,
+    record_function.__exit__.__code__: lambda original: _left,
+}
+CODES = tuple(_MODELS)
+_made = weakref.WeakKeyDictionary()
+
+
+def model_of(original):
+    """The function that is followed in place of one whose code is among CODES; None while a profiler listens."""
+    if original.__qualname__.startswith("record_function.") and torch.autograd._profiler_enabled():
+        return None
+    if original not in _made:
+        _made[original] = _MODELS[original.__code__](original)
+    return _made[original]
