@@ -13,6 +13,7 @@ void loom_add_front_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(manager, loom_make_regions_pass());
   MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
   mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
+  mlirOpPassManagerAddOwnedPass(function, loom_make_sizes_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_complex_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_thin_pass());
   mlirOpPassManagerAddOwnedPass(function, loom_make_forward_pass());

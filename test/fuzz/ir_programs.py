@@ -395,11 +395,9 @@ class Function:
             axes = list(range(len(sizes), 2 * len(sizes)))
             self.emit(f'reduce "max" {made.name} axes = {axes}', [made], shape[:len(sizes)], a.dtype)
 
-    # A size that is a symbol and `assume_shape` have no code yet: a function that has one is run by the interpreter alone.
-
     def size(self):
-        a = self.pick(lambda v: v.shape and kind(v.dtype) != "c")
-        if a and self.rng.random() < 0.2:
+        a = self.pick(lambda v: v.shape)
+        if a:
             self.emit(f"size {a.name} axis = {self.rng.randrange(len(a.shape))}", [a], (), "i64")
 
     def random(self):
@@ -409,8 +407,8 @@ class Function:
         self.emit(f'random "{how}" {seeds[0].name}, {seeds[1].name}', seeds, like.shape, dtype, how != "normal")
 
     def assume_shape(self):
-        a = self.pick(lambda v: kind(v.dtype) != "c")
-        if a and self.rng.random() < 0.1:
+        a = self.pick()
+        if self.rng.random() < 0.5:
             self.emit(f"assume_shape {a.name}", [a], a.shape, a.dtype)
 
     # Control flow: what it computes is exact, so that as many iterations as one likes are.
