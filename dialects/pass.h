@@ -31,7 +31,7 @@ typedef struct loom_pass_counter {
   const char *name, *summary;
 } loom_pass_counter;
 
-#define LOOM_PASS_OPTIONS 5
+#define LOOM_PASS_OPTIONS 6
 #define LOOM_PASS_COUNTERS 6
 #define LOOM_PASS_DIALECTS 9
 

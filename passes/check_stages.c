@@ -13,8 +13,8 @@
  * "exact" asks for all bits. When a pass differs, it runs again, with what lies between the last
  * graph of tensor ops and it, on parts of this graph (stages_op.c).
  *
- * It ends: there are as many stages as passes, loops of the interpreters are bounded, and machine
- * code that does not end in "seconds" is left.
+ * It ends: there are as many stages as passes, loops of the interpreters are bounded, a call that
+ * does not end in "seconds" is left, and when all have taken "limit" seconds, no more are made.
  */
 #include <inttypes.h>
 #include <mlir-c/Dialect/Arith.h>
@@ -29,7 +29,7 @@
 #include "dialects/pass.h"
 #include "passes/check_stages.h"
 
-enum { STAGES_SEED, STAGES_TRIALS, STAGES_SIZE, STAGES_EXACT, STAGES_SECONDS };
+enum { STAGES_SEED, STAGES_TRIALS, STAGES_SIZE, STAGES_EXACT, STAGES_SECONDS, STAGES_LIMIT };
 enum { STAGES_COUNT_PASSES, STAGES_COUNT_CALLS, STAGES_COUNT_REFUSED };
 
 typedef struct stages_job {
@@ -68,6 +68,22 @@ static bool stages_report(stages_job *j, const stages_case *c, int pass, const c
   return false;
 }
 
+/* `pass`: the one that was run last, or -1. */
+static bool stages_report_late(stages_job *j, int pass) {
+  MlirLocation loc = mlirOperationGetLocation(j->stages[0]);
+  int64_t limit = loom_pass_value(STAGES_LIMIT, 600);
+  if (pass < 0)
+    return loom_emit_error(loc,
+                           "the limit of %" PRId64 " seconds is over before the first of %d "
+                           "passes: %d calls were made of the module as it is given",
+                           limit, j->passes.count, j->cases.count);
+  return loom_emit_error(loc,
+                         "the limit of %" PRId64 " seconds is over behind %s (pass %d of %d): "
+                         "%d passes leave the results of %d calls as they are",
+                         limit, j->passes.list[pass].name, pass + 1, j->passes.count, pass,
+                         j->cases.count);
+}
+
 /* Compares the calls behind a pass with those of stage 0. */
 static bool stages_compare(stages_job *j, int pass) {
   char text[400];
@@ -75,6 +91,7 @@ static bool stages_compare(stages_job *j, int pass) {
     stages_case *c = j->cases.list[i];
     stages_verdict verdict =
         stages_case_compare(c, j->stages[pass + 1], &c->call, text, sizeof text);
+    if (verdict == STAGES_FAILS && stages_is_late()) return stages_report_late(j, pass);
     loom_count(STAGES_COUNT_CALLS, 1);
     if (verdict != STAGES_SAME) return stages_report(j, c, pass, text, verdict);
   }
@@ -102,6 +119,7 @@ static bool stages_begin(stages_job *j, MlirOperation module) {
                                 loom_pass_value(STAGES_TRIALS, 8), loom_pass_value(STAGES_SIZE, 0),
                                 &j->cases);
   loom_count(STAGES_COUNT_REFUSED, j->cases.refused);
+  if (!good && stages_is_late()) stages_report_late(j, -1);
   for (int i = 0; i < j->cases.count && loom_pass_value(STAGES_EXACT, 0); i++)
     j->cases.list[i]->bound = 0;
   return good;
@@ -111,7 +129,7 @@ static bool stages_begin(stages_job *j, MlirOperation module) {
 static bool stages_run(MlirOperation module) {
   stages_job j = {.count = 0};
   loom_sizes_leave(module);
-  loom_interpret_seconds = (int)loom_pass_value(STAGES_SECONDS, 30);
+  stages_time((int)loom_pass_value(STAGES_SECONDS, 30), (int)loom_pass_value(STAGES_LIMIT, 600));
   bool good = stages_begin(&j, module);
   for (int pass = 0; good && pass < j.passes.count; pass++)
     good = stages_step(&j, pass);
@@ -124,7 +142,6 @@ static bool stages_run(MlirOperation module) {
     mlirOperationDestroy(j.stages[i]);
   free(j.stages);
   stages_passes_fini(&j.passes);
-  loom_interpret_seconds = 0;
   return loom_sizes_enter(module) && good;
 }
 
@@ -144,7 +161,8 @@ MlirPass loom_make_check_stages_pass(void) {
                   [STAGES_TRIALS] = {"trials", "calls of each function", 8, 1, 1000},
                   [STAGES_SIZE] = {"size", "of symbols, counted up; 0: chosen", 0, 0, 4096},
                   [STAGES_EXACT] = {"exact", "1: compare all bits of floats", 0, 0, 1},
-                  [STAGES_SECONDS] = {"seconds", "in which code has to end", 30, 1, 3600}},
+                  [STAGES_SECONDS] = {"seconds", "in which a call has to end", 30, 1, 3600},
+                  [STAGES_LIMIT] = {"limit", "of seconds for all calls", 600, 1, 1000000}},
       .text = {"passes", "The pipeline to be checked (default: loom-cpu)"},
       .counters = {[STAGES_COUNT_PASSES] = {"passes", "passes that were run"},
                    [STAGES_COUNT_CALLS] = {"calls", "calls compared"},

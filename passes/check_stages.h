@@ -47,7 +47,13 @@ typedef struct stages_cases {
 
 typedef enum stages_verdict { STAGES_SAME, STAGES_DIFFERS, STAGES_FAILS } stages_verdict;
 
-/* Calls each function of the module `trials` times; false after a diagnostic. */
+/* From now on each call has to end in `seconds`, and all of them in `limit`. */
+void stages_time(int seconds, int limit);
+/* Is the limit for all over? Calls fail from then on. */
+bool stages_is_late(void);
+
+/* Calls each function of the module `trials` times; false after a diagnostic, or when it is late.
+ */
 bool stages_cases_make(MlirOperation module, uint64_t seed, int64_t trials, int64_t size,
                        stages_cases *out);
 void stages_cases_fini(stages_cases *cases);

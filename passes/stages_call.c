@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "dialects/dialect.h"
 #include "loom_ops_compiler.h"
@@ -44,11 +45,34 @@ static MlirWalkResult call_note(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
+/* ---- time ---- */
+
+static _Thread_local int call_seconds;
+static _Thread_local time_t call_end;
+
+static time_t call_left(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return call_end - now.tv_sec;
+}
+
+void stages_time(int seconds, int limit) {
+  call_end = 0;
+  call_seconds = seconds;
+  call_end = limit - call_left();
+}
+
+bool stages_is_late(void) { return call_left() <= 0; }
+
 /* ---- calls ---- */
 
 /* Around an interpreter, which reads the module's table of sizes. */
 static bool call_run(interpret_call *c) {
+  time_t left = call_left();
+  if (left <= 0) return loom_fail(&c->err, "no time is left");
+  loom_interpret_seconds = left < call_seconds ? (int)left : call_seconds;
   bool good = loom_sizes_enter(c->module) && interpret_run(c);
+  loom_interpret_seconds = 0;
   loom_sizes_leave(c->module);
   return good || c->err.message[0] ? good : loom_fail(&c->err, "no table of sizes");
 }
@@ -115,6 +139,7 @@ static bool call_make_all(MlirOperation root, uint64_t seed, int64_t trials, int
     stages_case *c = call_make(root, &facts, t, size, &state, &err);
     out->refused += !c;
     if (c && !call_add(out, c)) return false;
+    if (stages_is_late()) return false;
   }
   if (out->count > before) return true;
   return loom_emit_error(mlirOperationGetLocation(root), "no stage can be checked: %s",

@@ -107,7 +107,8 @@ void stages_find_op(const stages_case *c, MlirOperation module, const stages_pas
   const char *pass = passes->list[last].name;
   char text[400];
   int index = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(op_block(root)); op.ptr && index < OP_LIMIT;
+  for (MlirOperation op = mlirBlockGetFirstOperation(op_block(root));
+       op.ptr && index < OP_LIMIT && !stages_is_late();
        op = mlirOperationGetNextInBlock(op), index++) {
     for (intptr_t r = 0; r < mlirOperationGetNumResults(op); r++) {
       MlirDiagnosticHandlerID id = mlirContextAttachDiagnosticHandler(ctx, op_hush, NULL, NULL);
@@ -119,5 +120,8 @@ void stages_find_op(const stages_case *c, MlirOperation module, const stages_pas
     }
   }
   loom_emit_error(mlirOperationGetLocation(root),
-                  "no value of this function is changed by %s where it is the only result", pass);
+                  stages_is_late()
+                      ? "no time is left to find the operation whose value is changed by %s"
+                      : "no value of this function is changed by %s where it is the only result",
+                  pass);
 }

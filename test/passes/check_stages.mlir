@@ -5,6 +5,8 @@
 // RUN: not %build/bin/test-opt %s --loom-check-stages="passes=builtin.module(loom-plans,break-arena,loom-lower)" -o /dev/null 2>&1 | FileCheck %s --check-prefix=ARENA
 // RUN: not %build/bin/test-opt %s --loom-check-stages="passes=loom-lowered,break-lowered" -o /dev/null 2>&1 | FileCheck %s --check-prefix=LOWERED
 // RUN: not %build/bin/test-opt %s --loom-check-stages="passes=loom-lowered,break-endless seconds=1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=ENDLESS
+// RUN: not %build/bin/test-opt %s --loom-check-stages="passes=loom-lowered,break-endless limit=5" -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIMIT
+// RUN: not %loom-opt %S/../targets/inputs/large.mlir --loom-check-stages=limit=1 -o /dev/null 2>&1 | FileCheck %s --check-prefix=FIRST
 // RUN: not %build/bin/test-opt %s --loom-check-stages="passes=break-results" -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESULTS
 // RUN: not %build/bin/test-opt %s --loom-check-stages="passes=cse,break-off" -o /dev/null 2>&1 | FileCheck %s --check-prefix=OFF
 // RUN: not %loom-opt %s --loom-check-stages="passes=func.func(cse" -o /dev/null 2>&1 | FileCheck %s --check-prefix=TEXT
@@ -23,6 +25,10 @@
 // SOME: remark: {{[0-9]+}} passes leave the results of 8 calls as they are
 
 // ENDLESS: error: after break-endless (pass [[N:[0-9]+]] of [[N]]) @sums cannot be run: its code runs longer than 1 seconds: it may never end
+
+// All calls together have a limit, too.
+// LIMIT: error: the limit of 5 seconds is over behind {{.*}} (pass [[N:[0-9]+]] of {{[0-9]+}}): {{[0-9]+}} passes leave the results of 32 calls as they are
+// FIRST: error: the limit of 1 seconds is over before the first of 22 passes: 0 calls were made
 
 // The operation is found among those before and behind it, and in the function that has it.
 // GRAPH: :[[# @LINE + 23]]:1: error: break-graph (pass 3 of 4) changes @sums: result 0, element [0] is {{.*}} and was {{.*}} (plain elements, trial 0 of seed 0)
