@@ -11,7 +11,6 @@
 #include "loom_ops_compiler.h"
 #include "loom_ops_control.h"
 #include "loom_ops_elements.h"
-#include "loom_ops_shapes.h"
 
 /* ---- effects ---- */
 
@@ -23,7 +22,7 @@ static bool effects_kernel_is_free(MlirOperation apply) {
   if (!block.ptr) return false;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (!loom_is(op, LOOM_OP_YIELD) && !loom_is_effect_free(op)) return false;
+    if (!loom_info(op)->ends && !loom_is_effect_free(op)) return false;
   return true;
 }
 
@@ -55,7 +54,7 @@ static bool effects_reads_symbol(MlirOperation op) {
 }
 
 bool loom_is_speculatable(MlirOperation op) {
-  if (loom_is(op, LOOM_OP_APPLY) || loom_is(op, LOOM_OP_HOST_CALL)) return false;
+  if (loom_is(op, LOOM_OP_APPLY) || loom_info(op)->fusion == LOOM_CLASS_HOST) return false;
   return loom_is_effect_free(op) && !loom_fp_of(op) && !effects_reads_symbol(op);
 }
 
@@ -88,7 +87,7 @@ static bool effects_names(MlirOperation op, MlirAttribute name, loom_lookup look
   case LOOM_OP_RUN: *what = "plan"; return found.ptr && loom_is(found, LOOM_OP_PLAN);
   default:
     *what = "kernel";
-    if (found.ptr) return loom_is(found, LOOM_OP_KERNEL);
+    if (found.ptr) return !mlirBlockIsNull(loom_body(found));
     return effects_has_stage(op, mlirFlatSymbolRefAttrGetValue(name), lookup, symbols);
   }
 }
@@ -123,13 +122,6 @@ intptr_t loom_yield_forwards(MlirOperation yield) {
   return decides ? 0 : mlirOperationGetNumOperands(yield);
 }
 
-/* The attribute of the loom.constant that makes a value, or null. */
-static MlirAttribute effects_constant(MlirValue value) {
-  MlirOperation def = loom_def(value);
-  if (!def.ptr || !loom_is(def, LOOM_OP_CONSTANT)) return (MlirAttribute){NULL};
-  return loom_get_attr(def, "value");
-}
-
 /* Puts the ops of a region before `op`, on the op's operands from `first` on; its yield then stands
  * before `op`. Null: out of memory. */
 static MlirOperation effects_inline(MlirOperation op, intptr_t region, intptr_t first,
@@ -161,7 +153,7 @@ static MlirLogicalResult effects_replace(MlirOperation op, MlirOperation from, i
 
 /* An `if` whose condition is constant becomes the ops of its branch. */
 static MlirLogicalResult effects_canonicalize_if(MlirOperation op, MlirRewriterBase rewriter) {
-  int taken = loom_branch_taken(effects_constant(loom_operand(op, 0)));
+  int taken = loom_branch_taken(loom_constant_of(loom_operand(op, 0)));
   if (taken < 0) return mlirLogicalResultFailure();
   MlirOperation yield = effects_inline(op, taken, 1, rewriter);
   if (!yield.ptr) return mlirLogicalResultFailure();
@@ -172,7 +164,7 @@ static MlirLogicalResult effects_canonicalize_if(MlirOperation op, MlirRewriterB
 
 /* A `for` of a constant count that is not positive carries its initial values out. */
 static MlirLogicalResult effects_canonicalize_for(MlirOperation op, MlirRewriterBase rewriter) {
-  MlirAttribute count = effects_constant(loom_operand(op, 0));
+  MlirAttribute count = loom_constant_of(loom_operand(op, 0));
   if (!count.ptr || !mlirAttributeIsAInteger(count) || mlirIntegerAttrGetValueInt(count) > 0)
     return mlirLogicalResultFailure();
   return effects_replace(op, op, 1, rewriter);
@@ -183,7 +175,7 @@ static MlirLogicalResult effects_canonicalize_while(MlirOperation op, MlirRewrit
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirOperation yield = mlirBlockGetTerminator(block);
   if (loom_get_i64(op, "symbol", -1) >= 0 ||
-      loom_branch_taken(effects_constant(loom_operand(yield, 0))) != 1)
+      loom_branch_taken(loom_constant_of(loom_operand(yield, 0))) != 1)
     return mlirLogicalResultFailure();
   yield = effects_inline(op, 0, 0, rewriter);
   if (!yield.ptr) return mlirLogicalResultFailure();

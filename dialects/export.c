@@ -4,7 +4,6 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "loom_ops_compiler.h"
 #include "loom_ops_control.h"
 
 static bool export_ints(loom_graph *graph, MlirAttribute attr, loom_attr *out) {
@@ -271,7 +270,7 @@ static bool export_region_block(export_state *s, MlirBlock block) {
   }
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, LOOM_OP_YIELD)) {
+    if (!loom_info(op)->ends) {
       if (!export_node(s, op)) return false;
       continue;
     }

@@ -22,7 +22,8 @@ KINDS = {
 }
 
 
-BITS = ("exact", "rounded", "whole", "truth", "strided")
+BITS = ("exact", "rounded", "whole", "truth", "strided", "alias", "updates", "indexed", "windowed", "body", "control")
+TRAITS = {"NoMemoryEffect": "pure", "ConstantLike": "constant", "Terminator": "ends"}  # trait of an op: column
 FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
 # Groups of opcodes, and for how many each has room: a new op leaves the numbers of others, and the headers of other groups,
 # as they are. Those of graphs come first.
@@ -51,6 +52,10 @@ def formulas_of(record):
         formula = record[column] or (record["integer"] if column == "boolean" else "")
         if formula and set(letters) & set(record["dtypes"]):
             yield column, " ".join(formula.split())
+
+
+def bits_of(record):
+    return [name for name in BITS if record[name]] + [column for trait, column in TRAITS.items() if trait in traits(record)]
 
 
 def template(record, attrs):
@@ -99,7 +104,7 @@ def rows(records):
                 else:
                     arity[group] += 1
         cost = records[record["cost"]["def"]]
-        bits = [name for name in BITS if record[name]] + ["pure"] * ("NoMemoryEffect" in traits(record))
+        bits = bits_of(record)
         yield Row(record["opName"], arity["arguments"], arity["results"], len(record["regions"]["args"]), record["shape"],
                   record["lower"], record["fusion"], records[record["fp"]["def"]]["mask"],
                   records[record["fpInteger"]["def"]]["mask"], record["dtypes"], record["parts"], cost["other"],
@@ -227,6 +232,11 @@ def table(records):
         if attrs:
             fields.append(f".attrs = {{{attrs}}}")
         yield f'LOOM_OP_ROW({row.name.upper()}, {", ".join(fields)})'
+    for record in ops(records):
+        if not is_of_graphs(record):
+            fields = [f'.name = "{record["opName"]}"', '.shape = "none"', '.dtypes = ""',
+                      *(f".{bit} = true" for bit in bits_of(record) if bit != "pure")]
+            yield f'LOOM_OP_ROW({record["opName"].upper()}, {", ".join(fields)})'
     for slot, name in slots(record["opName"] for record in ops(records)):
         yield f"LOOM_OP_SLOT({slot}, {name.upper()})"
 

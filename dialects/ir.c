@@ -197,12 +197,23 @@ bool loom_opcode_of(MlirOperation op, loom_opcode *out) {
 const loom_op_info *loom_info(MlirOperation op) {
   static const loom_op_info none = {.name = "", .shape = "none", .dtypes = ""};
   loom_opcode code = loom_op_of(op);
-  return code < LOOM_OP_COUNT ? &loom_op_table[code] : &none;
+  return code == LOOM_OP_COUNT ? &none : &loom_op_table[code];
+}
+
+MlirBlock loom_body(MlirOperation op) {
+  if (!loom_info(op)->body) return (MlirBlock){NULL};
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
 }
 
 MlirOperation loom_def(MlirValue value) {
   if (mlirValueIsAOpResult(value)) return mlirOpResultGetOwner(value);
   return (MlirOperation){NULL};
+}
+
+MlirAttribute loom_constant_of(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr || !loom_info(def)->constant) return (MlirAttribute){NULL};
+  return loom_get_attr(def, "value");
 }
 
 MlirType loom_dtype_to_mlir(MlirContext ctx, loom_dtype dtype) {

@@ -102,8 +102,12 @@ loom_opcode loom_op_of(MlirOperation op);
 /* The opcode of an op of a graph; false for any other op. */
 bool loom_opcode_of(MlirOperation op, loom_opcode *out);
 bool loom_opcode_of_name(MlirStringRef name, loom_opcode *out); /* "loom.add" */
-/* Its row in the op table; for an op that no graph holds, a row without any property. */
+/* Its row in the op table; for an op of another dialect, a row without any property. */
 const loom_op_info *loom_info(MlirOperation op);
+/* The value of the loom.constant that defines `value`; null for anything else. */
+MlirAttribute loom_constant_of(MlirValue value);
+/* The block of what one kernel computes, of a loom.fusion or a loom.kernel; null for other ops. */
+MlirBlock loom_body(MlirOperation op);
 /* The op that defines a value, or a null operation for a block argument. */
 MlirOperation loom_def(MlirValue value);
 static inline MlirValue loom_operand(MlirOperation op, intptr_t i) {

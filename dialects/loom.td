@@ -33,6 +33,12 @@
 //   whole      floats become whole numbers, integers and bools stay what they are
 //   truth      a bool result is 0 or 1, whatever bytes the operands have: it is computed, not moved
 //   strided    a kernel of its own reads operands through any views that are strides
+//   alias      the result is the operand's buffer: a plan runs nothing for the op
+//   updates    the result is the first operand with some of its elements replaced
+//   indexed    the second operand says which elements of the first are taken or replaced
+//   windowed   a product that reads its first operand in windows: an element several times, or not at all
+//   body       its region is what one kernel computes
+//   control    a branch or a loop whose regions are functions or plans of the module
 include "mlir/IR/OpBase.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -126,6 +132,12 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   bit whole = 0;
   bit truth = 0;
   bit strided = 0;
+  bit alias = 0;
+  bit updates = 0;
+  bit indexed = 0;
+  bit windowed = 0;
+  bit body = 0;
+  bit control = 0;
   bit infersType = 0;
   let hasVerifier = 1;
   let extraClassDefinition = Loom_Verify;

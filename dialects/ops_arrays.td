@@ -61,6 +61,7 @@ def BroadcastOp : Loom_View<"broadcast",
   let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
 }
 def ReshapeOp : Loom_View<"reshape", "The same elements in C order with other sizes", "reshape"> {
+  let alias = 1;
   let parts = "each";
   let arguments = (ins Loom_Tensor:$operand);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
@@ -126,6 +127,7 @@ def UpdateSliceOp : Loom_PureInferredOp<"update_slice"> {
     $operand `,` $update `starts` `=` $starts `steps` `=` $steps attr-dict `:` functional-type(operands, results)
   }];
   let shape = "update_slice";
+  let updates = 1;
   let fusion = "move";
   let parts = "each";
 }
@@ -164,6 +166,7 @@ def GatherOp : Loom_EffectiveInferredOp<"gather"> {
     $mode $operand `,` $indices `axis` `=` $axis attr-dict `:` functional-type(operands, results)
   }];
   let shape = "gather";
+  let indexed = 1;
   let fusion = "move";
   let parts = "each";
   let cost = CostRead;
@@ -184,6 +187,8 @@ def ScatterOp : Loom_EffectiveInferredOp<"scatter"> {
     $combine $operand `,` $indices `,` $updates `axis` `=` $axis attr-dict `:` functional-type(operands, results)
   }];
   let shape = "scatter";
+  let indexed = 1;
+  let updates = 1;
   let fusion = "alone";
   let parts = "each";
   let fp = FpOverflowInvalid;
@@ -262,6 +267,7 @@ def ConvolutionOp : Loom_PureInferredOp<"convolution"> {
   }];
   let dtypes = "iufc";
   let shape = "convolution";
+  let windowed = 1;
   let fusion = "dot";
   let fp = FpOverflowInvalid;
 }

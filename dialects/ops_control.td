@@ -140,6 +140,7 @@ def IfOp : Loom_Op<"if", [RecursiveMemoryEffects, RecursivelySpeculatable,
 def ControlOp : Loom_Op<"control", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Control flow over functions: what loom-regions makes of for, while and if";
+  let control = 1;
   let description = [{
     `kind` and `bodies`: "for" with a body; "while" with a condition and a body; "if" with two branches. Operands: the
     count of "for" or the condition of "if"; the initial values of what is carried; then what the functions read of the
@@ -171,6 +172,7 @@ def YieldOp : Loom_Op<"yield", [Pure, Terminator, ParentOneOf<["ForOp", "WhileOp
 def FusionOp : Loom_Op<"fusion", [RecursiveMemoryEffects, RecursivelySpeculatable, IsolatedFromAbove,
                                   SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A group of ops that becomes one kernel; the block takes the operands";
+  let body = 1;
   let arguments = (ins Variadic<Loom_Tensor>:$operands);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -179,6 +181,7 @@ def FusionOp : Loom_Op<"fusion", [RecursiveMemoryEffects, RecursivelySpeculatabl
 
 def KernelOp : Loom_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "An outlined fusion group: what one kernel computes and where its buffers lie";
+  let body = 1;
   let description = [{
     The block takes one tensor for each operand and yields one for each result. `strides` holds an array of i64 for
     each operand, then for each result: the distance in elements between neighbours of each dimension (0: broadcast;
@@ -251,6 +254,7 @@ def TrimArenaOp : Loom_Op<"trim_arena", [MemoryEffects<[MemWrite]>]> {
 def RunOp : Loom_Op<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let extraClassDefinition = !strconcat(Loom_Verify, Loom_SymbolUses);
   let summary = "Control flow over plans: buffers read as in loom.control, then one for each result";
+  let control = 1;
   let arguments = (ins StrAttr:$kind, FlatSymbolRefArrayAttr:$plans, DenseI64ArrayAttr:$carry, I64Attr:$reads,
                        Variadic<AnyMemRef>:$buffers);
   let assemblyFormat = [{

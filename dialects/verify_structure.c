@@ -190,17 +190,15 @@ static bool structure_kernel(MlirOperation op) {
   return true;
 }
 
-/* The kernel that `op` names, among the ops beside the function or plan that holds it; null when it
- * is not there (a kernel that has been lowered is a function). */
 MlirOperation loom_find_kernel(MlirOperation op) {
   MlirAttribute symbol = loom_get_attr(op, "kernel");
+  if (!symbol.ptr || !mlirAttributeIsAFlatSymbolRef(symbol)) return (MlirOperation){NULL};
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(symbol);
   MlirOperation holder = mlirOperationGetParentOperation(op);
   if (!holder.ptr || !mlirOperationGetParentOperation(holder).ptr) return (MlirOperation){NULL};
   MlirOperation found = mlirBlockGetFirstOperation(mlirOperationGetBlock(holder));
   for (; found.ptr; found = mlirOperationGetNextInBlock(found))
-    if (loom_is(found, LOOM_OP_KERNEL) && mlirStringRefEqual(loom_get_str(found, "sym_name"), name))
-      break;
+    if (loom_body(found).ptr && mlirStringRefEqual(loom_get_str(found, "sym_name"), name)) break;
   return found;
 }
 
@@ -208,7 +206,7 @@ MlirOperation loom_find_kernel(MlirOperation op) {
 static MlirOperation structure_kernel_yield(MlirOperation kernel) {
   MlirBlock block = structure_block(kernel, 0);
   MlirOperation last = block.ptr ? mlirBlockGetTerminator(block) : (MlirOperation){NULL};
-  return last.ptr && loom_is(last, LOOM_OP_YIELD) ? last : (MlirOperation){NULL};
+  return last.ptr && loom_info(last)->ends ? last : (MlirOperation){NULL};
 }
 
 /* Numbers only: a kernel takes an operand through a view, whose type it has in its block. */

@@ -111,7 +111,8 @@ typedef enum loom_parts {
   LOOM_PARTS_FORMULA /* other ops on the parts */
 } loom_parts;
 
-/* One row of the op table, generated from loom.td, which explains the columns. */
+/* One row of the op table, generated from loom.td, which explains the columns. Of ops that no graph
+ * holds, a row has the name and what is true. */
 typedef struct loom_op_info {
   const char *name;   /* without "loom." */
   const char *format; /* the assembly format, for print.c (dialects/gen_ops.py) */
@@ -129,6 +130,8 @@ typedef struct loom_op_info {
   int16_t cost, cost_f64; /* rough instructions for an element: of any other type, of f64 */
   bool exact, rounded, whole, truth, strided;
   bool pure; /* may be dropped where nobody reads it: it checks nothing and calls nobody */
+  bool constant, ends; /* a loom.constant; it ends a block */
+  bool alias, updates, indexed, windowed, body, control;
   struct {
     const char *name;
     loom_attr_kind kind;

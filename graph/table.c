@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const loom_op_info loom_op_table[LOOM_OP_COUNT] = {
+const loom_op_info loom_op_table[LOOM_OP_END] = {
 #define LOOM_OP_ROW(ENUM, ...) [LOOM_OP_##ENUM] = {__VA_ARGS__},
 #include "loom_rows.inc"
 };

@@ -77,9 +77,9 @@ static bool attend_row(MlirValue value, const char *kind, MlirValue of, int rank
 
 /* What is under reshapes that keep the last two dimensions and that nothing else reads. */
 static MlirValue attend_under(MlirValue value) {
-  MlirOperation def;
   loom_type in, out;
-  while (attend_def(value, LOOM_OP_RESHAPE, 1, &def)) {
+  for (MlirOperation def;
+       (def = loom_def(value)).ptr && loom_info(def)->alias && attend_reads(value, 1);) {
     MlirValue under = loom_operand(def, 0);
     if (!loom_type_from_mlir(mlirValueGetType(under), &in) ||
         !loom_type_from_mlir(mlirValueGetType(value), &out) || in.rank < 2 || out.rank < 2 ||
@@ -97,16 +97,6 @@ static bool attend_scores(MlirValue value, attend_match *m) {
   return attend_def(attend_under(value), LOOM_OP_DOT_GENERAL, 1, &m->scores);
 }
 
-/* A 0-d value, or a constant, in every element. */
-static bool attend_is_scalar(MlirValue value) {
-  MlirOperation def = loom_def(value);
-  if (!def.ptr) return false;
-  if (loom_is(def, LOOM_OP_CONSTANT))
-    return !mlirAttributeIsADenseElements(loom_get_attr(def, "value"));
-  return loom_is(def, LOOM_OP_BROADCAST) &&
-         mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
-}
-
 static bool attend_scaled(MlirValue value, attend_match *m) {
   MlirOperation def;
   m->scale.ptr = NULL;
@@ -115,21 +105,45 @@ static bool attend_scaled(MlirValue value, attend_match *m) {
   value = attend_under(value);
   for (int side = 0; attend_def(value, LOOM_OP_MUL, 1, &def) && side < 2; side++) {
     m->scale = loom_operand(def, side);
-    if (attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 1 - side), m)) return true;
+    if (loom_is_splat(m->scale) && attend_scores(loom_operand(def, 1 - side), m)) return true;
   }
   m->divides = attend_def(value, LOOM_OP_DIV, 1, &def);
   if (!m->divides) return false;
   m->scale = loom_operand(def, 1);
-  return attend_is_scalar(m->scale) && attend_scores(loom_operand(def, 0), m);
+  return loom_is_splat(m->scale) && attend_scores(loom_operand(def, 0), m);
 }
 
 static bool attend_is_lowest(MlirValue value) {
-  MlirOperation def = loom_def(value);
-  MlirAttribute attr = def.ptr && loom_is(def, LOOM_OP_CONSTANT) ? loom_get_attr(def, "value")
-                                                                 : (MlirAttribute){NULL};
+  MlirAttribute attr = loom_constant_of(value);
   if (!attr.ptr || !mlirAttributeIsAFloat(attr)) return false;
   double x = mlirFloatAttrGetValueDouble(attr);
   return x < 0 && x - x != 0; /* -inf - -inf is NaN */
+}
+
+/* Scores and a mask that is added to them. */
+static bool attend_added(MlirOperation add, attend_match *m) {
+  for (int side = 0; side < 2; side++) {
+    m->mask = loom_operand(add, side);
+    if (!loom_constant_of(m->mask).ptr && attend_scaled(loom_operand(add, 1 - side), m))
+      return true;
+  }
+  return false;
+}
+
+/* Scores where a mask says so, and -inf elsewhere. */
+static bool attend_selected(MlirOperation select, attend_match *m) {
+  m->mask = loom_operand(select, 0);
+  m->hides = attend_is_lowest(loom_operand(select, 1));
+  if (!m->hides && !attend_is_lowest(loom_operand(select, 2))) return false;
+  return attend_scaled(loom_operand(select, m->hides ? 2 : 1), m);
+}
+
+/* Scores that are multiplied or divided last, so that the product is read once. */
+static bool attend_scaled_last(MlirOperation op, bool divides, attend_match *m) {
+  int side = !divides && loom_is_splat(loom_operand(op, 0)) ? 0 : 1;
+  m->scale = loom_operand(op, side);
+  m->divides = divides;
+  return loom_is_splat(m->scale) && attend_scores(loom_operand(op, 1 - side), m);
 }
 
 /* The scores as they enter the softmax, which reads them twice. */
@@ -138,36 +152,19 @@ static bool attend_masked(MlirValue value, attend_match *m) {
   m->mask.ptr = NULL;
   m->hides = false;
   if (!def.ptr || !attend_reads(value, 2)) return false;
-  if (loom_is(def, LOOM_OP_ADD)) {
-    for (int side = 0; side < 2; side++) {
-      m->mask = loom_operand(def, side);
-      MlirOperation made = loom_def(m->mask);
-      if (!(made.ptr && loom_is(made, LOOM_OP_CONSTANT)) &&
-          attend_scaled(loom_operand(def, 1 - side), m))
-        return true;
-    }
-    return false;
+  switch (loom_op_of(def)) {
+  case LOOM_OP_ADD: return attend_added(def, m);
+  case LOOM_OP_SELECT: return attend_selected(def, m);
+  case LOOM_OP_MUL: return attend_scaled_last(def, false, m);
+  case LOOM_OP_DIV: return attend_scaled_last(def, true, m);
+  case LOOM_OP_RESHAPE: return attend_scaled(loom_operand(def, 0), m);
+  case LOOM_OP_DOT_GENERAL:
+    m->scale.ptr = NULL;
+    m->divides = false;
+    m->scores = def;
+    return true;
+  default: return false;
   }
-  if (loom_is(def, LOOM_OP_SELECT)) {
-    m->mask = loom_operand(def, 0);
-    m->hides = attend_is_lowest(loom_operand(def, 1));
-    if (!m->hides && !attend_is_lowest(loom_operand(def, 2))) return false;
-    return attend_scaled(loom_operand(def, m->hides ? 2 : 1), m);
-  }
-  /* What is scaled last is read twice itself. */
-  MlirValue scale = {NULL};
-  if (loom_is(def, LOOM_OP_MUL) && attend_is_scalar(loom_operand(def, 0)))
-    scale = loom_operand(def, 0);
-  int other = scale.ptr ? 1 : 0;
-  if (!scale.ptr && (loom_is(def, LOOM_OP_MUL) || loom_is(def, LOOM_OP_DIV)) &&
-      attend_is_scalar(loom_operand(def, 1)))
-    scale = loom_operand(def, 1);
-  m->scale = scale;
-  m->divides = scale.ptr && loom_is(def, LOOM_OP_DIV);
-  if (scale.ptr) return attend_scores(loom_operand(def, other), m);
-  if (loom_is(def, LOOM_OP_RESHAPE)) return attend_scaled(loom_operand(def, 0), m);
-  m->scores = def;
-  return loom_is(def, LOOM_OP_DOT_GENERAL);
 }
 
 static bool attend_softmax(MlirValue value, attend_match *m) {
@@ -272,7 +269,7 @@ static MlirValue attend_operand(loom_builder *b, const attend_match *m, MlirOper
   if (!attend_side(dot, side, contract_last, perm, &rank) ||
       !loom_type_from_mlir(mlirValueGetType(value), &in))
     return value;
-  if (rank == 3 && perm[0] == 0 && def.ptr && loom_is(def, LOOM_OP_RESHAPE) &&
+  if (rank == 3 && perm[0] == 0 && def.ptr && loom_info(def)->alias &&
       loom_type_from_mlir(mlirValueGetType(loom_operand(def, 0)), &under) && under.rank == 4 &&
       under.dims[0] == m->batch && under.dims[1] == m->heads && under.dims[2] == in.dims[1] &&
       under.dims[3] == in.dims[2]) {
@@ -316,14 +313,13 @@ static MlirValue attend_scale(loom_builder *b, const attend_match *m) {
            element = loom_dtype_to_mlir(b->ctx, scalar.dtype);
   MlirAttribute unit = mlirFloatAttrDoubleGet(b->ctx, element, 1);
   if (!m->scale.ptr) return attend_constant(b, type, unit);
-  MlirOperation def = loom_def(m->scale);
-  if (loom_is(def, LOOM_OP_CONSTANT)) {
-    MlirAttribute value = loom_get_attr(def, "value");
-    if (m->divides && mlirAttributeIsAFloat(value))
-      value = mlirFloatAttrDoubleGet(b->ctx, element, 1 / mlirFloatAttrGetValueDouble(value));
-    return attend_constant(b, type, value);
+  MlirAttribute constant = loom_constant_of(m->scale);
+  if (constant.ptr) {
+    if (m->divides && mlirAttributeIsAFloat(constant))
+      constant = mlirFloatAttrDoubleGet(b->ctx, element, 1 / mlirFloatAttrGetValueDouble(constant));
+    return attend_constant(b, type, constant);
   }
-  MlirValue value = loom_operand(def, 0);
+  MlirValue value = loom_operand(loom_def(m->scale), 0);
   if (!m->divides) return value;
   return loom_build_op2(b, LOOM_OP_DIV, attend_constant(b, type, unit), value, type);
 }
@@ -365,7 +361,7 @@ static MlirValue attend_once(MlirValue value, loom_type *out) {
   int64_t dims[LOOM_MAX_RANK];
   loom_type wide, all;
   MlirValue none = {NULL};
-  if (!reshape.ptr || !loom_is(reshape, LOOM_OP_RESHAPE)) return none;
+  if (!reshape.ptr || !loom_info(reshape)->alias) return none;
   broadcast = loom_def(loom_operand(reshape, 0));
   if (!broadcast.ptr || !loom_is(broadcast, LOOM_OP_BROADCAST) ||
       !loom_type_from_mlir(mlirValueGetType(value), &all) ||

@@ -23,8 +23,6 @@
 #include <string.h>
 
 #include "loom_ops_arithmetic.h"
-#include "loom_ops_compiler.h"
-#include "loom_ops_control.h"
 #include "loom_ops_functions.h"
 #include "loom_ops_logic.h"
 #include "loom_ops_reductions.h"
@@ -256,7 +254,7 @@ static void complex_join(complex_job *job, MlirOperation op) {
     size_t slot = complex_slot(job, value);
     MlirOperation def = loom_def(value);
     if (!job->table[slot].whole.ptr || !def.ptr || loom_is(def, LOOM_OP_COMPLEX) ||
-        loom_is(def, LOOM_OP_HOST_CALL) || loom_is(def, LOOM_OP_CONTROL))
+        loom_class_of(def) == LOOM_CLASS_HOST || loom_info(def)->control)
       continue;
     loom_builder b = loom_builder_before(op);
     const parts *p = &job->table[slot];
@@ -282,7 +280,7 @@ static bool complex_visit(MlirOperation op, void *user) {
   MlirValue out[2] = {{NULL}, {NULL}};
   if (!complex_touches(op)) return true;
   bool table = loom_opcode_of(op, &code);
-  if (!table || code == LOOM_OP_HOST_CALL) {
+  if (!table || loom_op_table[code].fusion == LOOM_CLASS_HOST) {
     complex_join(job, op);
     return true;
   }

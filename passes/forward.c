@@ -72,7 +72,7 @@ typedef struct forward_state {
 /* The region of `op` in an array of this type; false when its place is not a constant. */
 static bool forward_read_window(MlirOperation op, const loom_type *array, forward_window *out) {
   loom_type region;
-  MlirValue value = loom_is(op, LOOM_OP_SLICE) ? loom_result(op, 0) : loom_operand(op, 1);
+  MlirValue value = loom_info(op)->updates ? loom_operand(op, 1) : loom_result(op, 0);
   out->rank = loom_get_i64s(op, "starts", out->starts, LOOM_MAX_RANK);
   if (out->rank != array->rank ||
       loom_get_i64s(op, "steps", out->steps, LOOM_MAX_RANK) != out->rank ||

@@ -51,7 +51,6 @@
 #include "dialects/ir.h"
 #include "dialects/pass.h"
 #include "loom_ops_arithmetic.h"
-#include "loom_ops_compiler.h"
 #include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
@@ -122,7 +121,7 @@ static bool fuse_is_excluded(MlirBlock block, MlirOperation terminator) {
   loom_type type;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op))
-    if ((!loom_opcode_of(op, &code) && !loom_is(op, LOOM_OP_CONTROL)) ||
+    if ((!loom_opcode_of(op, &code) && !loom_info(op)->control) ||
         mlirOperationGetNumRegions(op) > 0)
       return true;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator); i++)

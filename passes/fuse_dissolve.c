@@ -1,5 +1,4 @@
 /* Cheap pointwise ops that are computed again where they are used, for loom-fuse (fuse.c). */
-#include "loom_ops_elements.h"
 #include "passes/fuse.h"
 
 /* Ops dissolved one into another: bounds the depth of what follows them. */
@@ -12,9 +11,11 @@ static bool dissolve_can_move(const fuse_state *s, int n) {
   if (node->class == LOOM_CLASS_POINTWISE) return true;
   for (int e = node->first_use; e >= 0; e = s->edges[e].next_use) {
     const fuse_node *user = &s->nodes[s->edges[e].user];
-    if (user->group != node->group && !loom_is(user->op, LOOM_OP_SCATTER)) return false;
+    if (user->group != node->group &&
+        !(user->class == LOOM_CLASS_ALONE && loom_info(user->op)->indexed))
+      return false;
   }
-  return loom_is(node->op, LOOM_OP_GATHER);
+  return node->class == LOOM_CLASS_MOVE && loom_info(node->op)->indexed;
 }
 
 /* May the group be computed again inside each of its users? Not when an exception would be lost or

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
-#include "loom_ops_elements.h"
-#include "loom_ops_reductions.h"
 #include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
@@ -44,12 +42,16 @@ static void graph_add_edge(fuse_state *s, fuse_edge edge) {
 /* How reading through view `op` changes the way a value is reached. */
 static fuse_via graph_through(fuse_via via, MlirOperation op, MlirOperation *broadcast) {
   if (via == FUSE_BUFFER) return via;
-  if (loom_is(op, LOOM_OP_BROADCAST)) {
+  switch (loom_op_of(op)) {
+  case LOOM_OP_BROADCAST:
     *broadcast = op;
     return via == FUSE_DIRECT ? FUSE_BROADCAST : FUSE_EXPANDED;
+  case LOOM_OP_RESHAPE:
+    if (fuse_is_unit_reshape(op)) break;
+    return FUSE_BUFFER;
+  case LOOM_OP_WINDOWS: return FUSE_EXPANDED;
+  default: break;
   }
-  if (loom_is(op, LOOM_OP_RESHAPE) && !fuse_is_unit_reshape(op)) return FUSE_BUFFER;
-  if (loom_is(op, LOOM_OP_WINDOWS)) return FUSE_EXPANDED;
   return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
 }
 
@@ -114,7 +116,7 @@ static void graph_trace(fuse_state *s, MlirValue value, fuse_edge edge) {
  * overlap; its weights lie in memory. */
 static fuse_via graph_reads_factor(const fuse_node *node, intptr_t i) {
   loom_type weights;
-  if (!loom_is(node->op, LOOM_OP_CONVOLUTION)) return FUSE_DIRECT;
+  if (!loom_info(node->op)->windowed) return FUSE_DIRECT;
   if (i == 1 || !loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &weights))
     return FUSE_BUFFER;
   for (int d = 2; d < weights.rank; d++)
@@ -146,12 +148,12 @@ static fuse_via graph_reads(const fuse_node *node, intptr_t i) {
   case LOOM_CLASS_SCAN: return FUSE_DIRECT;
   case LOOM_CLASS_DOT: return graph_reads_factor(node, i);
   case LOOM_CLASS_ALONE:
-    return loom_is(node->op, LOOM_OP_SCATTER) ? graph_reads_scatter(node, i) : FUSE_BUFFER;
+    return loom_info(node->op)->indexed ? graph_reads_scatter(node, i) : FUSE_BUFFER;
   case LOOM_CLASS_MOVE: break;
   default: return FUSE_BUFFER;
   }
-  if (loom_is(node->op, LOOM_OP_GATHER) && i == 0) return FUSE_BUFFER;
-  if (loom_is(node->op, LOOM_OP_UPDATE_SLICE) && i == 0) {
+  if (loom_info(node->op)->indexed && i == 0) return FUSE_BUFFER;
+  if (loom_info(node->op)->updates && i == 0) {
     /* What is replaced as a whole would not be computed, and its exceptions lost. */
     loom_type all;
     bool known = loom_type_from_mlir(mlirValueGetType(loom_operand(node->op, 1)), &all);
@@ -178,14 +180,14 @@ static void graph_forget_reads(fuse_state *s) {
 
 void fuse_find_reads(fuse_state *s, int n) {
   fuse_node *node = &s->nodes[n];
-  bool convolution = loom_is(node->op, LOOM_OP_CONVOLUTION);
+  bool windowed = loom_info(node->op)->windowed;
   node->first_edge = s->edge_count;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(node->op); i++)
     graph_trace(s, loom_operand(node->op, i),
                 (fuse_edge){.user = n,
                             .via = graph_reads(node, i),
-                            .partial = convolution,
-                            .guarded = node->class == LOOM_CLASS_MOVE || convolution});
+                            .partial = windowed,
+                            .guarded = node->class == LOOM_CLASS_MOVE || windowed});
   for (intptr_t i = 0; i < mlirOperationGetNumResults(node->op); i++)
     graph_need_size(s, loom_result(node->op, i), n);
   node->edge_count = s->edge_count - node->first_edge;

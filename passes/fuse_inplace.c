@@ -133,7 +133,7 @@ bool fuse_updates_fit(MlirOperation before, MlirOperation op) {
 bool fuse_watch(fuse_state *s, int n) {
   MlirOperation op = s->nodes[n].op;
   if (!loom_get_attr(op, loom_mark_inplace).ptr) return true;
-  s->groups[n].kind = loom_is(op, LOOM_OP_UPDATE_SLICE) ? FUSE_UPDATES : FUSE_ALONE;
+  s->groups[n].kind = loom_info(op)->updates ? FUSE_UPDATES : FUSE_ALONE;
   s->watches = true;
   return loom_map_put(&s->watched, loom_operand(op, 0).ptr, -1);
 }

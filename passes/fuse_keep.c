@@ -1,7 +1,6 @@
 /* What loom-fuse leaves in groups of its own because loom-keep has it computed once: costly ops on
  * what does not change from one call to the next. Merged with, or computed again in, what does
  * change, they would be computed in each call. */
-#include "loom_ops_reductions.h"
 #include "passes/fuse.h"
 
 /* Is the value an argument that is a constant, or made of such alone? Adds its bytes to `*read`. */
@@ -54,7 +53,7 @@ bool fuse_constants_stay(const fuse_state *s, int g) {
   for (int n = s->groups[g].head; n >= 0; n = s->nodes[n].next)
     for (int e = s->nodes[n].first_use; e >= 0; e = s->edges[e].next_use) {
       const fuse_node *user = &s->nodes[s->edges[e].user];
-      bool packs = user->class == LOOM_CLASS_DOT && !loom_is(user->op, LOOM_OP_CONVOLUTION);
+      bool packs = user->class == LOOM_CLASS_DOT && !loom_info(user->op)->windowed;
       if (!user->constant && !packs) return true;
     }
   return false;

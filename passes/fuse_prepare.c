@@ -3,8 +3,6 @@
  * takes. Where it does not, a loom.copy is put in front of the reader.
  */
 #include "dialects/ir.h"
-#include "loom_ops_control.h"
-#include "loom_ops_elements.h"
 #include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 #include "passes/passes.h"
@@ -59,7 +57,7 @@ static bool prepare_is_read_plain(MlirValue value) {
     loom_class class = loom_class_of(user);
     if (loom_is_named(user, "func.return")) continue;
     if (class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER) return true;
-    if (loom_is(user, LOOM_OP_RESHAPE) && prepare_is_read_plain(loom_result(user, 0))) return true;
+    if (loom_info(user)->alias && prepare_is_read_plain(loom_result(user, 0))) return true;
   }
   return false;
 }
@@ -67,7 +65,8 @@ static bool prepare_is_read_plain(MlirValue value) {
 /* Does the op write its results in C order, whatever is asked? */
 static bool prepare_is_written_plain(MlirOperation op) {
   loom_class class = loom_class_of(op);
-  return class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER || loom_is(op, LOOM_OP_SCATTER);
+  return class == LOOM_CLASS_HOST || class == LOOM_CLASS_OTHER ||
+         (class == LOOM_CLASS_ALONE && loom_info(op)->indexed);
 }
 
 static void prepare_return(MlirOperation function, MlirOperation op) {
@@ -111,7 +110,7 @@ static void prepare_host(MlirOperation function, MlirOperation op) {
     if (fuse_is_computed(root)) continue;
     MlirValue argument = prepare_argument_in_order(function, value);
     bool fits =
-        argument.ptr && (loom_is(op, LOOM_OP_HOST_CALL) ||
+        argument.ptr && (loom_class_of(op) == LOOM_CLASS_HOST ||
                          mlirTypeEqual(mlirValueGetType(argument), mlirValueGetType(value)));
     mlirOperationSetOperand(op, i, fits ? argument : fuse_insert_copy(op, value));
   }
@@ -190,7 +189,7 @@ static void prepare_scatter(MlirOperation op) {
   MlirValue value = loom_operand(op, 0);
   MlirOpOperand use = mlirValueGetFirstUse(value);
   bool once = mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
-  if (fuse_is_computed(value) && once && !loom_is(loom_def(value), LOOM_OP_HOST_CALL)) return;
+  if (fuse_is_computed(value) && once && loom_class_of(loom_def(value)) != LOOM_CLASS_HOST) return;
   mlirOperationSetOperand(op, 0, fuse_insert_copy(op, value));
 }
 
@@ -217,7 +216,7 @@ void fuse_prepare(MlirOperation function, MlirBlock block) {
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
     if (mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_strided))) continue;
-    if (loom_is(op, LOOM_OP_RESHAPE))
+    if (loom_info(op)->alias)
       prepare_reshape(function, op);
     else if (loom_is_named(op, "func.return"))
       prepare_return(function, op);
@@ -225,7 +224,7 @@ void fuse_prepare(MlirOperation function, MlirBlock block) {
       prepare_host(function, op);
     else if (loom_info(op)->strided)
       prepare_views(function, op, true);
-    else if (loom_is(op, LOOM_OP_SCATTER))
+    else if (class == LOOM_CLASS_ALONE && loom_info(op)->indexed)
       prepare_scatter(op);
     else if (class == LOOM_CLASS_ALONE)
       prepare_strided(function, op);
@@ -233,5 +232,5 @@ void fuse_prepare(MlirOperation function, MlirBlock block) {
   bool gpu = loom_is_for_gpu(function);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && !gpu;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, LOOM_OP_UPDATE_SLICE)) fuse_prepare_update(function, block, op);
+    if (loom_info(op)->updates && !loom_info(op)->indexed) fuse_prepare_update(function, block, op);
 }

@@ -407,7 +407,7 @@ static bool call_is_lowered(const interpret_call *c) {
   MlirBlock top = mlirRegionGetFirstBlock(mlirOperationGetRegion(c->module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (loom_is(op, LOOM_OP_KERNEL)) return false;
+    if (loom_body(op).ptr) return false;
     MlirType type = loom_is_named(op, "func.func") ? call_type(op) : (MlirType){NULL};
     lowered |= loom_is_named(op, "llvm.func") || (type.ptr && !call_is_tensors(type));
   }

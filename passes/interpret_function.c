@@ -100,9 +100,8 @@ static bool walk_make_graph(walk *w, MlirOperation op, loom_graph *graph) {
   switch (loom_op_of(op)) {
   case LOOM_OP_FUSION: return loom_export(op, graph, &w->call->err);
   case LOOM_OP_APPLY: {
-    MlirOperation kernel = interpret_find(w->call, loom_get_attr(op, "kernel"));
-    if (kernel.ptr && loom_is(kernel, LOOM_OP_KERNEL))
-      return loom_export(kernel, graph, &w->call->err);
+    MlirOperation kernel = loom_find_kernel(op);
+    if (kernel.ptr) return loom_export(kernel, graph, &w->call->err);
     loom_graph_init(graph);
     return loom_fail(&w->call->err, "there is no such kernel");
   }
@@ -116,9 +115,7 @@ static bool walk_make_graph(walk *w, MlirOperation op, loom_graph *graph) {
 /* The operands and results of an op: those of a kernel lie as it says. */
 static bool walk_arrays(walk *w, MlirOperation op, const loom_graph *graph, loom_buffer *inputs,
                         walk_value *results) {
-  MlirOperation kernel = loom_is(op, LOOM_OP_APPLY)
-                             ? interpret_find(w->call, loom_get_attr(op, "kernel"))
-                             : (MlirOperation){NULL};
+  MlirOperation kernel = loom_find_kernel(op);
   for (uint32_t i = 0; i < graph->input_count; i++) {
     walk_value operand;
     if (!walk_find(w, op, i, &operand)) return false;
@@ -252,7 +249,7 @@ static bool walk_control(walk *w, MlirOperation op) {
 
 static bool walk_op(walk *w, MlirOperation op) {
   loom_graph graph;
-  if (loom_is(op, LOOM_OP_CONTROL)) return walk_control(w, op);
+  if (loom_info(op)->control) return walk_control(w, op);
   bool good = walk_make_graph(w, op, &graph) && walk_run_graph(w, op, &graph);
   loom_graph_fini(&graph);
   if (good || strncmp(w->call->err.message, "'", 1) == 0) return good;
@@ -295,8 +292,7 @@ static bool walk_block(walk *w, MlirBlock block) {
 static bool walk_is_graph(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, LOOM_OP_FUSION) || loom_is(op, LOOM_OP_APPLY) || loom_is(op, LOOM_OP_CONTROL))
-      return false;
+    if (loom_body(op).ptr || loom_info(op)->control || loom_is(op, LOOM_OP_APPLY)) return false;
   return true;
 }
 

@@ -204,12 +204,10 @@ static bool plan_is_last(plan_walk *w, MlirOperation launch, MlirOperation kerne
 }
 
 static bool plan_launch(plan_walk *w, MlirOperation op) {
-  plan_kernel_run k = {.launch = op,
-                       .kernel = interpret_find(w->call, loom_get_attr(op, "kernel"))};
+  plan_kernel_run k = {.launch = op, .kernel = loom_find_kernel(op)};
   MlirAttribute segments = loom_get_attr(op, "operandSegmentSizes");
   bool last;
-  if (!k.kernel.ptr || !loom_is(k.kernel, LOOM_OP_KERNEL))
-    return interpret_refuse(w->call, op, "there is no such kernel");
+  if (!k.kernel.ptr) return interpret_refuse(w->call, op, "there is no such kernel");
   k.buffers = mlirDenseI32ArrayGetElement(segments, 0);
   if (!plan_is_last(w, op, k.kernel, &last)) return false;
   bool good = loom_export(k.kernel, &k.graph, &w->call->err);

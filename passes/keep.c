@@ -29,7 +29,6 @@
 #include "dialects/ir.h"
 #include "dialects/pass.h"
 #include "loom_ops_compiler.h"
-#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 typedef struct keep_use { /* an apply, and what its kernel has to be told */
@@ -94,7 +93,7 @@ static bool keep_is_taken(const keep_state *s, MlirValue value) {
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     if (loom_is_named(user, "func.return")) return true;
-    if (loom_is(user, LOOM_OP_RESHAPE) && keep_is_taken(s, loom_result(user, 0))) return true;
+    if (loom_info(user)->alias && keep_is_taken(s, loom_result(user, 0))) return true;
     if (!loom_is(user, LOOM_OP_APPLY)) continue;
     MlirOperation kernel = keep_kernel(s, user);
     if (!kernel.ptr) return true;
@@ -159,7 +158,7 @@ static keep_use *keep_add(keep_state *s, MlirOperation apply, MlirOperation kern
 
 static bool keep_visit(MlirOperation op, void *user) {
   keep_state *s = user;
-  if (loom_is(op, LOOM_OP_RESHAPE) && keep_is_constant(s, loom_operand(op, 0)))
+  if (loom_info(op)->alias && keep_is_constant(s, loom_operand(op, 0)))
     keep_put(s, loom_result(op, 0));
   if (!loom_is(op, LOOM_OP_APPLY)) return true;
   MlirOperation kernel = keep_kernel(s, op);
@@ -230,7 +229,7 @@ static void keep_find_kernels(keep_state *s) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, LOOM_OP_KERNEL) &&
+    if (loom_body(op).ptr &&
         !loom_map_put(&s->kernels, loom_get_attr(op, "sym_name").ptr, (intptr_t)op.ptr))
       s->out_of_memory = true;
 }

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "loom_ops_control.h"
 #include "passes/passes.h"
 
 static bool late_is_told(MlirOperation op) {
-  if (!loom_is(op, LOOM_OP_HOST_CALL)) return false;
+  if (loom_class_of(op) != LOOM_CLASS_HOST) return false;
   MlirStringRef words = loom_get_str(op, "effects");
   for (size_t i = 0; i + 5 <= words.length; i++)
     if (!memcmp(words.data + i, "sizes", 5)) return true;

@@ -6,8 +6,8 @@
  * (loom-outline). With a body that makes its results anew that would not be worth it: what two
  * buffers hold by turns has to end up in the first one.
  */
+#include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 
 static MlirOperation loop_symbol(MlirOperation control, MlirAttribute name) {
@@ -17,8 +17,7 @@ static MlirOperation loop_symbol(MlirOperation control, MlirAttribute name) {
   MlirStringRef wanted = mlirFlatSymbolRefAttrGetValue(name);
   for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if ((loom_is_named(op, "func.func") || loom_is(op, LOOM_OP_KERNEL)) &&
-        mlirStringRefEqual(loom_get_str(op, "sym_name"), wanted))
+    if (loom_is_named(op, "func.func") && mlirStringRefEqual(loom_get_str(op, "sym_name"), wanted))
       return op;
   return (MlirOperation){NULL};
 }
@@ -29,12 +28,10 @@ static bool loop_writes_inplace(MlirOperation control, intptr_t result);
 static bool loop_is_written(MlirValue value) {
   MlirOperation def = loom_def(value);
   if (!def.ptr) return false;
-  if (loom_is(def, LOOM_OP_CONTROL))
-    return loop_writes_inplace(def, mlirOpResultGetResultNumber(value));
-  MlirOperation group = loom_is(def, LOOM_OP_FUSION) ? def : (MlirOperation){NULL};
-  if (loom_is(def, LOOM_OP_APPLY)) group = loop_symbol(def, loom_get_attr(def, "kernel"));
-  return group.ptr &&
-         loom_overwriting(mlirRegionGetFirstBlock(mlirOperationGetRegion(group, 0))).ptr;
+  if (loom_info(def)->control) return loop_writes_inplace(def, mlirOpResultGetResultNumber(value));
+  MlirOperation kernel = loom_find_kernel(def);
+  MlirBlock body = loom_body(kernel.ptr ? kernel : def);
+  return body.ptr && loom_overwriting(body).ptr;
 }
 
 static bool loop_writes_inplace(MlirOperation control, intptr_t result) {

@@ -15,7 +15,6 @@
 #include <mlir-c/Dialect/Vector.h>
 
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"
@@ -430,7 +429,7 @@ static bool lower_stages(lower_job *job) {
 }
 
 static bool lower_one(MlirOperation op, void *user) {
-  if (!loom_is(op, LOOM_OP_KERNEL)) return true;
+  if (!loom_body(op).ptr) return true;
   loom_arena arena = {0};
   lower_kernel kernel;
   lower_job job = {.kernel = &kernel, .arena = &arena};

@@ -335,20 +335,20 @@ const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, c
   if (!out) return at;
   out->guard = at->guard;
   out->guard_level = at->guard_level;
-  if (code == LOOM_OP_BROADCAST) {
+  switch (code) {
+  case LOOM_OP_BROADCAST:
     loom_get_i64s(op, "dims", dims, LOOM_MAX_RANK);
     for (int d = 0; d < from.rank; d++)
       if (from.dims[d] != 1) out->dims[d] = at->dims[dims[d]];
-  } else if (code == LOOM_OP_TRANSPOSE) {
+    break;
+  case LOOM_OP_TRANSPOSE:
     loom_get_i64s(op, "perm", dims, LOOM_MAX_RANK);
     for (int d = 0; d < from.rank; d++)
       out->dims[dims[d]] = at->dims[d];
-  } else if (code == LOOM_OP_SLICE) {
-    index_slice(l, op, at, out);
-  } else if (code == LOOM_OP_WINDOWS) {
-    index_windows(l, op, at, out);
-  } else {
-    index_reshape(l, &from, &to, at, out);
+    break;
+  case LOOM_OP_SLICE: index_slice(l, op, at, out); break;
+  case LOOM_OP_WINDOWS: index_windows(l, op, at, out); break;
+  default: index_reshape(l, &from, &to, at, out);
   }
   return lower_at_intern(l, out);
 }

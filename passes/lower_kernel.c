@@ -1,5 +1,4 @@
 /* A loom.kernel as plain C structs (lower.h). */
-#include "loom_ops_compiler.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -99,8 +98,7 @@ bool lower_kernel_parse(MlirOperation op, loom_arena *arena, lower_kernel *out) 
   out->arena = arena;
   out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirOperation yield = mlirBlockGetTerminator(out->block);
-  if (!yield.ptr || !loom_is(yield, LOOM_OP_YIELD))
-    return loom_emit_error(loc, "kernel has no yield");
+  if (!yield.ptr || !loom_info(yield)->ends) return loom_emit_error(loc, "kernel has no yield");
   MlirAttribute strides = loom_get_attr(op, "strides");
   if (!strides.ptr || !mlirAttributeIsAArray(strides))
     return loom_emit_error(loc, "kernel has no strides");

@@ -10,7 +10,6 @@
  * The order depends on sizes only. Sums of few numbers are as NumPy's to the last bit: programs
  * compare what they divide by them.
  */
-#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "passes/reduce.h"
 
@@ -85,7 +84,7 @@ bool lower_reduce_collect(lower *l) {
   loom_map depths = {0};
   bool good = true;
   MlirOperation op = mlirBlockGetFirstOperation(l->kernel->block);
-  for (; op.ptr && good && !loom_is(op, LOOM_OP_YIELD); op = mlirOperationGetNextInBlock(op)) {
+  for (; op.ptr && good && !loom_info(op)->ends; op = mlirOperationGetNextInBlock(op)) {
     int depth = reduce_depth(&depths, op);
     bool reduce = loom_class_of(op) == LOOM_CLASS_REDUCE;
     good = !reduce || reduce_place(l, op, depth);

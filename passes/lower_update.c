@@ -5,7 +5,6 @@
  *
  * A region is a box of rows x lanes, the lanes being its last dimension of more than one element.
  */
-#include "loom_ops_elements.h"
 #include "passes/alone.h"
 
 #include <string.h>
@@ -45,7 +44,7 @@ static void update_divide(update_job *j) {
 static MlirOperation update_next(MlirOperation op) {
   do
     op = mlirOperationGetNextInBlock(op);
-  while (op.ptr && !loom_is(op, LOOM_OP_UPDATE_SLICE));
+  while (op.ptr && !loom_info(op)->updates);
   return op;
 }
 

@@ -32,10 +32,7 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
-#include "loom_ops_control.h"
 #include "loom_ops_reductions.h"
-#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 #define ORDER_SMALL                                                                                \
@@ -93,7 +90,7 @@ static bool order_is_result(const order_state *s, MlirValue value, bool *lent) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    bool through = loom_is(user, LOOM_OP_RESHAPE) && order_is_result(s, loom_result(user, 0), lent);
+    bool through = loom_info(user)->alias && order_is_result(s, loom_result(user, 0), lent);
     if (loom_is_named(user, "func.return"))
       *lent = loom_result_has(s->function, mlirOpOperandGetOperandNumber(use), loom_mark_lent);
     if (through || loom_is_named(user, "func.return")) return true;
@@ -137,8 +134,8 @@ static int64_t order_round(MlirOperation product) {
 
 static int64_t order_packed(MlirOperation op) {
   int64_t bytes = 0;
-  if (!loom_is(op, LOOM_OP_FUSION)) return 0;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirBlock body = loom_body(op);
+  if (!body.ptr) return 0;
   for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
        in = mlirOperationGetNextInBlock(in))
     if (loom_class_of(in) == LOOM_CLASS_DOT)
@@ -150,8 +147,8 @@ static int64_t order_packed(MlirOperation op) {
 
 /* The storage of the operand that a group writes over, or -1. */
 static int32_t order_overwritten(const order_state *s, MlirOperation op) {
-  if (!loom_is(op, LOOM_OP_FUSION)) return -1;
-  MlirOperation inside = loom_overwriting(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)));
+  MlirBlock body = loom_body(op);
+  MlirOperation inside = body.ptr ? loom_overwriting(body) : (MlirOperation){NULL};
   if (!inside.ptr || !mlirValueIsABlockArgument(loom_operand(inside, 0))) return -1;
   intptr_t argument = mlirBlockArgumentGetArgNumber(loom_operand(inside, 0));
   MlirValue written = loom_operand(op, argument);
@@ -172,7 +169,7 @@ static bool order_add_alias(order_state *s, MlirValue result, int32_t storage) {
 static bool order_add_op(order_state *s, MlirOperation op) {
   order_op *entry = &s->list[s->op_count];
   *entry = (order_op){.op = op, .reads = s->number_count};
-  if (!loom_is(op, LOOM_OP_RESHAPE))
+  if (!loom_info(op)->alias)
     for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++)
       order_note(s, entry->reads, order_find(s, loom_operand(op, i)));
   entry->read_count = s->number_count - entry->reads;
@@ -181,7 +178,7 @@ static bool order_add_op(order_state *s, MlirOperation op) {
   entry->writes = s->number_count;
   int32_t overwritten = order_overwritten(s, op);
   entry->overwrites = overwritten;
-  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_is(op, LOOM_OP_RESHAPE); i++) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !loom_info(op)->alias; i++) {
     if (i == 0 && overwritten >= 0) {
       if (!order_add_alias(s, loom_result(op, i), overwritten)) return false;
       continue;
@@ -197,7 +194,7 @@ static bool order_add_op(order_state *s, MlirOperation op) {
 /* ---- what has to come before what ---- */
 
 static bool order_is_ordered(MlirOperation op) {
-  return loom_is(op, LOOM_OP_HOST_CALL) || loom_is(op, LOOM_OP_CONTROL);
+  return loom_class_of(op) == LOOM_CLASS_HOST || loom_info(op)->control;
 }
 
 static bool order_reads(const order_state *s, int32_t n, int32_t storage) {
@@ -215,8 +212,8 @@ static int32_t order_call_before(const order_state *s, MlirOperation op) {
     int32_t call = loom_late_value(&s->late, loom_result(op, i));
     if (call > last) last = call;
   }
-  if (!loom_is(op, LOOM_OP_FUSION)) return last;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirBlock body = loom_body(op);
+  if (!body.ptr) return last;
   for (MlirOperation in = mlirBlockGetFirstOperation(body); in.ptr;
        in = mlirOperationGetNextInBlock(in)) {
     int32_t call = order_call_before(s, in);

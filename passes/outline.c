@@ -26,8 +26,6 @@
 #include "dialects/ir.h"
 #include "dialects/pass.h"
 #include "loom_ops_compiler.h"
-#include "loom_ops_reductions.h"
-#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
 enum { OUTLINE_ATTRS = 6 }; /* of a kernel, but for its name: at most */
@@ -134,8 +132,7 @@ static bool outline_is_pointwise_body(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_class class = loom_class_of(op);
-    if (class != LOOM_CLASS_POINTWISE && class != LOOM_CLASS_CONSTANT &&
-        !loom_is(op, LOOM_OP_YIELD))
+    if (class != LOOM_CLASS_POINTWISE && class != LOOM_CLASS_CONSTANT && !loom_info(op)->ends)
       return false;
   }
   return true;
@@ -152,7 +149,7 @@ static bool outline_is_returned(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (loom_is_named(user, "func.return") || loom_is(user, LOOM_OP_RESHAPE)) return true;
+    if (loom_is_named(user, "func.return") || loom_info(user)->alias) return true;
   }
   return false;
 }
@@ -166,7 +163,7 @@ static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
   int64_t i = mlirBlockArgumentGetArgNumber(operand);
   MlirValue outer = s->operands[i].outer;
   MlirOperation def = loom_def(outer);
-  bool made = def.ptr && (loom_is(def, LOOM_OP_APPLY) || loom_is(def, LOOM_OP_CONTROL));
+  bool made = def.ptr && (loom_is(def, LOOM_OP_APPLY) || loom_info(def)->control);
   return made && !s->operands[i].scalar && loom_is_read_last(outer, fusion) ? i : -1;
 }
 
@@ -209,7 +206,7 @@ static bool outline_ends_here(MlirValue value, MlirOperation here) {
     reads += mlirOperationEqual(user, here);
     for (MlirOperation op = mlirOperationGetNextInBlock(here); op.ptr;
          op = mlirOperationGetNextInBlock(op))
-      if (mlirOperationEqual(user, op) || loom_is(user, LOOM_OP_RESHAPE)) return false;
+      if (mlirOperationEqual(user, op) || loom_info(user)->alias) return false;
   }
   return reads == 1;
 }
@@ -219,10 +216,10 @@ static MlirValue outline_overwritten_later(MlirValue value) {
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    intptr_t taken = loom_is(user, LOOM_OP_CONTROL) ? loom_loop_takes(user, value) : -1;
+    intptr_t taken = loom_info(user)->control ? loom_loop_takes(user, value) : -1;
     if (taken >= 0) return loom_result(user, taken);
-    if (!loom_is(user, LOOM_OP_FUSION)) continue;
-    MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(user, 0));
+    MlirBlock body = loom_body(user);
+    if (!body.ptr) continue;
     MlirOperation inside = loom_overwriting(body);
     if (inside.ptr &&
         mlirValueEqual(loom_operand(inside, 0),
@@ -363,12 +360,9 @@ static bool outline_read_operands(outline_state *s, MlirOperation fusion) {
 /* `loom.same` of a kernel with a product: of each operand the first one that is the same value,
  * perhaps with other strides. Null: no two are. */
 static MlirAttribute outline_same(const outline_state *s, MlirBlock block) {
-  MlirOperation op = mlirBlockGetFirstOperation(block);
-  while (op.ptr && !loom_is(op, LOOM_OP_DOT_GENERAL))
-    op = mlirOperationGetNextInBlock(op);
   int64_t first[64];
   bool twice = false;
-  if (!op.ptr || s->operand_count > 64) return (MlirAttribute){NULL};
+  if (!loom_product_in(block).ptr || s->operand_count > 64) return (MlirAttribute){NULL};
   for (intptr_t i = 0; i < s->operand_count; i++) {
     for (first[i] = 0; s->operands[first[i]].outer.ptr != s->operands[i].outer.ptr;)
       first[i]++;
@@ -444,8 +438,8 @@ static void outline_tell(MlirOperation fusion, const char *kernel, bool is_new) 
 
 static bool outline_fusion(MlirOperation fusion, void *user) {
   outline_state *s = user;
-  if (!loom_is(fusion, LOOM_OP_FUSION)) return true;
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(fusion, 0));
+  MlirBlock block = loom_body(fusion);
+  if (!block.ptr) return true;
   loom_named attrs[OUTLINE_ATTRS];
   intptr_t count;
   bool is_new;

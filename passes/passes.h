@@ -46,12 +46,20 @@ MlirOperation loom_main_function(MlirOperation module);
 /* The functions to be compiled, one after the other: the main one (previous: null), then all others
  * of tensors, those that loom-regions made (`loom.region`) among them; null at the end. */
 MlirOperation loom_next_function(MlirOperation module, MlirOperation previous);
+/* The plans of a module's block, and the launches of a plan's, one after the other (previous: null,
+ * or the one before). */
+MlirOperation loom_next_plan(MlirBlock body, MlirOperation previous);
+MlirOperation loom_next_launch(MlirBlock body, MlirOperation previous);
+/* The dot_general of a kernel's or group's block; null where it has none. */
+MlirOperation loom_product_in(MlirBlock body);
 /* Runs it on each function of a module until one fails; a function may be erased meanwhile. */
 bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function));
 /* Adds the function that a graph is, under this name, in front of another one. */
 bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
                        loom_error *err);
 
+/* A constant, or a broadcast of a single element: it can be made at any size. */
+bool loom_is_splat(MlirValue value);
 /* The op's class in the op table; an update_slice that is marked to be done in place is alone. */
 loom_class loom_class_of(MlirOperation op);
 

@@ -30,7 +30,6 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 
@@ -49,7 +48,7 @@ static bool plan_find_kernels(plan_state *s) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(s->module, 0));
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (!loom_is(op, LOOM_OP_KERNEL)) continue;
+    if (!loom_body(op).ptr) continue;
     if (!loom_map_put(&s->kernels, loom_get_attr(op, "sym_name").ptr, (intptr_t)op.ptr))
       return plan_memory(s);
   }

@@ -13,7 +13,6 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "loom_ops_shapes.h"
 #include "passes/passes.h"
 #include "passes/plan.h"
 
@@ -121,8 +120,8 @@ static int arena_last_read(const plan_state *s, MlirValue value, const loom_map 
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    int step = loom_is(user, LOOM_OP_RESHAPE) ? arena_last_read(s, loom_result(user, 0), steps)
-                                              : (int)loom_map_get(steps, user.ptr, s->steps - 1);
+    int step = loom_info(user)->alias ? arena_last_read(s, loom_result(user, 0), steps)
+                                      : (int)loom_map_get(steps, user.ptr, s->steps - 1);
     if (step > last) last = step;
   }
   return last;

@@ -68,11 +68,11 @@ static MlirValue make_first_in_place(const plan_state *s, MlirValue value) {
       value = taken;
       continue;
     }
-    MlirOperation kernel = def.ptr && loom_is(def, LOOM_OP_APPLY) ? plan_kernel(s, def) : def;
-    if (!kernel.ptr || !loom_is(kernel, LOOM_OP_KERNEL)) return value;
+    MlirOperation kernel = def.ptr ? plan_kernel(s, def) : def;
+    if (!kernel.ptr) return value;
     intptr_t count = loom_get_i64s(kernel, "inplace", inplace, 64);
     intptr_t result = mlirOpResultGetResultNumber(value);
-    MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
+    MlirBlock body = loom_body(kernel);
     if (result >= count || result >= 64 || inplace[result] < 0 || !loom_overwriting(body).ptr)
       return value;
     value = loom_operand(def, inplace[result]);
@@ -88,7 +88,6 @@ static int64_t make_overwrites(const plan_state *s, MlirValue value, intptr_t i)
   MlirOperation def = loom_def(value);
   if (argument < 0 || storage < 0 || s->storages[storage].output != i) return -1;
   if (!def.ptr) return mlirBlockArgumentGetArgNumber(value) == argument ? argument : -1;
-  if (!loom_is(def, LOOM_OP_APPLY)) return -1;
   MlirOperation kernel = plan_kernel(s, def);
   intptr_t count = kernel.ptr ? loom_get_i64s(kernel, loom_mark_overlaps, overlaps, 64) : 0;
   for (intptr_t r = 0; r < count && r < 64; r++)

@@ -89,7 +89,7 @@ int plan_storage_of(const plan_state *s, MlirValue value) {
 
 /* The value whose buffer a loop takes for one of its results (loop_inplace.c), or null. */
 MlirValue plan_taken(MlirOperation op, intptr_t result) {
-  for (intptr_t i = 0; loom_is(op, LOOM_OP_CONTROL) && i < mlirOperationGetNumOperands(op); i++)
+  for (intptr_t i = 0; loom_info(op)->control && i < mlirOperationGetNumOperands(op); i++)
     if (loom_loop_takes(op, loom_operand(op, i)) == result) return loom_operand(op, i);
   return (MlirValue){NULL};
 }
@@ -107,7 +107,8 @@ static int storage_of_result(plan_state *s, MlirOperation op, MlirOperation kern
   }
   MlirValue taken = plan_taken(op, result);
   MlirOperation maker = taken.ptr ? loom_def(taken) : (MlirOperation){NULL};
-  int storage = maker.ptr && !loom_is(maker, LOOM_OP_HOST_CALL) ? plan_storage_of(s, taken) : -1;
+  int storage =
+      maker.ptr && loom_class_of(maker) != LOOM_CLASS_HOST ? plan_storage_of(s, taken) : -1;
   if (storage >= 0 && !s->storages[storage].late && !s->storages[storage].kept) return storage;
   int64_t bytes = plan_bytes(loom_result(op, result));
   if (bytes < 0 && !LOOM_STRIDE_IS_SYM(bytes)) {
@@ -149,7 +150,7 @@ bool plan_find_storages(plan_state *s) {
     MlirOperation kernel;
     if (mlirOperationEqual(op, mlirBlockGetTerminator(s->block))) break;
     if (!storage_check_op(s, op, &kernel)) return false;
-    if (loom_is(op, LOOM_OP_RESHAPE)) continue;
+    if (loom_info(op)->alias) continue;
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
       int storage = storage_of_result(s, op, kernel, i, step);
       if (storage < 0) return false;

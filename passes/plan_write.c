@@ -224,7 +224,7 @@ bool plan_write(plan_state *s, MlirOperation terminator) {
   for (MlirOperation op = mlirBlockGetFirstOperation(s->block);
        op.ptr && !mlirOperationEqual(op, terminator);
        op = mlirOperationGetNextInBlock(op), step++) {
-    if (loom_is(op, LOOM_OP_RESHAPE)) continue;
+    if (loom_info(op)->alias) continue;
     loom_builder b = loom_builder_at_end(s->body, mlirOperationGetLocation(op));
     write_trims(s, &b, step, &trim);
     write_lists lists;

@@ -36,6 +36,7 @@
 
 typedef struct scale_step { /* an add, sub or mul of the value so far and a number of its channel */
   MlirOperation op;
+  bool scales, subtracts;
   MlirValue channels;
 } scale_step;
 
@@ -69,9 +70,14 @@ static bool scale_read_step(MlirOperation function, MlirValue value, scale_step 
   if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use))) return false;
   unsigned at = mlirOpOperandGetOperandNumber(use);
   out->op = mlirOpOperandGetOwner(use);
-  bool sub = loom_is(out->op, LOOM_OP_SUB);
-  if (!sub && !loom_is(out->op, LOOM_OP_ADD) && !loom_is(out->op, LOOM_OP_MUL)) return false;
-  return (!sub || at == 0) &&
+  out->scales = out->subtracts = false;
+  switch (loom_op_of(out->op)) {
+  case LOOM_OP_ADD: break;
+  case LOOM_OP_MUL: out->scales = true; break;
+  case LOOM_OP_SUB: out->subtracts = true; break;
+  default: return false;
+  }
+  return (!out->subtracts || at == 0) &&
          scale_read_channels(function, loom_operand(out->op, 1 - at), &out->channels);
 }
 
@@ -91,8 +97,8 @@ static void scale_rewrite(MlirOperation convolution, const scale_step *steps, in
   MlirValue scale = {NULL}, shift = {NULL};
   for (int i = 0; i < count; i++) {
     MlirValue channels = steps[i].channels;
-    bool mul = loom_is(steps[i].op, LOOM_OP_MUL), sub = loom_is(steps[i].op, LOOM_OP_SUB);
-    if (mul) {
+    bool sub = steps[i].subtracts;
+    if (steps[i].scales) {
       scale = scale.ptr ? scale_combine(&b, LOOM_OP_MUL, scale, channels) : channels;
       if (shift.ptr) shift = scale_combine(&b, LOOM_OP_MUL, shift, channels);
     } else if (shift.ptr) {
@@ -130,7 +136,7 @@ static int scale_find(MlirOperation function, MlirOperation op, scale_step *step
     return 0;
   MlirValue value = loom_result(op, 0);
   while (count < SCALE_STEPS && scale_read_step(function, value, &steps[count])) {
-    scales |= loom_is(steps[count].op, LOOM_OP_MUL);
+    scales |= steps[count].scales;
     value = loom_result(steps[count++].op, 0);
   }
   return scales ? count : 0;

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
 #include "passes/lower.h"
@@ -420,7 +419,7 @@ static void schedule_explain_special(MlirOperation op, MlirOperation what, bool 
 }
 
 static bool schedule_kernel(MlirOperation op, void *user) {
-  if (!loom_is(op, LOOM_OP_KERNEL)) return true;
+  if (!loom_body(op).ptr) return true;
   loom_arena arena = {0};
   lower_kernel kernel;
   lower l;

@@ -14,9 +14,9 @@
  * first stage, so that the inner loop reads one stream. What is packed at once is bounded
  * (dot_rounds.c).
  */
-#include "loom_ops_reductions.h"
 #include "loom_ops_shapes.h"
 #include "passes/dot.h"
+#include "passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -400,12 +400,7 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
   return true;
 }
 
-MlirOperation dot_find(const lower_kernel *kernel) {
-  MlirOperation op = mlirBlockGetFirstOperation(kernel->block);
-  while (op.ptr && !loom_is(op, LOOM_OP_DOT_GENERAL))
-    op = mlirOperationGetNextInBlock(op);
-  return op;
-}
+MlirOperation dot_find(const lower_kernel *kernel) { return loom_product_in(kernel->block); }
 
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   dot_plan p;

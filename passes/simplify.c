@@ -69,11 +69,6 @@ bool simplify_same_type(MlirOperation op) {
   return mlirTypeEqual(mlirValueGetType(loom_operand(op, 0)), mlirValueGetType(loom_result(op, 0)));
 }
 
-MlirOperation simplify_def_is(MlirValue value, loom_opcode code) {
-  MlirOperation def = loom_def(value);
-  return def.ptr && loom_is(def, code) ? def : (MlirOperation){NULL};
-}
-
 bool simplify_used_once(MlirValue value) {
   MlirOpOperand use = mlirValueGetFirstUse(value);
   return !mlirOpOperandIsNull(use) && mlirOpOperandIsNull(mlirOpOperandGetNextUse(use));
@@ -127,12 +122,13 @@ static bool simplify_is_exact(loom_dtype from, loom_dtype to) {
   return false;
 }
 
-static bool simplify_convert(MlirOperation op) {
-  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_CONVERT);
+static bool simplify_convert_of_same(MlirOperation op, MlirOperation unused) {
+  return simplify_same_type(op) && simplify_replace(op, loom_operand(op, 0));
+}
+
+static bool simplify_convert_of_convert(MlirOperation op, MlirOperation inner) {
   loom_type first, middle, last;
-  if (!inner.ptr || !simplify_types(inner, &first, &middle) || !simplify_types(op, &middle, &last))
-    return false;
+  if (!simplify_types(inner, &first, &middle) || !simplify_types(op, &middle, &last)) return false;
   if (!simplify_is_exact(first.dtype, middle.dtype)) return false;
   /* int to float to int saturates or wraps differently from int to int, and bool asks for exactness
    * only. */
@@ -145,11 +141,9 @@ static bool simplify_convert(MlirOperation op) {
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
-/* The value that fills operand `i` when it is a constant (or a broadcast of one). */
-static bool simplify_constant(MlirOperation op, intptr_t i, double *out) {
-  MlirOperation def = simplify_def_is(loom_operand(op, i), LOOM_OP_CONSTANT);
-  if (!def.ptr) return false;
-  MlirAttribute value = loom_get_attr(def, "value");
+/* The value of a constant as a double that is the same number. */
+static bool simplify_constant(MlirOperation constant, double *out) {
+  MlirAttribute value = loom_get_attr(constant, "value");
   if (value.ptr && mlirAttributeIsAFloat(value)) {
     *out = mlirFloatAttrGetValueDouble(value);
     return true;
@@ -164,9 +158,13 @@ static bool simplify_constant(MlirOperation op, intptr_t i, double *out) {
   return fabs(*out) < 0x1p53;
 }
 
-static bool simplify_pow(MlirOperation op) {
+static bool simplify_copy(MlirOperation op, MlirOperation unused) {
+  return simplify_replace(op, loom_operand(op, 0));
+}
+
+static bool simplify_pow(MlirOperation op, MlirOperation constant) {
   double exponent;
-  if (!simplify_constant(op, 1, &exponent)) return false;
+  if (!simplify_constant(constant, &exponent)) return false;
   if (exponent == 1) return simplify_replace(op, loom_operand(op, 0));
   if (exponent != 2) return false;
   loom_builder b = loom_builder_before(op);
@@ -175,10 +173,10 @@ static bool simplify_pow(MlirOperation op) {
 }
 
 /* x / 2^n -> x * 2^-n: both are exact or round the same real number once. */
-static bool simplify_div(MlirOperation op) {
+static bool simplify_div(MlirOperation op, MlirOperation constant) {
   double divisor;
   loom_type type, out;
-  if (!simplify_constant(op, 1, &divisor) || !simplify_types(op, &type, &out)) return false;
+  if (!simplify_constant(constant, &divisor) || !simplify_types(op, &type, &out)) return false;
   int exponent, limit = type.dtype == LOOM_F64 ? 1000 : type.dtype == LOOM_F32 ? 120 : 0;
   if (fabs(frexp(divisor, &exponent)) != 0.5 || exponent > limit || exponent < -limit || !limit)
     return false;
@@ -194,38 +192,57 @@ static bool simplify_div(MlirOperation op) {
 
 /* ---- the pass ---- */
 
+/* Patterns of two ops: what is looked at, which of its operands, and the op that defines that one
+ * (LOOM_OP_COUNT: any value). Rules of one op are tried in this order. */
+#define SIMPLIFY_ANY LOOM_OP_COUNT
 static const struct {
-  loom_opcode code;
-  bool (*rule)(MlirOperation op); /* true: the op was replaced and is gone */
+  uint16_t code, operand, def;
+  simplify_rule *rule;
 } simplify_rules[] = {
-    {LOOM_OP_RESHAPE, simplify_view_of_constant},
-    {LOOM_OP_RESHAPE, simplify_reshape},
-    {LOOM_OP_RESHAPE, simplify_raise_reshape},
-    {LOOM_OP_RESHAPE, simplify_reshape_of_broadcast},
-    {LOOM_OP_RESHAPE, simplify_raise_drop},
-    {LOOM_OP_REDUCE, simplify_sink_below_reduce},
-    {LOOM_OP_TRANSPOSE, simplify_view_of_constant},
-    {LOOM_OP_TRANSPOSE, simplify_transpose},
-    {LOOM_OP_SLICE, simplify_view_of_constant},
-    {LOOM_OP_SLICE, simplify_slice},
-    {LOOM_OP_SLICE, simplify_slice_of_update},
-    {LOOM_OP_UPDATE_SLICE, simplify_update},
-    {LOOM_OP_UPDATE_SLICE, simplify_update_of_view},
-    {LOOM_OP_BROADCAST, simplify_view_of_constant},
-    {LOOM_OP_BROADCAST, simplify_broadcast},
-    {LOOM_OP_CONVERT, simplify_convert},
-    {LOOM_OP_POW, simplify_pow},
-    {LOOM_OP_DIV, simplify_div},
+    {LOOM_OP_COPY, 0, SIMPLIFY_ANY, simplify_copy},
+    {LOOM_OP_RESHAPE, 0, LOOM_OP_CONSTANT, simplify_view_of_constant},
+    {LOOM_OP_RESHAPE, 0, SIMPLIFY_ANY, simplify_reshape_of_same},
+    {LOOM_OP_RESHAPE, 0, LOOM_OP_RESHAPE, simplify_reshape_of_reshape},
+    {LOOM_OP_RESHAPE, 0, SIMPLIFY_ANY, simplify_raise_reshape},
+    {LOOM_OP_RESHAPE, 0, LOOM_OP_BROADCAST, simplify_reshape_of_broadcast},
+    {LOOM_OP_RESHAPE, 0, SIMPLIFY_ANY, simplify_raise_drop},
+    {LOOM_OP_REDUCE, 0, LOOM_OP_RESHAPE, simplify_sink_below_reduce},
+    {LOOM_OP_TRANSPOSE, 0, LOOM_OP_CONSTANT, simplify_view_of_constant},
+    {LOOM_OP_TRANSPOSE, 0, SIMPLIFY_ANY, simplify_transpose_of_same},
+    {LOOM_OP_TRANSPOSE, 0, LOOM_OP_TRANSPOSE, simplify_transpose_of_transpose},
+    {LOOM_OP_TRANSPOSE, 0, LOOM_OP_BROADCAST, simplify_transpose_of_broadcast},
+    {LOOM_OP_SLICE, 0, LOOM_OP_CONSTANT, simplify_view_of_constant},
+    {LOOM_OP_SLICE, 0, SIMPLIFY_ANY, simplify_slice_of_same},
+    {LOOM_OP_SLICE, 0, LOOM_OP_SLICE, simplify_slice_of_slice},
+    {LOOM_OP_SLICE, 0, LOOM_OP_UPDATE_SLICE, simplify_slice_of_update},
+    {LOOM_OP_UPDATE_SLICE, 0, SIMPLIFY_ANY, simplify_update_of_all},
+    {LOOM_OP_UPDATE_SLICE, 1, LOOM_OP_SLICE, simplify_update_by_slice},
+    {LOOM_OP_UPDATE_SLICE, 0, LOOM_OP_UPDATE_SLICE, simplify_update_of_update},
+    {LOOM_OP_UPDATE_SLICE, 1, LOOM_OP_UPDATE_SLICE, simplify_update_of_view},
+    {LOOM_OP_BROADCAST, 0, LOOM_OP_CONSTANT, simplify_view_of_constant},
+    {LOOM_OP_BROADCAST, 0, SIMPLIFY_ANY, simplify_broadcast_of_same},
+    {LOOM_OP_BROADCAST, 0, LOOM_OP_BROADCAST, simplify_broadcast_of_broadcast},
+    {LOOM_OP_BROADCAST, 0, LOOM_OP_RESHAPE, simplify_broadcast_of_reshape},
+    {LOOM_OP_CONVERT, 0, SIMPLIFY_ANY, simplify_convert_of_same},
+    {LOOM_OP_CONVERT, 0, LOOM_OP_CONVERT, simplify_convert_of_convert},
+    {LOOM_OP_POW, 1, LOOM_OP_CONSTANT, simplify_pow},
+    {LOOM_OP_DIV, 1, LOOM_OP_CONSTANT, simplify_div},
 };
+
+static bool simplify_by_rules(MlirOperation op, loom_opcode code) {
+  for (size_t i = 0; i < sizeof simplify_rules / sizeof *simplify_rules; i++) {
+    if (simplify_rules[i].code != code) continue;
+    MlirOperation def = loom_def(loom_operand(op, simplify_rules[i].operand));
+    loom_opcode wanted = simplify_rules[i].def;
+    if (wanted != SIMPLIFY_ANY && (!def.ptr || loom_op_of(def) != wanted)) continue;
+    if (simplify_rules[i].rule(op, def)) return true;
+  }
+  return false;
+}
 
 static bool simplify_op(MlirOperation op) {
   if (mlirOperationGetNumResults(op) != 1 || mlirOperationGetNumOperands(op) < 1) return false;
-  loom_opcode code = loom_op_of(op);
-  if (code == LOOM_OP_COPY) return simplify_replace(op, loom_operand(op, 0));
-  if (simplify_empty(op)) return true;
-  for (size_t i = 0; i < sizeof simplify_rules / sizeof *simplify_rules; i++)
-    if (simplify_rules[i].code == code && simplify_rules[i].rule(op)) return true;
-  return simplify_sink_reshape(op);
+  return simplify_empty(op) || simplify_by_rules(op, loom_op_of(op)) || simplify_sink_reshape(op);
 }
 
 static bool simplify_block(MlirBlock block) {

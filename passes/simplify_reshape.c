@@ -18,15 +18,6 @@ static bool simplify_is_pointwise(MlirOperation op) {
          mlirOperationGetNumOperands(op) <= 3 && mlirOperationGetNumOperands(op) > 0;
 }
 
-/* A constant, or a broadcast of a single element: it can be made at any size. */
-static bool simplify_is_splat(MlirValue value) {
-  MlirOperation def = loom_def(value);
-  if (!def.ptr) return false;
-  if (loom_is(def, LOOM_OP_CONSTANT)) return true;
-  return loom_is(def, LOOM_OP_BROADCAST) &&
-         mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0;
-}
-
 static MlirType simplify_resized(MlirType like, const loom_type *sizes) {
   loom_type type;
   if (!loom_type_from_mlir(like, &type)) return (MlirType){NULL};
@@ -39,13 +30,14 @@ static MlirType simplify_resized(MlirType like, const loom_type *sizes) {
 /* The value at other sizes of as many elements, by a reshape or made anew when it is a splat. */
 static MlirValue simplify_at_sizes(MlirOperation at, MlirValue value, const loom_type *sizes) {
   MlirType type = simplify_resized(mlirValueGetType(value), sizes);
-  MlirOperation def = loom_def(value);
-  if (!simplify_is_splat(value))
+  if (!loom_is_splat(value))
     return simplify_build_view(at, LOOM_OP_RESHAPE, value, type, NULL, 0, NULL);
-  if (loom_is(def, LOOM_OP_BROADCAST))
-    return simplify_build_view(at, LOOM_OP_BROADCAST, loom_operand(def, 0), type, "dims", 0, NULL);
+  MlirAttribute constant = loom_constant_of(value);
+  if (!constant.ptr)
+    return simplify_build_view(at, LOOM_OP_BROADCAST, loom_operand(loom_def(value), 0), type,
+                               "dims", 0, NULL);
   loom_builder b = loom_builder_before(at);
-  loom_named attr = {"value", loom_get_attr(def, "value")};
+  loom_named attr = {"value", constant};
   return loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &attr), 0);
 }
 
@@ -84,10 +76,10 @@ static bool simplify_is_plain_op(MlirOperation op) {
 bool simplify_sink_reshape(MlirOperation op) {
   if (!simplify_is_pointwise(op) || !simplify_is_plain_op(op)) return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
-    MlirOperation reshape = simplify_def_is(loom_operand(op, i), LOOM_OP_RESHAPE);
+    MlirOperation reshape = loom_def(loom_operand(op, i));
     loom_type in, out;
     int64_t where[LOOM_MAX_RANK];
-    if (!reshape.ptr || !loom_def(loom_operand(reshape, 0)).ptr ||
+    if (!reshape.ptr || !loom_info(reshape)->alias || !loom_def(loom_operand(reshape, 0)).ptr ||
         !simplify_types(reshape, &in, &out) || !simplify_static(&in) ||
         !simplify_unit_map(&in, &out, where))
       continue;
@@ -99,13 +91,12 @@ bool simplify_sink_reshape(MlirOperation op) {
   return false;
 }
 
-bool simplify_sink_below_reduce(MlirOperation op) {
-  MlirOperation reshape = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
+bool simplify_sink_below_reduce(MlirOperation op, MlirOperation reshape) {
   loom_type in, out;
   int64_t where[LOOM_MAX_RANK], axes[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
   intptr_t count = loom_get_i64s(op, "axes", axes, LOOM_MAX_RANK), kept_count = 0;
-  if (!reshape.ptr || !loom_def(loom_operand(reshape, 0)).ptr || count < 0 ||
-      count > LOOM_MAX_RANK || !simplify_types(reshape, &in, &out) || !simplify_static(&in) ||
+  if (!loom_def(loom_operand(reshape, 0)).ptr || count < 0 || count > LOOM_MAX_RANK ||
+      !simplify_types(reshape, &in, &out) || !simplify_static(&in) ||
       !simplify_unit_map(&in, &out, where))
     return false;
   uint32_t reduced = 0, mapped = 0;
@@ -138,11 +129,10 @@ bool simplify_sink_below_reduce(MlirOperation op) {
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
-bool simplify_reshape_of_broadcast(MlirOperation op) {
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
+bool simplify_reshape_of_broadcast(MlirOperation op, MlirOperation inner) {
   loom_type in, out, from;
   int64_t where[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], kept[LOOM_MAX_RANK];
-  if (!inner.ptr || !simplify_types(op, &in, &out) || !simplify_static(&in) ||
+  if (!simplify_types(op, &in, &out) || !simplify_static(&in) ||
       !simplify_unit_map(&out, &in, where) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(inner, 0)), &from))
     return false;
@@ -175,8 +165,7 @@ static bool simplify_is_unit_only(const loom_type *in, const loom_type *out) {
 static bool simplify_reshapes_freely(MlirValue value, const loom_type *out) {
   MlirOperation def = loom_def(value);
   if (def.ptr)
-    return simplify_is_splat(value) || loom_class_of(def) != LOOM_CLASS_VIEW ||
-           loom_is(def, LOOM_OP_RESHAPE);
+    return loom_is_splat(value) || loom_class_of(def) != LOOM_CLASS_VIEW || loom_info(def)->alias;
   loom_type in;
   int64_t strides[LOOM_MAX_RANK], ignored[LOOM_MAX_RANK];
   MlirOperation function = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
@@ -192,8 +181,7 @@ static bool simplify_is_returned(MlirValue value) {
   return false;
 }
 
-bool simplify_raise_reshape(MlirOperation op) {
-  MlirOperation def = loom_def(loom_operand(op, 0));
+bool simplify_raise_reshape(MlirOperation op, MlirOperation def) {
   loom_type in, out;
   if (!def.ptr || !simplify_is_pointwise(def) || !simplify_is_plain_op(def) ||
       !simplify_used_once(loom_operand(op, 0)) || !simplify_types(op, &in, &out) ||
@@ -214,15 +202,13 @@ static bool simplify_only_reshaped(MlirOperation op) {
   for (MlirOpOperand use = mlirValueGetFirstUse(loom_operand(op, 0)); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
-    if (!loom_is(user, LOOM_OP_RESHAPE) ||
-        !mlirTypeEqual(mlirValueGetType(loom_result(user, 0)), type))
+    if (!loom_info(user)->alias || !mlirTypeEqual(mlirValueGetType(loom_result(user, 0)), type))
       return false;
   }
   return true;
 }
 
-bool simplify_raise_drop(MlirOperation op) {
-  MlirOperation def = loom_def(loom_operand(op, 0));
+bool simplify_raise_drop(MlirOperation op, MlirOperation def) {
   loom_type in, out;
   int64_t where[LOOM_MAX_RANK];
   if (!def.ptr || !simplify_is_pointwise(def) || !simplify_is_plain_op(def) ||

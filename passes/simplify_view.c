@@ -17,70 +17,87 @@ MlirValue simplify_build_view(MlirOperation at, loom_opcode code, MlirValue oper
   return loom_result(loom_build_op(&b, code, 1, &operand, 1, &type, attr ? 1 : 0, &named), 0);
 }
 
-bool simplify_view_of_constant(MlirOperation op) {
-  MlirOperation def = simplify_def_is(loom_operand(op, 0), LOOM_OP_CONSTANT);
-  if (!def.ptr) return false;
+bool simplify_view_of_constant(MlirOperation op, MlirOperation constant) {
   loom_builder b = loom_builder_before(op);
   MlirType type = mlirValueGetType(loom_result(op, 0));
-  loom_named value = {"value", loom_get_attr(def, "value")};
+  loom_named value = {"value", loom_get_attr(constant, "value")};
   return simplify_replace(
       op, loom_result(loom_build_op(&b, LOOM_OP_CONSTANT, 0, NULL, 1, &type, 1, &value), 0));
 }
 
-bool simplify_reshape(MlirOperation op) {
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
+bool simplify_reshape_of_same(MlirOperation op, MlirOperation unused) {
+  loom_type type;
+  return simplify_same_type(op) &&
+         loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) &&
+         simplify_static(&type) && simplify_replace(op, loom_operand(op, 0));
+}
+
+bool simplify_reshape_of_reshape(MlirOperation op, MlirOperation inner) {
   loom_type in, out;
   if (!simplify_types(op, &in, &out) || !simplify_static(&in) || !simplify_static(&out))
     return false;
-  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
-  if (!inner.ptr) return false;
   return simplify_replace(op,
                           simplify_build_view(op, LOOM_OP_RESHAPE, loom_operand(inner, 0),
                                               mlirValueGetType(loom_result(op, 0)), NULL, 0, NULL));
 }
 
-bool simplify_transpose(MlirOperation op) {
-  int64_t outer[LOOM_MAX_RANK], perm[LOOM_MAX_RANK];
-  intptr_t rank = loom_get_i64s(op, "perm", outer, LOOM_MAX_RANK);
-  if (rank < 0 || rank > LOOM_MAX_RANK) return false;
-  bool identity = true;
+bool simplify_transpose_of_same(MlirOperation op, MlirOperation unused) {
+  int64_t perm[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(op, "perm", perm, LOOM_MAX_RANK);
+  if (rank < 0 || rank > LOOM_MAX_RANK || !simplify_same_type(op)) return false;
   for (intptr_t i = 0; i < rank; i++)
-    identity &= outer[i] == i;
-  if (identity && simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
-  MlirType type = mlirValueGetType(loom_result(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_TRANSPOSE);
-  if (inner.ptr && loom_get_i64s(inner, "perm", perm, LOOM_MAX_RANK) == rank) {
-    int64_t both[LOOM_MAX_RANK];
-    for (intptr_t i = 0; i < rank; i++)
-      both[i] = perm[outer[i]];
-    return simplify_replace(op, simplify_build_view(op, LOOM_OP_TRANSPOSE, loom_operand(inner, 0),
-                                                    type, "perm", rank, both));
-  }
-  inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
-  intptr_t count = inner.ptr ? loom_get_i64s(inner, "dims", perm, LOOM_MAX_RANK) : -1;
-  if (count < 0) return false;
-  int64_t dims[LOOM_MAX_RANK] = {0};
+    if (perm[i] != i) return false;
+  return simplify_replace(op, loom_operand(op, 0));
+}
+
+bool simplify_transpose_of_transpose(MlirOperation op, MlirOperation inner) {
+  int64_t outer[LOOM_MAX_RANK], perm[LOOM_MAX_RANK], both[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(op, "perm", outer, LOOM_MAX_RANK);
+  if (rank < 0 || rank > LOOM_MAX_RANK || loom_get_i64s(inner, "perm", perm, LOOM_MAX_RANK) != rank)
+    return false;
+  for (intptr_t i = 0; i < rank; i++)
+    both[i] = perm[outer[i]];
+  return simplify_replace(op, simplify_build_view(op, LOOM_OP_TRANSPOSE, loom_operand(inner, 0),
+                                                  mlirValueGetType(loom_result(op, 0)), "perm",
+                                                  rank, both));
+}
+
+bool simplify_transpose_of_broadcast(MlirOperation op, MlirOperation inner) {
+  int64_t outer[LOOM_MAX_RANK], from[LOOM_MAX_RANK], dims[LOOM_MAX_RANK] = {0};
+  intptr_t rank = loom_get_i64s(op, "perm", outer, LOOM_MAX_RANK);
+  intptr_t count = loom_get_i64s(inner, "dims", from, LOOM_MAX_RANK);
+  if (rank < 0 || rank > LOOM_MAX_RANK || count < 0) return false;
   for (intptr_t i = 0; i < count; i++)
     for (intptr_t k = 0; k < rank; k++)
-      if (outer[k] == perm[i]) dims[i] = k;
+      if (outer[k] == from[i]) dims[i] = k;
   for (intptr_t i = 1; i < count; i++)
     if (dims[i] <= dims[i - 1]) return false; /* broadcasts keep the order of dimensions */
   return simplify_replace(op, simplify_build_view(op, LOOM_OP_BROADCAST, loom_operand(inner, 0),
-                                                  type, "dims", count, dims));
+                                                  mlirValueGetType(loom_result(op, 0)), "dims",
+                                                  count, dims));
 }
 
-bool simplify_slice(MlirOperation op) {
-  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK], a[LOOM_MAX_RANK], b[LOOM_MAX_RANK];
+/* Where a slice begins and how it goes on; its rank, or -1 where it cannot be composed. */
+static intptr_t simplify_read_slice(MlirOperation op, int64_t *starts, int64_t *steps) {
   intptr_t rank = loom_get_i64s(op, "starts", starts, LOOM_MAX_RANK);
-  if (rank < 0 || loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK) != rank) return false;
-  bool identity = simplify_same_type(op);
   loom_type in, out;
-  if (!simplify_types(op, &in, &out) || !simplify_static(&in)) return false;
+  bool good = rank >= 0 && loom_get_i64s(op, "steps", steps, LOOM_MAX_RANK) == rank &&
+              simplify_types(op, &in, &out) && simplify_static(&in);
+  return good ? rank : -1;
+}
+
+bool simplify_slice_of_same(MlirOperation op, MlirOperation unused) {
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK];
+  intptr_t rank = simplify_read_slice(op, starts, steps);
   for (intptr_t i = 0; i < rank; i++)
-    identity &= starts[i] == 0 && steps[i] == 1;
-  if (identity) return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_SLICE);
-  if (!inner.ptr || loom_get_i64s(inner, "starts", a, LOOM_MAX_RANK) != rank ||
+    if (starts[i] != 0 || steps[i] != 1) return false;
+  return rank >= 0 && simplify_same_type(op) && simplify_replace(op, loom_operand(op, 0));
+}
+
+bool simplify_slice_of_slice(MlirOperation op, MlirOperation inner) {
+  int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK], a[LOOM_MAX_RANK], b[LOOM_MAX_RANK];
+  intptr_t rank = simplify_read_slice(op, starts, steps);
+  if (rank < 0 || loom_get_i64s(inner, "starts", a, LOOM_MAX_RANK) != rank ||
       loom_get_i64s(inner, "steps", b, LOOM_MAX_RANK) != rank)
     return false;
   for (intptr_t i = 0; i < rank; i++) {
@@ -107,8 +124,7 @@ typedef struct simplify_window { /* a slice, or the region that an update replac
 } simplify_window;
 
 static bool simplify_read_window(MlirOperation op, simplify_window *out) {
-  bool slice = loom_is(op, LOOM_OP_SLICE);
-  MlirValue region = slice ? loom_result(op, 0) : loom_operand(op, 1);
+  MlirValue region = loom_info(op)->updates ? loom_operand(op, 1) : loom_result(op, 0);
   out->rank = loom_get_i64s(op, "starts", out->starts, LOOM_MAX_RANK);
   return out->rank >= 0 && loom_get_i64s(op, "steps", out->steps, LOOM_MAX_RANK) == out->rank &&
          loom_type_from_mlir(mlirValueGetType(region), &out->region) &&
@@ -126,18 +142,17 @@ static bool simplify_may_drop(MlirValue value) {
   return !simplify_used_once(value) || !loom_may_raise(value);
 }
 
-bool simplify_slice_of_update(MlirOperation op) {
-  MlirOperation update = simplify_def_is(loom_operand(op, 0), LOOM_OP_UPDATE_SLICE);
+bool simplify_slice_of_update(MlirOperation op, MlirOperation update) {
   simplify_window outer, inner;
-  if (!update.ptr || !simplify_used_once(loom_operand(op, 0)) ||
-      !simplify_read_window(op, &outer) || !simplify_read_window(update, &inner) ||
-      !simplify_same_window(&outer, &inner) || !simplify_may_drop(loom_operand(update, 0)))
+  if (!simplify_used_once(loom_operand(op, 0)) || !simplify_read_window(op, &outer) ||
+      !simplify_read_window(update, &inner) || !simplify_same_window(&outer, &inner) ||
+      !simplify_may_drop(loom_operand(update, 0)))
     return false;
   return simplify_replace(op, loom_operand(update, 1));
 }
 
-bool simplify_update(MlirOperation op) {
-  simplify_window region, other;
+bool simplify_update_of_all(MlirOperation op, MlirOperation unused) {
+  simplify_window region;
   loom_type type;
   if (!simplify_read_window(op, &region) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &type))
@@ -145,14 +160,20 @@ bool simplify_update(MlirOperation op) {
   bool whole = loom_type_equal(&type, &region.region);
   for (intptr_t i = 0; i < region.rank; i++)
     whole &= region.starts[i] == 0 && (region.steps[i] == 1 || type.dims[i] == 1);
-  if (whole && simplify_may_drop(loom_operand(op, 0)))
-    return simplify_replace(op, loom_operand(op, 1));
-  MlirOperation slice = simplify_def_is(loom_operand(op, 1), LOOM_OP_SLICE);
-  if (slice.ptr && mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) &&
-      simplify_read_window(slice, &other) && simplify_same_window(&region, &other))
-    return simplify_replace(op, loom_operand(op, 0));
-  MlirOperation under = simplify_def_is(loom_operand(op, 0), LOOM_OP_UPDATE_SLICE);
-  if (!under.ptr || !simplify_used_once(loom_operand(op, 0)) ||
+  return whole && simplify_may_drop(loom_operand(op, 0)) &&
+         simplify_replace(op, loom_operand(op, 1));
+}
+
+bool simplify_update_by_slice(MlirOperation op, MlirOperation slice) {
+  simplify_window region, other;
+  return mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) &&
+         simplify_read_window(op, &region) && simplify_read_window(slice, &other) &&
+         simplify_same_window(&region, &other) && simplify_replace(op, loom_operand(op, 0));
+}
+
+bool simplify_update_of_update(MlirOperation op, MlirOperation under) {
+  simplify_window region, other;
+  if (!simplify_used_once(loom_operand(op, 0)) || !simplify_read_window(op, &region) ||
       !simplify_read_window(under, &other) || !simplify_same_window(&region, &other) ||
       !simplify_may_drop(loom_operand(under, 1)))
     return false;
@@ -160,12 +181,11 @@ bool simplify_update(MlirOperation op) {
   return false;
 }
 
-bool simplify_update_of_view(MlirOperation op) {
-  MlirOperation update = simplify_def_is(loom_operand(op, 1), LOOM_OP_UPDATE_SLICE);
-  MlirOperation slice =
-      update.ptr ? simplify_def_is(loom_operand(update, 0), LOOM_OP_SLICE) : update;
+bool simplify_update_of_view(MlirOperation op, MlirOperation update) {
+  MlirOperation slice = loom_def(loom_operand(update, 0));
   simplify_window outer, inner, view;
-  if (!slice.ptr || !mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) ||
+  if (!slice.ptr || !loom_is(slice, LOOM_OP_SLICE) ||
+      !mlirValueEqual(loom_operand(slice, 0), loom_operand(op, 0)) ||
       !simplify_read_window(op, &outer) || !simplify_read_window(slice, &view) ||
       !simplify_same_window(&outer, &view) || !simplify_read_window(update, &inner))
     return false;
@@ -198,26 +218,34 @@ bool simplify_unit_map(const loom_type *small, const loom_type *large, int64_t *
   return small->rank < large->rank;
 }
 
-bool simplify_broadcast(MlirOperation op) {
-  int64_t outer[LOOM_MAX_RANK], inner_dims[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
+bool simplify_broadcast_of_same(MlirOperation op, MlirOperation unused) {
+  return simplify_same_type(op) && simplify_replace(op, loom_operand(op, 0));
+}
+
+/* The broadcast of what is under `inner`, whose dimension i is dimension where[i] of `inner`. */
+static bool simplify_broadcast_below(MlirOperation op, MlirOperation inner, intptr_t rank,
+                                     const int64_t *where) {
+  int64_t outer[LOOM_MAX_RANK], dims[LOOM_MAX_RANK];
   intptr_t count = loom_get_i64s(op, "dims", outer, LOOM_MAX_RANK);
   if (count < 0 || count > LOOM_MAX_RANK) return false;
-  if (simplify_same_type(op)) return simplify_replace(op, loom_operand(op, 0));
-  MlirType type = mlirValueGetType(loom_result(op, 0));
-  MlirOperation inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_BROADCAST);
-  intptr_t small = inner.ptr ? loom_get_i64s(inner, "dims", inner_dims, LOOM_MAX_RANK) : -1;
-  if (!inner.ptr) {
-    inner = simplify_def_is(loom_operand(op, 0), LOOM_OP_RESHAPE);
-    loom_type in, out;
-    if (!inner.ptr || !simplify_types(inner, &in, &out) || !simplify_static(&in) ||
-        !simplify_unit_map(&in, &out, inner_dims))
-      return false;
-    small = in.rank;
-  }
-  for (intptr_t i = 0; i < small; i++) {
-    if (inner_dims[i] >= count) return false;
-    dims[i] = outer[inner_dims[i]];
+  for (intptr_t i = 0; i < rank; i++) {
+    if (where[i] >= count) return false;
+    dims[i] = outer[where[i]];
   }
   return simplify_replace(op, simplify_build_view(op, LOOM_OP_BROADCAST, loom_operand(inner, 0),
-                                                  type, "dims", small < 0 ? 0 : small, dims));
+                                                  mlirValueGetType(loom_result(op, 0)), "dims",
+                                                  rank < 0 ? 0 : rank, dims));
+}
+
+bool simplify_broadcast_of_broadcast(MlirOperation op, MlirOperation inner) {
+  int64_t dims[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(inner, "dims", dims, LOOM_MAX_RANK);
+  return simplify_broadcast_below(op, inner, rank, dims);
+}
+
+bool simplify_broadcast_of_reshape(MlirOperation op, MlirOperation inner) {
+  int64_t where[LOOM_MAX_RANK];
+  loom_type in, out;
+  return simplify_types(inner, &in, &out) && simplify_static(&in) &&
+         simplify_unit_map(&in, &out, where) && simplify_broadcast_below(op, inner, in.rank, where);
 }

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "dialects/dialect.h"
-#include "loom_ops_compiler.h"
 #include "loom_ops_control.h"
 #include "passes/check_stages.h"
 
@@ -37,11 +36,11 @@ static MlirWalkResult call_note(MlirOperation op, void *user) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
     call_note_type(facts, mlirValueGetType(loom_result(op, i)));
   loom_opcode code = loom_op_of(op);
-  loom_class class = loom_info(op)->fusion;
+  const loom_op_info *info = loom_info(op);
+  loom_class class = info->fusion;
   facts->adds |= class == LOOM_CLASS_REDUCE || class == LOOM_CLASS_SCAN ||
                  class == LOOM_CLASS_DOT || class == LOOM_CLASS_ALONE;
-  facts->loops |= code == LOOM_OP_FOR || code == LOOM_OP_WHILE || code == LOOM_OP_CONTROL ||
-                  code == LOOM_OP_RUN;
+  facts->loops |= info->control || code == LOOM_OP_FOR || code == LOOM_OP_WHILE;
   return MlirWalkResultAdvance;
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "loom_ops_compiler.h"
 #include "passes/check_stages.h"
 
 enum { OP_LIMIT = 2000 }; /* operations of a function that are looked at */
@@ -22,8 +21,6 @@ bool stages_is_graph(const stages_case *c, MlirOperation module) {
        op = mlirOperationGetNextInBlock(op)) {
     loom_opcode code;
     if (!loom_opcode_of(op, &code) && !loom_is_named(op, "func.return")) return false;
-    if (loom_is(op, LOOM_OP_FUSION) || loom_is(op, LOOM_OP_APPLY) || loom_is(op, LOOM_OP_CONTROL))
-      return false;
   }
   return true;
 }

@@ -55,11 +55,10 @@ static bool sums_type(MlirValue value, loom_type *out) {
 static bool sums_is_zero(MlirValue value) {
   loom_type type;
   loom_attr scalar;
-  MlirOperation def = loom_def(value);
-  while (def.ptr && loom_class_of(def) == LOOM_CLASS_VIEW)
-    def = loom_def(loom_operand(def, 0));
-  return def.ptr && loom_is(def, LOOM_OP_CONSTANT) && sums_type(loom_result(def, 0), &type) &&
-         loom_scalar_from_mlir(loom_get_attr(def, "value"), type.dtype, &scalar) &&
+  MlirValue root = loom_view_root(value);
+  MlirAttribute constant = loom_constant_of(root);
+  return constant.ptr && sums_type(root, &type) &&
+         loom_scalar_from_mlir(constant, type.dtype, &scalar) &&
          loom_cell_from_attr(type.dtype, &scalar).re == 0;
 }
 

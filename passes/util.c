@@ -5,7 +5,8 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "loom_ops_elements.h"
+#include "loom_ops_compiler.h"
+#include "loom_ops_reductions.h"
 #include "loom_ops_shapes.h"
 #include "passes/passes.h"
 
@@ -62,6 +63,26 @@ bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function
   return true;
 }
 
+static MlirOperation util_next(MlirBlock body, MlirOperation previous, loom_opcode code) {
+  MlirOperation op =
+      previous.ptr ? mlirOperationGetNextInBlock(previous) : mlirBlockGetFirstOperation(body);
+  while (op.ptr && !loom_is(op, code))
+    op = mlirOperationGetNextInBlock(op);
+  return op;
+}
+
+MlirOperation loom_next_plan(MlirBlock body, MlirOperation previous) {
+  return util_next(body, previous, LOOM_OP_PLAN);
+}
+
+MlirOperation loom_next_launch(MlirBlock body, MlirOperation previous) {
+  return util_next(body, previous, LOOM_OP_LAUNCH);
+}
+
+MlirOperation loom_product_in(MlirBlock body) {
+  return util_next(body, (MlirOperation){NULL}, LOOM_OP_DOT_GENERAL);
+}
+
 bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
                        loom_error *err) {
   MlirModule module;
@@ -77,17 +98,15 @@ bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttrib
 /* ---- classes ---- */
 
 loom_class loom_class_of(MlirOperation op) {
-  if (loom_is(op, LOOM_OP_UPDATE_SLICE) && loom_get_attr(op, loom_mark_inplace).ptr)
-    return LOOM_CLASS_ALONE;
-  return loom_info(op)->fusion;
+  const loom_op_info *info = loom_info(op);
+  bool alone = info->updates && loom_get_attr(op, loom_mark_inplace).ptr;
+  return alone ? LOOM_CLASS_ALONE : info->fusion;
 }
 
 MlirOperation loom_overwriting(MlirBlock body) {
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_class_of(op) == LOOM_CLASS_ALONE &&
-        (loom_is(op, LOOM_OP_SCATTER) || loom_is(op, LOOM_OP_UPDATE_SLICE)))
-      return op;
+    if (loom_class_of(op) == LOOM_CLASS_ALONE && loom_info(op)->updates) return op;
   return (MlirOperation){NULL};
 }
 
@@ -103,11 +122,19 @@ bool loom_is_read_last(MlirValue value, MlirOperation here) {
   return true;
 }
 
+bool loom_is_splat(MlirValue value) {
+  MlirOperation def = loom_def(value);
+  if (!def.ptr) return false;
+  return loom_info(def)->constant ||
+         (loom_is(def, LOOM_OP_BROADCAST) &&
+          mlirShapedTypeGetRank(mlirValueGetType(loom_operand(def, 0))) == 0);
+}
+
 /* ---- dead ops ---- */
 
 bool loom_checks_indices(MlirOperation op) {
-  return loom_is(op, LOOM_OP_SCATTER) ||
-         (loom_is(op, LOOM_OP_GATHER) && loom_str_is(loom_get_str(op, "mode"), "raise"));
+  if (!loom_info(op)->indexed) return false;
+  return !loom_get_attr(op, "mode").ptr || loom_str_is(loom_get_str(op, "mode"), "raise");
 }
 
 static bool util_is_dead(MlirOperation op) {
@@ -204,7 +231,7 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     intptr_t number = mlirOpOperandGetOperandNumber(use);
-    reshaped |= loom_is(user, LOOM_OP_RESHAPE);
+    reshaped |= loom_info(user)->alias;
     if (loom_is_named(user, "func.return") && (returned < 0 || number < returned))
       returned = number;
   }

@@ -62,8 +62,7 @@ bool loom_layout_view(MlirOperation op, const loom_layout *in, loom_layout *out)
 }
 
 MlirValue loom_buffer_root(MlirValue value) {
-  for (MlirOperation def = loom_def(value); def.ptr && loom_is(def, LOOM_OP_RESHAPE);
-       def = loom_def(value))
+  for (MlirOperation def = loom_def(value); def.ptr && loom_info(def)->alias; def = loom_def(value))
     value = loom_operand(def, 0);
   return value;
 }

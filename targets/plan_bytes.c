@@ -2,23 +2,22 @@
 #include <stdlib.h>
 
 #include "dialects/ir.h"
-#include "loom_ops_compiler.h"
+#include "passes/passes.h"
 #include "targets/target.h"
 
 /* Takes the plans out of the module: the main one, then those of its regions. */
 static MlirOperation *bytes_take_plans(MlirModule module, intptr_t *count, loom_error *err) {
   MlirBlock body = mlirModuleGetBody(module);
+  MlirOperation none = {NULL};
   intptr_t all = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    all += loom_is(op, LOOM_OP_PLAN);
+  for (MlirOperation op = loom_next_plan(body, none); op.ptr; op = loom_next_plan(body, op))
+    all++;
   MlirOperation *plans = calloc((size_t)all + 1, sizeof *plans);
   *count = 0;
   if (!plans || !all)
     return free(plans), loom_fail(err, all ? "out of memory" : "the pipeline made no plan"), NULL;
-  for (MlirOperation op = mlirBlockGetFirstOperation(body), next; op.ptr; op = next) {
-    next = mlirOperationGetNextInBlock(op);
-    if (!loom_is(op, LOOM_OP_PLAN)) continue;
+  for (MlirOperation op = loom_next_plan(body, none), next; op.ptr; op = next) {
+    next = loom_next_plan(body, op);
     mlirOperationRemoveFromParent(op);
     plans[(*count)++] = op;
   }

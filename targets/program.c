@@ -11,6 +11,7 @@
 
 #include "dialects/ir.h"
 #include "loom_ops_compiler.h"
+#include "passes/passes.h"
 #include "targets/program_text.h"
 
 /* ---- plans ---- */
@@ -20,13 +21,10 @@ MlirBlock program_block(MlirOperation plan) {
 }
 
 MlirOperation program_next(MlirOperation plan) {
-  do
-    plan = mlirOperationGetNextInBlock(plan);
-  while (plan.ptr && !loom_is(plan, LOOM_OP_PLAN));
-  return plan;
+  return loom_next_plan(mlirOperationGetBlock(plan), plan);
 }
 
-bool program_is_run(MlirOperation op) { return loom_is(op, LOOM_OP_RUN); }
+bool program_is_run(MlirOperation op) { return loom_info(op)->control; }
 
 int64_t program_aligned(int64_t bytes) {
   return loom_num_mul(loom_num_ceil(bytes, PROGRAM_ALIGN), PROGRAM_ALIGN);
@@ -42,9 +40,8 @@ int64_t program_workspace(MlirOperation plan) {
   int64_t most = 0, symbolic = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    int64_t need = loom_is(op, LOOM_OP_LAUNCH) ? loom_get_i64(op, "scratch", 0)
-                   : program_is_run(op)        ? program_run_bytes(plan, op)
-                                               : 0;
+    int64_t need =
+        program_is_run(op) ? program_run_bytes(plan, op) : loom_get_i64(op, "scratch", 0);
     if (LOOM_STRIDE_IS_SYM(need))
       symbolic = loom_num_add(symbolic, need);
     else if (need > most)
@@ -99,13 +96,17 @@ int64_t program_bytes(MlirOperation plan, MlirValue buffer) {
   return loom_type_elements(&type) * (int64_t)loom_dtype_size(type.dtype);
 }
 
+MlirOperation program_next_launch(MlirOperation plan, MlirOperation previous) {
+  return loom_next_launch(program_block(plan), previous);
+}
+
 bool program_seen(MlirOperation main, MlirOperation op) {
+  MlirOperation none = {NULL};
   for (MlirOperation plan = main; plan.ptr; plan = program_next(plan))
-    for (MlirOperation other = mlirBlockGetFirstOperation(program_block(plan)); other.ptr;
-         other = mlirOperationGetNextInBlock(other)) {
+    for (MlirOperation other = program_next_launch(plan, none); other.ptr;
+         other = program_next_launch(plan, other)) {
       if (mlirOperationEqual(other, op)) return false;
-      if (loom_is(other, LOOM_OP_LAUNCH) &&
-          mlirAttributeEqual(loom_get_attr(other, "kernel"), loom_get_attr(op, "kernel")) &&
+      if (mlirAttributeEqual(loom_get_attr(other, "kernel"), loom_get_attr(op, "kernel")) &&
           mlirAttributeEqual(loom_get_attr(other, "stage"), loom_get_attr(op, "stage")))
         return true;
     }
@@ -229,12 +230,10 @@ static uint8_t *program_needed(MlirOperation plan, bool entry) {
 /* The stages, declared so that the text stands on its own. */
 static void program_declare(FILE *text, MlirOperation main, MlirOperation plan,
                             const char *prefix) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = program_next_launch(plan, (MlirOperation){NULL}); op.ptr;
+       op = program_next_launch(plan, op)) {
     MlirAttribute kernel = loom_get_attr(op, "kernel");
-    if (!loom_is(op, LOOM_OP_LAUNCH) || program_seen(main, op) || !kernel.ptr ||
-        !mlirAttributeIsAFlatSymbolRef(kernel))
-      continue;
+    if (program_seen(main, op) || !kernel.ptr || !mlirAttributeIsAFlatSymbolRef(kernel)) continue;
     MlirStringRef name = mlirFlatSymbolRefAttrGetValue(kernel);
     fprintf(text,
             "llvm.func @%s_%.*s_s%" PRId64 "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> i32\n",

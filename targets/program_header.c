@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dialects/ir.h"
-#include "loom_ops_compiler.h"
 #include "targets/program_text.h"
 
 static void program_show(FILE *out, uint32_t index) {
@@ -99,12 +98,11 @@ static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
           " * a stage may be split among threads by chunks [begin, end) and must end before the "
           "next begins. */\n",
           prefix);
-  for (MlirOperation op = mlirBlockGetFirstOperation(program_block(plan)); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    if (loom_is(op, LOOM_OP_LAUNCH)) {
-      if (!program_seen(plan, op)) program_stage(out, plan, op, prefix);
-      program_round(out, op, prefix);
-    }
+  for (MlirOperation op = program_next_launch(plan, (MlirOperation){NULL}); op.ptr;
+       op = program_next_launch(plan, op)) {
+    if (!program_seen(plan, op)) program_stage(out, plan, op, prefix);
+    program_round(out, op, prefix);
+  }
 }
 
 static void program_upper(const char *name, char *out, size_t size) {

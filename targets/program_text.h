@@ -22,6 +22,8 @@ typedef struct program_writer {
 MlirBlock program_block(MlirOperation plan);
 /* The next plan of the module: the main one is the first, those of regions follow. */
 MlirOperation program_next(MlirOperation plan);
+/* The first launch of a plan (previous: null), and the next one. */
+MlirOperation program_next_launch(MlirOperation plan, MlirOperation previous);
 /* Is it a loop or a branch (loom.run)? */
 bool program_is_run(MlirOperation op);
 /* A number of bytes as one that the alignment divides. */

@@ -93,7 +93,7 @@ static MlirWalkResult places_visit(MlirOperation op, void *user) {
     if (results) places_add(p, op, 0);
     break;
   case REDUCE_CONSTANTS:
-    if (results && places_is_used(op) && !loom_is(op, LOOM_OP_CONSTANT)) places_add(p, op, 0);
+    if (results && places_is_used(op) && !loom_info(op)->constant) places_add(p, op, 0);
     break;
   default:
     if (nested && !places_is_used(op) && !places_is_last(op)) places_add(p, op, 0);

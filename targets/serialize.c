@@ -260,11 +260,12 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
 
 static bool serial_op(MlirOperation op, void *user) {
   serial_state *s = user;
-  if (loom_is(op, LOOM_OP_BUFFER))
+  loom_opcode code = loom_op_of(op);
+  if (code == LOOM_OP_BUFFER)
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
                          loom_get_i64(op, "offset", 0));
   if (!serial_prepare(s, op)) return false;
-  switch (loom_op_of(op)) {
+  switch (code) {
   case LOOM_OP_LAUNCH: return serial_ready_extents(s, op) && serial_launch(s, op);
   case LOOM_OP_CALL_HOST: return serial_host_call(s, op);
   case LOOM_OP_COPY_BUFFER: return serial_copy(s, op);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "loom_ops_compiler.h"
 #include "passes/passes.h"
@@ -163,11 +164,10 @@ static MlirOperation dot_find(const dot_writer *w, MlirStringRef name) {
 static intptr_t dot_first_written(const dot_writer *w, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   if (loom_is(op, LOOM_OP_COPY_BUFFER)) return 1;
-  if (loom_is(op, LOOM_OP_RUN)) return loom_get_i64(op, "reads", count);
-  if (!loom_is(op, LOOM_OP_LAUNCH)) return count;
-  MlirOperation kernel = dot_find(w, mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel")));
-  if (!kernel.ptr || !loom_is(kernel, LOOM_OP_KERNEL)) return count;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
+  if (loom_info(op)->control) return loom_get_i64(op, "reads", count);
+  MlirOperation kernel = loom_find_kernel(op);
+  if (!kernel.ptr) return count;
+  MlirBlock body = loom_body(kernel);
   intptr_t scalars = loom_get_i64s(kernel, "scalars", NULL, 0);
   return mlirBlockGetNumArguments(body) - (scalars > 0 ? scalars : 0);
 }
@@ -175,8 +175,7 @@ static intptr_t dot_first_written(const dot_writer *w, MlirOperation op) {
 /* Of a launch, scalars come behind all buffers and are read. */
 static intptr_t dot_last_written(MlirOperation op) {
   MlirAttribute segments = loom_get_attr(op, "operandSegmentSizes");
-  return loom_is(op, LOOM_OP_LAUNCH) && segments.ptr ? mlirDenseI32ArrayGetElement(segments, 0)
-                                                     : mlirOperationGetNumOperands(op);
+  return segments.ptr ? mlirDenseI32ArrayGetElement(segments, 0) : mlirOperationGetNumOperands(op);
 }
 
 static void dot_symbol(dot_writer *w, int64_t from, MlirAttribute attr) {

@@ -5,8 +5,9 @@
 
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
-#include "loom_ops_compiler.h"
+#include "passes/passes.h"
 #include "targets/program.h"
+#include "targets/program_text.h"
 #include "targets/tools.h"
 
 /* ---- names ---- */
@@ -50,11 +51,8 @@ static bool program_name(const loom_tool *tool, MlirStringRef symbol, loom_tool_
 
 /* ---- the function ---- */
 
-static MlirOperation program_find(MlirModule module, loom_opcode code) {
-  MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
-  while (op.ptr && !loom_is(op, code))
-    op = mlirOperationGetNextInBlock(op);
-  return op;
+static MlirOperation program_first_plan(MlirModule module) {
+  return loom_next_plan(mlirModuleGetBody(module), (MlirOperation){NULL});
 }
 
 /* Kernels' stages get the program's name in front, so that programs can be linked together. */
@@ -79,15 +77,14 @@ static void program_rename(MlirModule module, const char *prefix) {
 /* Has the module more plans than one, those of regions apart? */
 static bool program_has_several(MlirModule module) {
   int count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr;
-       op = mlirOperationGetNextInBlock(op))
-    count += loom_is(op, LOOM_OP_PLAN) && !loom_get_attr(op, loom_mark_region).ptr;
+  for (MlirOperation plan = program_first_plan(module); plan.ptr; plan = program_next(plan))
+    count += !loom_get_attr(plan, loom_mark_region).ptr;
   return count > 1;
 }
 
 /* The table of sizes is open. */
 static bool program_make(const loom_tool *tool, MlirModule module, loom_tool_program *p) {
-  MlirOperation plan = program_find(module, LOOM_OP_PLAN);
+  MlirOperation plan = program_first_plan(module);
   bool x86 = p->machine == &loom_target_x86;
   if (program_has_several(module))
     return loom_tool_error(tool, tool->input, "has several functions: one is compiled at a time");
@@ -103,7 +100,7 @@ static bool program_make(const loom_tool *tool, MlirModule module, loom_tool_pro
   program_rename(module, p->name);
   bool good = !x86 || loom_program_entry(module, plan, p->name);
   good = good && (!p->headed || loom_program_header(plan, p->name, &p->header));
-  while ((plan = program_find(module, LOOM_OP_PLAN)).ptr)
+  while ((plan = program_first_plan(module)).ptr)
     mlirOperationDestroy(plan);
   return good;
 }

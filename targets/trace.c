@@ -1,5 +1,6 @@
 /* The stages of a compilation as files: modules, what passes decided, code. */
 #include "targets/trace.h"
+#include "passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,6 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
 
 /* ---- files ---- */
 
@@ -79,13 +79,12 @@ bool loom_trace_run(loom_trace *trace, MlirModule module, const char *stage,
 
 /* A kernel's symbol says nothing of the user's arrays: a comment does. */
 static void trace_legend(MlirModule module, const char *mark, FILE *out) {
-  for (MlirOperation plan = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); plan.ptr;
-       plan = mlirOperationGetNextInBlock(plan)) {
-    if (!loom_is(plan, LOOM_OP_PLAN)) continue;
+  MlirBlock body = mlirModuleGetBody(module);
+  for (MlirOperation plan = loom_next_plan(body, (MlirOperation){NULL}); plan.ptr;
+       plan = loom_next_plan(body, plan)) {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(plan, 0));
-    for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
-         op = mlirOperationGetNextInBlock(op)) {
-      if (!loom_is(op, LOOM_OP_LAUNCH)) continue;
+    for (MlirOperation op = loom_next_launch(block, (MlirOperation){NULL}); op.ptr;
+         op = loom_next_launch(block, op)) {
       MlirAttribute kernel = loom_get_attr(op, "kernel");
       MlirStringRef name = mlirFlatSymbolRefAttrGetValue(kernel);
       fprintf(out, "%s %.*s_s%d:", mark, (int)name.length, name.data,
@@ -102,10 +101,10 @@ static void trace_legend(MlirModule module, const char *mark, FILE *out) {
 /* The module without plans, and with debug information. */
 static MlirModule trace_code_of(MlirModule module) {
   MlirModule copy = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)));
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(copy)), next; op.ptr;
-       op = next) {
-    next = mlirOperationGetNextInBlock(op);
-    if (loom_is(op, LOOM_OP_PLAN)) mlirOperationDestroy(op);
+  MlirBlock body = mlirModuleGetBody(copy);
+  for (MlirOperation op = loom_next_plan(body, (MlirOperation){NULL}), next; op.ptr; op = next) {
+    next = loom_next_plan(body, op);
+    mlirOperationDestroy(op);
   }
   loom_lines_attach(copy);
   return copy;

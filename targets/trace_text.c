@@ -5,6 +5,7 @@
 
 #include "dialects/ir.h"
 #include "loom_ops_compiler.h"
+#include "passes/passes.h"
 #include "targets/trace.h"
 
 void loom_trace_value(MlirValue value, FILE *out) {
@@ -120,10 +121,13 @@ void loom_trace_decisions(MlirModule module, const char *stage, FILE *out) {
   bool schedule = !strcmp(stage, "schedule"), arena = !strcmp(stage, "plan");
   MlirOperation top = mlirModuleGetOperation(module);
   bool good = loom_sizes_enter(top);
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); good && op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    if (schedule && loom_is(op, LOOM_OP_KERNEL)) text_kernel(op, out);
-    if (arena && loom_is(op, LOOM_OP_PLAN)) text_plan(op, out);
-  }
+  MlirBlock body = mlirModuleGetBody(module);
+  MlirOperation none = {NULL};
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); good && schedule && op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_body(op).ptr) text_kernel(op, out);
+  for (MlirOperation plan = loom_next_plan(body, none); good && arena && plan.ptr;
+       plan = loom_next_plan(body, plan))
+    text_plan(plan, out);
   loom_sizes_leave(top);
 }

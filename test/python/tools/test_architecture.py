@@ -505,6 +505,27 @@ def test_ops_are_asked_for_by_opcode():
     assert not found, found
 
 
+OP_TESTS = re.compile(r"\b(?:loom_is|\w+_def)\([^;{]*?\bLOOM_OP_[A-Z]\w*")
+OP_COMPARISONS = re.compile(r"[=!]= LOOM_OP_(?!COUNT)[A-Z]\w*")
+
+
+def op_tests():
+    """(file, text) of each place that asks whether an op is a certain one: cases of a switch, which say what is done for
+    each of several ops, and rows of tables are none."""
+    for path, text in compiler_sources():
+        for place in OP_TESTS.findall(text) + OP_COMPARISONS.findall(text):
+            yield path, place
+
+
+def test_few_places_ask_which_op_it_is():
+    """What several ops have in common is a column of loom.td. Left are patterns that are about one op: docs/architecture.md
+    says which."""
+    places = list(op_tests())
+    asked = [place for _, place in places if OP_TESTS.fullmatch(place)]
+    assert 30 < len(asked) <= 60, len(asked)
+    assert len(places) - len(asked) <= 40, len(places) - len(asked)
+
+
 def op_groups():
     """Op: its group in loom.td; "compiler" without one."""
     text = op_table()
