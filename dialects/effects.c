@@ -54,7 +54,7 @@ static bool effects_reads_symbol(MlirOperation op) {
 }
 
 bool loom_is_speculatable(MlirOperation op) {
-  if (loom_is(op, LOOM_OP_APPLY) || loom_info(op)->fusion == LOOM_CLASS_HOST) return false;
+  if (loom_info(op)->applies || loom_info(op)->fusion == LOOM_CLASS_HOST) return false;
   return loom_is_effect_free(op) && !loom_fp_of(op) && !effects_reads_symbol(op);
 }
 

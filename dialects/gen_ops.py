@@ -22,7 +22,7 @@ KINDS = {
 }
 
 
-BITS = ("exact", "rounded", "whole", "truth", "strided", "alias", "updates", "indexed", "windowed", "body", "control")
+BITS = ("exact", "rounded", "whole", "truth", "strided", "alias", "updates", "indexed", "windowed", "body", "applies", "control")
 TRAITS = {"NoMemoryEffect": "pure", "ConstantLike": "constant", "Terminator": "ends"}  # trait of an op: column
 FORMULAS = {"real": "f", "integer": "iu", "boolean": "b", "complex": "c"}  # column: letters of `dtypes`
 # Groups of opcodes, and for how many each has room: a new op leaves the numbers of others, and the headers of other groups,

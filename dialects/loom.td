@@ -38,6 +38,7 @@
 //   indexed    the second operand says which elements of the first are taken or replaced
 //   windowed   a product that reads its first operand in windows: an element several times, or not at all
 //   body       its region is what one kernel computes
+//   applies    its results are those of the kernel of the module that it names
 //   control    a branch or a loop whose regions are functions or plans of the module
 include "mlir/IR/OpBase.td"
 include "mlir/IR/DialectBase.td"
@@ -137,6 +138,7 @@ class Loom_Op<string mnemonic, list<Trait> traits = []> : Op<Loom_Dialect, mnemo
   bit indexed = 0;
   bit windowed = 0;
   bit body = 0;
+  bit applies = 0;
   bit control = 0;
   bit infersType = 0;
   let hasVerifier = 1;

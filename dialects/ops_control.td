@@ -205,6 +205,7 @@ def KernelOp : Loom_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlockImplicit
 def ApplyOp : Loom_EffectiveOp<"apply", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let extraClassDefinition = !strconcat(Loom_Verify, Loom_Speculate, Loom_Effects, Loom_SymbolUses);
   let summary = "A use of an outlined kernel: the graph between loom-outline and loom-plan";
+  let applies = 1;
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Loom_Tensor>:$operands);
   let results = (outs Variadic<Loom_Tensor>:$results);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type(operands, results)";

@@ -131,7 +131,7 @@ typedef struct loom_op_info {
   bool exact, rounded, whole, truth, strided;
   bool pure; /* may be dropped where nobody reads it: it checks nothing and calls nobody */
   bool constant, ends; /* a loom.constant; it ends a block */
-  bool alias, updates, indexed, windowed, body, control;
+  bool alias, updates, indexed, windowed, body, applies, control;
   struct {
     const char *name;
     loom_attr_kind kind;
@@ -144,8 +144,8 @@ bool loom_op_exists(loom_opcode op);
 /* The opcode of a name of `length` bytes without "loom."; LOOM_OP_COUNT where there is none. */
 loom_opcode loom_op_find(const char *name, size_t length);
 
-/* Has an op that loom-complex takes apart (`parts`) its code where attribute `name` is this word? A
- * sum is that of the parts and a product is not; numbers without an order are only equal or not. */
+/* Has an op with `parts` code for complex numbers where attribute `name` is this word? A sum is
+ * taken of each part, a product is not; numbers without an order can only be equal or not. */
 bool loom_parts_take(const char *name, const char *word, size_t length);
 
 /* The user's place in the source, or all zero. */

@@ -292,7 +292,7 @@ static bool walk_block(walk *w, MlirBlock block) {
 static bool walk_is_graph(MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
-    if (loom_body(op).ptr || loom_info(op)->control || loom_is(op, LOOM_OP_APPLY)) return false;
+    if (loom_body(op).ptr || loom_info(op)->control || loom_info(op)->applies) return false;
   return true;
 }
 

@@ -28,7 +28,6 @@
 
 #include "dialects/ir.h"
 #include "dialects/pass.h"
-#include "loom_ops_compiler.h"
 #include "passes/passes.h"
 
 typedef struct keep_use { /* an apply, and what its kernel has to be told */
@@ -94,7 +93,7 @@ static bool keep_is_taken(const keep_state *s, MlirValue value) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     if (loom_is_named(user, "func.return")) return true;
     if (loom_info(user)->alias && keep_is_taken(s, loom_result(user, 0))) return true;
-    if (!loom_is(user, LOOM_OP_APPLY)) continue;
+    if (!loom_info(user)->applies) continue;
     MlirOperation kernel = keep_kernel(s, user);
     if (!kernel.ptr) return true;
     for (intptr_t r = 0; r < mlirOperationGetNumResults(user); r++)
@@ -160,7 +159,7 @@ static bool keep_visit(MlirOperation op, void *user) {
   keep_state *s = user;
   if (loom_info(op)->alias && keep_is_constant(s, loom_operand(op, 0)))
     keep_put(s, loom_result(op, 0));
-  if (!loom_is(op, LOOM_OP_APPLY)) return true;
+  if (!loom_info(op)->applies) return true;
   MlirOperation kernel = keep_kernel(s, op);
   keep_use *use = kernel.ptr ? keep_add(s, op, kernel) : NULL;
   if (!use || s->region) return true;

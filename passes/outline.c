@@ -163,7 +163,7 @@ static int64_t outline_overwritten(const outline_state *s, MlirOperation fusion,
   int64_t i = mlirBlockArgumentGetArgNumber(operand);
   MlirValue outer = s->operands[i].outer;
   MlirOperation def = loom_def(outer);
-  bool made = def.ptr && (loom_is(def, LOOM_OP_APPLY) || loom_info(def)->control);
+  bool made = def.ptr && (loom_info(def)->applies || loom_info(def)->control);
   return made && !s->operands[i].scalar && loom_is_read_last(outer, fusion) ? i : -1;
 }
 
@@ -181,7 +181,7 @@ static int64_t outline_inplace(const outline_state *s, MlirOperation fusion, Mli
   for (intptr_t i = 0; i < s->operand_count && i < 64; i++) {
     const outline_operand *operand = &s->operands[i];
     MlirOperation def = loom_def(operand->outer);
-    if (!def.ptr || !loom_is(def, LOOM_OP_APPLY) || *taken >> i & 1 ||
+    if (!def.ptr || !loom_info(def)->applies || *taken >> i & 1 ||
         !outline_dies_here(operand->outer, fusion) || operand->type.rank != type.rank ||
         loom_dtype_size(operand->type.dtype) != loom_dtype_size(type.dtype) ||
         memcmp(operand->type.dims, type.dims, sizeof type.dims) ||

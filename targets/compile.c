@@ -86,7 +86,7 @@ static uint32_t compile_count_applies(const compile_job *job) {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(f, 0));
     for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
          op = mlirOperationGetNextInBlock(op))
-      count += loom_is(op, LOOM_OP_APPLY);
+      count += loom_info(op)->applies;
   }
   return count;
 }
