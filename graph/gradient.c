@@ -18,8 +18,8 @@ static bool gradient_is_smooth(const loom_graph *graph, loom_value v) {
   return loom_dtype_is_inexact(graph->values[v].type.dtype);
 }
 
-/* Marks what depends on the values that are asked for through numbers that are not whole. Operands
- * come before what they are part of. */
+/* Marks the values that depend on the given values through numbers that are not whole. Operands
+ * come before their users. */
 static void gradient_mark(gradient_walk *w, uint32_t nodes) {
   const loom_graph *graph = w->b->graph;
   for (uint32_t i = 0; i < w->ask->count; i++)

@@ -90,8 +90,8 @@ static bool cut_is_saved(const cut *c, loom_value v) {
   return c->needed[v] && cut_is_forward(c, v) && !cut_is_behind(c, v);
 }
 
-/* Marks what the gradients are computed of. Values are in the order in which they are computed.
- * Once there is a cut, what is in front of it is no longer asked what it is made of. */
+/* Marks the values from which the gradients are computed. Values come in the order in which they
+ * are computed. Once there is a cut, values before it are not followed to their operands. */
 static void cut_mark(cut *c) {
   memset(c->needed, 0, c->graph->value_count * sizeof *c->needed);
   for (uint32_t i = 0; i < c->joint->gradient_count; i++)

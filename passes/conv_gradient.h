@@ -77,7 +77,7 @@ typedef struct gradient_job {
   MlirValue group, first;              /* output channels: the group, the panel's first in it */
   MlirValue gradient, image;           /* pointers: the panel of the gradient; the group's input */
   MlirValue channel_low, channel_high; /* of the chunk */
-  MlirValue tile_image, tile_sums;     /* of a tile, of the rows of its sums */
+  MlirValue tile_image;                /* of a tile */
   MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
   MlirValue target, square;            /* while packing */
   const lower_buffer *turned;          /* the gradient, or the input of paired lanes */

@@ -163,8 +163,8 @@ static MlirValue emit_load_apart(lower *l, loom_builder *b, const emit_place *pl
   return sum;
 }
 
-/* An element of an array that has none: no loop comes to it, but what varies with no loop is made
- * before them all. */
+/* The element of an empty array: zero. No loop reads it, but what does not depend on a loop is
+ * computed before all loops. */
 static lower_value emit_nothing(lower *l, loom_dtype dtype) {
   loom_builder b = lower_at_level(l, 0);
   bool complex = loom_dtype_is_complex(dtype);

@@ -55,8 +55,8 @@ static fuse_via graph_through(fuse_via via, MlirOperation op, MlirOperation *bro
   return via == FUSE_DIRECT || via == FUSE_VIEWED ? FUSE_VIEWED : FUSE_EXPANDED;
 }
 
-/* Does the view leave out elements of its operand (windows may: strides, the end of a dimension)?
- */
+/* Does the view leave out elements of its operand? Windows may, by their strides and at the end of
+ * a dimension. */
 static bool graph_is_partial(const fuse_node *view) {
   loom_type type;
   if (loom_is(view->op, LOOM_OP_WINDOWS)) return true;

@@ -102,8 +102,8 @@ static MlirValue prepare_argument_in_order(MlirOperation function, MlirValue val
   return plain ? root : none;
 }
 
-/* Operands of a host call or control flow: C-ordered buffers. A host call gets but where they
- * begin, so that an argument may stand for a view of it. */
+/* Operands of host calls and control flow are buffers in C order. A host call gets only the address
+ * where a buffer begins, so an argument may be passed in place of a view of it. */
 static void prepare_host(MlirOperation function, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); i++) {
     MlirValue value = loom_operand(op, i), root = loom_buffer_root(value);

@@ -58,8 +58,8 @@ static bool wide_same(const MlirValue *a, const MlirValue *b, intptr_t count) {
   return true;
 }
 
-/* One level of the tree: the parts take the place of what they are made of. False: a part's size
- * cannot be expressed. */
+/* Builds one level of the tree: concatenations of `parts`, which replace them. False: the size of a
+ * part cannot be expressed. */
 static bool wide_level(MlirOperation op, int64_t axis, wide_parts *p, MlirValue *joined,
                        int64_t *sizes) {
   intptr_t count = 0;

@@ -50,7 +50,8 @@ static bool plan_find(plan_walk *w, MlirOperation op, intptr_t i, plan_place *ou
 
 /* ---- buffers ---- */
 
-/* Bytes of a buffer's type in C order, or as it says where they are symbolic. */
+/* The bytes of a buffer: those of its type in C order, or its attribute `bytes` where sizes are
+ * symbolic. */
 static bool plan_bytes_of(plan_walk *w, MlirOperation op, int64_t *out) {
   loom_type type;
   MlirAttribute bytes = loom_get_attr(op, "bytes");

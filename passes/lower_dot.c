@@ -277,7 +277,7 @@ static void dot_mirror_tile(lower *l, dot_job *job) {
   lower_for(l, job->column0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_mirror_column, job, NULL);
 }
 
-/* Where there may be fewer rows than a tile has, those beyond the last one read the last one. */
+/* A tile at the end may have fewer rows: the missing ones read the last row again. */
 static void dot_place_rows(lower *l, dot_job *job) {
   const dot_plan *p = job->p;
   for (int r = 0; r < p->mr; r++)

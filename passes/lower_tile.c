@@ -49,7 +49,7 @@ static bool tile_fits(const lower *l, const lower_access *a, int along) {
          step != 1 && step != -1 && a->coef[along] == 1;
 }
 
-/* At least four strips where there is enough for them, so that threads have something to share. */
+/* Makes at least four strips of a large array, so that threads can share the work. */
 static int tile_side(const lower *l, int64_t extent) {
   int64_t bytes = l->plan->tile_count * tile_bytes(l);
   int side = TILE_LARGEST;

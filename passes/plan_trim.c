@@ -111,8 +111,8 @@ static bool trim_add(trim_state *s, int step, int begin, int end) {
   return true;
 }
 
-/* Gives back at least `excess` bytes of what is dead, if there is so much: whole runs of granules,
- * the latest used again first. */
+/* Gives back at least `excess` bytes of dead memory if there are so many: whole runs of granules,
+ * first those that are used again latest. */
 static bool trim_release(trim_state *s, int step, int64_t excess) {
   trim_find_next_uses(s, step);
   while (excess > 0) {

@@ -312,8 +312,8 @@ static void dot_chunks_symbolic(dot_plan *p) {
   p->chunks_n = loom_num_ceil(p->panels, p->block_panels);
 }
 
-/* A shallow product writes more than it computes: whole rows then, one after the other. Its columns
- * stay in the cache. */
+/* A product with a short depth writes more than it computes. It is computed row by row, while its
+ * columns stay in the cache. */
 static bool dot_is_shallow(const dot_plan *p) {
   int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
   int64_t bytes = p->block_panels * p->rhs.step * (int64_t)loom_dtype_size(p->work);

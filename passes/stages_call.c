@@ -103,8 +103,8 @@ static bool call_begin(stages_case *c, MlirOperation root, const call_facts *fac
   return good;
 }
 
-/* Trials go through all fills, but for extremes where they would be added up; those behind the
- * first of each have other sizes. */
+/* Trials use all fills, except for huge values where values are added up. From the second round of
+ * fills on, sizes differ. */
 static stages_case *call_make(MlirOperation root, const call_facts *facts, int trial, int64_t size,
                               uint64_t *state, loom_error *err) {
   stages_case *c = calloc(1, sizeof *c);

@@ -82,8 +82,8 @@ static struct {
 static pthread_key_t local_key;
 static pthread_once_t local_once = PTHREAD_ONCE_INIT;
 static bool local_key_made;
-/* One pointer fits the static TLS block that the dynamic linker holds back, and needs no call to be
- * read. */
+/* One pointer fits into the static TLS block that the dynamic linker reserves, so reading it needs
+ * no call. */
 static _Thread_local local *local_current __attribute__((tls_model("initial-exec")));
 
 /* ---- size classes ---- */

@@ -31,8 +31,8 @@ bool plan_check_header(const void *bytes, size_t size, loom_plan_header *h, loom
     return loom_fail(err, "plan: an arena of %llu bytes", (unsigned long long)h->arena_size);
   if (h->input_count != h->inputs.count)
     return loom_fail(err, "plan: inputs or sizes that the header does not count");
-  /* Each needs a buffer or an input of its own, so larger numbers are nonsense and not worth their
-   * memory. */
+  /* Each of them needs a buffer or an input of its own. Larger numbers are damage, for which no
+   * memory is allocated. */
   if (h->output_count > h->buffers.count + h->instrs.count || h->scalar_count > h->inputs.count)
     return loom_fail(err, "plan: %u outputs, %u scalars", h->output_count, h->scalar_count);
   if (h->register_count >= LOOM_PLAN_PARAM_REGISTER ||

@@ -17,7 +17,8 @@ typedef struct translate_job {
   translate_form form;
 } translate_job;
 
-/* LLVM IR of what is left when the plan has become a C function; or the header of this one. */
+/* The LLVM IR of the lowered kernels and of the C function made of the plan; or that function's
+ * header. */
 static bool translate_code(translate_job *job, MlirModule module, loom_bytes *out) {
   loom_tool_program program = {
       .asked = job->name, .machine = job->machine, .headed = job->form == TRANSLATE_HEADER};

@@ -9,10 +9,10 @@
 
 /* ---- capture.c: one capture, from a function and its arguments ---- */
 
-/* Captures one call of `function` (a plain Python function) with bound arguments. Argument slots
- * are those of SOURCE_ARG. `modes` (NULL: all NUMBER_KNOWN) says what their numbers become. `sizes`
- * (NULL: none is symbolic) says which sizes become symbols, and learns which must not. Never runs
- * user code; a Python exception is set (and NULL returned) only for MemoryError and
+/* Captures one call of `function` (a plain Python function) with bound arguments, whose slots
+ * are those of SOURCE_ARG. `modes` says how their numbers are captured (NULL: all NUMBER_KNOWN).
+ * `sizes` says which sizes become symbols (NULL: none), and learns which must not. No user code
+ * runs. A Python exception is set (and NULL returned) only for MemoryError and
  * KeyboardInterrupt. */
 capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
                           const number_mode *modes, size_table *sizes);

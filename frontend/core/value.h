@@ -8,7 +8,7 @@
 #include "frontend/captured/guard.h"
 #include "graph/graph.h"
 
-/* What the values of several types have in common, for whoever asks no more than that. */
+/* Properties that several types share, for code that needs to know no more than that. */
 enum {
   VALUE_IS_SEQUENCE = 1 << 0, /* a tuple, or a list all of whose items are in `seq` */
   VALUE_IS_LIST = 1 << 1,     /* a list, whatever is known of its items */
@@ -138,8 +138,8 @@ extern const value_type value_const_type, value_tuple_type, value_list_type, val
     value_set_type, value_slice_type, value_function_type, value_cell_type, value_iterator_type,
     value_number_type, value_exception_type, value_null_type;
 
-/* For code that has to do with values of this very type, as what it makes of an argument. What a
- * value does in an operation is the business of a slot. */
+/* For code that handles values of exactly this type, for instance an argument. What a value does in
+ * an operation is a slot of its type. */
 /* A Python object that is what it is. */
 static inline bool value_is_const(const value *v) { return v->type == &value_const_type; }
 

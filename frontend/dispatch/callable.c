@@ -20,7 +20,6 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
-#define CALL_STACK (24 << 10) /* bytes of C stack that a plain call is not made without */
 /* bytes of C stack that CPython's count of calls is not lifted without */
 #define LEND_STACK (2 << 20)
 /* limit of a process's first stack up to which it is free for it */
@@ -72,8 +71,8 @@ static char *callable_find_stack(void) {
 /* Where this thread's C stack ends, but for a sixteenth for what is called; NULL: not known yet. */
 static _Thread_local char *stack_end __attribute__((tls_model("initial-exec")));
 
-/* Plain Python calls take no C stack, calls through this object do: with a high recursion limit it
- * would end before Python's own check sees it. */
+/* How many bytes of C stack are left. Calls of Python functions take none, but calls through this
+ * object do. With a high recursion limit the stack would end before Python checks the limit. */
 size_t callable_stack_left(void) {
   char here;
   if (!stack_end) stack_end = callable_find_stack();

@@ -366,7 +366,8 @@ bool hook_pause(hook_scope *scope) {
   return true;
 }
 
-/* A shared callable keeps nothing itself: its callees are those of whoever called it. */
+/* The owner of what is called inside: callees of a shared callable belong to the callable that has
+ * called it. */
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
   if (owner->place.owner) owner = owner->place.owner;
   if (owner->place.shared && hook_scope_now && hook_scope_now->owner) owner = hook_scope_now->owner;

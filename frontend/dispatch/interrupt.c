@@ -156,8 +156,8 @@ static bool watch_calls(PyFunctionObject *f, PyObject *const *args, Py_ssize_t c
   return watch_names(f, args, count, &lookups, WATCH_CALLS);
 }
 
-/* Is the frame that a line begins in the one whose protected lines count? One that is called takes
- * the place of the function where any does. */
+/* Does the line begin in the frame whose protected lines are watched? Where functions called by the
+ * watched one count, their frames do as well. */
 static bool watch_takes(interrupt_watch *w, PyFrameObject *frame) {
   if (!w->calls) return frame == w->frame;
   PyCodeObject *code = PyFrame_GetCode(frame);

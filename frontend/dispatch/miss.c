@@ -278,7 +278,8 @@ static void build_report(callable *c, const break_info *why) {
   if (callable_record_break(c, why) && raises) report_raise_break(why);
 }
 
-/* Captures; with numbers of a library by value when it broke, perhaps for want of such a value. */
+/* Captures. After a break it tries again with the library's scalars as constants, since an unknown
+ * value may have caused the break. */
 static capture *build_capture(callable *c, PyObject *const *slots, number_mode *modes,
                               const slot_set *libraries) {
   const frame_shape *start = resume_start(c);

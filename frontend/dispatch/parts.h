@@ -126,8 +126,8 @@ typedef struct callable_making {
 /* As Python gives them: `backend` may be NULL. False with an exception. */
 bool callable_options_init(callable_options *o, PyObject *backend, PyObject *dynamic,
                            const char *cpu, bool fullgraph, bool fastmath);
-/* Those of another callable, for what its calls call: without fullgraph, which is the function's
- * alone. */
+/* Copies the options of another callable for its callees, without fullgraph, which is of that
+ * function alone. */
 void callable_options_copy(callable_options *o, const callable_options *like);
 void callable_options_fini(callable_options *o);
 int callable_options_traverse(const callable_options *o, visitproc visit, void *arg);

@@ -61,7 +61,7 @@ void trial_look(callable *c, entry *e);
 /* Most runs of the version have ended in the plain function: from now on that runs at once. False:
  * no version may be left to Python, or not this one. */
 bool trial_give_up(entry *e);
-/* A version with breaks has nothing to compute: from now on the plain function runs. */
+/* Notes that a version with breaks computes nothing: from now on the plain function runs. */
 void trial_idle(entry *e);
 /* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
  * and the log tell of it. */

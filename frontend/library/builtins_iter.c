@@ -151,8 +151,8 @@ static value *sum_items(tracer *t, const builtin_args *a, value *total, value *i
   return total;
 }
 
-/* Of items that come: numbers are gathered, and from what is none on each is added before the next
- * one is taken. */
+/* sum() of an iterator. Leading numbers are collected and added together. From the first item on
+ * that is no number, each item is added before the next one is taken. */
 static value *sum_each(tracer *t, const builtin_args *a, value *total) {
   value *iterator = trace_iter(t, a->args[0]), *items = value_tuple(t, NULL, 0), *item;
   bool numbers = !total || sum_is_number(total);

@@ -55,8 +55,8 @@ static bool branch_is_plain(PyObject *object) {
   return plain;
 }
 
-/* What one way looks at for the first time the other may not look at: arrays and numbers are looked
- * at before. */
+/* Wraps the live arrays and numbers that no instruction has read yet. Otherwise one side of the
+ * branch would be the first to read such an object, and the other side would not know it. */
 bool branch_realise(tracer *t, frame *f) {
   for (int32_t i = 0; i < f->code->locals; i++) {
     value *v = f->locals[i];

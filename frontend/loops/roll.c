@@ -469,9 +469,9 @@ bool roll_lent(tracer *t, const value *v) {
   return true;
 }
 
-/* Loops that are over are forgotten, so that one that is begun again and again does not make all
- * others slow: those of a frame that is left, and (`pc`, else -1) the one that was begun before at
- * the same place of it. Within the ways of a branch all stay: they say what it may blame. */
+/* Forgets loops that are over: those of frame `f` when it is left, or (`pc` is not -1) the earlier
+ * runs of the loop at `pc`. Without this, a loop that is started again and again would make all
+ * others slow. Within a branch no loop is forgotten, since a failure of the branch may blame it. */
 static void roll_forget(tracer *t, const frame *f, int32_t pc) {
   for (roll **at = &t->loops.rolls; *at && !t->loops.branches;) {
     roll *r = *at;

@@ -80,7 +80,8 @@ static bool end_counts(const roll *r) {
   return counts;
 }
 
-/* The contents of what is carried are unknown from here on. `truth`: there is an iteration. */
+/* From here on the contents of all loop-carried values are unknown. `truth`: a value of the graph
+ * that says whether there is an iteration. */
 static bool end_hide(tracer *t, roll *r, int64_t left, loom_value truth) {
   roll_ban_row *row = roll_row(t, r->frame->code->object, r->pc);
   uint32_t count = r->before->slot_count;
@@ -342,8 +343,8 @@ static bool end_behind(roll *r, const roll_walk *now, int32_t out) {
   return true;
 }
 
-/* Why the hidden iteration does not stand for all, or NULL. *learnt: because of what is known now.
- */
+/* Why the hidden iteration does not stand for all iterations; NULL: it does. *learnt: the reason is
+ * something that the next attempt knows beforehand. */
 static const char *end_refuses(tracer *t, roll *r, const roll_walk *now, int32_t out,
                                bool *learnt) {
   *learnt = false;

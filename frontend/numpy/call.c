@@ -162,7 +162,8 @@ value *np_fold(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count
 #undef NP_METHOD
 #undef NP_FOLD
 
-/* Which numbers a handler was written for: others would take complex ones for integers. */
+/* The numbers that a handler takes. A handler of REAL numbers would treat complex ones as
+ * integers. */
 typedef enum call_numbers { REAL, COMPLEX } call_numbers;
 
 typedef struct call_row {

@@ -113,8 +113,8 @@ value *np_derivative_other(tracer *t, PyObject *callee);
 
 /* ---- apart.c: calls of the library that restore its state ---- */
 
-/* how(function, args, kwargs), after which the error state and the warnings' filters are what they
- * were before. */
+/* Calls how(function, args, kwargs), and puts the error state and the warnings' filters back
+ * afterwards. */
 PyObject *np_call_apart(PyObject *how, PyObject *function, PyObject *args, PyObject *kwargs);
 
 /* ---- create.c: making and converting ---- */

@@ -110,8 +110,8 @@ static recipe *error_recipe(tracer *t, PyMethodDef *method, PyObject *first, con
   return r;
 }
 
-/* A part of a function ends only where the state is as it was at its begin: made again there, the
- * object is what it was made as. */
+/* Makes the object anew behind a break. The error state is then what it was when the object was
+ * made, since a part ends only where the state is that of its begin. */
 static recipe *error_object_rebuild(tracer *t, value *v) {
   static PyMethodDef method = {"make_extobj", error_object_make, METH_VARARGS, NULL};
   return error_recipe(t, &method, Py_NewRef((PyObject *)v->any.b), v->any.a);

@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* array[mask] = value where the value's dimensions do not include the mask's: a select. Else *done
- * is false. */
+/* array[mask] = value as a select, where the value has none of the mask's dimensions. *done is
+ * false where it has. */
 static bool fancy_select(tracer *t, np_array *a, np_array *mask, value *item, bool *done) {
   np_operand o;
   int rest = a->type.rank - mask->type.rank;

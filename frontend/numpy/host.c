@@ -190,8 +190,8 @@ loom_value np_host_emit_late(tracer *t, np_host_call *h, PyObject *callable, PyO
   return trace_pending(t) ? LOOM_NO_VALUE : v;
 }
 
-/* A view with gaps, of the memory that an earlier result is in where the library has them in one.
- */
+/* A view with gaps of another result's memory, where the library returns both results in one
+ * array. */
 static value *host_part(tracer *t, host_output *outputs, uint32_t i, loom_value v) {
   host_output *o = &outputs[i], *first = outputs;
   while (first->block != o->block)

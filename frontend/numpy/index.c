@@ -380,8 +380,9 @@ static bool index_set_mask(tracer *t, np_array *a, value *key, value *item, bool
   return np_write(t, a, emit_select(t, np_read(t, mask), v, np_read(t, a)));
 }
 
-/* Does what a key names take the value, whatever its sizes? One element takes no sequence, and a
- * list is not to nest deeper than the `rank` of what it is written to. False after a break. */
+/* May the value be assigned to the place that a key names, whatever its sizes? A single element
+ * takes no sequence, and a list may not be nested deeper than the `rank` of the place. False after
+ * a break. */
 bool np_takes_depth(tracer *t, value *item, int rank, bool element) {
   np_array *from = np_array_of(item);
   np_operand o;

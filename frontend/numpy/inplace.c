@@ -212,7 +212,7 @@ value *np_copyto(tracer *t, const np_call *c) {
   return np_write(t, dst, emit_select(t, m, s, np_read(t, dst))) ? value_const(t, Py_None) : NULL;
 }
 
-/* Absent, or one of the kinds by its full name: NumPy refuses most of what is anything else. */
+/* Is the argument absent, or the full name of a kind? NumPy refuses most other values. */
 static bool sort_kind_is_plain(tracer *t, value *v) {
   static const char *const kinds[] = {"quicksort", "mergesort", "heapsort", "stable"};
   if (np_is_none(t, v)) return true;

@@ -110,8 +110,8 @@ static npy_intp late_count(const uint8_t *flags, npy_intp n) {
   return count;
 }
 
-/* A new array of a size along its first dimension in one of the runtime's blocks; of rank 2, a
- * column. */
+/* Makes a new array with `size` elements along its first dimension, in a block of the runtime's.
+ * With rank 2 it is a column. */
 static PyObject *late_array(int typenum, int rank, npy_intp n) {
   numpy_array_payload p = {
       .typenum = typenum, .nd = rank, .flags = NUMPY_WRITEABLE, .dims = {n, 1}};

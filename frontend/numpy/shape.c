@@ -112,8 +112,8 @@ static value *shape_fortran_view(tracer *t, np_array *a, int rank, const int64_t
   return v ? np_view_transpose(t, np_array_of(v), perm) : NULL;
 }
 
-/* Are these the sizes that an array has? Where its strides do not follow from them, NumPy's answer
- * tells whether it was asked for what there is. */
+/* Are `dims` the sizes of the array? Symbolic sizes are compared by their values where the strides
+ * that NumPy has returned do not follow from the sizes alone. */
 static bool shape_is(tracer *t, const np_array *a, const int64_t *dims) {
   bool same = true, told = np_elements(&a->type) == 0 || !np_is_c(t, a);
   for (int i = 0; i < a->type.rank; i++) {

@@ -342,7 +342,8 @@ static bool ufunc_is_nan(tracer *t, loom_value v, int depth) {
   return false;
 }
 
-/* Where NumPy compares parts of its operands, a NaN raises a flag, which no constant does here. */
+/* NumPy compares the parts of complex operands here, which raises a flag for a NaN. A constant that
+ * capture computes would raise none. */
 loom_value ufunc_row_loop(tracer *t, const ufunc_row *row, const loom_value *in, loom_dtype out) {
   loom_dtype dtype = emit_type(t, in[0])->dtype;
   bool is_complex = loom_dtype_is_complex(dtype);

@@ -56,7 +56,7 @@ static loom_value hush_nonzero(loom_emitter *b, loom_value x) {
   return hush_and(b, hush_zero(b, x, false), hush_not_nan(b, x));
 }
 
-/* Where an operation would raise a flag, what it is given there instead, and what comes of it. */
+/* Where an operation would raise a flag, and the result that it has there. */
 typedef struct hush_place {
   loom_value where, result;
 } hush_place;

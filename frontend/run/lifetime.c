@@ -89,8 +89,8 @@ static bool lifetime_guard_is_of_class(const guard *g) {
          s->base && s->base->kind == SOURCE_CONST && PyType_Check(s->base->object);
 }
 
-/* Lets a guard look at the parts of what it owns, when these are immortal, or referred to weakly
- * from now on. */
+/* Turns a guard of an object into a guard of its parts, where each part is immortal or can be
+ * referred to weakly. */
 static void lifetime_divide(guard *g, lifetime_set *weak, lifetime_set *all) {
   PyObject *parts[GUARD_PARTS];
   int count = lifetime_guard_is_of_class(g) ? object_parts(g->object, parts) : -1;
@@ -120,7 +120,8 @@ static void lifetime_divide(guard *g, lifetime_set *weak, lifetime_set *all) {
 
 /* ---- their deaths --------------------------------------------------------------------------- */
 
-/* Whoever has asked for an object's weak references may hold them longer than the version does. */
+/* Called when a guarded object dies. Python code may have obtained the weak reference and keep it
+ * for longer than the version lives, in which case there is no version. */
 static PyObject *lifetime_died(PyObject *watcher, PyObject *reference) {
   entry *e = PyCapsule_GetContext(watcher);
   if (!e) Py_RETURN_NONE;

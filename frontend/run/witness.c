@@ -91,8 +91,8 @@ static void witness_make(entry *e, uint32_t flags, const uint32_t *shown) {
   w->cover = cover;
 }
 
-/* Would this call have run a second time for nothing? That is not known, but all that is raised
- * may be of what is no longer shown. */
+/* Counts calls that ran a second time although perhaps no warning is shown: all flags that were
+ * raised may stem from warnings that have been shown already. */
 static void witness_consider(entry *e, uint32_t flags, const uint32_t *shown) {
   const capture *c = e->captured;
   uint32_t seen = 0;

@@ -119,8 +119,8 @@ static bool witness_can_tell(const witness_walk *w, const loom_node *node) {
   return floats;
 }
 
-/* Where does the result show that `flag` was raised: a NaN of what is none, or an infinity of
- * finite operands? */
+/* Where does the result show that the operation raised `flag`: a NaN though no operand is one, or
+ * an infinity though all operands are finite? */
 static loom_value witness_by_result(loom_emitter *b, const loom_node *node, uint32_t flag) {
   bool invalid = flag == LOOM_FP_INVALID;
   uint32_t count = node->op == LOOM_OP_POW && !invalid ? 1 : node->operand_count;
@@ -317,7 +317,7 @@ static loom_value witness_carry(loom_graph *region, const loom_type *type, uint3
   return made;
 }
 
-/* The node again, with what is `more` from operand `at` on, and with more results, which tell what
+/* Copies the node, with `more` operands inserted at `at`, and with further results that tell what
  * its regions have found. */
 static bool witness_again(witness_walk *w, const loom_node *node, const loom_value *more,
                           uint32_t more_count, uint32_t at) {

@@ -106,7 +106,8 @@ static bool container_asks(tracer *t, const char *name, const value *content, va
   return object_content(other) && !direct && !container_keeps(t, other, "__iter__");
 }
 
-/* What copies a dict asks a class over it for its keys where that iterates in a way of its own. */
+/* Does the method copy a dictionary by iterating over it, where the class has an __iter__ of its
+ * own? */
 static bool container_copies(tracer *t, value *v, const char *name) {
   return value_is_dict(object_content(v)) && !container_keeps(t, v, "__iter__") &&
          (!strcmp(name, "copy") || !strcmp(name, "__or__"));

@@ -102,7 +102,8 @@ static bool copy_is_plain(tracer *t, PyTypeObject *type) {
   return class_special(t, type, "__new__") == class_special(t, base, "__new__");
 }
 
-/* Nobody has told the library of a way of its own for the class, nor will have. */
+/* Is the class not registered with the library (copyreg.dispatch_table and the like)? Guards that
+ * this stays so. */
 static bool copy_is_unregistered(tracer *t, PyTypeObject *type, const char *module,
                                  const char *table) {
   PyObject *from = trace_keep(t, PyImport_ImportModule(module));

@@ -21,8 +21,8 @@
 #define FINALIZER_DEPTH 24
 #define FINALIZER_OBJECTS 4096
 
-/* Does a weak reference to it call something when it dies? Whoever asks whether one still lives
- * asks by a call, which runs for real. */
+/* Has it a weak reference with a callback? Weak references without one need no care: code that asks
+ * whether the object still lives calls them, and such a call runs for real. */
 static bool finalizer_watched(PyObject *o) {
   if (!Py_TYPE(o)->tp_weaklistoffset) return false;
   PyObject **first = PyObject_GET_WEAKREFS_LISTPTR(o);

@@ -94,8 +94,9 @@ static bool iter_look_ordered(tracer *t, iter_data *d) {
   return d->seen == d->function->seq.changes || iter_read_again(t, d);
 }
 
-/* A dictionary may be given other values while it is gone through, which are what comes then; as
- * many keys as before that are not the same ones depend on how they are stored. */
+/* Looks at a dictionary again while one iterates over it. New values of its keys are what the next
+ * items show. When keys were exchanged while their number stayed, the order depends on how CPython
+ * stores them. */
 static bool iter_look_again(tracer *t, iter_data *d) {
   value *owner = d->function, *keys;
   if (d->moves) return iter_look_ordered(t, d);

@@ -84,7 +84,8 @@ static value *live_simple(tracer *t, PyObject *object, const source *s, live_kin
   return !v || begins ? v : iter_standing(v, (Py_ssize_t)place + back);
 }
 
-/* One that is only gone through by way of another: whoever else comes to it must not follow it. */
+/* A live iterator that only another iterator advances. It is known as an opaque object, so that
+ * nothing else advances it. */
 static value *live_hidden(tracer *t, PyObject *object, const source *s, value *over) {
   live_kind kind = live_kind_of(object);
   if (pointer_map_get(&t->known.wrapped, object) || kind == LIVE_NONE || kind >= LIVE_ENUMERATE)

@@ -42,8 +42,8 @@ static void number_know_input(tracer *t, const loom_value_info *info, bool *foun
   }
 }
 
-/* All numbers of the caller that the node is made of. Operands come before what they are part of.
- */
+/* Notes the numbers of the caller from which the node is computed. Operands come before their
+ * users. */
 static void number_know_node(tracer *t, loom_value node, bool *found) {
   const loom_graph *graph = trace_graph(t);
   uint8_t *needed = trace_alloc(t, (size_t)node + 1);

@@ -58,8 +58,9 @@ value *scalar_plain(tracer *t, value *v, const char *name) {
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
-/* A number or text of Python's own, in one way or another. Others look at what they are given: to
- * NumPy a member of an IntEnum is an int64, where an int takes the array's type. */
+/* May a member of such a class meet this operand? Yes for numbers, texts and sequences. Other
+ * operands look at the class: to NumPy a member of an IntEnum is an int64, whereas an int takes the
+ * array's type. */
 static bool scalar_meets(const value *v) {
   return scalar_content(v) || value_is_number(v) ||
          (value_is_const(v) && object_is_scalar(v->object)) || value_is_sequence(v);
@@ -79,8 +80,8 @@ static bool scalar_is_text(const value *v) {
   return v && value_is_const(v) && (PyUnicode_Check(v->object) || PyBytes_Check(v->object));
 }
 
-/* int, float and complex: each takes those before it for what they are, whatever a class over them
- * says. */
+/* The rank of a number among int (1), float (2) and complex (3); 0: another value. An operator of a
+ * higher rank converts operands of a lower one without asking their class. */
 static int scalar_rank(tracer *t, value *v) {
   PyTypeObject *type = NULL;
   if (value_is_const(v) || value_is_number(v)) type = (PyTypeObject *)value_type_of(t, v);
@@ -228,8 +229,8 @@ value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
   return own ? trace_get_attr(t, content, name) : NULL;
 }
 
-/* Functions that take a number or text of a class over it for what it is, as long as the class
- * leaves the conversion alone. */
+/* Does the function read the plain number or text of such an argument? Only where the class does
+ * not define the conversion. */
 bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count) {
   static const char *const names[] = {
       "int", "float",  "complex", "divmod",    "pow", "round",   "range",   "chr",     "bin", "hex",

@@ -86,8 +86,9 @@ static value *set_inside(value *v) {
   return content && value_is_set(content) ? content : v;
 }
 
-/* Something with the same items that can be gone through again: `v` itself, or what comes of it. A
- * set adds the items of another one, of a frozen one and of a dict in ways of its own. */
+/* A value with the same items over which one can iterate twice: `v` itself, or a tuple of its
+ * items. Sets and dictionaries stay what they are, since a set adds their items in a special
+ * order. */
 static value *set_items_of(tracer *t, value *v) {
   v = set_inside(v);
   bool again = value_is_any_set(v) || value_is_dict(v);
@@ -106,7 +107,7 @@ static value *set_taken(tracer *t, value *v, bool frozen) {
 
 static bool set_is_like(value *v) { return value_is_any_set(set_inside(v)); }
 
-/* update() with items that come: each is added before the next one is taken. */
+/* update() with an iterator: each item is added before the next one is taken. */
 static bool set_extend_each(tracer *t, value *v, value *items) {
   value *iterator = trace_iter(t, items), *item;
   while (iterator && (item = trace_next(t, iterator)))

@@ -244,7 +244,8 @@ value *order_items(tracer *t, value *v) {
   return good ? value_list(t, items, v->seq.count) : NULL;
 }
 
-/* Do they stand in the same order whatever order they had? Numbers and texts do. */
+/* Does the order of the items not depend on the order in which they were added? That holds for
+ * numbers and texts. */
 static bool order_is_idle(const value *v) {
   const PyTypeObject *texts = NULL;
   for (Py_ssize_t i = 0; i < v->seq.count; i++) {

@@ -384,7 +384,8 @@ static void finish_deque_moved(tracer *t, const shadow *s) {
   if (s->count) finish_deque_call(t, s->v, "append", s->items[0]);
 }
 
-/* Items that are left over from the front stay; all others are put in anew. */
+/* Old items that are still there, behind those that were removed from the front, stay in the deque.
+ * All others are appended anew. */
 static void finish_deque(tracer *t, const shadow *s) {
   const value *items = model_items(t, s->v);
   Py_ssize_t gone = 0, kept = 0, count = items ? items->seq.count : 0;

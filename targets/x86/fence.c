@@ -361,7 +361,7 @@ static void fence_pin(fence_state *s, LLVMValueRef v) {
   LLVMSetVolatile(LLVMBuildStore(s->builder, v, slot), true);
 }
 
-/* Conversions of numbers that LLVM might know: all but those of what is loaded. */
+/* Might LLVM know the number that is converted? It knows none that was loaded. */
 static bool fence_is_known_number(LLVMValueRef v) {
   LLVMOpcode code = LLVMGetInstructionOpcode(v);
   if (code != LLVMSIToFP && code != LLVMUIToFP) return false;

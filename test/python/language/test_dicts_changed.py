@@ -4,7 +4,7 @@ import collections
 import os
 
 import pytest
-from changed_programs import Kind, check
+from changed_programs import Kind, check_changed
 
 COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
 
@@ -53,4 +53,4 @@ KINDS = [
 
 @pytest.mark.parametrize("part", range(4))
 def test_iterators_find_changes(part):
-    check(range(part * COUNT, part * COUNT + COUNT), KINDS, NAMES)
+    check_changed(range(part * COUNT, part * COUNT + COUNT), KINDS, NAMES)

@@ -7,7 +7,7 @@ import sys
 
 import frameloom
 import pytest
-from dict_programs import check, exchanged
+from dict_programs import check_dicts, exchanged
 from reports import captures
 
 COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
@@ -15,7 +15,7 @@ COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(part):
-    check(range(part * COUNT, part * COUNT + COUNT))
+    check_dicts(range(part * COUNT, part * COUNT + COUNT))
 
 
 class Over(dict):

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from changed_programs import Kind, check
+from changed_programs import Kind, check_changed
 from made_programs import drained
 
 import frameloom
@@ -31,7 +31,7 @@ KINDS = [
 
 @pytest.mark.parametrize("part", range(4))
 def test_iterators_find_changes(part):
-    check(range(part * COUNT, part * COUNT + COUNT), KINDS, {})
+    check_changed(range(part * COUNT, part * COUNT + COUNT), KINDS, {})
 
 
 def shortened(c):

@@ -7,14 +7,14 @@ import numpy as np
 import frameloom
 import pytest
 from reports import captures
-from set_programs import check
+from set_programs import check_sets
 
 COUNT = int(os.environ.get("FRAMELOOM_PROGRAMS", 2000)) // 4
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(part):
-    check(range(part * COUNT, part * COUNT + COUNT))
+    check_sets(range(part * COUNT, part * COUNT + COUNT))
 
 
 def operators(n):

@@ -17,14 +17,14 @@ warnings.showwarning = show
 warnings.simplefilter("always")
 import frameloom
 
-def run(i):
+def call(i):
     names = {"np": np}
     exec(f"def f(a):\\n    return np.tanh(a * {i}).sum(axis=0) + {i}", names)
     a = np.arange(60000.0).reshape(300, 200) / 7000
     return names["f"](a), frameloom.compile(names["f"])(a)
 
 for i in range(3):
-    expected, got = run(i)
+    expected, got = call(i)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 for text in caught:
     print(text)

@@ -103,6 +103,6 @@ def differs(seed, kinds, names):
 
 
 @frameloom.config.patch(leave_slower=False)
-def check(seeds, kinds, names):
+def check_changed(seeds, kinds, names):
     different = [text for seed in seeds if (text := differs(seed, kinds, names))]
     assert not different, f"{len(different)} of {len(seeds)}\n" + "\n".join(different[:3])

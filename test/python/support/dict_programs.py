@@ -169,9 +169,9 @@ def differs(seed):
     return None
 
 
-def check(seeds):
+def check_dicts(seeds):
     check_programs(seeds, differs)
 
 
 if __name__ == "__main__":
-    main(check)
+    main(check_dicts)

@@ -117,9 +117,9 @@ def differs(seed):
     return None
 
 
-def check(seeds):
+def check_sets(seeds):
     check_programs(seeds, differs)
 
 
 if __name__ == "__main__":
-    main(check)
+    main(check_sets)
