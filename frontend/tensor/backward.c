@@ -19,10 +19,27 @@
 
 /* Of _tensor_gradients.py: `backward`, and the functions of torch's that it stands for. */
 static struct {
-  PyObject *backward, *of_tensor, *of_all;
+  PyObject *backward, *of_tensor, *of_all, *clone;
 } backward_python;
 
 static PyObject *backward_grad; /* "grad" */
+
+/* The gradient, and what is None where autograd does nothing else with it. */
+#define BACKWARD_MEMBERS 4
+static const PyGetSetDef *backward_members[BACKWARD_MEMBERS];
+
+static bool backward_find_members(void) {
+  static const char *const names[BACKWARD_MEMBERS] = {"grad", "grad_fn", "_backward_hooks",
+                                                      "_post_accumulate_grad_hooks"};
+  for (int i = 0; i < BACKWARD_MEMBERS; i++) {
+    PyObject *name = PyUnicode_InternFromString(names[i]);
+    PyObject *member = name ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
+    Py_XDECREF(name);
+    if (!member || !Py_IS_TYPE(member, &PyGetSetDescr_Type)) return false;
+    backward_members[i] = ((PyGetSetDescrObject *)member)->d_getset;
+  }
+  return true;
+}
 
 bool tensor_backward_init(void) {
   PyObject *module = PyImport_ImportModule("frameloom._tensor_gradients");
@@ -30,10 +47,11 @@ bool tensor_backward_init(void) {
   backward_python.backward = PyObject_GetAttrString(module, "backward");
   backward_python.of_tensor = PyObject_GetAttrString(module, "OF_TENSOR");
   backward_python.of_all = PyObject_GetAttrString(module, "OF_ALL");
+  backward_python.clone = PyObject_GetAttrString(module, "CLONE");
   backward_grad = PyUnicode_InternFromString("grad");
   Py_DECREF(module);
   return backward_python.backward && backward_python.of_tensor && backward_python.of_all &&
-         backward_grad;
+         backward_python.clone && backward_grad && backward_find_members();
 }
 
 bool tensor_is_backward(const PyObject *function) {
@@ -43,9 +61,15 @@ bool tensor_is_backward(const PyObject *function) {
 /* ---- the attribute `grad` ---------------------------------------------------------------------
  */
 
-static bool backward_none(PyObject *object, const char *name) {
-  PyObject *item = PyObject_GetAttrString(object, name);
-  error_drop();
+/* What torch's own code in C reads, without a search through the classes: guards ask each time. */
+static PyObject *backward_read(PyObject *object, const PyGetSetDef *member) {
+  PyObject *item = member->get(object, member->closure);
+  if (!item) error_drop();
+  return item;
+}
+
+static bool backward_is_none(PyObject *object, const PyGetSetDef *member) {
+  PyObject *item = backward_read(object, member);
   Py_XDECREF(item);
   return item == Py_None;
 }
@@ -54,12 +78,9 @@ static bool backward_none(PyObject *object, const char *name) {
  * functions of the user's with its gradient. */
 PyObject *tensor_derived(PyObject *base, PyObject *key) {
   if (key != backward_grad || !torch_is_exact(base)) return NULL;
-  if (!backward_none(base, "grad_fn") || !backward_none(base, "_backward_hooks") ||
-      !backward_none(base, "_post_accumulate_grad_hooks"))
-    return NULL;
-  PyObject *grad = PyObject_GetAttr(base, key);
-  if (!grad) error_drop();
-  return grad;
+  for (int i = 1; i < BACKWARD_MEMBERS; i++)
+    if (!backward_is_none(base, backward_members[i])) return NULL;
+  return backward_read(base, backward_members[0]);
 }
 
 static value *backward_grad_of_live(tracer *t, value *v, PyObject *live) {
@@ -121,18 +142,26 @@ static bool backward_is_dense(const np_array *a) {
   return true;
 }
 
-/* The gradient as a tensor of its own, which lies as the leaf does where that is dense. */
+/* The gradient as a tensor of its own, which lies as the leaf does where that is dense: a copy, as
+ * far as the operations tell that are called. */
 static value *backward_laid_out(tracer *t, value *leaf, value *gradient) {
   const np_array *a = np_layout_of(leaf);
   loom_value node = np_read(t, np_layout_of(gradient));
-  return tensor_new(t, node, backward_is_dense(a) ? a->strides : NULL);
+  value *made = tensor_new(t, node, backward_is_dense(a) ? a->strides : NULL);
+  PyObject *of = tensor_meta(t, gradient), *meta = made ? tensor_meta(t, made) : NULL;
+  PyObject *call =
+      of && meta ? Py_BuildValue("(O(O){}OO)", backward_python.clone, of, meta, Py_False) : NULL;
+  bool good = call && PyList_Append(tensor_state_of(t)->calls, call) == 0;
+  Py_XDECREF(call);
+  return good || trace_pending(t) ? made : trace_raise_live(t);
 }
 
+/* A leaf that autograd comes to has no history beyond the call. `meta`: its gradient, or None. */
 static bool backward_accumulate(tracer *t, value *leaf, PyObject *meta) {
-  value *gradient = tensor_of_meta(t, meta), *before = tensor_grad(t, leaf);
-  if (!gradient && !trace_pending(t))
-    trace_break(t, BREAK_TENSOR, "a gradient that torch made otherwise");
-  if (!gradient || !before) return false;
+  value *before = tensor_grad(t, leaf), *gradient;
+  if (!before || meta == Py_None) return before != NULL;
+  if (!(gradient = tensor_of_meta(t, meta)))
+    return trace_break(t, BREAK_TENSOR, "a gradient that torch made otherwise") != NULL;
   if (tensor_is(before)) return trace_method(t, before, "add_", &gradient, 1) != NULL;
   value *made = backward_laid_out(t, leaf, gradient);
   return made && tensor_set_grad(t, leaf, made);
@@ -149,7 +178,7 @@ static bool backward_take(tracer *t, tensor_state *state, PyObject *made) {
   state->records = false; /* as autograd's own writes are */
   bool good = true;
   for (uint32_t i = 0; good && i < state->leaf_count; i++)
-    if (PyTuple_GET_ITEM(gradients, i) != Py_None)
+    if (PyTuple_GET_ITEM(gradients, i) != Py_False)
       good = backward_accumulate(t, state->leaves[i], PyTuple_GET_ITEM(gradients, i));
   state->records = records;
   return good && !trace_pending(t);

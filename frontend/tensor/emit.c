@@ -434,7 +434,7 @@ static bool emit_constant_tensor(tracer *t, PyObject *tensor) {
   if (!v) return false;
   tensor_state *state = tensor_state_of(t);
   PyObject *meta = tensor_meta(t, v);
-  PyObject *call = meta ? Py_BuildValue("(OOOO)", Py_None, tensor, meta, tensor) : NULL;
+  PyObject *call = meta ? Py_BuildValue("(OOOOO)", Py_None, tensor, meta, tensor, Py_False) : NULL;
   bool good = call && PyList_Append(state->calls, call) == 0;
   Py_XDECREF(call);
   return good ? trace_map_set(t, &state->values, tensor, v) : trace_raise_live(t) != NULL;

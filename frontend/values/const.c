@@ -259,8 +259,10 @@ static value *const_generic(tracer *t, PyObject *cls, value *key) {
   bool known = generic && PyType_Check(generic) && cls != generic && name;
   if (!known || class_is_made(t, cls)) return error_drop(), NULL;
   PyObject *own = _PyType_Lookup((PyTypeObject *)generic, name);
-  if ((mapping && mapping->mp_subscript) || class_lookup(t, (PyTypeObject *)cls, name) != own)
-    return NULL;
+  PyObject *found = class_lookup(t, (PyTypeObject *)cls, name);
+  bool builtin = found && python_type_is_builtin((PyTypeObject *)cls) &&
+                 Py_IS_TYPE(found, &PyClassMethodDescr_Type); /* list[int] */
+  if ((mapping && mapping->mp_subscript) || (found != own && !builtin)) return NULL;
   PyObject *k = const_types(t, key);
   if (k && !(result = trace_keep(t, PyObject_GetItem(cls, k)))) error_drop();
   Py_XDECREF(k);

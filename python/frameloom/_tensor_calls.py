@@ -87,6 +87,14 @@ def _lies_partly_in(one, target):
     return same and (one.storage_offset(), one.shape, one.stride()) != (target.storage_offset(), target.shape, target.stride())
 
 
+def written_by(func, args, kwargs):
+    """The tensors into which a call of an operation writes."""
+    if not func._schema.is_mutable:
+        return []
+    target = kwargs["out"] if "out" in kwargs else args[0]
+    return [target] if isinstance(target, torch.Tensor) else list(target)
+
+
 def draws(func):
     """Does an operation take numbers from torch's generator?"""
     return func is not None and torch.Tag.nondeterministic_seeded in func.tags
@@ -110,6 +118,38 @@ def _functional(func):
     if overload is None or overload._schema.is_mutable or len(overload._schema.returns) != 1:
         raise Unsupported(f"{func} writes into a tensor")
     return overload
+
+
+def _without_out(func):
+    """The operation that computes what `func` writes into its argument `out`."""
+    wanted = [(one.name, str(one.type)) for one in func._schema.arguments if one.name != "out"]
+    for name in func.overloadpacket.overloads():
+        overload = getattr(func.overloadpacket, name)
+        if not overload._schema.is_mutable and [(one.name, str(one.type)) for one in overload._schema.arguments] == wanted:
+            return overload
+    raise Unsupported(f"{func} writes into a tensor")
+
+
+# Functions of tensors by their names, where the number that scales what is added is a tensor: `(function, name of the number)`.
+_SCALED = {
+    "add": (lambda self, other, by: self.add(other * by), "alpha"),
+    "add_": (lambda self, other, by: self.add_(other * by), "alpha"),
+    "sub": (lambda self, other, by: self.sub(other * by), "alpha"),
+    "sub_": (lambda self, other, by: self.sub_(other * by), "alpha"),
+    "addcmul": (lambda self, one, other, by: self.add(one * by * other), "value"),
+    "addcmul_": (lambda self, one, other, by: self.add_(one * by * other), "value"),
+    "addcdiv": (lambda self, one, other, by: self.add(one * by / other), "value"),
+    "addcdiv_": (lambda self, one, other, by: self.add_(one * by / other), "value"),
+}
+
+
+def _scaled(function, kwargs):
+    """The function and its keyword arguments without a tensor in place of a number."""
+    scaled, name = _SCALED.get(function.__name__, (None, None))
+    by = kwargs.get(name)
+    if not isinstance(by, torch.Tensor) or by.dim() or len(kwargs) > 1:
+        return function, kwargs
+    return lambda self, *args: scaled(self, *args, by.to(self.dtype)), {}
 
 
 _tried = {}
@@ -170,7 +210,7 @@ def _lies_alike(func, args, kwargs):
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
-    they are called, writes included."""
+    they are called, writes included, each with whether gradients are recorded."""
 
     @classmethod
     def _should_skip_dynamo(cls):
@@ -184,12 +224,12 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         results = self.take(func, args, kwargs)
-        self.called.append((func, args, _on_cpu(kwargs), results))
+        self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
         return results
 
     def take(self, func, args, kwargs):
         if func._schema.is_mutable:
-            return self.write(func, args, kwargs)
+            return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
         return self.note(func, *args, **kwargs)
@@ -218,6 +258,13 @@ class Recorder(TorchDispatchMode):
         self.calls += [(None, mean, new_mean, None), (None, variance, new_variance, None)]
         return tuple(results)
 
+    def write_out(self, func, args, kwargs):
+        """An operation with `out=`."""
+        kwargs = dict(kwargs)
+        target = kwargs.pop("out")
+        self.replace(func, target, args, kwargs, _without_out(func))
+        return target
+
     def write_all(self, func, args, kwargs):
         """An operation that writes into each tensor of a list."""
         new = self.note(_functional(func), *args, **kwargs)
@@ -230,10 +277,15 @@ class Recorder(TorchDispatchMode):
         target = args[0]
         if isinstance(target, (list, tuple)):
             return self.write_all(func, args, kwargs)
-        if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args[1:], kwargs)) if isinstance(one, torch.Tensor)):
-            raise Unsupported(f"{func} reads a part of the memory that it writes")
         if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments[1:]):
             raise Unsupported(f"{func} writes into a tensor that is not its first argument")
+        self.replace(func, target, args, kwargs, None)
+        return target
+
+    def replace(self, func, target, args, kwargs, functional):
+        """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
+        if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)):
+            raise Unsupported(f"{func} reads a part of the memory that it writes")
         if func is aten.copy_.default:
             new = args[1]
         elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
@@ -241,7 +293,7 @@ class Recorder(TorchDispatchMode):
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
         else:
-            new = self.note(_functional(func), *args, **kwargs)
+            new = self.note(functional or _functional(func), *args, **kwargs)
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
                 raise Unsupported(f"{func} of what does not fit into the tensor raises")
         if new.dtype != target.dtype:
@@ -249,7 +301,6 @@ class Recorder(TorchDispatchMode):
         if new.shape != target.shape:
             new = self.note(aten.expand.default, new, target.shape)
         self.calls.append((None, target, new, None))
-        return target
 
 
 def empty(sizes, strides, dtype, extent):
@@ -266,11 +317,12 @@ def record(function, args, kwargs, gradients):
     if kwargs.get("requires_grad"):
         raise Unsupported("requires_grad=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
-    constructs = function in _device_constructors()
-    if "device" in kwargs and kwargs["device"] is not None:
-        kwargs = {**kwargs, "device": on_meta(kwargs["device"])}
-    elif constructs and function not in (torch.tensor, torch.as_tensor):
-        kwargs = {**kwargs, "device": META}
+    device = kwargs.get("device")
+    if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
+        kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
+    elif device is not None or function in _device_constructors():
+        kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
+    function, kwargs = _scaled(function, kwargs)
     recorder = Recorder()
     with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)
@@ -293,15 +345,15 @@ class Elements:
             self.seen += 1
         return self.real.get(id(stand_in))
 
-    def _follow(self, func, args, kwargs, results):
+    def _follow(self, func, args, kwargs, results, _):
         if func is None:
             self.real[id(kwargs)] = args.clone()
             return
         tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
         made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
         if draws(func) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
-            if func._schema.is_mutable:
-                self._forget(args[0].untyped_storage()._cdata)
+            for one in written_by(func, args, kwargs):
+                self._forget(one.untyped_storage()._cdata)
             return
         take = lambda one: self.real[id(one)] if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
         with torch.no_grad():
@@ -310,7 +362,7 @@ class Elements:
         self.real.update((id(one), real) for one, real in zip(made, leaves, strict=True))
 
     def _forget(self, storage):
-        for _, args, _, results in self.called[: self.seen]:
+        for _, args, _, results, _ in self.called[: self.seen]:
             for one in _pytree.tree_leaves((args, results)):
                 if isinstance(one, torch.Tensor) and one.untyped_storage()._cdata == storage:
                     self.real.pop(id(one), None)

@@ -9,7 +9,7 @@ import threading
 import torch
 
 from ._native import write_counts
-from ._tensor_calls import META, Recorder, Unsupported, draws
+from ._tensor_calls import META, Recorder, Unsupported, draws, written_by
 
 
 def gradients(outputs, leaves, ran_backward):
@@ -40,6 +40,7 @@ def _ends(output, leaves):
 
 
 OF_TENSOR, OF_ALL = torch.Tensor.backward, torch.autograd.backward
+CLONE = torch.ops.aten.clone.default
 
 
 def _of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -72,13 +73,15 @@ def _leaves_of(roots):
 def backward(function, leaves, args, kwargs):
     """What a call of `backward()` adds to `grad` of each of the `leaves`: `(gradients, operations, these as they are called)`.
 
-    A leaf that gets nothing has None. Raises Unsupported, or what torch raises.
+    A leaf that gets nothing has None where autograd comes to it, and False where it does not. Raises Unsupported, or what torch
+    raises.
     """
     roots, given, retain_graph, create_graph, inputs = (_of_tensor if function is OF_TENSOR else _of_all)(*args, **kwargs)
     if create_graph:
         raise Unsupported("create_graph=True")
     known = {id(one) for one in leaves}
-    if any(id(one) not in known for one in _leaves_of(roots)):
+    reached = {id(one) for one in _leaves_of(roots)}
+    if not reached <= known:
         raise Unsupported("a gradient of a tensor that the function has made")
     if inputs is not None:
         inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
@@ -89,7 +92,7 @@ def backward(function, leaves, args, kwargs):
     with recorder:
         made = torch.autograd.grad(roots, wanted, given, retain_graph=retain_graph, allow_unused=True)
     found = {id(one): gradient for one, gradient in zip(wanted, made)}
-    return tuple(found.get(id(one)) for one in leaves), recorder.calls, recorder.called
+    return tuple(found.get(id(one)) if id(one) in reached else False for one in leaves), recorder.calls, recorder.called
 
 
 class NotCompiled(Exception):
@@ -148,14 +151,15 @@ class Program:
         """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
         origins = {id(one): of for one, of in zip(self.leaves, live)}
         known = {}
-        written = {id(args[0]) for func, args, _, _ in self.calls if func is not None and func._schema.is_mutable}
+        written = {id(one) for func, args, kwargs, *_ in self.calls if func is not None for one in written_by(func, args, kwargs)}
 
         def take(one):
             return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
 
-        for stand_in, given in zip(self.arguments, arguments):
-            given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
-            known[id(stand_in)] = given.clone() if id(stand_in) in written else given
+        with torch.enable_grad():
+            for stand_in, given in zip(self.arguments, arguments):
+                given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
+                known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         for call in self.calls:
             _replay(call, known, take, written)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
@@ -166,8 +170,7 @@ class Program:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
         if call.writes != write_counts(call.arguments):
             raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
-        with torch.enable_grad():
-            outputs, leaves = self.again(call.arguments, call.leaves)
+        outputs, leaves = self.again(call.arguments, call.leaves)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
@@ -175,11 +178,12 @@ class Program:
 
 
 def _replay(call, known, take, written):
-    func, args, kwargs, results = call
+    func, args, kwargs, results, records = call
     if func is None:  # a constant
         known[id(kwargs)] = args.clone() if id(kwargs) in written else args
         return
-    made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
+    with torch.set_grad_enabled(records):
+        made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
         known[id(stand_in)] = one
 

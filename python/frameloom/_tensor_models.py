@@ -62,6 +62,11 @@ def _grouped(tensorlistlist, with_indices=False):
     return groups
 
 
+def _value(number):
+    """A number that an optimizer keeps as a tensor, and computes with as with a Python float."""
+    return number.to(torch.float64) if isinstance(number, torch.Tensor) else number
+
+
 def _inner(function, *args):
     """The function that a decorator of torch's makes."""
     return function(*args).__code__
@@ -72,6 +77,7 @@ _MODELS = {
     _inner(torch._disable_dynamo, _left): _plain,
     _inner(optimizer._use_grad_for_differentiable, _left): _use_grad,
     _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
+    optimizer._get_value.__code__: lambda original: _value,
     record_function.__init__.__code__: lambda original: _named,
     record_function.__enter__.__code__: lambda original: _entered,
     record_function.__exit__.__code__: lambda original: _left,

@@ -1,10 +1,11 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients]
+    python tensor_programs.py COUNT SEED [gradients|training]
 
-Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, gradients=True)` one whose
-arguments require gradients, which are compared as well, and for some those of the gradients.
+Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
+arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
+calls backward() itself, too, and uses what its arguments have in `grad`.
 """
 
 import random
@@ -25,8 +26,8 @@ class Program:
     """The source of a random function of tensors a, b (rows, columns), c (columns,) and an index i (rows,), and what makes its
     arguments. Of every fourth the arguments are so large that a run writes straight into them."""
 
-    def __init__(self, seed, gradients=False):
-        self.gradients = gradients
+    def __init__(self, seed, kind=None):
+        self.gradients, self.training = kind is not None, kind == "training"
         self.random = random.Random(seed)
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
@@ -46,7 +47,8 @@ class Program:
 
     def statement(self):
         getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
-                                             *("quiet", "smooth", "smooth") * self.gradients)))()
+                                             *("quiet", "smooth", "smooth") * self.gradients,
+                                             *("backward", "backward", "gradient", "step") * self.training)))()
 
     def unary(self):
         name = self.pick()
@@ -147,6 +149,33 @@ class Program:
         text = self.random.choice(SMOOTH)
         self.new(f"torch.nn.functional.{text}({name}.float(){', -1' if 'softmax' in text else ''})", self.shapes[name])
 
+    def backward(self):
+        name = self.pick()
+        kept = ", retain_graph=True" * (self.random.random() < 0.4)
+        self.lines.append(self.random.choice((
+            f"{name}.float().square().mean().backward({kept[2:]})", f"{name}.float().sum().backward({kept[2:]})",
+            f"({name} * a.sum()).float().sum().backward({kept[2:]})", f"torch.autograd.backward([({name} * 2.0).sum(), (c * 1.5).sum()])",
+            f"{name}.float().backward(torch.ones_like({name}).float(){kept})", f"({name} * c.sum()).sum().backward(inputs=[c]{kept})",
+        )))  # fmt: skip
+
+    def gradient(self):
+        """What reads or replaces the gradient of an argument."""
+        name = self.random.choice("abc")
+        self.count += 1
+        self.shapes[f"v{self.count}"] = self.shapes[name]
+        self.lines.append(self.random.choice((
+            f"v{self.count} = {name}.grad * 2 if {name}.grad is not None else {name} * 1", f"v{self.count}, {name}.grad = {name} * 2, None",
+            f"{name}.grad = v{self.count} = {name}.detach() * 0.5", f"v{self.count} = {name} * 1\n    if {name}.grad is not None: {name}.grad.zero_()",
+        )))  # fmt: skip
+
+    def step(self):
+        name = self.random.choice("abc")
+        self.lines.append(self.random.choice((
+            f"with torch.no_grad():\n        if {name}.grad is not None: {name} -= 0.1 * {name}.grad",
+            "torch.optim.SGD([a, c], lr=0.1).step()" if self.random.random() < 0.1 else f"with torch.no_grad():\n        if {name}.grad is not None: {name}.sub_({name}.grad.sign() * 0.1)",
+            f"with torch.no_grad():\n        if {name}.grad is not None: {name}.addcdiv_({name}.grad, {name}.exp(), value=-0.1)",
+        )))  # fmt: skip
+
     def source(self):
         return "def program(a, b, c, i):\n" + "".join(f"    {line}\n" for line in self.lines)
 
@@ -177,16 +206,24 @@ def outcome(function, arguments):
     try:
         results = function(*arguments)
     except Exception as error:
-        return type(error).__name__, [one.detach() for one in arguments], ()
+        half = "modified by an inplace operation" in str(error) or "graph a second time" in str(error)  # of a gradient that has begun
+        return type(error).__name__, [*(one.detach() for one in arguments), *([] if half else kept(arguments))], ()
     results = list(results) if isinstance(results, tuple) else [results]
-    places = [one.untyped_storage().data_ptr() for one in (*results, *arguments)]
+    left = kept(arguments)
+    places = [one.untyped_storage().data_ptr() for one in (*results, *arguments, *(one for one in left if one.numel()))]
     try:
         found = gradients(results, arguments)
     except RuntimeError as error:
-        if "modified by an inplace operation" in str(error):  # of what the compiled backward may not need
-            return None, [], ()
-        return f"backward: {type(error).__name__}", [one.detach() for one in arguments], ()
-    return None, [*results, *arguments, *found], tuple(places.index(place) for place in places)
+        for reason in ("modified by an inplace operation", "graph a second time"):
+            if reason in str(error):
+                return reason, [], ()
+        return f"backward: {type(error).__name__}", [*(one.detach() for one in arguments), *left], ()
+    return None, [*results, *arguments, *left, *found], tuple(places.index(place) for place in places)
+
+
+def kept(arguments):
+    """What the arguments have in `grad`."""
+    return [torch.zeros(0) if one.grad is None else one.grad for one in arguments]
 
 
 def gradients(results, arguments):
@@ -205,8 +242,8 @@ def gradients(results, arguments):
 
 def difference(plain, compiled):
     """Words for what differs of two outcomes, or None."""
-    if [] in (plain[1], compiled[1]):
-        return None
+    if not plain[1] or compiled[0] == "modified by an inplace operation":
+        return None  # the compiled backward may not need what was modified, or be one with another that does
     if plain[0] != compiled[0]:
         return f"raises {compiled[0]}, not {plain[0]}"
     if plain[2] != compiled[2]:
@@ -220,26 +257,28 @@ def difference(plain, compiled):
     return None
 
 
-def compare(seed, gradients=False):
+def compare(seed, kind=None):
     """The source of one random program and what differs of it (None: nothing)."""
-    program = Program(seed, gradients)
+    program = Program(seed, kind)
     space = {"torch": torch}
     exec(program.source(), space)
     compiled = frameloom.compile(space["program"])
-    with torch.set_grad_enabled(gradients):
+    with torch.set_grad_enabled(kind is not None):
         for _ in range(2):
-            found = difference(outcome(space["program"], program.arguments()), outcome(compiled, program.arguments()))
-            if found:
-                return program.source(), found
+            plain, other = program.arguments(), program.arguments()
+            for _ in range(1 + (kind == "training")):  # a second time with what the first one has left in `grad`
+                found = difference(outcome(space["program"], plain), outcome(compiled, other))
+                if found:
+                    return program.source(), found
     return program.source(), None
 
 
 def main():
     count, seed = (int(word) for word in sys.argv[1:3])
-    gradients = sys.argv[3:] == ["gradients"]
+    kind = sys.argv[3] if sys.argv[3:] else None
     bad = 0
     for number in range(seed, seed + count):
-        source, found = compare(number, gradients)
+        source, found = compare(number, kind)
         if found:
             bad += 1
             print(f"seed {number}: {found}\n{source}")

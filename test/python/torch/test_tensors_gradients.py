@@ -181,7 +181,7 @@ def test_a_model_is_trained():
 @pytest.mark.parametrize("first", range(9000, 9240, 60))
 def test_random_programs(first):
     for seed in range(first, first + 60):
-        source, found = tensor_programs.compare(seed, gradients=True)
+        source, found = tensor_programs.compare(seed, "gradients")
         assert found is None, f"seed {seed}: {found}\n{source}"
 
 

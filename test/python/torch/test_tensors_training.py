@@ -1,0 +1,364 @@
+"""Training steps that frameloom.compile has captured: backward() inside of the function, gradients of leaves, optimizers."""
+
+import copy
+
+import pytest
+import tensor_programs
+import torch
+from reports import break_codes
+
+import frameloom
+
+F = torch.nn.functional
+
+
+def leaves(filled=False):
+    """Two parameters, one of them in another order than C, and a tensor; the former perhaps with a gradient."""
+    made = torch.Generator().manual_seed(1)
+    one, other, x = (torch.randn(3, 3, generator=made) for _ in range(3))
+    parameters = torch.nn.Parameter(one), torch.nn.Parameter(other.T)
+    for parameter in parameters if filled else ():
+        parameter.grad = torch.randn(3, 3, generator=made)
+    return *parameters, x
+
+
+def told(one):
+    if isinstance(one, (tuple, list)):
+        return [told(each) for each in one]
+    return tensor_programs.told(one) if isinstance(one, torch.Tensor) else one
+
+
+def numbers(one):
+    if isinstance(one, (tuple, list)):
+        return [number for each in one for number in numbers(each)]
+    return [one.detach().clone()] if isinstance(one, torch.Tensor) else []
+
+
+def behind(function, arguments):
+    """What a call gives, what the parameters are and have behind it, and what the gradients of its results are."""
+    result = function(*arguments)
+    state = [result, [one.grad for one in arguments[:2]], list(arguments)]
+    seen, held = [told(state), [one._version for one in arguments]], numbers(state)
+    outputs = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, torch.Tensor) and one.requires_grad]
+    for one in outputs:
+        try:
+            held += numbers([each for each in torch.autograd.grad(one.sum(), arguments[:2], allow_unused=True) if each is not None])
+        except RuntimeError as error:
+            seen.append(str(error))
+    return seen, held
+
+
+def compare(function, compiled, filled, calls=2):
+    plain, other = leaves(filled), leaves(filled)
+    for _ in range(calls):
+        seen, held = behind(function, plain)
+        got, given = behind(compiled, other)
+        assert got == seen
+        torch.testing.assert_close(given, held)
+
+
+def once(w, v, x):
+    (w * x).sum().backward()
+    return w.grad
+
+
+def twice(w, v, x):
+    (w * x).sum().backward()
+    (w * w * v).sum().backward()
+
+
+def read_and_dropped(w, v, x):
+    loss = (w * x).sum()
+    loss.backward()
+    gradient, w.grad = w.grad * 2, None
+    return gradient, loss
+
+
+def given_gradient(w, v, x):
+    y = w * x.exp()
+    y.backward(x)
+    return y
+
+
+def retained(w, v, x):
+    y = (w * w * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    return y
+
+
+def still_retained(w, v, x):
+    y = (w * w * x).sum()
+    y.backward(retain_graph=True)
+    return y
+
+
+def of_one_of_them(w, v, x):
+    (w * v * x).sum().backward(inputs=[v])
+
+
+def of_several(w, v, x):
+    torch.autograd.backward([(w * x).sum(), (v * x).exp()], [None, x])
+
+
+def steps_by_hand(w, v, x):
+    (w * v * x).sum().backward()
+    with torch.no_grad():
+        for parameter in (w, v):
+            parameter -= 0.1 * parameter.grad
+            parameter.grad.zero_()
+
+
+def clipped(w, v, x):
+    (w * v * x).sum().backward()
+    return torch.nn.utils.clip_grad_norm_([w, v], 1.0)
+
+
+def spread(w, v, x):
+    w.sum().backward()
+    (v.t() @ x).sum().backward()
+
+
+def replaced(w, v, x):
+    w.grad = x * 2
+    v.grad = None
+    return w.grad
+
+
+def one_ended(w, v, x):
+    y = (w * w * x).sum()
+    y.backward()
+    return y, (v * v * x).sum()
+
+
+def on_the_way(w, v, x):
+    h = w * x
+    (h * h).sum().backward()
+    return h
+
+
+WHOLE = [once, twice, read_and_dropped, given_gradient, retained, still_retained, of_one_of_them, of_several, steps_by_hand, clipped, spread,
+         replaced, one_ended, on_the_way]  # fmt: skip
+
+
+@pytest.mark.parametrize("filled", [False, True])
+@pytest.mark.parametrize("function", WHOLE, ids=lambda function: function.__name__)
+@pytest.mark.filterwarnings("ignore:grad and param do not obey")
+def test_backward_inside_is_part_of_the_graph(function, filled):
+    compiled = frameloom.compile(function)
+    for _ in range(3):
+        compare(function, compiled, filled)
+    assert not break_codes(function, *leaves(filled))
+
+
+def makes_a_leaf(w, v, x):
+    z = torch.zeros(3, requires_grad=True)
+    (z.sum() * w.sum()).backward()
+    return z.grad, z
+
+
+def goes_twice(w, v, x):
+    y = (w * w * x).sum()
+    y.backward()
+    try:
+        y.backward()
+    except RuntimeError as error:
+        return type(error).__name__
+
+
+def of_many_elements(w, v, x):
+    try:
+        (w * x).backward()
+    except RuntimeError as error:
+        return str(error)
+
+
+def of_none(w, v, x):
+    try:
+        x.sum().backward()
+    except RuntimeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("function", [makes_a_leaf, goes_twice, of_many_elements, of_none])
+def test_what_is_not_captured_is_torchs(function):
+    compiled = frameloom.compile(function)
+    compare(function, compiled, False)
+    assert break_codes(function, *leaves())
+
+
+def test_hooks_are_called_by_torch():
+    compiled = frameloom.compile(once)
+    seen = []
+    arguments = leaves()
+    compiled(*arguments)
+    compiled(*arguments)
+    handle = arguments[0].register_hook(lambda gradient: seen.append("hook"))
+    compiled(*arguments)
+    handle.remove()
+    arguments[0].register_post_accumulate_grad_hook(lambda parameter: seen.append("behind"))
+    compiled(*arguments)
+    assert seen == ["hook", "behind"]
+
+
+def test_an_argument_with_a_history_passes_its_gradient_on():
+    compiled = frameloom.compile(once)
+    for _ in range(3):
+        w, v, x = leaves()
+        root = w.detach().requires_grad_()
+        (root * 2 * x).sum().backward()
+        wanted, root.grad = root.grad, None
+        inner = root * 2
+        with pytest.warns(UserWarning, match="not a leaf"):
+            compiled(inner, v, x)
+        torch.testing.assert_close(root.grad, wanted)
+    compare(once, compiled, False)
+
+
+def test_a_gradient_that_is_another_parameters_is_written_once():
+    def function(w, v, x):
+        (w * x).sum().backward()
+        return v.grad
+
+    compiled = frameloom.compile(function)
+    compare(function, compiled, True)
+    plain, other = leaves(True), leaves(True)
+    for arguments, call in ((plain, function), (other, compiled)):
+        arguments[1].grad = arguments[0].grad
+        call(*arguments)
+    torch.testing.assert_close(other[1].grad, plain[1].grad)
+    assert other[1].grad is other[0].grad
+
+
+OPTIMIZERS = {
+    "SGD": lambda of: torch.optim.SGD(of, lr=0.1),
+    "momentum": lambda of: torch.optim.SGD(of, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "dampened": lambda of: torch.optim.SGD(of, lr=0.1, momentum=0.9, dampening=0.3, maximize=True),
+    "foreach": lambda of: torch.optim.SGD(of, lr=0.1, momentum=0.9, foreach=True),
+    "Adam": lambda of: torch.optim.Adam(of, lr=0.1),
+    "amsgrad": lambda of: torch.optim.Adam(of, lr=0.1, amsgrad=True, weight_decay=0.1),
+    "AdamW": lambda of: torch.optim.AdamW(of, lr=0.1),
+    "groups": lambda of: torch.optim.AdamW([{"params": [one], "lr": 0.1 * i} for i, one in enumerate(of)]),
+    "Adagrad": lambda of: torch.optim.Adagrad(of, lr=0.1),
+    "Adadelta": lambda of: torch.optim.Adadelta(of),
+    "Adamax": lambda of: torch.optim.Adamax(of),
+    "NAdam": lambda of: torch.optim.NAdam(of),
+    "RMSprop": lambda of: torch.optim.RMSprop(of, momentum=0.5, centered=True),
+    "Rprop": lambda of: torch.optim.Rprop(of),
+}
+
+
+def training(make):
+    """A step of training a small model, the model and its optimizer."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(6, 8, bias=False), torch.nn.BatchNorm1d(8), torch.nn.GELU(), torch.nn.Linear(8, 4)).double()
+    optimizer = make(model.parameters())
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, model, optimizer
+
+
+def state_of(optimizer):
+    return copy.deepcopy(optimizer.state_dict())
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_training_step_is_one_graph(name):
+    made = torch.Generator().manual_seed(2)
+    plain, model, optimizer = training(OPTIMIZERS[name])
+    step, other_model, other = training(OPTIMIZERS[name])
+    compiled = frameloom.compile(step)
+    for _ in range(6):
+        x, y = torch.randn(5, 6, generator=made, dtype=torch.float64), torch.randint(0, 4, (5,), generator=made)
+        loss, other_loss = plain(x, y), compiled(x, y)
+        torch.testing.assert_close(other_loss, loss)
+        assert other_loss.requires_grad
+        with pytest.raises(RuntimeError, match="second time"):
+            other_loss.backward()
+        torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+        torch.testing.assert_close([one.grad for one in other_model.parameters()], [one.grad for one in model.parameters()])
+        torch.testing.assert_close(state_of(other)["state"], state_of(optimizer)["state"])
+    report = compiled._report()
+    assert not report["breaks"]
+    assert report["captures"] <= 4  # without gradients and state, with them, and where numbers have changed
+
+
+def test_a_changed_learning_rate_has_its_effect():
+    plain, model, optimizer = training(OPTIMIZERS["Adam"])
+    step, other_model, other = training(OPTIMIZERS["Adam"])
+    compiled = frameloom.compile(step)
+    x, y = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 4, (5,))
+    for number in range(6):
+        for each in (optimizer, other):
+            each.param_groups[0]["lr"] = 0.1 / (number + 1)
+        torch.testing.assert_close(compiled(x, y), plain(x, y))
+    torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+
+
+def test_steps_with_hooks_and_closures():
+    plain, model, optimizer = training(OPTIMIZERS["SGD"])
+    step, other_model, other = training(OPTIMIZERS["SGD"])
+    compiled, seen = frameloom.compile(step), []
+    x, y = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 4, (5,))
+    for _ in range(2):
+        plain(x, y), compiled(x, y)
+    for each, name in ((optimizer, "plain"), (other, "compiled")):
+        each.register_step_post_hook(lambda optimizer, args, kwargs, name=name: seen.append(name))
+    plain(x, y), compiled(x, y)
+    assert seen == ["plain", "compiled"]
+    torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+
+
+def test_a_profiler_is_told_of_steps():
+    step, *_ = training(OPTIMIZERS["SGD"])
+    compiled = frameloom.compile(step)
+    x, y = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 4, (5,))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compiled(x, y)
+    assert any("Optimizer.step" in event.key for event in profile.key_averages())
+
+
+def into(a, b, c):
+    torch.maximum(a, b, out=c)
+    torch.add(a, c, alpha=2, out=c)
+    return torch.mul(c, b, out=torch.empty_like(c))
+
+
+def lists(a, b, c):
+    torch._foreach_add_([a, b], [b.clone(), c], alpha=2)
+    torch._foreach_mul_([a, c], 3.0)
+    return torch._foreach_sqrt([a.abs(), c.abs()])
+
+
+@pytest.mark.parametrize("function", [into, lists])
+def test_operations_into_tensors(function):
+    compiled = frameloom.compile(function)
+    for _ in range(2):
+        plain = [torch.randn(4, 3) for _ in range(3)]
+        other = copy.deepcopy(plain)
+        torch.testing.assert_close(compiled(*other), function(*plain))
+        torch.testing.assert_close(other, plain)
+    assert not break_codes(function, *plain)
+
+
+def test_a_result_of_another_size_is_torchs():
+    def function(a, out):
+        return torch.exp(a, out=out)
+
+    compiled, out = frameloom.compile(function), torch.empty(2)
+    with pytest.warns(UserWarning, match="resized"):
+        compiled(torch.ones(3), out)
+    torch.testing.assert_close(out, torch.ones(3).exp())
+
+
+def test_random_training_steps_are_as_eagers():
+    for seed in range(60):
+        source, found = tensor_programs.compare(seed, "training")
+        assert not found, f"{found}\n{source}"
