@@ -4,6 +4,7 @@
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 #include "frontend/run/run.h"
 
 void callable_bury(callable *c) {

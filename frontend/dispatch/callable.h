@@ -52,57 +52,8 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused);
 PyObject *loom_py_graph_break(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_skip_frame(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *loom_py_is_compiling(PyObject *module, PyObject *unused);
-/* A callable for the part of `owner`'s function that starts at `point`. `code` is the code object
- * of that function. The callable takes over `point`. */
-callable *callable_part(callable *owner, resume_point *point, PyObject *code);
-/* A callable that is shared by all functions with the code of `function`, for calls that compiled
- * code of `owner` makes. It has the options of `owner`. */
-callable *callable_shared(const callable *owner, PyObject *function);
-/* The function that is being called. A shared callable has the function that the current call began
- * with. */
-PyFunctionObject *callable_function(const callable *c);
-/* Runs a shared callable with the arguments at the start of a frame of `function`. The arguments
- * are taken out of `slots` as soon as only compiled code can continue with them. *useful: an array
- * operation was compiled. NULL with *plain set: the frame has to be evaluated. */
-PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
-                              bool *plain, bool *useful);
-/* The user has replaced the function's code: drops what was derived from the old code. */
-bool callable_refresh(callable *c);
-size_t callable_stack_left(void); /* bytes of the thread's C stack */
-bool callable_is_off(void);       /* is nothing compiled now in this thread? */
-/* The version whose guards hold, or a version that is built now: a new reference. NULL with *plain
- * set: the plain code has to run. It then also raises the pending exception of a signal handler.
- * NULL otherwise: an exception is set. */
-entry *callable_entry(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain);
-bool callable_thread_is_traced(void);
-/* callable_call_plain(): calls the plain function. callable_call_uncompiled(): the same in place of
- * a call that was to be compiled. */
-PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,
-                              PyObject *kwnames);
-PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
-                                   PyObject *kwnames);
-/* To be called when a call is about to run as plain Python: its version is left to Python or on
- * trial, or there is none. `settled`: so are all callees. After many such calls in a row, most
- * calls go to Python without a look at guards. `often`: other calls in between do not end the row,
- * they only shorten it. The result is how many calls this one stands for. */
-uint32_t callable_let_be(callable *c, bool settled, bool often);
-bool callable_is_let_be(const callable *c);
-void callable_look_at(callable *c); /* not so from here on */
-bool callable_stack_check(
-    const callable *c); /* else RecursionError: the C stack is nearly used up */
-/* Lets calls through a callable nest deeper where the C stack has room. From 3.12 on CPython counts
- * them up to a low number, while plain Python calls do not count. The result is to be passed to
- * python_recursion_take_back() when the call has returned. */
-int callable_go_deeper(void);
-void plain_frame_open(plain_frame *frame, const callable *c);
-void plain_frame_close(const plain_frame *frame);
 /* All live callables, for reports over them: a new list. */
 PyObject *loom_py_callables(PyObject *module, PyObject *unused);
-
-/* ---- options.c: how the function is to be compiled ---- */
-
-/* The arguments that make another one like this, as a new dict. */
-PyObject *callable_get_options(PyObject *self, PyObject *unused);
 
 /* ---- stance.c: may this call be compiled? ---- */
 
@@ -112,16 +63,6 @@ PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
 extern bool loom_all_eager;     /* config.disable, or the stance: every function is a plain one */
 void loom_stance_refresh(void); /* config.disable may have changed */
 vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
-/* May this call, which no version fits, be compiled? False with an exception: the stance or a
- * setting makes it an error. */
-bool stance_allows(const callable *c, PyObject *const *slots);
-
-/* ---- bury.c: versions of which something that they guard has died ---- */
-
-/* callable_bury(): drops the dead versions. callable_bury_soon(): has the interpreter do so at its
- * next chance. */
-void callable_bury(struct callable *c);
-void callable_bury_soon(struct callable *home);
 
 /* ---- bind.c: arguments to slots ---- */
 
@@ -139,18 +80,9 @@ void binding_fini(binding *b);
 entry *callable_build(callable *c, PyObject *const *slots);
 extern uint64_t callable_builds;   /* how often that has captured something, of any function */
 void callable_forget(callable *c); /* all that was compiled or learnt */
-/* The callable is about to die: its versions no longer report to it when an object that they guard
- * dies. */
-void callable_disown(callable *c);
-
-/* ---- dynamic.c: what a miss says of sizes ---- */
-
-/* Finds a version that this call fails only by sizes and ints. From now on these are symbols. */
-void dynamic_learn(callable *c, PyObject *const *slots);
 
 /* ---- explain.c: what people are told of a callable ---- */
 
-bool callable_record_break(callable *c, const break_info *info); /* as report_break() */
 /* Why a call fits no version: recompile_why() of the newest one. NULL without an exception. */
 PyObject *callable_why(const callable *c, PyObject *const *slots);
 PyObject *callable_report(PyObject *self,

@@ -6,6 +6,7 @@
 #include "frontend/captured/guard.h"
 #include "frontend/captured/learnt.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 
 #include <inttypes.h>
 

@@ -16,7 +16,8 @@
 #include "frontend/bytecode/opcodes.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
-#include "frontend/dispatch/resume.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 #include "frontend/run/run.h"
 
 /* What the constants of one code object share. */

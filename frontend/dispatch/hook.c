@@ -20,8 +20,10 @@
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/objects.h"
 #include "frontend/dispatch/callable.h"
-#include "frontend/dispatch/resume.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 #include "frontend/dispatch/trial.h"
+#include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 
 #include <pthread.h>

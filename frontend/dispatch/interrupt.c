@@ -15,7 +15,8 @@
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
 #include "frontend/dispatch/callable.h"
-#include "frontend/dispatch/resume.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 
 #include <frameobject.h>
 #include <time.h>

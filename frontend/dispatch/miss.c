@@ -11,8 +11,10 @@
 #include "frontend/captured/learnt.h"
 #include "frontend/compile/compile.h"
 #include "frontend/dispatch/callable.h"
-#include "frontend/dispatch/resume.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 #include "frontend/dispatch/trial.h"
+#include "frontend/dispatch/trial_internal.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
 

@@ -2,6 +2,7 @@
  * on to the functions that it calls. */
 #include "frontend/base/base.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 #include "frontend/run/run.h"
 
 #include <string.h>

@@ -15,13 +15,15 @@
  * its own, in front of the handler. While parts run the thread handles what the function's caller
  * does; what the frame handles is kept with its state, and comes back with each instruction.
  */
-#include "frontend/dispatch/resume.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 #include "frontend/dispatch/trial.h"
+#include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 
 struct resume_point {

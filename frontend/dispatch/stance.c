@@ -3,6 +3,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 #include "frontend/report/report.h"
 
 bool loom_all_eager;

@@ -18,7 +18,9 @@
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 #include "frontend/dispatch/trial.h"
+#include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 
 static uint64_t weigh_built_ns; /* what compilations have taken, all together */

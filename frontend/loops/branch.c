@@ -10,7 +10,6 @@
  *
  * What goes wrong on a way (a break, an exception) is the branch's fault: capture starts again, and
  * breaks in front of it as it does without the option. */
-#include "frontend/loops/branch.h"
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/adapter.h"
@@ -18,6 +17,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/eval/eval.h"
+#include "frontend/loops/branch_internal.h"
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/rolled.h"

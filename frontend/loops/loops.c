@@ -2,7 +2,7 @@
 #include "frontend/loops/loops.h"
 #include "frontend/base/base.h"
 #include "frontend/core/hooks.h"
-#include "frontend/loops/branch.h"
+#include "frontend/loops/branch_internal.h"
 #include "frontend/loops/internal.h"
 
 void loops_init(void) {

@@ -5,7 +5,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
-#include "frontend/loops/branch.h"
+#include "frontend/loops/branch_internal.h"
 #include "frontend/loops/internal.h"
 #include "frontend/loops/loops.h"
 #include "frontend/size/size.h"

@@ -21,7 +21,7 @@
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
-#include "frontend/loops/branch.h"
+#include "frontend/loops/branch_internal.h"
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"

@@ -7,7 +7,7 @@
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
-#include "frontend/loops/branch.h"
+#include "frontend/loops/branch_internal.h"
 #include "frontend/loops/internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"

@@ -2,7 +2,7 @@
  * ends them within the `with` statements that ought to see to that: the error state is part of the
  * context, of which such a call gets a copy, and the warnings' filters are looked at behind it. */
 #include "frontend/base/base.h"
-#include "frontend/numpy/call.h"
+#include "frontend/numpy/call_internal.h"
 
 static PyObject *apart_warnings(void) {
   static PyObject *module;

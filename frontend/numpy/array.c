@@ -4,6 +4,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/numpy/numpy.h"
+#include "frontend/numpy/numpy_internal.h"
 
 #define FIELDS(array) ((PyArrayObject_fields *)(array))
 

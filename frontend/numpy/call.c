@@ -1,16 +1,18 @@
 /* Calls of NumPy's functions and methods: rows of names.def give the handler; ufuncs go to ufunc.c;
  * functions that NumPy wrote in Python are inlined through the dispatcher's _implementation; what
  * is pure and wholly known is called at capture. */
-#include "frontend/numpy/call.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/host_call.h"
-#include "frontend/numpy/index.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/host_call_internal.h"
+#include "frontend/numpy/index_internal.h"
 #include "frontend/numpy/numpy.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/numpy_internal.h"
+#include "frontend/numpy/size_internal.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"

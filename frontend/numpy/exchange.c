@@ -3,8 +3,9 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/host_call.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/host_call_internal.h"
+#include "frontend/numpy/size_internal.h"
 
 #include <fenv.h>
 

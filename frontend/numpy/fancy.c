@@ -7,15 +7,16 @@
  * is asked of NumPy with arrays of at most two elements along each axis. Where sizes are symbolic
  * they are asked for with this call's strides, whose order is guarded.
  */
-#include "frontend/numpy/fancy.h"
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/host_call.h"
-#include "frontend/numpy/index.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/fancy_internal.h"
+#include "frontend/numpy/host_call_internal.h"
+#include "frontend/numpy/index_internal.h"
+#include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"

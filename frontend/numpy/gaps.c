@@ -6,7 +6,8 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/index.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/index_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

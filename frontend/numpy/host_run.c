@@ -5,8 +5,8 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/library/library.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/host_call_internal.h"
 
 #include <fenv.h>
 

@@ -4,9 +4,9 @@
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
-#include "frontend/numpy/host.h"
-#include "frontend/numpy/host_call.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/host_call_internal.h"
+#include "frontend/numpy/host_internal.h"
+#include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
 
 #include <stdlib.h>

@@ -1,13 +1,14 @@
 /* Basic indexing and item assignment: integers, slices, None, Ellipsis give a slice and a reshape
  * of the array (a view); assignment writes through it. Keys with arrays are fancy.c's. */
-#include "frontend/numpy/index.h"
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/host_call.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/host_call_internal.h"
+#include "frontend/numpy/index_internal.h"
+#include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"

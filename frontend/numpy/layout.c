@@ -5,8 +5,9 @@
 #include "frontend/captured/call.h"
 #include "frontend/core/tracer.h"
 #include "frontend/numpy/array.h"
+#include "frontend/numpy/array_internal.h"
 #include "frontend/numpy/numpy.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
 
 #include <string.h>

@@ -13,7 +13,8 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/index.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/index_internal.h"
 #include "frontend/values/rolled.h"
 
 struct np_placed {

@@ -7,9 +7,10 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
 #include "frontend/numpy/numpy.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/size_internal.h"
 
 /* An array of these sizes and strides at this place: a new reference. */
 static PyObject *sharing_stand_in(const np_array *a, char *base) {

@@ -4,8 +4,9 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/index.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/index_internal.h"
 #include "frontend/values/values.h"
 
 #include <opcode.h>

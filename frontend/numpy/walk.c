@@ -4,8 +4,10 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
+#include "frontend/numpy/array_internal.h"
+#include "frontend/numpy/call_internal.h"
 #include "frontend/numpy/numpy.h"
+#include "frontend/numpy/numpy_internal.h"
 #include "frontend/values/rolled.h"
 
 /* Other contents: cached reads of views are void, and the block is written back as a whole. */

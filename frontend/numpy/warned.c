@@ -17,6 +17,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/numpy/numpy.h"
+#include "frontend/numpy/numpy_internal.h"
 
 #include <string.h>
 

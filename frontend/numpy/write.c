@@ -5,8 +5,9 @@
 #include "frontend/core/tracer.h"
 #include "frontend/library/library.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
+#include "frontend/numpy/call_internal.h"
 #include "frontend/numpy/numpy.h"
+#include "frontend/numpy/numpy_internal.h"
 #include "frontend/values/objects.h"
 
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/index.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/values/objects.h"

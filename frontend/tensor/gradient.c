@@ -10,7 +10,6 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/index.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"

@@ -6,6 +6,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 
 /* Is the source a constant object? */
 static bool apart_is_fixed(const source *s) { return s->kind == SOURCE_CONST; }

@@ -8,9 +8,13 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 /* The key of a call without keywords. */
 static PyObject *cached_key(tracer *t, value *const *args, Py_ssize_t count) {

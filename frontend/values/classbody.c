@@ -12,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
 
 /* ---- objects that stand for values ---------------------------------------------------------- */

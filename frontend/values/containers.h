@@ -18,10 +18,6 @@ bool value_mutable(tracer *t, value *v);
 PyObject *list_known(tracer *t, value *v, bool plain); /* the slot `known` */
 value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
-/* Removes all items; false after a break. */
-bool list_empty(tracer *t, value *list);
-bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
-                PyObject *kwnames);
 
 /* ---- namedtuple.c: named tuples and other subclasses of tuple ---- */
 
@@ -47,15 +43,6 @@ int key_equal(tracer *t, value *l, value *r);
 /* The object with which a live dictionary is asked for a key that was checked: a new reference. */
 PyObject *key_known(tracer *t, value *key);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
-/* Functions for the slot `key` of value types: key_is_refused() is for values without a hash, and
- * raises; key_object_check() is for instances of Python classes. */
-bool key_is_refused(tracer *t, value *key);
-bool key_object_check(tracer *t, value *key);
-/* Is it an Enum class whose members hash as Enum says? */
-bool key_is_enum_class(tracer *t, PyTypeObject *type);
-bool object_is_enum_member(tracer *t, PyObject *object);
-/* The hash of a key that passed key_check(); -1 after a raise or break. */
-Py_hash_t key_hash(tracer *t, PyObject *key);
 
 /* ---- dict.c: dictionaries ---- */
 
@@ -72,9 +59,6 @@ value *dict_copied(tracer *t, value *v);         /* by copy() */
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
-/* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
- * a plain dictionary. */
-const uint32_t *dict_moves(tracer *t, value *dict);
 
 /* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
 
@@ -88,22 +72,8 @@ uint32_t gaps_count(const tracer *t, const value *dict); /* of steps that are ke
 bool gaps_made(tracer *t, value *dict, value *const *keys, Py_ssize_t stride, Py_ssize_t count);
 bool gaps_copy(tracer *t, value *copy, const value *of);
 bool gaps_same(tracer *t, value *like, const value *of); /* it has the very same table */
-/* Another one (as dict_whole() has it) will be added; it has been. `places`: the index of the key
- * of each of its pairs, asked for if gaps_is_merging(); `before`: items before that. */
-bool gaps_merging(tracer *t, value *dict, value *other);
-bool gaps_is_merging(const tracer *t, const value *dict);
-bool gaps_merged(tracer *t, value *dict, value *other, const Py_ssize_t *places, Py_ssize_t before);
 /* It was made by dict.fromkeys() of this iterable. */
 bool gaps_keys(tracer *t, value *dict, value *of);
-/* It is as one was before the call that existed then. */
-bool gaps_live(tracer *t, value *dict, value *live);
-/* Its recipe; a tuple with which gaps_fill() makes an empty dictionary like it. NULL with nothing
- * pending: its pairs put one by one make the same table. */
-recipe *gaps_rebuild(tracer *t, value *dict);
-value *gaps_arguments(tracer *t, value *dict);
-/* Of type(...) with such a dict for the last argument. */
-recipe *gaps_rebuild_filled(tracer *t, PyObject *type, value *const *args, Py_ssize_t count);
-int gaps_fill(PyObject *into, PyObject *arguments);
 
 /* ---- iter.c: iterators ---- */
 
@@ -111,9 +81,6 @@ int gaps_fill(PyObject *into, PyObject *arguments);
 value *iter_array(tracer *t, value *array, int64_t count);
 /* Over a tuple or list value: sees later changes of it. */
 value *iter_over(tracer *t, value *sequence);
-/* Marks a fresh iterator as what iter() or reversed() of a sequence gives: its items may be rows of
- * arrays. */
-value *iter_exactly(value *iterator);
 /* Over these items, whatever happens to where they came from. */
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count);
 value *iter_enumerate(tracer *t, value *iterator, value *start);
@@ -125,15 +92,6 @@ value *iter_call(tracer *t, value *function, value *sentinel);
  * `owner` change meanwhile. */
 value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
-/* The iterator, moved in front of item `at` (behind it when it goes backwards). NULL with nothing
- * pending: it goes over no sequence. */
-value *iter_standing(value *iterator, Py_ssize_t at);
-value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
-value *iter_self(tracer *t, value *v); /* the slot `iter` of iterators */
-value *iterator_get_attr(tracer *t, value *v, PyObject *name);
-value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
-                            PyObject *kwnames); /* __next__ of any iterator */
-value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
 /* Over the items of each iterable, one after the other. */
 value *iter_chain(tracer *t, value *iterables);
 
@@ -150,8 +108,6 @@ bool iter_step(tracer *t, value *v, int64_t by);
 /* Moves the iterator to its end. */
 void iter_finish(value *v);
 bool iter_jumps(const value *v); /* can it be moved on by a number that only the run knows? */
-/* Adds what is iterated over to the state of a loop, but not the position. */
-void iter_walk_bases(roll_walk *w, value *v);
 /* For loops over items of lists, which are lent to the hidden iteration as rows of arrays
  * (gather.c). */
 /* Are there sequences in it whose items have to be lent: other items than small ints in equal
@@ -188,9 +144,7 @@ value *value_set(tracer *t, bool frozen);
 bool set_add(tracer *t, value *set, value *item);
 bool set_extend(tracer *t, value *set, value *iterable); /* of one made inside */
 bool set_is_frozen(const value *v);
-bool value_is_any_set(const value *v); /* or a constant one */
 value *set_from(tracer *t, value *iterable, bool frozen);
-value *set_now(tracer *t, value *v); /* a set that is as this one is now, and stays so */
 
 enum { SET_AND = 1, SET_OR = 7, SET_SUB = 10, SET_XOR = 12 }; /* operators of Python's code */
 
@@ -204,39 +158,9 @@ struct set_facts {
   const source *origin; /* of `object`, where that is a live set with this content; or NULL */
 };
 
-/* Each of these does to the table what was done to the set. */
-void order_add(tracer *t, value *set, value *item);
-void order_discard(tracer *t, value *set, value *item);
-/* Where a new set comes from. order_made(): from the iterable `of`. order_twin(): it has the order
- * of the real set `like`. order_binary(): from an operator. order_call(): from a method of a set
- * whose table is `table`; that may be the table of `set` itself. */
-void order_made(tracer *t, value *set, value *of);
-void order_twin(tracer *t, value *set, PyObject *like);
-/* The frozen set was copied once more, as a class over frozenset copies its argument. Its table
- * becomes that of the copy. */
-void order_copied(tracer *t, value *set);
-/* The set has the items and the order of the live set that `s` reads. */
-void order_live(tracer *t, value *set, const source *s, PyObject *object);
-void order_binary(tracer *t, value *set, int op, PyObject *l, PyObject *r);
-void order_call(tracer *t, value *set, PyObject *table, const char *method, value *const *args,
-                Py_ssize_t count);
-/* New references, or NULL without an exception. order_operand(): an operand of a set's method or
- * operator, with the items of the value in their order. order_view(): the keys or items of a dict.
- */
-PyObject *order_operand(tracer *t, value *v);
-PyObject *order_view(tracer *t, value *dict, bool items);
-/* The table, borrowed. NULL: the order is not known. */
-PyObject *order_table(tracer *t, value *set);
-/* A list of the items in Python's order. NULL with nothing pending: the order is not known. */
-value *order_items(tracer *t, value *set);
 /* A list of the items for functions like max(): in any order where the order cannot matter, else in
  * Python's order. NULL after a break. */
 value *order_any(tracer *t, value *set);
-/* When order_items() is known: a real set of its own with the same items and order. A new
- * reference, or NULL. */
-PyObject *order_real(tracer *t, const value *set);
-Py_ssize_t order_pop(tracer *t, value *set); /* pops an item of its table: its place, or -1 */
-void order_walk(roll_walk *w, const value *set);
 
 /* ---- container.c: instances of Python classes over dict and list ---- */
 
@@ -245,31 +169,9 @@ PyTypeObject *container_base(PyTypeObject *type);
 /* The dict or list value that an instance holds, or NULL. */
 value *object_content(value *v);
 bool container_fill(tracer *t, value *v);
-/* Is it the content of an instance that was made inside? Then it cannot be a result by itself:
- * rebuilt alone it would be another object. */
-bool container_holds(tracer *t, value *content);
-/* Gives a live instance its content. */
-bool container_wrap(tracer *t, value *v);
-/* Is the instance's method of this name the builtin type's own? */
-bool container_keeps(tracer *t, value *v, const char *name);
 /* A call of a method of dict or list through the type, self first. */
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                       PyObject *kwnames);
 recipe *container_rebuild(tracer *t, value *v);
-
-/* ---- derived.c: instances of Python classes over set, deque and the like ---- */
-
-/* The content of an instance of a class over `base`: of a live one, and an empty one. */
-value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
-value *derived_new(tracer *t, PyTypeObject *base);
-/* As container_call(). not_implemented: self is no such instance, or capture does not follow the
- * method. */
-value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
-                    PyObject *kwnames);
-/* Described at scalar_attr() */
-value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
-int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content);
-value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
-                           PyObject *kwnames);
 
 #endif

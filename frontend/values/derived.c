@@ -7,9 +7,11 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 static bool derived_is_model(const value *content) { return value_is_instance(content); }
 

@@ -8,11 +8,16 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 static const value_type value_view_type;
 

@@ -12,8 +12,10 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 #define GAPS_STEPS 2000 /* more are not kept */
 #define GAPS_LITERAL 17 /* pairs of one instruction */

@@ -14,7 +14,9 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 #define FINALIZER_HOLDERS                                                                          \
   6 /* references to what the frame alone holds: its own and those of capture */

@@ -21,6 +21,7 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/values.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_logic.h"

@@ -6,10 +6,13 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 value *value_lazy(tracer *t, PyObject *object, const source *s) {
   value *v = s ? value_new(t, &value_lazy_type) : NULL;

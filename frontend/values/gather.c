@@ -21,6 +21,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
 #include "loom_ops_shapes.h"
 

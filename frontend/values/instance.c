@@ -3,8 +3,11 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
 
 static bool same_as_object(tracer *t, PyTypeObject *type, PyObject *name) {

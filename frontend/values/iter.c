@@ -1,15 +1,19 @@
 /* Iterators of our own: over sequences, and enumerate, zip, map, filter on top of others. */
-#include "frontend/values/iter.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
+#include "frontend/values/iter_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 static value *iter_new(tracer *t, iter_kind kind, value *base, value *const *inner,
                        Py_ssize_t count) {

@@ -7,10 +7,12 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
-#include "frontend/values/iter.h"
+#include "frontend/values/containers_internal.h"
+#include "frontend/values/iter_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
 
 /* ---- items of sequences ---- */

@@ -8,11 +8,14 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 bool type_runs_python(tracer *t, PyTypeObject *type, const char *name) {
   PyObject *method = class_special(t, type, name);

@@ -11,6 +11,7 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
 
 lent_item *lent_new(tracer *t, const gathered *of, value *list, int64_t index) {

@@ -9,8 +9,10 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
 
 #define LIVE_FOLDED 8 /* steps that are repeated */

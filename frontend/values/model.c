@@ -9,9 +9,12 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 #define MODEL_MAX 64
 

@@ -19,29 +19,16 @@ value *value_scalar_of(tracer *t, const value *v, const char *const *hooks);
 PyTypeObject *scalar_base(PyTypeObject *type);
 /* The constant behind an instance of such a class, or NULL. */
 value *scalar_content(const value *v);
-/* Gives a live instance its constant. */
-bool scalar_wrap(tracer *t, value *v);
 /* The constant behind an instance whose class keeps the builtin type's method `name`; else NULL. */
 value *scalar_plain(tracer *t, value *v, const char *name);
-/* Replaces operands by their constants when their classes do not override the operator. */
-void scalar_operands(tracer *t, int op, value **l, value **r, bool inplace);
-void scalar_compared(tracer *t, int op, value **l, value **r);
-/* The constant that a key hashes and compares like; NULL: its class overrides __hash__ or __eq__.
- */
-value *scalar_key(tracer *t, value *key);
 /* The arguments of a function of scalar_is_taken(), with constants in place of instances. */
 value **scalar_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
 /* A call of a builtin type's method through the type, self first. */
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
-/* An attribute that the builtin type implements in C. NULL with nothing pending: it is none. */
-value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
 /* Does the builtin function (NULL: one of math) take one of these instances as the plain number or
  * text that it is? */
 bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
-/* cls(...) without the call of __init__. */
-value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames);
 
 /* ---- number.c: symbolic numbers ---- */
 
@@ -74,21 +61,9 @@ value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t c
  * cannot. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
 
-/* ---- series.c: functions of a loop's index, computed for all iterations ---- */
-
-value *series_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);
-value *series_operate(tracer *t, int op, value *l, value *r);
-/* Capture has to know a value. True: it comes from a table over a loop's index, and capture starts
- * again without rolling that loop. */
-bool series_blame(tracer *t, loom_value node);
-
 /* ---- formula.c: numbers that Python computes of sizes, on each call ---- */
 
 value *formula_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);
-value *formula_operate(tracer *t, int op, value *l, value *r);
-value *formula_compare(tracer *t, int op, value *l, value *r);
-/* Capture has to know a formula: it starts again with the sizes that the formula reads known. */
-void formula_know(tracer *t, int64_t slot);
 /* Sets the symbols whose values formulas compute, given the values of the other symbols. */
 void formula_sample(tracer *t, int64_t *symbols);
 

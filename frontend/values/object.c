@@ -8,10 +8,15 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 #include <structmember.h>
 

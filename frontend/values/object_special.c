@@ -6,10 +6,13 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 value *trace_special(tracer *t, value *v, const char *name) {
   PyObject *text = name_interned(t, name);

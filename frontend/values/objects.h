@@ -73,8 +73,6 @@ void guard_mro(tracer *t, PyTypeObject *type);
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
-/* Does the object have a dict value of attributes: was it made inside? */
-bool object_is_virtual(value *v);
 /* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
  * the attribute holds something else, or has been read already. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
@@ -84,14 +82,8 @@ PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a 
 bool type_is_namespace(const PyTypeObject *type);     /* types.SimpleNamespace itself */
 bool object_is_data_descriptor(PyObject *item);
 value *object_dict(tracer *t, value *v); /* its __dict__, where it has one */
-/* The slots of value_object_type. */
-value *object_get_attr(tracer *t, value *v, PyObject *name);
-bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);
 /* NULL with nothing pending: it is missing. */
 value *object_attr(tracer *t, value *v, PyObject *name);
-/* An item of a live object's __dict__, whatever the class has under that name. NULL with nothing
- * pending: there is none. */
-value *object_own_attr(tracer *t, value *v, PyObject *name);
 /* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
 void guard_data_descriptor(tracer *t, PyObject *descr);
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
@@ -106,29 +98,16 @@ value *value_index(tracer *t, value *v, const char *unless);
  * there is none. */
 value *trace_special(tracer *t, value *v, const char *name);
 value *trace_method(tracer *t, value *v, const char *name, value *const *args, Py_ssize_t count);
-/* "add" for the operator +, and so on. */
-const char *object_operator_name(int op);
 
 /* ---- special.c: special methods asked for by name ---- */
 
-/* The row of a special method that is asked for by name, or NULL. */
-const builtin_method *special_find(const value *self, const char *name);
 /* A method of the C type that a model stands for, called through that type; not_implemented: it is
  * none. */
 value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 
-/* ---- cached.c: functools.lru_cache ---- */
-
-value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames);
-
 /* ---- made.c: functions, methods, generators and instances as results ---- */
 
-/* Sets an attribute of an object that a run has just made, in its __dict__ or slot: runs no
- * property of the class. */
-int object_give(PyObject *made, PyObject *name, PyObject *item);
-recipe *object_rebuild_attributes(tracer *t, value *v);
 /* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
  * nothing pending: it is no such dictionary. */
 recipe *object_rebuild_dict(tracer *t, value *dict);
@@ -144,5 +123,10 @@ recipe *generator_rebuild(tracer *t, value *v);
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
+
+/* ---- cached.c: functools.lru_cache ---- */
+
+value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames);
 
 #endif

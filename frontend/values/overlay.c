@@ -5,6 +5,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 

@@ -3,6 +3,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/values.h"
 
 value *call_real(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,

@@ -6,7 +6,9 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 /* The recipe of a value that is being rebuilt right now: it holds itself. */
 static const char rebuild_busy;

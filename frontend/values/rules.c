@@ -6,6 +6,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 Py_ssize_t loom_rule_count;
 

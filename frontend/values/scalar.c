@@ -8,7 +8,9 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
 
 PyTypeObject *scalar_base(PyTypeObject *type) {

@@ -7,10 +7,13 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count) {
   value *v = value_new(t, &value_tuple_type);

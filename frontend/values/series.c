@@ -14,6 +14,7 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 #include "loom_ops_arithmetic.h"

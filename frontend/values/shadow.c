@@ -13,10 +13,13 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 typedef struct shadow { /* a value whose content has changed, and what it held */
   value *v;

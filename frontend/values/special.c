@@ -8,8 +8,10 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 /* A builtin container, of no class of its own. */
 static bool special_holds(const value *v) {

@@ -6,6 +6,7 @@
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 /* What a special method of an object gives, which has to be of exactly this type: of subclasses
  * CPython warns, all else it refuses. */

@@ -8,10 +8,15 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/numbers.h"
+#include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 static const char *value_type_name(tracer *t, value *v) {
   PyObject *type = v->type->python_type ? v->type->python_type(t, v) : NULL;

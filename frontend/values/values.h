@@ -13,6 +13,10 @@
 
 /* ---- value.c: making values, identity ---- */
 
+/* The source of a value, or one for its constant object. */
+const source *value_source(tracer *t, value *v);
+/* The live object of a value, guarded by identity; NULL: there is none. */
+PyObject *value_identity(tracer *t, value *v);
 value *value_new(tracer *t, const value_type *type);
 value *value_const(tracer *t, PyObject *object);          /* no source: made here or immortal */
 bool trace_constants_init(trace_constants *c, tracer *t); /* false with an exception */
@@ -45,18 +49,12 @@ bool object_is_immutable(PyObject *object); /* does an adapter say that it never
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
 value *value_str(tracer *t, const char *text);
-/* The source of a value, or one for its constant object. */
-const source *value_source(tracer *t, value *v);
-/* The live object of a value, guarded by identity; NULL: there is none. */
-PyObject *value_identity(tracer *t, value *v);
 /* The slot `known` of values that are their live object. */
 PyObject *value_known_object(tracer *t, value *v, bool plain);
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
 /* Are two values one object, as containers ask before they compare by ==? */
 bool value_identical(tracer *t, value *l, value *r);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
-/* A live set as a set value, guarded. */
-value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 
 /* The value itself, where `v` is lazy: it is looked at now. NULL: that failed. */
 static inline value *value_looked_at(tracer *t, value *v) {
@@ -80,8 +78,6 @@ value *trace_to_tuple(tracer *t, value *v);
 /* trace_to_tuple() as list() and tuple() do it: they ask an object for its length when they have
  * its iterator. */
 value *trace_listed(tracer *t, value *v);
-/* Asks an object for its length, as list() does, and ignores the answer. */
-bool trace_ask_count(tracer *t, value *v);
 /* trace_to_tuple() as PySequence_Fast() does it: it asks other iterables than lists and tuples for
  * an iterator, and that iterator for its own. */
 value *trace_fast(tracer *t, value *v);
@@ -102,8 +98,6 @@ value *trace_length(tracer *t, value *v);
 bool trace_set_item(tracer *t, value *v, value *key, value *item);
 bool trace_is_no_index(tracer *t, value *key);
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
-/* The slot set_attr of values without attributes of their own: raises. */
-bool attributes_refused(tracer *t, value *v, PyObject *name, value *item);
 
 /* ---- assume.c: decisions on data that are checked by the run ---- */
 
@@ -131,8 +125,6 @@ recipe *trace_share(tracer *t, recipe *r);
 /* The object itself, whose reference it takes; NULL, with something pending, where that is NULL. */
 recipe *trace_rebuild_const(tracer *t, PyObject *object);
 recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
-/* A call of `function`, whose reference it takes, with these values. */
-recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
 
 /* ---- rules.c: functions that the user has marked ---- */
 
@@ -152,10 +144,6 @@ bool trace_lets_go(tracer *t, const frame *f, const value *v);
 /* A live cell, attribute or variable gets `item` (NULL: it is deleted) in place of `before`. False
  * after a break, as above. */
 bool trace_gives_up(tracer *t, PyObject *before, const value *item);
-/* trace_gives_up() for an item of a live dictionary, and for `count` items of a list value (live,
- * of a live deque, or made inside). */
-bool trace_gives_up_item(tracer *t, PyObject *before, const value *item);
-bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count);
 
 /* ---- instance.c: making instances of Python classes ---- */
 
@@ -167,18 +155,11 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
 
 /* ---- copy.c: copy.copy() and copy.deepcopy() ---- */
 
+value *copy_const(tracer *t, value *v, struct copy_memo *memo);
 value *copy_shallow(tracer *t, value *v);
 /* `memo`: what a __deepcopy__ was given, to hand on; or NULL. */
 value *copy_deeply(tracer *t, value *v, value *memo);
 /* Functions for the slot `copy` of value types: */
-/* Of immutable objects: the value itself. */
-value *copy_same(tracer *t, value *v, struct copy_memo *memo);
-value *copy_const(tracer *t, value *v, struct copy_memo *memo);
-value *copy_tuple(tracer *t, value *v, struct copy_memo *memo);
-value *copy_list(tracer *t, value *v, struct copy_memo *memo);
-value *copy_dict(tracer *t, value *v, struct copy_memo *memo);
-value *copy_set(tracer *t, value *v, struct copy_memo *memo);
-value *copy_object(tracer *t, value *v, struct copy_memo *memo);
 
 /* ---- model.c: C types that capture follows in Python ---- */
 
@@ -191,29 +172,8 @@ typedef struct builtin_args {
   int op; /* of an operator */
 } builtin_args;
 
-/* An object of the model of `base` that stands for a live object. */
-value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
-/* An attribute of a model object, by name. */
-value *model_part(tracer *t, value *v, const char *name);
 /* The C type that a model class stands for; `cls` itself, when it is no model. */
 PyObject *model_real(PyObject *cls);
-/* Is it an attribute of the model alone, which objects of the C type do not have? */
-bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
-/* For the code of a model: a private attribute of the content that an instance of a class over the
- * C type holds. NULL: it is none such. */
-value *model_of_instance(tracer *t, value *v, PyObject *name);
-/* The name under which a model has a special method that is called by name: `_named__x__` where it
- * has one, since an operator checks its operand first. NULL after a failure. */
-PyObject *model_named(tracer *t, PyObject *cls, PyObject *name);
-recipe *model_rebuild(tracer *t, value *v);
-bool object_is_modelled(PyObject *object); /* is it a live object of a type that has a model? */
-bool model_is_of(PyTypeObject *type);      /* does the type have a model? */
-value *model_wrap(tracer *t, PyObject *object, const source *s);
-/* The setting that a live object keeps beside its items: "maxlen" of a deque, "default_factory" of
- * a defaultdict. */
-const char *model_setting(const PyObject *object);
-/* The list of items of the model object for a live deque. */
-value *model_items(tracer *t, value *v);
 /* A call of a function or type that has a model. */
 value *builtin_model(tracer *t, const builtin_args *a);
 
@@ -227,10 +187,9 @@ bool context_is_set(const tracer *t);
 
 /* ---- text.c: str() and repr() ---- */
 
+value *const_text(tracer *t, value *v, bool repr); /* slots */
 value *trace_repr(tracer *t, value *v);
 value *trace_str(tracer *t, value *v);
-value *const_text(tracer *t, value *v, bool repr); /* slots */
-value *object_text(tracer *t, value *v, bool repr);
 /* The result of a special method, which has to be of exactly this type: of subclasses CPython
  * warns, and it refuses other types. not_implemented: `v` is no instance, or has no such method. */
 value *special_or_pass(tracer *t, value *v, const char *name, PyTypeObject *type);

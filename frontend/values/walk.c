@@ -11,8 +11,10 @@
 #include "frontend/core/value.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 
 #include <string.h>
 

@@ -194,7 +194,56 @@ def test_floors_include_what_they_may():
                 continue
             assert len(parts) == 3, f"{path} includes {name}"
             assert parts[1] == floor or parts[1] in known[floor], f"{path} includes {name}"
-            assert parts[1] == floor or parts[2] != "internal.h", f"{path} includes {name}"
+            assert parts[1] == floor or not is_internal(name), f"{path} includes {name}"
+
+
+def is_internal(name):
+    return re.search(r"(^|/|_)internal\.h$", name) is not None
+
+
+def public_headers():
+    """The headers of the frontend that another floor includes, or that such a header includes."""
+    included = {str(path.relative_to(ROOT)): [n for n in includes(path) if n.startswith("frontend/") and n.endswith(".h")]
+                for path in sources("frontend", ".c", ".h")}
+    found = {name for path, names in included.items() for name in names if name.split("/")[1] != path.split("/")[1]}
+    todo = list(found)
+    while todo:
+        for name in included[todo.pop()]:
+            if name not in found:
+                found.add(name)
+                todo.append(name)
+    return found
+
+
+# Headers of one floor under names of their own: each is the subject of a few files.
+OF_ONE_FLOOR = {"frontend/torch/compiled.h", "frontend/torch/index.h"}
+
+
+def test_headers_of_one_floor_are_called_internal():
+    public = public_headers()
+    for path in sources("frontend", ".h"):
+        name = str(path.relative_to(ROOT))
+        if path.name != "python.h" and name not in OF_ONE_FLOOR:
+            assert is_internal(name) != (name in public), name
+
+
+def test_public_headers_declare_what_other_floors_use():
+    """What only the files of its own floor call is declared in internal.h or <subject>_internal.h. What is left are parts of
+    structs (dispatch/parts.h), and functions that share a comment with one that other floors use."""
+    strip = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/', re.S)
+    used, inline = collections.defaultdict(set), set()
+    for path in [p for folder in ("frontend", "test", "bench") for p in sources(folder, ".c", ".h", ".def")]:
+        text = strip.sub(r"\1", path.read_text())
+        floor = floor_of(path) if ROOT / "frontend" in path.parents else "test"
+        for word in set(re.findall(r"\w+", text)):
+            used[word].add(floor)
+        if path.suffix == ".h":  # functions and macros of headers run where they are used
+            for body in re.findall(r"^static inline [^;{]*\{[^}]*\}|^#define (?:.|\\\n)*", text, re.M):
+                inline |= set(re.findall(r"\w+", body))
+    public = {name for name in public_headers() if name.split("/")[1] not in ("torch", "tensor")}
+    alone = [f"{name}: {function}()" for name in sorted(public) for function in functions_of((ROOT / name).read_text())
+             if used[function] == {name.split("/")[1]} and function not in inline]
+    assert len(alone) <= 110, alone
 
 
 def test_floors_call_what_they_may():

@@ -1,12 +1,12 @@
 /* Functions of the library that the plan calls. */
-#ifndef LOOM_FRONTEND_NUMPY_HOST_CALL_H
-#define LOOM_FRONTEND_NUMPY_HOST_CALL_H
+#ifndef LOOM_FRONTEND_NUMPY_HOST_CALL_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_HOST_CALL_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
+#include "frontend/numpy/call_internal.h"
 #include "graph/graph.h"
 
 #define NP_HOST_ARRAYS 16

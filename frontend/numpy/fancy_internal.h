@@ -1,6 +1,6 @@
 /* What reading and writing through arrays of indices share (fancy.c, fancy_set.c). */
-#ifndef LOOM_FRONTEND_NUMPY_FANCY_H
-#define LOOM_FRONTEND_NUMPY_FANCY_H
+#ifndef LOOM_FRONTEND_NUMPY_FANCY_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_FANCY_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

@@ -1,6 +1,6 @@
 /* Rows of ufuncs.def, which say what a ufunc computes. */
-#ifndef LOOM_FRONTEND_NUMPY_UFUNC_H
-#define LOOM_FRONTEND_NUMPY_UFUNC_H
+#ifndef LOOM_FRONTEND_NUMPY_UFUNC_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_UFUNC_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

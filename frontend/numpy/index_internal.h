@@ -1,13 +1,13 @@
-/* Indexing, and the shapes of views. */
-#ifndef LOOM_FRONTEND_NUMPY_INDEX_H
-#define LOOM_FRONTEND_NUMPY_INDEX_H
+/* Indexing, and the shapes of views: for the files of this folder. */
+#ifndef LOOM_FRONTEND_NUMPY_INDEX_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_INDEX_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/size_internal.h"
 #include "graph/graph.h"
 
 /* ---- gaps.c: arrays with gaps between their elements ---- */

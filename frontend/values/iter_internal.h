@@ -1,6 +1,6 @@
 /* What an iterator of our own is: shared by the files of iterators only. */
-#ifndef LOOM_FRONTEND_VALUES_ITER_H
-#define LOOM_FRONTEND_VALUES_ITER_H
+#ifndef LOOM_FRONTEND_VALUES_ITER_INTERNAL_H
+#define LOOM_FRONTEND_VALUES_ITER_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

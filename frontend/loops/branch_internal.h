@@ -1,6 +1,6 @@
 /* Decisions on data, under the option: branches (branch.c) and loops that they end (roll_end.c). */
-#ifndef LOOM_FRONTEND_LOOPS_BRANCH_H
-#define LOOM_FRONTEND_LOOPS_BRANCH_H
+#ifndef LOOM_FRONTEND_LOOPS_BRANCH_INTERNAL_H
+#define LOOM_FRONTEND_LOOPS_BRANCH_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"

@@ -1,7 +1,7 @@
 /* Going on behind a break: parts of functions, functions that are called, generators, interrupts.
  */
-#ifndef LOOM_FRONTEND_DISPATCH_RESUME_H
-#define LOOM_FRONTEND_DISPATCH_RESUME_H
+#ifndef LOOM_FRONTEND_DISPATCH_RESUME_INTERNAL_H
+#define LOOM_FRONTEND_DISPATCH_RESUME_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"

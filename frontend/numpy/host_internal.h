@@ -1,11 +1,11 @@
 /* What host.c and host_sample.c share: a library function asked on made-up arrays. */
-#ifndef LOOM_NUMPY_HOST_H
-#define LOOM_NUMPY_HOST_H
+#ifndef LOOM_FRONTEND_NUMPY_HOST_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_HOST_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
-#include "frontend/numpy/call.h"
-#include "frontend/numpy/host_call.h"
+#include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/host_call_internal.h"
 
 /* What a sample holds. Functions refuse some contents: values out of range, singular matrices. */
 typedef enum host_content {

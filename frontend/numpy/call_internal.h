@@ -1,12 +1,12 @@
 /* Calls of NumPy's functions and methods. */
-#ifndef LOOM_FRONTEND_NUMPY_CALL_H
-#define LOOM_FRONTEND_NUMPY_CALL_H
+#ifndef LOOM_FRONTEND_NUMPY_CALL_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_CALL_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
-#include "frontend/numpy/size.h"
+#include "frontend/numpy/size_internal.h"
 #include "graph/graph.h"
 
 typedef struct np_call {

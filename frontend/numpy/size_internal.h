@@ -1,6 +1,6 @@
 /* Sizes, layouts and dtypes of results. */
-#ifndef LOOM_FRONTEND_NUMPY_SIZE_H
-#define LOOM_FRONTEND_NUMPY_SIZE_H
+#ifndef LOOM_FRONTEND_NUMPY_SIZE_INTERNAL_H
+#define LOOM_FRONTEND_NUMPY_SIZE_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"

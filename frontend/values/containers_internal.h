@@ -1,0 +1,132 @@
+/* Of tuples, lists, dictionaries, sets and iterators: what the files of this folder share. */
+#ifndef LOOM_FRONTEND_VALUES_CONTAINERS_INTERNAL_H
+#define LOOM_FRONTEND_VALUES_CONTAINERS_INTERNAL_H
+
+#include "frontend/values/containers.h"
+
+/* ---- seq.c: tuples and lists ---- */
+
+/* Removes all items; false after a break. */
+bool list_empty(tracer *t, value *list);
+bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
+                PyObject *kwnames);
+
+/* ---- key.c: keys of dictionaries and sets ---- */
+
+/* Functions for the slot `key` of value types: key_is_refused() is for values without a hash, and
+ * raises; key_object_check() is for instances of Python classes. */
+bool key_is_refused(tracer *t, value *key);
+bool key_object_check(tracer *t, value *key);
+/* Is it an Enum class whose members hash as Enum says? */
+bool key_is_enum_class(tracer *t, PyTypeObject *type);
+bool object_is_enum_member(tracer *t, PyObject *object);
+/* The hash of a key that passed key_check(); -1 after a raise or break. */
+Py_hash_t key_hash(tracer *t, PyObject *key);
+
+/* ---- dict.c: dictionaries ---- */
+
+/* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
+ * a plain dictionary. */
+const uint32_t *dict_moves(tracer *t, value *dict);
+
+/* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
+
+/* Another one (as dict_whole() has it) will be added; it has been. `places`: the index of the key
+ * of each of its pairs, asked for if gaps_is_merging(); `before`: items before that. */
+bool gaps_merging(tracer *t, value *dict, value *other);
+bool gaps_is_merging(const tracer *t, const value *dict);
+bool gaps_merged(tracer *t, value *dict, value *other, const Py_ssize_t *places, Py_ssize_t before);
+/* It is as one was before the call that existed then. */
+bool gaps_live(tracer *t, value *dict, value *live);
+/* Its recipe; a tuple with which gaps_fill() makes an empty dictionary like it. NULL with nothing
+ * pending: its pairs put one by one make the same table. */
+recipe *gaps_rebuild(tracer *t, value *dict);
+value *gaps_arguments(tracer *t, value *dict);
+/* Of type(...) with such a dict for the last argument. */
+recipe *gaps_rebuild_filled(tracer *t, PyObject *type, value *const *args, Py_ssize_t count);
+int gaps_fill(PyObject *into, PyObject *arguments);
+
+/* ---- iter.c: iterators ---- */
+
+/* Marks a fresh iterator as what iter() or reversed() of a sequence gives: its items may be rows of
+ * arrays. */
+value *iter_exactly(value *iterator);
+/* The iterator, moved in front of item `at` (behind it when it goes backwards). NULL with nothing
+ * pending: it goes over no sequence. */
+value *iter_standing(value *iterator, Py_ssize_t at);
+value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
+value *iter_self(tracer *t, value *v); /* the slot `iter` of iterators */
+value *iterator_get_attr(tracer *t, value *v, PyObject *name);
+value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames); /* __next__ of any iterator */
+value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
+
+/* ---- iter_loop.c: iterators in loops that are captured once ---- */
+
+/* Adds what is iterated over to the state of a loop, but not the position. */
+void iter_walk_bases(roll_walk *w, value *v);
+
+/* ---- set.c: sets ---- */
+
+bool value_is_any_set(const value *v); /* or a constant one */
+value *set_now(tracer *t, value *v);   /* a set that is as this one is now, and stays so */
+
+/* ---- set_order.c: in which order Python iterates a set ---- */
+
+/* Each of these does to the table what was done to the set. */
+void order_add(tracer *t, value *set, value *item);
+void order_discard(tracer *t, value *set, value *item);
+/* Where a new set comes from. order_made(): from the iterable `of`. order_twin(): it has the order
+ * of the real set `like`. order_binary(): from an operator. order_call(): from a method of a set
+ * whose table is `table`; that may be the table of `set` itself. */
+void order_made(tracer *t, value *set, value *of);
+void order_twin(tracer *t, value *set, PyObject *like);
+/* The frozen set was copied once more, as a class over frozenset copies its argument. Its table
+ * becomes that of the copy. */
+void order_copied(tracer *t, value *set);
+/* The set has the items and the order of the live set that `s` reads. */
+void order_live(tracer *t, value *set, const source *s, PyObject *object);
+void order_binary(tracer *t, value *set, int op, PyObject *l, PyObject *r);
+void order_call(tracer *t, value *set, PyObject *table, const char *method, value *const *args,
+                Py_ssize_t count);
+/* New references, or NULL without an exception. order_operand(): an operand of a set's method or
+ * operator, with the items of the value in their order. order_view(): the keys or items of a dict.
+ */
+PyObject *order_operand(tracer *t, value *v);
+PyObject *order_view(tracer *t, value *dict, bool items);
+/* The table, borrowed. NULL: the order is not known. */
+PyObject *order_table(tracer *t, value *set);
+/* A list of the items in Python's order. NULL with nothing pending: the order is not known. */
+value *order_items(tracer *t, value *set);
+/* When order_items() is known: a real set of its own with the same items and order. A new
+ * reference, or NULL. */
+PyObject *order_real(tracer *t, const value *set);
+Py_ssize_t order_pop(tracer *t, value *set); /* pops an item of its table: its place, or -1 */
+void order_walk(roll_walk *w, const value *set);
+
+/* ---- container.c: instances of Python classes over dict and list ---- */
+
+/* Is it the content of an instance that was made inside? Then it cannot be a result by itself:
+ * rebuilt alone it would be another object. */
+bool container_holds(tracer *t, value *content);
+/* Gives a live instance its content. */
+bool container_wrap(tracer *t, value *v);
+/* Is the instance's method of this name the builtin type's own? */
+bool container_keeps(tracer *t, value *v, const char *name);
+
+/* ---- derived.c: instances of Python classes over set, deque and the like ---- */
+
+/* The content of an instance of a class over `base`: of a live one, and an empty one. */
+value *derived_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base);
+value *derived_new(tracer *t, PyTypeObject *base);
+/* As container_call(). not_implemented: self is no such instance, or capture does not follow the
+ * method. */
+value *derived_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
+                    PyObject *kwnames);
+/* Described at scalar_attr() */
+value *derived_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
+int derived_fill(PyObject *made, PyTypeObject *base, PyObject *content);
+value *derived_make_frozen(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
+                           PyObject *kwnames);
+
+#endif

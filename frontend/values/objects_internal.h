@@ -1,0 +1,35 @@
+/* Of functions, instances, classes and exceptions: what the files of this folder share. */
+#ifndef LOOM_FRONTEND_VALUES_OBJECTS_INTERNAL_H
+#define LOOM_FRONTEND_VALUES_OBJECTS_INTERNAL_H
+
+#include "frontend/values/objects.h"
+
+/* ---- object.c: instances of Python classes ---- */
+
+/* Does the object have a dict value of attributes: was it made inside? */
+bool object_is_virtual(value *v);
+/* The slots of value_object_type. */
+value *object_get_attr(tracer *t, value *v, PyObject *name);
+bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);
+/* An item of a live object's __dict__, whatever the class has under that name. NULL with nothing
+ * pending: there is none. */
+value *object_own_attr(tracer *t, value *v, PyObject *name);
+
+/* ---- object_special.c: what operators, calls and iteration do to instances ---- */
+
+/* "add" for the operator +, and so on. */
+const char *object_operator_name(int op);
+
+/* ---- special.c: special methods asked for by name ---- */
+
+/* The row of a special method that is asked for by name, or NULL. */
+const builtin_method *special_find(const value *self, const char *name);
+
+/* ---- made.c: functions, methods, generators and instances as results ---- */
+
+/* Sets an attribute of an object that a run has just made, in its __dict__ or slot: runs no
+ * property of the class. */
+int object_give(PyObject *made, PyObject *name, PyObject *item);
+recipe *object_rebuild_attributes(tracer *t, value *v);
+
+#endif
