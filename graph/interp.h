@@ -22,6 +22,20 @@ bool interp_empty(const loom_type *type);
 loom_cell interp_load(const loom_buffer *buffer, const int64_t *index);
 void interp_store(const loom_buffer *buffer, const int64_t *index, loom_cell cell);
 
+/* A bool keeps its byte, as in every kernel: a view of bytes has other true ones than 1. */
+void interp_copy_element(const loom_buffer *to, const int64_t *to_index, const loom_buffer *from,
+                         const int64_t *from_index);
+
+/* Moves of elements (interp_move.c). A map fills `in` with the index in the operand that it
+ * returns, for an index of the result. */
+typedef const loom_buffer *interp_map(const interp_call *c, const int64_t *out, int64_t *in);
+interp_map interp_map_broadcast, interp_map_reshape, interp_map_transpose, interp_map_slice,
+    interp_map_windows, interp_map_same, interp_map_concatenate, interp_map_pad;
+bool interp_move(const interp_call *c, interp_map map);
+bool interp_update_slice(const interp_call *c);
+bool interp_gather(const interp_call *c);
+bool interp_scatter(const interp_call *c);
+
 bool interp_reduce(const interp_call *c);
 bool interp_scan(const interp_call *c);
 bool interp_sort(const interp_call *c);

@@ -17,15 +17,8 @@
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
 
-#include <pthread.h>
 #include <structmember.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
 
-/* bytes of C stack that CPython's count of calls is not lifted without */
-#define LEND_STACK (2 << 20)
-/* limit of a process's first stack up to which it is free for it */
-#define FIRST_STACK (64 << 20)
 /* bytes of C stack that nothing is compiled without */
 #define BUILD_STACK (1 << 20)
 
@@ -43,55 +36,6 @@ bool callable_is_off(void) { return disabled_depth || loom_all_eager || python_i
 
 PyFunctionObject *callable_function(const callable *c) {
   return c->place.shared && loom_function_now ? loom_function_now : c->function;
-}
-
-/* Where the C stack may grow to when this is the process's first, or NULL. That begins behind the
- * name of the program, and the system keeps as much free as its limit allows, up to a bound. The C
- * library reads /proc/self/maps for it, which takes a good part of a first call. */
-static char *callable_first_stack(void) {
-  const uintptr_t page = 4096;
-  char here;
-  struct rlimit limit;
-  const char *name = (const char *)getauxval(AT_EXECFN);
-  if (!name || getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > FIRST_STACK) return NULL;
-  uintptr_t top = ((uintptr_t)name + strlen(name) + page) / page * page;
-  char *end = (char *)(top - limit.rlim_cur);
-  return &here > end && &here < name ? end + limit.rlim_cur / 16 : NULL;
-}
-
-static char *callable_find_stack(void) {
-  pthread_attr_t attributes;
-  void *start;
-  size_t size;
-  char *end = callable_first_stack();
-  if (end || pthread_getattr_np(pthread_self(), &attributes) != 0) return end;
-  if (pthread_attr_getstack(&attributes, &start, &size) == 0) end = (char *)start + size / 16;
-  pthread_attr_destroy(&attributes);
-  return end;
-}
-
-/* Where this thread's C stack ends, but for a sixteenth for what is called; NULL: not known yet. */
-static _Thread_local char *stack_end __attribute__((tls_model("initial-exec")));
-
-/* How many bytes of C stack are left. Calls of Python functions take none, but calls through this
- * object do. With a high recursion limit the stack would end before Python checks the limit. */
-size_t callable_stack_left(void) {
-  char here;
-  if (!stack_end) stack_end = callable_find_stack();
-  if (!stack_end) return SIZE_MAX;
-  return &here > stack_end ? (size_t)(&here - stack_end) : 0;
-}
-
-bool callable_stack_check(const callable *c) {
-  if (callable_stack_left()) return true;
-  PyErr_Format(PyExc_RecursionError, "recursion through the compiled function %U is too deep",
-               c->function->func_qualname);
-  return false;
-}
-
-int callable_go_deeper(void) {
-  return python_recursion_is_low() && callable_stack_left() >= LEND_STACK ? python_recursion_lend()
-                                                                          : 0;
 }
 
 PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t flags,

@@ -22,8 +22,7 @@ PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject 
                               bool *plain, bool *useful);
 /* The user has replaced the function's code: drops what was derived from the old code. */
 bool callable_refresh(callable *c);
-size_t callable_stack_left(void); /* bytes of the thread's C stack */
-bool callable_is_off(void);       /* is nothing compiled now in this thread? */
+bool callable_is_off(void); /* is nothing compiled now in this thread? */
 /* The version whose guards hold, or a version that is built now: a new reference. NULL with *plain
  * set: the plain code has to run. It then also raises the pending exception of a signal handler.
  * NULL otherwise: an exception is set. */
@@ -42,14 +41,20 @@ PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t fl
 uint32_t callable_let_be(callable *c, bool settled, bool often);
 bool callable_is_let_be(const callable *c);
 void callable_look_at(callable *c); /* not so from here on */
-bool callable_stack_check(
-    const callable *c); /* else RecursionError: the C stack is nearly used up */
+void plain_frame_open(plain_frame *frame, const callable *c);
+void plain_frame_close(const plain_frame *frame);
+
+/* ---- stack.c: how much of the C stack is left ---- */
+
+/* Where this thread's C stack ends, but for a sixteenth for what is called; NULL: not known yet. */
+extern _Thread_local char *stack_end __attribute__((tls_model("initial-exec")));
+size_t callable_stack_left(void); /* bytes of the thread's C stack */
+/* Is there some? If not, RecursionError is set. */
+bool callable_stack_check(const callable *c);
 /* Lets calls through a callable nest deeper where the C stack has room. From 3.12 on CPython counts
  * them up to a low number, while plain Python calls do not count. The result is to be passed to
  * python_recursion_take_back() when the call has returned. */
 int callable_go_deeper(void);
-void plain_frame_open(plain_frame *frame, const callable *c);
-void plain_frame_close(const plain_frame *frame);
 
 /* ---- options.c: how the function is to be compiled ---- */
 

@@ -175,6 +175,13 @@ typedef struct np_reduction {
 } np_reduction;
 
 value *np_reduce(tracer *t, np_reduction *r);
+/* A running sum, product, minimum or maximum along axis `k`. */
+value *np_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype, value *out);
+/* The dtype of sums: add and multiply reduce small integers in the machine's integer. */
+loom_dtype np_reduce_widened(loom_dtype d);
+
+/* ---- ufunc_method.c: methods of ufuncs ---- */
+
 value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
                        PyObject *kwnames);
 

