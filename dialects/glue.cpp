@@ -1,5 +1,5 @@
-// All the C++ there is: what MLIR offers no C entry point for. Every function here forwards to C;
-// logic never goes in this file.
+// All the C++ there is: what MLIR offers no C entry point for. Every function here forwards to C,
+// or from one class of LLVM's to another; logic never goes in this file.
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Pass.h"
@@ -17,6 +17,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -209,8 +211,13 @@ extern "C" void loom_register_pass(MlirPass (*make)(void)) {
 
 extern "C" void loom_register_pipeline(const char *flag, const char *summary,
                                        void (*build)(MlirOpPassManager)) {
-  mlir::PassPipelineRegistration<>(
-      flag, summary, [build](mlir::OpPassManager &manager) { build(wrap(&manager)); });
+  auto add = [build](mlir::OpPassManager &manager, llvm::StringRef options,
+                     llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> fail) {
+    if (!options.empty()) return fail("a pipeline has no options: " + options);
+    build(wrap(&manager));
+    return llvm::success();
+  };
+  mlir::registerPassPipeline(flag, summary, add, [](auto) {});
 }
 
 // ---- what a compilation needs of MLIR: all dialects and their extensions would cost milliseconds
@@ -246,9 +253,116 @@ mlirGetDialectPluginInfo() {
           [](mlir::DialectRegistry *registry) { registry->insert<loom::LoomDialect>(); }};
 }
 
+namespace {
+// Passes as flags of mlir-opt, which knows those alone that were there before it began to read its
+// command line. From the plugin on, every flag of a pass (theirs, too, so that the order counts)
+// adds to a pipeline, whose text is given to --pass-pipeline.
+using OptionMap = llvm::DenseMap<llvm::StringRef, llvm::cl::Option *>;
+
+// An option that stands where another one stood.
+struct InPlaceOf : llvm::cl::Option {
+  InPlaceOf(llvm::cl::Option *theirs)
+      : Option(llvm::cl::ZeroOrMore, llvm::cl::NotHidden), theirs(theirs) {
+    for (auto &named : llvm::cl::getRegisteredOptions())
+      if (named.second == theirs) named.second = this;
+  }
+  llvm::cl::ValueExpected getValueExpectedFlagDefault() const override {
+    return theirs->getValueExpectedFlag();
+  }
+  size_t getOptionWidth() const override { return theirs->getOptionWidth(); }
+  void printOptionInfo(size_t width) const override { theirs->printOptionInfo(width); }
+  void printOptionValue(size_t, bool) const override {}
+  void setDefault() override { theirs->setDefault(); }
+  llvm::cl::Option *theirs;
+};
+
+struct PassFlags : InPlaceOf {
+  using Failure = llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)>;
+  PassFlags(llvm::cl::Option *theirs, llvm::cl::opt<std::string> *text)
+      : InPlaceOf(theirs), text(text) {
+    for (size_t i = 0; loom_pass_flag(i); i++)
+      llvm::cl::AddLiteralOption(*this, loom_pass_flag(i));
+  }
+  bool handleOccurrence(unsigned position, llvm::StringRef name, llvm::StringRef options) override {
+    if (theirs->getNumOccurrences())
+      return error("passes are flags in front of the plugin or behind it, not both", name);
+    if (text->getNumOccurrences() && !given) return error("--pass-pipeline is given, too", name);
+    std::string said = "wrong options";
+    auto fail = [&](const llvm::Twine &message) {
+      if (!message.str().empty()) said = llvm::StringRef(message.str()).trim().str();
+      return mlir::failure();
+    };
+    std::string added = written(name, options, fail);
+    if (added.empty()) return error(said, name);
+    all += (given ? "," : "") + added;
+    if (!given && text->addOccurrence(position, text->ArgStr, all)) return true;
+    given = true;
+    text->setValue("builtin.module(" + all + ")");
+    return false;
+  }
+  // In a pipeline for modules: a pass as it is given, a pipeline as its passes; empty: it fails.
+  static std::string written(llvm::StringRef name, llvm::StringRef options, Failure fail) {
+    using mlir::OpPassManager;
+    OpPassManager any(OpPassManager::Nesting::Implicit);
+    OpPassManager module("builtin.module", OpPassManager::Nesting::Implicit);
+    const mlir::PassPipelineInfo *info = mlir::PassPipelineInfo::lookup(name);
+    OpPassManager &passes = info ? module : any;
+    if (mlir::failed(entry(name)->addToPipeline(passes, options, fail)) || passes.empty())
+      return "";
+    std::string made;
+    llvm::raw_string_ostream stream(made);
+    if (info) {
+      passes.printAsTextualPipeline(stream);
+      return made.substr(made.find('(') + 1, made.size() - made.find('(') - 2);
+    }
+    stream << name;
+    if (!options.empty()) stream << '{' << options << '}';
+    std::optional<llvm::StringRef> root = passes.begin()->getOpName();
+    return root && *root != "builtin.module" ? (*root + "(" + made + ")").str() : made;
+  }
+  static const mlir::PassRegistryEntry *entry(llvm::StringRef name) {
+    if (const mlir::PassRegistryEntry *found = mlir::PassPipelineInfo::lookup(name)) return found;
+    return mlir::PassInfo::lookup(name);
+  }
+  void printOptionInfo(size_t width) const override {
+    theirs->printOptionInfo(width);
+    for (size_t i = 0; loom_pass_flag(i); i++)
+      entry(loom_pass_flag(i))->printHelpStr(4, width);
+  }
+  llvm::cl::opt<std::string> *text;
+  std::string all;
+  bool given = false;
+};
+
+struct PipelineFlag : InPlaceOf {
+  PipelineFlag(const PassFlags *flags, llvm::cl::Option *theirs)
+      : InPlaceOf(theirs), flags(flags) {}
+  bool handleOccurrence(unsigned position, llvm::StringRef name, llvm::StringRef value) override {
+    if (flags->given) return error("passes are given as flags, too", name);
+    return theirs->addOccurrence(position, name, value);
+  }
+  const PassFlags *flags;
+};
+
+// A tool that has no flags of passes, or ours already, is left as it is. These are there until the
+// process ends.
+void addPassFlags() {
+  OptionMap &known = llvm::cl::getRegisteredOptions();
+  llvm::cl::Option *theirs = known.lookup("canonicalize"), *text = known.lookup("pass-pipeline");
+  llvm::cl::Option *alias = known.lookup("p");
+  if (!theirs || !text || known.contains(loom_pass_flag(0))) return;
+  auto *flags = new PassFlags(theirs, static_cast<llvm::cl::opt<std::string> *>(text));
+  new PipelineFlag(flags, text);
+  if (alias && alias->HelpStr == "Alias for --pass-pipeline") new PipelineFlag(flags, alias);
+}
+} // namespace
+
 extern "C" __attribute__((visibility("default"))) mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1", [] { loom_register_passes(); }};
+  return {MLIR_PLUGIN_API_VERSION, "Loom", "0.1", [] {
+            loom_register_passes();
+            addPassFlags();
+          }};
 }
 
 #else // ---- mains of the tools, an object of their own: programs of the tests go without ----

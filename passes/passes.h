@@ -17,6 +17,8 @@
 /* Registers every pass of passes.def and the pipelines with MLIR's registry. Called once by each
  * tool. */
 void loom_register_passes(void);
+/* The flag of each of them; NULL behind the last. */
+const char *loom_pass_flag(size_t index);
 
 /* The passes of each stage, in the order of the data. */
 void loom_add_front_passes(

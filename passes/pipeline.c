@@ -105,15 +105,34 @@ bool loom_lower_module(MlirModule module, const char *target, int vector_bits, b
 
 /* ---- registration ---- */
 
+static const struct {
+  const char *flag, *summary;
+  void (*build)(MlirOpPassManager manager);
+} pipelines[] = {
+    {"loom-front", "Graph to loom.fusion groups", pipeline_front},
+    {"loom-kernels", "Graph to scheduled kernels", pipeline_kernel},
+    {"loom-plans", "Graph to a plan and its kernels", pipeline_plan},
+    {"loom-lowered", "Graph to a plan and lowered kernels", loom_add_lower_pipeline},
+    {"loom-cpu", "Graph to a plan and kernels in the LLVM dialect", pipeline_cpu},
+};
+
+enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
+
 void loom_register_passes(void) {
 #define LOOM_PASS(STEM, FLAG, SUMMARY) loom_register_pass(loom_make_##STEM##_pass);
 #include "passes/passes.def"
 #undef LOOM_PASS
-  loom_register_pipeline("loom-front", "Graph to loom.fusion groups", pipeline_front);
-  loom_register_pipeline("loom-kernels", "Graph to scheduled kernels", pipeline_kernel);
-  loom_register_pipeline("loom-plans", "Graph to a plan and its kernels", pipeline_plan);
-  loom_register_pipeline("loom-lowered", "Graph to a plan and lowered kernels",
-                         loom_add_lower_pipeline);
-  loom_register_pipeline("loom-cpu", "Graph to a plan and kernels in the LLVM dialect",
-                         pipeline_cpu);
+  for (size_t i = 0; i < PIPELINES; i++)
+    loom_register_pipeline(pipelines[i].flag, pipelines[i].summary, pipelines[i].build);
+}
+
+const char *loom_pass_flag(size_t index) {
+#define LOOM_PASS(STEM, FLAG, SUMMARY) FLAG,
+  static const char *const passes[] = {
+#include "passes/passes.def"
+  };
+#undef LOOM_PASS
+  const size_t count = sizeof passes / sizeof *passes;
+  if (index < count) return passes[index];
+  return index - count < PIPELINES ? pipelines[index - count].flag : NULL;
 }

@@ -71,9 +71,9 @@ def test_mlir_in_cpp_is_one_file():
 
 
 def test_the_glue_has_no_logic():
-    """It forwards: no loop over IR, no decision about an op."""
+    """It forwards: no loop over IR, no decision about an op. A quarter are the options of a plugin, which are classes of LLVM's."""
     text = (ROOT / "dialects" / "glue.cpp").read_text()
-    assert len(text.splitlines()) < 280
+    assert len(text.splitlines()) < 390
     assert not re.search(r"\bwhile\b|\bswitch\b|\.walk\(|isa<|dyn_cast<|RewritePattern", text)
 
 
