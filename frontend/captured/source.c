@@ -335,6 +335,7 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
   if (PyType_Check(base)) return read_class(base, key);
   if (PyCell_Check(base)) return Py_XNewRef(PyCell_GET(base));
   if (PyContextVar_CheckExact(base)) return context_read(base);
+  if (PyWeakref_CheckRefExact(base)) return PyObject_CallNoArgs(base);
   if (PyModule_Check(base) && PyUnicode_CompareWithASCIIString(key, "getrecursionlimit()") == 0)
     return PyLong_FromLong(Py_GetRecursionLimit());
   if (PyUnicode_CompareWithASCIIString(key, "__dict__") == 0) {

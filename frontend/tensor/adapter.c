@@ -25,7 +25,9 @@ tensor_state *tensor_state_of(tracer *t) {
   tensor_guard wanted = {.modes = state->modes};
   if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
     return NULL;
-  if (!(state->calls = trace_keep(t, PyList_New(0)))) return trace_raise_live(t);
+  state->calls = trace_keep(t, PyList_New(0));
+  state->numbers = trace_keep(t, PyList_New(0));
+  if (!state->calls || !state->numbers) return trace_raise_live(t);
   t->capture->adapter = &loom_tensor_adapter;
   *slot = state;
   return state;

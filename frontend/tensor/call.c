@@ -6,6 +6,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
@@ -97,9 +98,25 @@ static PyObject *call_tensor(tracer *t, value *v) {
   return Py_NewRef(meta);
 }
 
+/* A float that is known only when the plan runs, as a tensor without axes: where it may stand for
+ * the float, record() says. */
+static PyObject *call_number(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  value *made = state ? tensor_new(t, v->number.node, NULL) : NULL;
+  PyObject *meta = made ? tensor_meta(t, made) : NULL;
+  if (!meta) return NULL;
+  return PyList_Append(state->numbers, meta) == 0 ? Py_NewRef(meta) : trace_raise_live(t);
+}
+
+static bool call_is_number(tracer *t, const value *v) {
+  return value_is_number(v) && !number_is_size(v) &&
+         loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_F64;
+}
+
 /* An argument as torch is given it: a new reference. NULL after a break. */
 static PyObject *call_argument(tracer *t, value *v) {
   if (tensor_is(v)) return call_tensor(t, v);
+  if (call_is_number(t, v)) return call_number(t, v);
   if (tuple_is_plain(v) || value_is_list(v))
     return call_items(t, v->seq.items, v->seq.count, value_is_list(v));
   if (value_is_slice(v)) return call_slice(t, v);
@@ -162,7 +179,8 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
   tensor_state *state = tensor_state_of(t);
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
   PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
-                                                state->records ? Py_True : Py_False, NULL);
+                                                state->records ? Py_True : Py_False, state->numbers,
+                                                NULL);
   if (!made) return tensor_call_failed(t, function);
   PyObject *calls = PyTuple_GET_ITEM(made, 1);
   value *result = NULL;
@@ -182,6 +200,7 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   if (!state) return NULL;
   value **all = trace_alloc(t, sizeof *all * (size_t)(count + 1));
   if (!all) return NULL;
+  if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);
   Py_ssize_t given = 0;
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)

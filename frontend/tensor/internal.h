@@ -27,6 +27,7 @@ typedef struct tensor_state {
   bool records;       /* gradients are recorded now */
   bool ran_backward;  /* the function has called backward() */
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
+  PyObject *numbers;  /* list (borrowed): what stands for numbers among the arguments of a call */
   PyObject *elements; /* (borrowed) what tells the elements of constants; or NULL */
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;

@@ -503,10 +503,20 @@ static bool const_set_item(tracer *t, value *v, value *key, value *item) {
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
+/* What a weak reference refers to. */
+static value *const_referent(tracer *t, value *v) {
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString("weakref()"));
+  const source *base = key ? value_source(t, v) : NULL;
+  const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, key, 0) : NULL;
+  PyObject *object = s ? trace_keep(t, PyObject_CallNoArgs(v->object)) : NULL;
+  return object ? value_wrap(t, object, s) : NULL;
+}
+
 static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {
   PyObject *o = v->object;
   bool mine = false;
+  if (PyWeakref_CheckRefExact(o) && !count && !kwnames) return const_referent(t, v);
   PyObject *plain = loom_callable_unwrap ? loom_callable_unwrap(o) : NULL;
   if (plain) {
     const source *base = value_source(t, v);

@@ -152,6 +152,23 @@ def _scaled(function, kwargs):
     return lambda self, *args: scaled(self, *args, by.to(self.dtype)), {}
 
 
+# Functions, by their names without underscores, that compute with a Python float as with a tensor of float64 without axes.
+_TAKE_NUMBERS = frozenset(
+    "add sub mul div iadd isub imul itruediv truediv radd rsub rmul rtruediv subtract multiply divide true_divide".split()
+)
+
+
+def _with_numbers(function, args, kwargs, numbers):
+    """The function and its keyword arguments where `numbers` stand for Python floats that are not known at capture."""
+    given = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+    others = [one for one in given if not any(one is number for number in numbers)]
+    alike = all(one.dtype == torch.float64 or one.dtype == torch.float32 and one.dim() for one in others)
+    scaled, rest = _scaled(function, kwargs)
+    if alike and others and (not rest and scaled is not function or not kwargs and function.__name__.strip("_") in _TAKE_NUMBERS):
+        return scaled, rest
+    raise Unsupported("a number that is not known at capture")
+
+
 _tried = {}
 
 
@@ -308,9 +325,9 @@ def empty(sizes, strides, dtype, extent):
     return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
 
 
-def record(function, args, kwargs, gradients):
+def record(function, args, kwargs, gradients, numbers):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
-    `gradients`: are they recorded?
+    `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats.
 
     Raises Unsupported with a reason, or what torch raises.
     """
@@ -322,7 +339,7 @@ def record(function, args, kwargs, gradients):
         kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
     elif device is not None or function in _device_constructors():
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
-    function, kwargs = _scaled(function, kwargs)
+    function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     recorder = Recorder()
     with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)

@@ -154,6 +154,8 @@ class Program:
         written = {id(one) for func, args, kwargs, *_ in self.calls if func is not None for one in written_by(func, args, kwargs)}
 
         def take(one):
+            if isinstance(one, torch.Tensor) and one.device == META and id(one) not in known:
+                raise RuntimeError(f"{self.name}: the function has computed with a number that changes, so that its gradient cannot be differentiated")
             return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
 
         with torch.enable_grad():

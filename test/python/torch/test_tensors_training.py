@@ -302,6 +302,75 @@ def test_a_changed_learning_rate_has_its_effect():
     torch.testing.assert_close(other_model.state_dict(), model.state_dict())
 
 
+def test_a_schedule_needs_no_new_versions():
+    plain, model, optimizer = training(OPTIMIZERS["AdamW"])
+    step, other_model, other = training(OPTIMIZERS["AdamW"])
+    schedules = [torch.optim.lr_scheduler.LambdaLR(each, lambda number: 1 / (number + 1)) for each in (optimizer, other)]
+
+    def scheduled(x, y):
+        loss = step(x, y)
+        schedules[1].step()
+        return loss
+
+    compiled = frameloom.compile(scheduled)
+    x, y = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 4, (5,))
+    for _ in range(9):
+        wanted = plain(x, y)
+        schedules[0].step()
+        torch.testing.assert_close(compiled(x, y), wanted)
+    torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+    torch.testing.assert_close(schedules[1].get_last_lr(), schedules[0].get_last_lr())
+    assert compiled._report()["captures"] <= 4
+    assert not compiled._report()["breaks"]
+
+
+def scales(x, y, number):
+    z = x.clone()
+    z.add_(y, alpha=number).mul_(1 - number)
+    z.addcdiv_(x, y.exp(), value=-number)
+    return x * number, number - y, y / number, number / (y.exp() + 1), x.sub(y, alpha=2 * number), torch.addcmul(x, x, y, value=number), z
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_that_change_are_no_new_versions(dtype):
+    compiled = frameloom.compile(scales)
+    with torch.no_grad():
+        for number in (0.5, 0.25, -3.0, 1e-30, float("inf"), float("nan"), 7.0):
+            x, y = torch.randn(3, 4, dtype=dtype), torch.randn(4, dtype=dtype)
+            torch.testing.assert_close(compiled(x, y, number), scales(x, y, number), equal_nan=True)
+    assert compiled._report()["captures"] <= 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, number: x.int() * number,
+        lambda x, number: x[0, 0] * number,
+        lambda x, number: x.bfloat16() * number,
+        lambda x, number: torch.full((3,), number),
+        lambda x, number: x.clamp(min=number),
+        lambda x, number: x**number,
+        lambda x, number: torch.nn.functional.dropout(x, number, training=False),
+    ],
+)
+def test_numbers_that_torch_takes_otherwise(function):
+    compiled = frameloom.compile(function)
+    x = torch.rand(3, 4)
+    with torch.no_grad():
+        for number in (0.5, 0.25, 0.125, 0.75):
+            torch.testing.assert_close(compiled(x, number), function(x, number))
+
+
+def test_a_second_derivative_where_a_number_changes_is_refused():
+    compiled = frameloom.compile(lambda x, number: (x * x).sum() * number)
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    for number in (0.5, 0.25, 0.125):
+        (gradient,) = torch.autograd.grad(compiled(x, number), x)
+        torch.testing.assert_close(gradient, x.detach() * 2 * number)
+    with pytest.raises(RuntimeError, match="a number that changes"):
+        torch.autograd.grad(compiled(x, 0.3), x, create_graph=True)
+
+
 def test_steps_with_hooks_and_closures():
     plain, model, optimizer = training(OPTIMIZERS["SGD"])
     step, other_model, other = training(OPTIMIZERS["SGD"])
