@@ -178,9 +178,9 @@ void *tensor_call_failed(tracer *t, PyObject *function) {
 static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
   tensor_state *state = tensor_state_of(t);
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
-  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
-                                                state->records ? Py_True : Py_False, state->numbers,
-                                                NULL);
+  PyObject *made =
+      PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
+                                   state->records ? Py_True : Py_False, state->numbers, NULL);
   if (!made) return tensor_call_failed(t, function);
   PyObject *calls = PyTuple_GET_ITEM(made, 1);
   value *result = NULL;

@@ -48,7 +48,7 @@ def behind(function, arguments):
     return seen, held
 
 
-def compare(function, compiled, filled, calls=2):
+def compare_steps(function, compiled, filled, calls=2):
     plain, other = leaves(filled), leaves(filled)
     for _ in range(calls):
         seen, held = behind(function, plain)
@@ -147,7 +147,7 @@ WHOLE = [once, twice, read_and_dropped, given_gradient, retained, still_retained
 def test_backward_inside_is_part_of_the_graph(function, filled):
     compiled = frameloom.compile(function)
     for _ in range(3):
-        compare(function, compiled, filled)
+        compare_steps(function, compiled, filled)
     assert not break_codes(function, *leaves(filled))
 
 
@@ -183,7 +183,7 @@ def of_none(w, v, x):
 @pytest.mark.parametrize("function", [makes_a_leaf, goes_twice, of_many_elements, of_none])
 def test_what_is_not_captured_is_torchs(function):
     compiled = frameloom.compile(function)
-    compare(function, compiled, False)
+    compare_steps(function, compiled, False)
     assert break_codes(function, *leaves())
 
 
@@ -212,7 +212,7 @@ def test_an_argument_with_a_history_passes_its_gradient_on():
         with pytest.warns(UserWarning, match="not a leaf"):
             compiled(inner, v, x)
         torch.testing.assert_close(root.grad, wanted)
-    compare(once, compiled, False)
+    compare_steps(once, compiled, False)
 
 
 def test_a_gradient_that_is_another_parameters_is_written_once():
@@ -221,7 +221,7 @@ def test_a_gradient_that_is_another_parameters_is_written_once():
         return v.grad
 
     compiled = frameloom.compile(function)
-    compare(function, compiled, True)
+    compare_steps(function, compiled, True)
     plain, other = leaves(True), leaves(True)
     for arguments, call in ((plain, function), (other, compiled)):
         arguments[1].grad = arguments[0].grad
