@@ -22,9 +22,9 @@ def leaves(filled=False):
     return *parameters, x
 
 
-def told(one):
+def looks(one):
     if isinstance(one, (tuple, list)):
-        return [told(each) for each in one]
+        return [looks(each) for each in one]
     return tensor_programs.told(one) if isinstance(one, torch.Tensor) else one
 
 
@@ -38,7 +38,7 @@ def behind(function, arguments):
     """What a call gives, what the parameters are and have behind it, and what the gradients of its results are."""
     result = function(*arguments)
     state = [result, [one.grad for one in arguments[:2]], list(arguments)]
-    seen, held = [told(state), [one._version for one in arguments]], numbers(state)
+    seen, held = [looks(state), [one._version for one in arguments]], numbers(state)
     outputs = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, torch.Tensor) and one.requires_grad]
     for one in outputs:
         try:
