@@ -15,8 +15,10 @@
 #include "frontend/values/live.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 
 /* ---- operators ------------------------------------------------------------------------------ */
 

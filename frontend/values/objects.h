@@ -62,9 +62,6 @@ bool handled_is_nothing(tracer *t);
 
 /* ---- class_attr.c: attributes that are found on a class ---- */
 
-/* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
- * the class cannot be changed. */
-PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
 /* class_lookup() of a name in a C string. */
 PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
 /* Guards that __mro__, the order of the bases, stays the same tuple. */
@@ -126,10 +123,5 @@ recipe *generator_rebuild(tracer *t, value *v);
 value *class_descriptor(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                         PyObject *kwnames);
 value *class_build(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
-
-/* ---- cached.c: functools.lru_cache ---- */
-
-value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames);
 
 #endif

@@ -6,6 +6,9 @@
 
 /* ---- class_attr.c: attributes that are found on a class ---- */
 
+/* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
+ * the class cannot be changed. */
+PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
 /* The item of this name in the first base that has one, from the one behind `after` on (NULL: from
  * the first one): borrowed, with that base; NULL: there is none. */
 PyObject *class_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out);
@@ -40,5 +43,10 @@ const builtin_method *special_find(const value *self, const char *name);
  * property of the class. */
 int object_give(PyObject *made, PyObject *name, PyObject *item);
 recipe *object_rebuild_attributes(tracer *t, value *v);
+
+/* ---- cached.c: functools.lru_cache ---- */
+
+value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames);
 
 #endif

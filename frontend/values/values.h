@@ -13,10 +13,6 @@
 
 /* ---- value.c: making values, identity ---- */
 
-/* The source of a value, or one for its constant object. */
-const source *value_source(tracer *t, value *v);
-/* The live object of a value, guarded by identity; NULL: there is none. */
-PyObject *value_identity(tracer *t, value *v);
 value *value_new(tracer *t, const value_type *type);
 value *value_const(tracer *t, PyObject *object);          /* no source: made here or immortal */
 bool trace_constants_init(trace_constants *c, tracer *t); /* false with an exception */
@@ -155,7 +151,6 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
 
 /* ---- copy.c: copy.copy() and copy.deepcopy() ---- */
 
-value *copy_const(tracer *t, value *v, struct copy_memo *memo);
 value *copy_shallow(tracer *t, value *v);
 /* `memo`: what a __deepcopy__ was given, to hand on; or NULL. */
 value *copy_deeply(tracer *t, value *v, value *memo);
@@ -187,7 +182,6 @@ bool context_is_set(const tracer *t);
 
 /* ---- text.c: str() and repr() ---- */
 
-value *const_text(tracer *t, value *v, bool repr); /* slots */
 value *trace_repr(tracer *t, value *v);
 value *trace_str(tracer *t, value *v);
 /* The result of a special method, which has to be of exactly this type: of subclasses CPython

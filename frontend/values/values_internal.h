@@ -6,6 +6,10 @@
 
 /* ---- value.c: making values, identity ---- */
 
+/* The source of a value, or one for its constant object. */
+const source *value_source(tracer *t, value *v);
+/* The live object of a value, guarded by identity; NULL: there is none. */
+PyObject *value_identity(tracer *t, value *v);
 /* A live set as a set value, guarded. */
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 
@@ -30,6 +34,7 @@ bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssiz
 
 /* ---- copy.c: copy.copy() and copy.deepcopy() ---- */
 
+value *copy_const(tracer *t, value *v, struct copy_memo *memo);
 /* Of immutable objects: the value itself. */
 value *copy_same(tracer *t, value *v, struct copy_memo *memo);
 value *copy_tuple(tracer *t, value *v, struct copy_memo *memo);
@@ -64,6 +69,7 @@ value *model_items(tracer *t, value *v);
 
 /* ---- text.c: str() and repr() ---- */
 
+value *const_text(tracer *t, value *v, bool repr); /* slots */
 value *object_text(tracer *t, value *v, bool repr);
 
 #endif
