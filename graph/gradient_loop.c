@@ -215,8 +215,8 @@ static bool loop_save(loop_job *j) {
 
 /* ---- the loop that goes back ---- */
 
-/* Inputs of its region: the index, cotangents of what is carried, sums of those of the outside,
- * then the states and the outside. */
+/* The loop that goes back. Inputs of its region are the index, the cotangents of the carried
+ * values, the sums of the cotangents of outside values, the states, and the outside values. */
 typedef struct loop_back {
   loom_value *g, *sums, *states; /* the region's, by carried or outside value; or LOOM_NO_VALUE */
   loom_value *map;               /* values of the body */

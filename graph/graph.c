@@ -175,7 +175,7 @@ static void graph_copy_location(loom_graph *graph, loom_node *node, const loom_l
   node->location.function = graph_share(graph, location->function, last->function);
 }
 
-/* Types that are looked at while a node is made: in the arena only where there are many. */
+/* How many types a node may have before they are allocated in the arena while the node is made. */
 #define GRAPH_FEW 4
 
 static loom_type *graph_types(loom_graph *graph, uint32_t count, loom_type *few) {

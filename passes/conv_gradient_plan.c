@@ -107,8 +107,9 @@ static bool gradient_image(gradient_plan *p) {
 
 /* ---- tiles ---- */
 
-/* Takes whole window dimensions, innermost first, then input channels, while they fit `most` rows:
- * tiles divide what there is, so that no sum is made twice. */
+/* Chooses the tile of the weights that one block computes: whole dimensions of the window,
+ * innermost first, then input channels, as long as they fit `most` rows. Sizes of the tile divide
+ * those of the weights, so that no sum is made twice. */
 static int gradient_tile(const gradient_plan *p, int most, int64_t *tile) {
   const int64_t sizes[1 + GRADIENT_SPATIAL] = {p->channels, p->window[0], p->window[1],
                                                p->window[2]};

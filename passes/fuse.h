@@ -127,8 +127,8 @@ void fuse_find_reads(fuse_state *s, int n);
 
 /* ---- fuse_legal.c ---- */
 
-/* Why groups `a` and `b` may not be one, `joint`; NULL: they may. `related`: `b` reads a value of
- * `a`. */
+/* Why groups `a` and `b` may not be merged into `joint`; NULL: they may. `related`: `b` reads a
+ * value of `a`. */
 const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 bool fuse_may_merge(fuse_state *s, int a, int b, bool related, fuse_group *joint);
 /* Does an op of group `to` read a value of group `from`? */

@@ -90,8 +90,8 @@ static MlirValue index_term(lower *l, loom_builder *b, MlirValue sum, MlirValue 
   return sum.ptr ? lane_op2(b, "arith.addi", sum, iv) : iv;
 }
 
-/* Terms are added from the outermost scope inwards, so that each partial sum is made where it is
- * known. */
+/* Computes an index. Terms are added from the outermost scope inwards, so that each partial sum is
+ * computed in the outermost scope that knows it. */
 bool lower_index_base(lower *l, const lower_index *index, lower_value *out) {
   lower_value sum = {{NULL}, 0, false, LOOM_I64};
   if (index->constant) sum = lower_int(l, index->constant);

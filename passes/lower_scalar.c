@@ -381,10 +381,11 @@ MlirValue lower_combine(loom_builder *b, const char *kind, loom_dtype dtype, Mli
   return (MlirValue){NULL};
 }
 
-/* Where NumPy's loops may tell of a uint32 that is out of range. Those over vectors go by way of 32
- * bits, and tell of what is beyond them; those over elements, and over what is left behind the last
- * whole vector, go by way of 64, and give another number, too. Which of them sees an element is
- * left to the library, which runs again where one may have told. */
+/* Is the value one that no loop of NumPy reports as out of range for uint32? NumPy's loops over
+ * vectors convert by way of 32 bits and report values beyond these. Its loops over single elements,
+ * also over those behind the last whole vector, convert by way of 64 bits and give another number.
+ * Which loop sees an element is NumPy's choice, so NumPy runs again where one loop may have
+ * reported. */
 static MlirValue scalar_fits_u32(loom_builder *b, MlirValue value, loom_dtype from) {
   MlirType shape = mlirValueGetType(value);
   bool wide = from == LOOM_F64; /* -2147483648.5 truncates into range */

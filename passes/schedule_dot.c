@@ -91,8 +91,9 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
-/* Follows views from the dot's operand to what they are views of; an index there is affine in the
- * operand's own dimensions, which stand as variables 0, 1, ... Null: it is not. */
+/* Follows the views between an operand of the product and the value that they view. The result is
+ * an index of that value as affine expressions of the operand's dimensions, which are variables 0,
+ * 1, ... Null: there is none. */
 static const lower_at *dot_follow(lower *l, dot_operand *o) {
   l->var_count = o->type.rank;
   for (int d = 0; d < o->type.rank; d++)

@@ -143,7 +143,8 @@ void run_close(run *r);
 uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value);
 /* A launch with the buffers in r->buffers. */
 uint32_t run_kernel(const run *r, const loom_plan_instr *in);
-/* Where a buffer lies, and its bytes (false: too many, or more than the memory that it has). */
+/* Where a buffer lies, and how many bytes it has. False: these are too many, or more than the
+ * memory behind it. */
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
 
@@ -159,8 +160,8 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
  * or LOOM_STATUS_BOUNDS. */
 uint32_t bounds_copy(const run *r, uint32_t buffer, uint64_t size);
 uint32_t bounds_region(const run *region, uint32_t buffer, const run *outer, uint32_t given);
-/* After instruction `i` of a plan with extents: what nobody reads any more is overwritten. Also
- * finds what was written next to blocks meanwhile. */
+/* Called after instruction `i` of a plan with extents. Overwrites values that no later instruction
+ * reads, and finds what has been written beside blocks meanwhile. */
 uint32_t bounds_after(const run *r, uint32_t i);
 
 /* ---- keep.c ---- */

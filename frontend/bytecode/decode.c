@@ -86,16 +86,17 @@ static int32_t decode_arg(const decode_one *in, int8_t arg) {
   return arg == OWN ? (int32_t)in->arg : arg;
 }
 
-/* Will the next instruction take the truth of what is on the stack, as ours do of anything? */
+/* Does the next instruction ask for the truth of the value on the stack? Our jumps accept any
+ * value. */
 static bool decode_truth_follows(const decoder *d, int32_t unit) {
   while (unit < d->units && d->bytes[2 * unit] == EXTENDED_ARG)
     unit++;
   return unit < d->units && opcode_takes_truth(d->bytes[2 * unit]);
 }
 
-/* From 3.13 on what decides a jump is made a bool beforehand: by TO_BOOL, or by the comparison. Our
- * jumps do it themselves, and begin where that is done: within a comparison, at its inline cache.
- */
+/* From 3.13 on a TO_BOOL instruction or the comparison makes a bool for a jump. Our jumps ask for
+ * the truth themselves. They begin where CPython asks for it: within a comparison, at its inline
+ * cache. */
 static bool decode_truth(decoder *d, const decode_one *in, int32_t unit) {
   if (!decode_truth_follows(d, in->next)) return decode_emit(d, BC_TO_BOOL, 0, -1, unit);
   d->truth = unit;

@@ -50,8 +50,9 @@ bool frame_is_seen(void) {
 
 #if LOOM_PYTHON >= 312
 
-/* From 3.12 on whoever evaluates a frame drops it too, by functions that are not exported: so the
- * interpreter evaluates it, with code that does nothing but return. */
+/* Ends a frame that was taken over from the interpreter. From 3.12 on the evaluator of a frame also
+ * drops it, by functions that CPython does not export. So the interpreter evaluates the frame, with
+ * code that only returns. */
 PyObject *frame_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *leave,
                       PyObject *result) {
   python_frame *mirror = (python_frame *)f;

@@ -200,8 +200,9 @@ static void place_learn(generator_place *p, const entry *e, int ran) {
   }
 }
 
-/* 1: a part has run; 0: the code is to go on as it is; -1: an exception is raised. While a part
- * runs the thread handles what the generator's user does. */
+/* Runs a part of the generator. 1: a part has run; 0: the generator's own code continues; -1: an
+ * exception is raised. While a part runs, the thread handles the exception that the generator's
+ * caller handles. */
 static int place_run(segments *s, generator_place *p, python_frame *f, callable *owner) {
   PyObject *items[LOOM_MAX_SLOTS];
   int64_t symbols[LOOM_MAX_SYMBOLS];

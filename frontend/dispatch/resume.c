@@ -276,9 +276,9 @@ static void drive_close(drive *d, bool goes_on) {
   PyErr_SetHandledException(d->outer ? d->outer : Py_None);
 }
 
-/* The function has one frame for whoever looks at a traceback of it: what its names stand for now
- * is seen there, dies with the traceback where the exception is raised again, and is held by
- * nothing else. */
+/* Binds the values of the variables in the frames that an exception has left. A traceback of the
+ * function shows one frame, in which one sees what the names stand for now. The values die with the
+ * traceback when the exception is raised again, and nothing else holds them. */
 static void drive_bind_left(drive *d) {
   Py_ssize_t locals = d->state->count - state_count(0, &d->at);
   int count = d->left_count, kept = 0;

@@ -104,8 +104,8 @@ step step_POP_EXC(tracer *t, frame *f, const loom_instr *in) {
   return STEP_NEXT;
 }
 
-/* All that an except clause names has to be classes of exceptions, or tuples of them: looked at
- * before anything matches. */
+/* Does an except clause name nothing but classes of exceptions and tuples of them? Python checks
+ * this before it compares. */
 static bool exc_valid(value *types) {
   if (!value_is_tuple(types)) return is_exception_class(types);
   for (Py_ssize_t i = 0; i < types->seq.count; i++)

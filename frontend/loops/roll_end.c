@@ -248,8 +248,8 @@ static bool end_carry_ending(tracer *t, const roll *r, uint32_t i, uint32_t *n, 
   return before[*n - 1] != LOOM_NO_VALUE;
 }
 
-/* Fills the lists of what is carried: slots, whether the loop was ended elsewhere, the index, the
- * truth; how many, or 0. */
+/* Fills the lists of loop-carried values: the slots of the state, whether the loop was ended
+ * elsewhere, the index, the truth of the test. The result is their number, or 0 after a failure. */
 static uint32_t end_carry(tracer *t, roll *r, const roll_walk *now, loom_value *inits,
                           loom_value *before, loom_value *after) {
   uint32_t n = 0;

@@ -502,7 +502,8 @@ static bool leave_is_slot(const roll_walk *now, const loom_value *at, value **ho
   return false;
 }
 
-/* An item that stays an ordinary one is what row `row` of the stacks is; its place is *holder. */
+/* An item of the list that stays an ordinary value becomes row `row` of the stacks. *holder is the
+ * place that holds the item. */
 static bool leave_item(tracer *t, roll_walk *now, const rows *r, value **holder, int64_t row,
                        uint32_t *leaf) {
   const void *parts[2];

@@ -286,7 +286,8 @@ static void fancy_small_strides(const np_array *a, npy_intp size, npy_intp *out)
   }
 }
 
-/* An array of zeros like `a`, of at most two elements along each axis: a new reference. */
+/* A stand-in for `a` when NumPy is asked for a layout: an array of zeros with at most two elements
+ * along each axis. A new reference. */
 static PyObject *fancy_small(tracer *t, const np_array *a) {
   npy_intp dims[LOOM_MAX_RANK], strides[LOOM_MAX_RANK] = {0};
   npy_intp size = (npy_intp)loom_dtype_size(a->type.dtype), below = 0, above = size;

@@ -102,7 +102,8 @@ static bool host_is_other(void) {
   return false;
 }
 
-/* The size that a code stands for is `size`: it is what a symbol is from here on, or has to be. */
+/* Notes that `code` stands for `size`. A symbol without a value gets it; an expression whose value
+ * is known has to equal it. False: it does not, or the size is out of the symbol's range. */
 static bool host_take_size(const host_sizes *now, int64_t code, int64_t size) {
   const loom_expr *e = LOOM_DIM_IS_SYM(code) ? &now->graph->exprs[LOOM_DIM_EXPR(code)] : NULL;
   int64_t known;

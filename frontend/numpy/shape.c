@@ -212,8 +212,8 @@ value *np_flatten(tracer *t, const np_call *c) {
   return np_flat(t, a, order);
 }
 
-/* The order in which NumPy's iterator visits axes that it is free to order, the outermost first: by
- * stride, where an axis over which nothing moves stays beside its neighbours of the C order. */
+/* The order in which NumPy's iterator visits the axes, the outermost first: by falling strides. An
+ * axis of one element, or with stride 0, stays beside its neighbours in C order. */
 static bool ravel_visits(tracer *t, const np_array *a, int64_t *perm) {
   int n = a->type.rank;
   int64_t steps[LOOM_MAX_RANK]; /* magnitudes; 0 where the axis does not say where it belongs */

@@ -51,8 +51,8 @@ static bool choose_is_float(tracer *t, value *v) {
   return value_is_const(v) && PyFloat_CheckExact(v->object);
 }
 
-/* The object chosen is a new one. So nothing is chosen where `is` is used, nor once capture met an
- * `is` of something chosen. */
+/* One of two values, selected by data. It is a new object, so no value is selected in code that
+ * uses `is`, nor once capture has met an `is` of a selected value. */
 value *trace_choose(tracer *t, loom_value condition, value *yes, value *no) {
   value *v = NULL;
   if (t->kept->never_choose || choose_observed(t)) return NULL;

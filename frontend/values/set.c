@@ -99,7 +99,7 @@ static value *set_items_of(tracer *t, value *v) {
   return again ? v : trace_to_tuple(t, v);
 }
 
-/* Only what is in it. */
+/* A new set of the items of `v`. */
 static value *set_taken(tracer *t, value *v, bool frozen) {
   value *set = set_bare(t, frozen), *items = NULL, *item;
   v = set_inside(v);
