@@ -1,13 +1,19 @@
 """What a trace dumps reads back, and computes the same after every stage: random programs are compiled with a trace, and each of
 its files is run by `loom-opt --loom-interpret`, the graph by the reference interpreter, the plan on memory that is laid out as
-it says, the lowered kernels as machine code."""
+it says, the lowered kernels as machine code.
 
+`python test/python/compiler/test_stages.py FOLDER --count 200` checks that many programs of a trace: of the test-suite, for example,
+when FRAMELOOM_TRACE was set while it ran."""
+
+import argparse
 import collections
 import math
 import os
 import random
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import kernel_harness
 import pytest
@@ -227,3 +233,24 @@ def test_a_difference_is_found():
     assert not agrees({"0": ("float32[2]", ["nan", "2.5"])}, want, 5)
     assert not agrees({"0": ("float64[2]", ["1", "2.5"])}, want, 5)
     assert not agrees("error: something", want, 5)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="what FRAMELOOM_TRACE named")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    found, wrong, ran = programs(chosen.folder), 0, collections.Counter()
+    for program in random.Random(chosen.seed).sample(found, min(chosen.count, len(found))):
+        try:
+            check_stages([program], ran)
+        except AssertionError as error:
+            wrong += 1
+            print(f"{program}: {error}", flush=True)
+    print(f"{wrong} of {min(chosen.count, len(found))} programs differ: {dict(ran)}")
+    sys.exit(wrong != 0)
+
+
+if __name__ == "__main__":
+    main()
