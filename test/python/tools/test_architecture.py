@@ -305,6 +305,28 @@ def test_declared_functions_are_defined_in_their_floor_and_used():
         assert words[name] > 2, f"{path.relative_to(ROOT)}: nothing calls {name}()"
 
 
+def test_declarations_of_the_compiler_are_defined_and_used():
+    """The same of the other folders: a function that a header declares is defined and called, a field of a struct is read or
+    written. loom_tool_*() are mains, which are looked up by name."""
+    strip = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*', re.S)
+    texts = {p: strip.sub(r"\1", p.read_text()) for folder in [*RULES, "test", "bench"]
+             for p in sources(folder, ".c", ".h", ".cpp", ".def", ".td")}
+    words = collections.Counter(word for text in texts.values() for word in re.findall(r"\w+", text))
+    definition = re.compile(r"^(?!static|typedef)[A-Za-z_][\w ]*[ *\n](\w+)\([^{};]*\)\s*\{", re.M)
+    defined = {name for p, text in texts.items() if p.suffix == ".c" for name in definition.findall(text)}
+    defined |= set(re.findall(r"\b(loom_\w+)\(", texts[ROOT / "dialects" / "glue.cpp"]))
+    headers = [p for folder in RULES if folder != "frontend" for p in sources(folder, ".h")]
+    functions = [(p, name) for p in headers for name in functions_of(texts[p])]
+    assert len(functions) > 500
+    for path, name in functions:
+        assert name in defined, f"{path.relative_to(ROOT)}: nothing defines {name}()"
+        assert words[name] > 2 or name.startswith("loom_tool_"), f"{path.relative_to(ROOT)}: nothing calls {name}()"
+    for path in [p for folder in RULES for p in sources(folder, ".h")]:
+        for body in re.findall(r"struct \w* ?\{\n(.*?)\n\}", texts[path], re.S):
+            for field in re.findall(r"\b([a-z_]\w*)(?:\[\w+\])?[;,]", body):
+                assert words[field] > 1, f"{path.relative_to(ROOT)}: nothing uses the field {field}"
+
+
 def test_functions_of_one_file_are_static():
     """What a header declares is used by another file than the one that defines it, or by the header itself."""
     strip = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/', re.S)
