@@ -254,5 +254,7 @@
 #define GATHER_JOIN 32
 /* Pairs of objects that guards keep apart. */
 #define APART_MAX_PAIRS 20000
+/* Up to so many pairs of objects of one type get a guard each; beyond, one guard looks at all. */
+#define APART_FEW_PAIRS 12
 
 #endif

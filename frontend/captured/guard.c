@@ -107,13 +107,33 @@ static bool guard_nonzero(PyObject *object) {
   return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) != 0;
 }
 
+/* Is none of the first `written` objects there a second time? In a table of them, by address. */
+static bool guard_are_distinct(PyObject *const *objects, uint32_t written, uint32_t count) {
+  size_t slots = 16;
+  while (slots < 2 * (size_t)written)
+    slots *= 2;
+  PyObject **table = calloc(slots, sizeof(PyObject *));
+  bool distinct = table != NULL;
+  for (uint32_t i = 0; distinct && i < count; i++) {
+    size_t at = ((uintptr_t)objects[i] >> 4) * 0x9e3779b97f4a7c15u >> 32 & (slots - 1);
+    while (table[at] && table[at] != objects[i])
+      at = (at + 1) & (slots - 1);
+    distinct = !table[at];
+    if (i < written) table[at] = objects[i];
+  }
+  free(table);
+  return distinct;
+}
+
 static bool guard_are_apart(const guard *g, PyObject *const *args) {
   const guard_apart *p = g->payload;
   PyObject **objects = calloc(p->count, sizeof *objects);
   uint32_t have = 0;
   while (objects && have < p->count && (objects[have] = source_read(p->sources[have], args)))
     have++;
-  bool holds = objects && have == p->count && g->adapter->apart(objects, p->written, p->count);
+  bool holds = objects && have == p->count &&
+               (g->adapter ? g->adapter->apart(objects, p->written, p->count)
+                           : guard_are_distinct(objects, p->written, p->count));
   while (have-- > 0)
     Py_DECREF(objects[have]);
   free(objects);

@@ -48,7 +48,8 @@ typedef enum guard_kind {
   GUARD_ARRAY,     /* adapter->guard_array(object read, payload) */
   GUARD_SAME, /* source and source2 read one object (number 1) or two different ones (number 0) */
   GUARD_DISJOINT, /* the memory extents of two arrays (source and source2) do not overlap */
-  GUARD_APART,    /* payload guard_apart: some of many arrays overlap no other one */
+  GUARD_APART,    /* payload guard_apart: some of many arrays overlap no other one; without an
+                     adapter, some of many objects are no other one */
   GUARD_NONZERO,  /* an exact float is not 0 */
   GUARD_IN_PARTS, /* payload guard_parts: the object consists of the same parts */
   GUARD_SIZE,     /* payload size_guard: reads a symbol, or compares sizes */
@@ -83,7 +84,7 @@ typedef struct size_guard {
   int64_t left, right;
 } size_guard;
 
-/* Payload of GUARD_APART: the first `written` arrays overlap none of the `count`. */
+/* Payload of GUARD_APART: the first `written` arrays (or objects) overlap none of the `count`. */
 typedef struct guard_apart {
   uint32_t written, count;
   const source *sources[];

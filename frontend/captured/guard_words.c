@@ -156,8 +156,9 @@ static PyObject *guard_describe_on(const capture *c, const guard *g, PyObject *n
     return PyUnicode_FromFormat("%U %s %U", name, g->number ? "is" : "is not", other);
   case GUARD_DISJOINT: return PyUnicode_FromFormat("%U and %U do not overlap", name, other);
   case GUARD_APART:
-    return PyUnicode_FromFormat("%U and %u others overlap none of %u arrays", name,
-                                ((const guard_apart *)g->payload)->written - 1,
+    return PyUnicode_FromFormat(g->adapter ? "%U and %u others overlap none of %u arrays"
+                                           : "%U and %u others are none of %u objects",
+                                name, ((const guard_apart *)g->payload)->written - 1,
                                 ((const guard_apart *)g->payload)->count);
   case GUARD_NONZERO: return PyUnicode_FromFormat("%U != 0", name);
   case GUARD_IN_PARTS:

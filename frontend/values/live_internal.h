@@ -4,6 +4,8 @@
 
 #include "frontend/values/live.h"
 
+struct apart; /* below */
+
 /* ---- liveiter.c: iterators that existed before the call ---- */
 
 /* A recipe for an iterator over a tuple or list, in front of item `index` (behind it, going
@@ -12,7 +14,7 @@ recipe *iter_recipe(tracer *t, value *sequence, Py_ssize_t index, bool reverse);
 /* A live iterator as a value; NULL with nothing pending: it is no iterator that capture follows. */
 value *live_iter_wrap(tracer *t, PyObject *object, const source *s);
 /* Guards that iterators which the function has advanced are no other objects that it has read. */
-bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs);
+bool live_iter_apart(tracer *t, struct apart *a);
 void live_iter_finish(tracer *t);
 
 /* ---- livedict.c: dictionaries that existed before the call ---- */
@@ -94,14 +96,28 @@ void shadow_renew(tracer *t, const source *s);
 /* `existed`: before the call. */
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed);
 void overlay_walk(roll_walk *w, const tracer *t);
-bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs);
+bool overlay_apart(tracer *t, struct apart *a);
 void overlay_finish(tracer *t);
 
 /* ---- apart.c: guards that two objects stay two ---- */
 
+/* An object that the captured code changes. */
+typedef struct apart_changed {
+  PyObject *object;
+  const source *source;
+} apart_changed;
+
+struct apart {
+  const pointer_map *unread; /* live object -> the lazy value through which it is changed */
+  apart_changed *changed;
+  uint32_t count, capacity;
+  int pairs; /* guards of two objects so far */
+};
+
 /* Guards that `object`, which is changed, is neither another object that capture has read nor one
  * in `unread`. False after a break. */
-bool apart_from_all(tracer *t, PyObject *object, const source *s, const pointer_map *unread,
-                    int *pairs);
+bool apart_from_all(tracer *t, PyObject *object, const source *s, struct apart *a);
+/* The guards: all objects that change have been told. */
+bool apart_finish(tracer *t, struct apart *a);
 
 #endif

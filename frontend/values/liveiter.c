@@ -187,13 +187,13 @@ static const value_type value_live_iter_type = {.name = "iterator that existed b
 
 /* ---- at the end ---- */
 
-bool live_iter_apart(tracer *t, const pointer_map *unread, int *pairs) {
+bool live_iter_apart(tracer *t, struct apart *a) {
   for (const struct live_iter *d = t->live.iters; d; d = d->next) {
     if (!d->taken || d->shared) continue;
     for (Py_ssize_t i = 0; i < d->over->seq.count; i++)
       if (shadow_is_open(t, d->over->seq.items[i]))
         return trace_break(t, BREAK_SIDE_EFFECT, "an iterator over a list that is changed") != NULL;
-    if (!apart_from_all(t, d->v->object, d->v->source, unread, pairs)) return false;
+    if (!apart_from_all(t, d->v->object, d->v->source, a)) return false;
   }
   return true;
 }

@@ -104,9 +104,9 @@ void overlay_walk(roll_walk *w, const tracer *t) {
   }
 }
 
-bool overlay_apart(tracer *t, const pointer_map *unread, int *pairs) {
+bool overlay_apart(tracer *t, struct apart *a) {
   for (const overlay *o = t->live.overlays; o; o = o->next)
-    if (!apart_from_all(t, o->object, o->source, unread, pairs)) return false;
+    if (!apart_from_all(t, o->object, o->source, a)) return false;
   return true;
 }
 

@@ -498,23 +498,22 @@ static void finish_fills(tracer *t, struct shadows *s) {
 static bool finish_apart(tracer *t) {
   static struct shadows nothing;
   const struct shadows *s = t->live.shadows ? t->live.shadows : &nothing;
-  int pairs = 0;
+  struct apart a = {.unread = &s->unread};
   for (uint32_t i = 0; i < s->opened_count; i++) {
     const shadow *now = &s->opened[i];
     PyObject *object = now->object ? now->object : now->v->object;
     if (now->object && PyDict_Check(object) && !shadow_is_set_anew(t, now)) continue;
-    if (!apart_from_all(t, object, shadow_source(now->v), &s->unread, &pairs)) return false;
+    if (!apart_from_all(t, object, shadow_source(now->v), &a)) return false;
   }
   live_dict *live = t->live.dicts;
   for (value *v; (v = live_changed(&live));)
-    if (!apart_from_all(t, v->object, v->source, &s->unread, &pairs)) return false;
-  if (!overlay_apart(t, &s->unread, &pairs) || !live_iter_apart(t, &s->unread, &pairs))
-    return false;
+    if (!apart_from_all(t, v->object, v->source, &a)) return false;
+  if (!overlay_apart(t, &a) || !live_iter_apart(t, &a)) return false;
   for (size_t i = 0; i < s->unread.capacity; i++) {
     const value *w = s->unread.keys[i] ? s->unread.values[i] : NULL;
-    if (w && !apart_from_all(t, w->object, w->source, &s->unread, &pairs)) return false;
+    if (w && !apart_from_all(t, w->object, w->source, &a)) return false;
   }
-  return true;
+  return apart_finish(t, &a);
 }
 
 static void finish_opened(tracer *t, const struct shadows *s) {

@@ -454,3 +454,20 @@ def test_threads_change_one_object():
     for t in threads:
         t.join()
     assert (m.calls, m.total) == (45, 67.5)
+
+
+def test_many_objects_that_change_stay_apart():
+    def number(boxes, x):
+        for i, box in enumerate(boxes):
+            box.value = x + i
+        return boxes[0].value
+
+    compiled = frameloom.compile(number)
+    boxes = [types.SimpleNamespace() for _ in range(9)]
+    for _ in range(2):
+        assert compiled(boxes, np.ones(2)).tolist() == [1, 1]
+    assert [box.value[0] for box in boxes] == [*range(1, 10)]
+    assert any("are none of 9 objects" in line for line in str(frameloom.explain(number, boxes, np.ones(2))).splitlines())
+    boxes[8] = boxes[0]
+    assert compiled(boxes, np.ones(2)).tolist() == [9, 9]
+    assert boxes[0].value.tolist() == [9, 9]
