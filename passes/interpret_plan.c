@@ -191,16 +191,28 @@ static bool plan_spoil(plan_walk *w, plan_kernel_run *k) {
   return true;
 }
 
+/* Does the launch behind this one go on with the same run of the kernel? The launches of a run are
+ * one behind the other; the first is chunk 0 of stage 0. */
+static bool plan_goes_on(MlirOperation launch) {
+  MlirOperation next = mlirOperationGetNextInBlock(launch);
+  intptr_t count = mlirOperationGetNumOperands(launch);
+  if (!next.ptr || !loom_is(next, LOOM_OP_LAUNCH) || mlirOperationGetNumOperands(next) != count ||
+      !mlirAttributeEqual(loom_get_attr(next, "kernel"), loom_get_attr(launch, "kernel")))
+    return false;
+  for (intptr_t i = 0; i < count; i++)
+    if (!mlirValueEqual(loom_operand(next, i), loom_operand(launch, i))) return false;
+  return loom_get_i64(next, "stage", 0) || loom_get_i64(next, loom_mark_first, 0);
+}
+
+/* The chunks of the last stage may be fewer than the kernel has: of a product in blocks of batches,
+ * the last block may be smaller. */
 static bool plan_is_last(plan_walk *w, MlirOperation launch, MlirOperation kernel, bool *out) {
-  int64_t stages[64], stage = loom_get_i64(launch, "stage", 0), chunks, all;
+  int64_t stages[64], stage = loom_get_i64(launch, "stage", 0);
   intptr_t count = loom_get_i64s(kernel, "stages", stages, 64);
   *out = false;
   if (count < 1 || count > 64 || stage < 0 || stage >= count)
     return interpret_refuse(w->call, launch, "the kernel has no such stage");
-  if (!interpret_number(w->call, loom_get_i64(launch, "chunks", 0), &chunks) ||
-      !interpret_number(w->call, stages[stage], &all))
-    return false;
-  *out = stage == count - 1 && loom_get_i64(launch, loom_mark_first, 0) + chunks == all;
+  *out = stage == count - 1 && !plan_goes_on(launch);
   return true;
 }
 
