@@ -89,7 +89,7 @@ static bool call_begin(stages_case *c, MlirOperation root, const call_facts *fac
                        uint64_t *state) {
   c->bound = facts->bound;
   if (!interpret_open(&c->call, root)) return false;
-  if (size) interpret_resize(&c->call, size);
+  if (size >= 0) interpret_resize(&c->call, size);
   if (!interpret_allocate(&c->call)) return false;
   for (uint32_t i = 0; i < c->call.input_count; i++)
     if (!c->call.inputs[i].values.ptr)
@@ -103,6 +103,13 @@ static bool call_begin(stages_case *c, MlirOperation root, const call_facts *fac
   return good;
 }
 
+/* The size of the first symbol: as it is in the first round of fills (-1), then 0, 1 and others. */
+static int64_t call_size(int trial, uint64_t *state) {
+  int behind = trial - LOOM_FILLS;
+  if (behind < 2) return behind < 0 ? -1 : behind;
+  return (int64_t)(loom_random_next(state) >> 40) % 20;
+}
+
 /* Trials use all fills, except for huge values where values are added up. From the second round of
  * fills on, sizes differ. */
 static stages_case *call_make(MlirOperation root, const call_facts *facts, int trial, int64_t size,
@@ -111,7 +118,7 @@ static stages_case *call_make(MlirOperation root, const call_facts *facts, int t
   if (!c) return loom_fail(err, "out of memory"), NULL;
   c->fill = (loom_fill)(trial % (facts->adds ? LOOM_FILL_EXTREME : LOOM_FILLS));
   c->trial = trial;
-  if (!size && trial >= LOOM_FILLS) size = 1 + (int64_t)(loom_random_next(state) >> 40) % 20;
+  if (!size) size = call_size(trial, state);
   if (call_begin(c, root, facts, size, state)) return c;
   *err = c->call.err;
   interpret_close(&c->call);

@@ -237,7 +237,7 @@ static bool run_function(run_job *job, MlirOperation root, const run_code *objec
   snprintf(name, sizeof name, "%.*s", (int)(symbol.length < 100 ? symbol.length : 100),
            symbol.data);
   bool good = interpret_open(&c, root);
-  if (good && job->size) interpret_resize(&c, job->size);
+  if (good && job->size >= 0) interpret_resize(&c, job->size);
   good = good && run_read_inputs(job, &c, files) && interpret_allocate(&c) &&
          run_fill(job, &c, files) && interpret_unify(&c);
   run_watch(job, name, job->timeout);
@@ -428,7 +428,7 @@ static error_t run_option(int key, char *value, struct argp_state *state) {
   case 'i': good = run_add_file(job->inputs, &job->input_count, value); break;
   case OPTION_SAVE: good = run_add_file(job->saves, &job->save_count, value); break;
   case OPTION_SEED: good = run_number(value, 0, INT32_MAX, &job->seed); break;
-  case OPTION_SIZE: good = run_number(value, 1, INT32_MAX, &job->size); break;
+  case OPTION_SIZE: good = run_number(value, 0, INT32_MAX, &job->size); break;
   case OPTION_SHOWN: good = run_number(value, 0, INT32_MAX, &job->shown); break;
   case OPTION_TIME: good = run_number(value ? value : "200", 0, 1000000, &job->milliseconds); break;
   case OPTION_TIMEOUT: good = run_number(value, 0, 1000000, &job->timeout); break;
@@ -455,6 +455,7 @@ LOOM_TOOL_MAIN loom_tool_run(int argc, char **argv) {
       NULL,        NULL,
       NULL};
   run_job job = {.tool = {.name = "loom-run", .objects = true},
+                 .size = -1,
                  .shown = 16,
                  .milliseconds = -1,
                  .timeout = 60};
