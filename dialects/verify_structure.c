@@ -152,6 +152,17 @@ static bool structure_kernel_scalars(MlirOperation op) {
   return true;
 }
 
+/* A result in another one's memory has as many bytes; of symbolic sizes nothing is known here. */
+static bool structure_fits_over(MlirValue result, MlirValue operand) {
+  loom_type is, was;
+  if (!loom_type_from_mlir(mlirValueGetType(result), &is) ||
+      !loom_type_from_mlir(mlirValueGetType(operand), &was))
+    return false;
+  int64_t count = loom_type_elements(&is), room = loom_type_elements(&was);
+  return count < 0 || room < 0 ||
+         count * (int64_t)loom_dtype_size(is.dtype) == room * (int64_t)loom_dtype_size(was.dtype);
+}
+
 static bool structure_kernel_inplace(MlirOperation op, MlirOperation yield) {
   MlirAttribute inplace = loom_get_attr(op, "inplace");
   intptr_t count = mlirDenseArrayGetNumElements(inplace);
@@ -161,6 +172,10 @@ static bool structure_kernel_inplace(MlirOperation op, MlirOperation yield) {
     int64_t at = mlirDenseI64ArrayGetElement(inplace, i);
     if (at < -1 || at >= mlirBlockGetNumArguments(structure_block(op, 0)))
       return structure_fail(op, "inplace lists %" PRId64 ", which is no operand", at);
+    if (at >= 0 && !structure_fits_over(loom_operand(yield, i),
+                                        mlirBlockGetArgument(structure_block(op, 0), at)))
+      return structure_fail(op, "inplace lists %" PRId64 ", whose size is not that of result %d",
+                            at, (int)i);
   }
   return true;
 }

@@ -1096,6 +1096,15 @@ loom.kernel @k {
 
 // -----
 
+// expected-error@+1 {{inplace lists 0, whose size is not that of result 0}}
+loom.kernel @k {
+^bb0(%x: tensor<4xf32>):
+  %0 = loom.broadcast %x dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  loom.yield %0 : tensor<8x4xf32>
+} {strides = [array<i64: 1>, array<i64: 4, 1>], scalars = array<i64>, inplace = array<i64: 0>}
+
+// -----
+
 // expected-error@+1 {{inplace lists 2, which is no operand}}
 loom.kernel @k {
 ^bb0(%x: tensor<4xf32>, %s: tensor<f32>):

@@ -46,11 +46,10 @@ loom.kernel @later {
 // BAD: error: kernel result 0 overwrites no buffer
 // BAD-NEXT: loom.kernel @scalar
 loom.kernel @scalar {
-^bb0(%a: tensor<64xf32>, %s: tensor<f32>):
-  %b = loom.broadcast %s dims = [] : (tensor<f32>) -> tensor<64xf32>
-  %0 = loom.mul %a, %b : tensor<64xf32>
-  loom.yield %0 : tensor<64xf32>
-} {strides = [array<i64: 1>, array<i64>, array<i64: 1>], scalars = array<i64: 1>, inplace = array<i64: 1>}
+^bb0(%a: tensor<f32>, %s: tensor<f32>):
+  %0 = loom.mul %a, %s : tensor<f32>
+  loom.yield %0 : tensor<f32>
+} {strides = [array<i64>, array<i64>, array<i64>], scalars = array<i64: 1>, inplace = array<i64: 1>}
 
 // -----
 
