@@ -42,6 +42,7 @@ import model_table  # noqa: E402
 MADE = {f"{RESULTS}/bench.md": ("bench", "bench"), f"{RESULTS}/overhead.md": ("overhead", "overhead"),
         f"{RESULTS}/library.md": ("library", "library"), f"{RESULTS}/time_steps.md": ("time_steps", "time_steps"),
         f"{RESULTS}/gradients.md": ("gradients", "gradients"), f"{RESULTS}/tensors.md": ("tensors", "tensors"),
+        f"{RESULTS}/training.md": ("training", "training"),
         f"{RESULTS}/slow.md": ("slow", "slow"), f"{RESULTS}/instructions.md": ("instructions", "instructions"), "docs/benchmarks.md": ("model_table", "models")}
 
 
