@@ -55,6 +55,10 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients, "
                "frozen)\n--\n\nA "
                "callable for an FX graph of ATen ops.")},
+    {"torch_has_row", torch_py_has_row, METH_O,
+     PyDoc_STR("torch_has_row(name)\n--\n\nIs \"gelu.default\" an operation of ATen with a row of "
+               "its own in "
+               "the table of those that are compiled?")},
     {"write_counts", torch_py_write_counts, METH_O,
      PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
                "autograd counts it: bytes, four for each.")},

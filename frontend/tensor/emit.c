@@ -388,9 +388,22 @@ static bool emit_results(tracer *t, PyObject *results, const loom_value *values)
   return true;
 }
 
+/* An operation on lists, element by element; *values: those of its results. `is_one`: is it such an
+ * operation? */
+static bool emit_each(tracer *t, fx_call *c, PyObject *args, PyObject *kwargs, loom_value **values,
+                      bool *is_one) {
+  fx_value all;
+  if (!fx_foreach(c, args, kwargs, &all, is_one)) return false;
+  if (!*is_one) return true;
+  if (!(*values = trace_alloc(t, sizeof **values * (all.count + 1)))) return false;
+  for (uint32_t i = 0; i < all.count; i++)
+    (*values)[i] = all.items[i].value;
+  return true;
+}
+
 static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs,
                          PyObject *results) {
-  loom_value values[FX_MAX_RESULTS];
+  loom_value room[FX_MAX_RESULTS], *values = room;
   fx_import im = {0};
   bool good = emit_import_init(t, &im) && emit_operands(t, &im, args);
   PyObject *key, *item;
@@ -399,7 +412,9 @@ static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject
     good = emit_operands(t, &im, item);
   uint32_t inputs = im.graph ? im.graph->input_count : 0;
   fx_call c = {.im = &im, .b = &im.builder, .target = function, .node = Py_None, .meta = results};
-  if (good && !fx_emit_call(&c, args, kwargs, values)) {
+  bool each = false;
+  if (good && !(emit_each(t, &c, args, kwargs, &values, &each) &&
+                (each || fx_emit_call(&c, args, kwargs, values)))) {
     error_drop();
     trace_break(t, BREAK_TENSOR, "%.200s", c.why[0] ? c.why : "an operation of torch's");
     good = false;

@@ -48,3 +48,10 @@ const aten_row *aten_find(const char *name) {
     if (!strcmp(aten_rows[slots[at] - 1].name, name)) return &aten_rows[slots[at] - 1];
   return NULL;
 }
+
+PyObject *torch_py_has_row(PyObject *module, PyObject *name) {
+  const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+  if (text) return PyBool_FromLong(aten_find(text) != NULL);
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "torch_has_row() takes a str");
+  return NULL;
+}

@@ -505,20 +505,28 @@ static bool const_set_item(tracer *t, value *v, value *key, value *item) {
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* What a weak reference refers to. */
+/* What a weak reference refers to, where capture has come to it by another way: that keeps it
+ * alive, whatever becomes of the frames that capture itself holds on to. NULL with nothing pending:
+ * not so. */
 static value *const_referent(tracer *t, value *v) {
+  PyObject *known = PyObject_CallNoArgs(v->object);
+  Py_XDECREF(known); /* no longer alive for having been asked for */
+  const value *held = known ? pointer_map_get(&t->known.wrapped, known) : NULL;
+  if (!held || !held->source || held->source->kind == SOURCE_ARG) return NULL;
   PyObject *key = trace_keep(t, PyUnicode_InternFromString("weakref()"));
   const source *base = key ? value_source(t, v) : NULL;
   const source *s = base ? trace_source(t, SOURCE_DERIVED, base, NULL, key, 0) : NULL;
-  PyObject *object = s ? trace_keep(t, PyObject_CallNoArgs(v->object)) : NULL;
-  return object ? value_wrap(t, object, s) : NULL;
+  return s ? value_wrap(t, known, s) : NULL;
 }
 
 static value *const_call(tracer *t, value *v, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {
   PyObject *o = v->object;
   bool mine = false;
-  if (PyWeakref_CheckRefExact(o) && !count && !kwnames) return const_referent(t, v);
+  if (PyWeakref_CheckRefExact(o) && !count && !kwnames) {
+    value *referent = const_referent(t, v);
+    if (referent || trace_pending(t)) return referent;
+  }
   PyObject *plain = loom_callable_unwrap ? loom_callable_unwrap(o) : NULL;
   if (plain) {
     const source *base = value_source(t, v);

@@ -8,9 +8,12 @@ is shared are torch's own answers. Writes are noted apart, with the operation th
 import types
 
 import torch
+from torch._decomp import decomposition_table
 from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import _native
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size
@@ -188,6 +191,7 @@ def _runs(func, args, kwargs):
 
 
 _alike = {}
+MOST_TRIED = 65536  # elements
 
 
 def _small(one, device):
@@ -201,27 +205,70 @@ def _small(one, device):
     return made if device == META else made.fill_(1)
 
 
+def _whole(one, device):
+    """A tensor of the same sizes, which lies as this one does."""
+    made = torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device)
+    return made if device == META else made.zero_()
+
+
 def _lies_alike(func, args, kwargs):
     """Have results of an operation of tensors in other orders than C the strides that they have without memory? Tried once for
-    each order, with few elements; what does not take those is believed."""
+    each order, with few elements, where that goes; what raises for them is believed."""
     tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
     if all(one.is_contiguous() for one in tensors) or len({one.shape for one in tensors}) > 1:
         return True
-    if any(isinstance(one, (list, tuple)) for one in (*args, *kwargs.values())):
+    lists = [one for one in (*args, *kwargs.values()) if isinstance(one, (list, tuple))]
+    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and sum(one.numel() for one in tensors) > MOST_TRIED:
         return True
-    key = (func, *((one.dtype, *_small(one, META).stride()) for one in tensors))
+    like = _whole if lists else _small  # sizes among the arguments fit these tensors alone
+    key = (func, *map(str, lists), *((one.dtype, *like(one, META).stride()) for one in tensors))
     if key not in _alike:
         strides = []
         try:
             with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
                 for device in (META, CPU):
-                    small = lambda one: _small(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
+                    small = lambda one: like(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
                     made = func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
                     strides.append([one.stride() for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()])
-        except (NotImplementedError, RuntimeError, TypeError, IndexError):
+        except (NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
             strides = [None, None]
         _alike[key] = strides[0] == strides[1]
     return _alike[key]
+
+
+# Operations in whose place those are noted that torch's own decompositions call, where they have no row in the table of operations.
+_DECOMPOSED = frozenset(
+    "_fused_rms_norm _fused_rms_norm_backward _log_softmax_backward_data _prelu_kernel _prelu_kernel_backward _safe_softmax "
+    "_softmax_backward_data addr baddbmm binary_cross_entropy binary_cross_entropy_backward "
+    "binary_cross_entropy_with_logits celu channel_shuffle count_nonzero cummaxmin_backward diag_embed diagonal_backward "
+    "elu_backward embedding_dense_backward gelu_backward glu glu_backward hardshrink hardsigmoid hardsigmoid_backward "
+    "hardswish hardswish_backward hardtanh_backward huber_loss huber_loss_backward isin kl_div leaky_relu_backward linspace "
+    "log_sigmoid_backward log_sigmoid_forward logaddexp logaddexp2 logit_backward logsumexp masked_select_backward mish "
+    "mish_backward mse_loss mse_loss_backward multi_margin_loss multilabel_margin_loss_forward nan_to_num nansum "
+    "native_batch_norm_backward native_channel_shuffle native_group_norm_backward native_layer_norm_backward "
+    "nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward pixel_shuffle pixel_unshuffle prelu "
+    "select_backward sigmoid_backward silu_backward slice_backward smooth_l1_loss smooth_l1_loss_backward soft_margin_loss "
+    "soft_margin_loss_backward softplus softplus_backward softshrink std std_mean tanh_backward threshold "
+    "threshold_backward trace_backward tril triu unfold_backward value_selecting_reduction_backward var var_mean xlogy".split()
+)
+
+
+_RANGES = frozenset({aten.arange.default, aten.arange.start})
+
+
+def _decomposition(func):
+    """What computes an operation by others that may have rows, or None."""
+    if func.namespace != "aten" or func._opname not in _DECOMPOSED:
+        return None
+    return None if _native.torch_has_row(f"{func._opname}.{func._overloadname}") else decomposition_table.get(func)
+
+
+def _is_like(made, one, known):
+    """Is a result of a decomposition what the operation itself gives: of the same layout, in memory of its own?"""
+    if not isinstance(one, torch.Tensor):
+        return made is one
+    alike = isinstance(made, torch.Tensor) and (made.shape, made.stride(), made.dtype) == (one.shape, one.stride(), one.dtype)
+    return alike and made.untyped_storage()._cdata not in known and made.storage_offset() == 0
 
 
 class Recorder(TorchDispatchMode):
@@ -237,11 +284,13 @@ class Recorder(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.calls, self.called = [], []
+        self.depth = 0  # of decompositions
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         results = self.take(func, args, kwargs)
-        self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
+        if not self.depth:
+            self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
         return results
 
     def take(self, func, args, kwargs):
@@ -249,9 +298,35 @@ class Recorder(TorchDispatchMode):
             return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
-        return self.note(func, *args, **kwargs)
+        decomposition = _decomposition(func)
+        results = self.decompose(decomposition, func, args, kwargs) if decomposition else None
+        if results is None and self.depth:  # below autograd, which takes composite operations apart elsewhere
+            with self:
+                results = func.decompose(*args, **kwargs)
+            results = None if results is NotImplemented else results
+        return self.note(func, *args, **kwargs) if results is None else results
+
+    def decompose(self, decomposition, func, args, kwargs):
+        """The results, of operations that are noted; None, where these are not as the operation's own."""
+        noted = len(self.calls)
+        self.depth += 1
+        try:
+            with torch.no_grad(), self:
+                results = decomposition(*args, **kwargs)
+            wanted = _pytree.tree_leaves(func(*args, **kwargs))
+        except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
+            results = wanted = NotImplemented
+        self.depth -= 1
+        known = {one.untyped_storage()._cdata for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)}
+        made = None if results is NotImplemented else _pytree.tree_leaves(results)
+        if made is not None and len(made) == len(wanted) and all(_is_like(one, other, known) for one, other in zip(made, wanted)):
+            return results
+        del self.calls[noted:]
+        return None
 
     def note(self, func, *args, **kwargs):
+        if func in _RANGES:
+            func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         if torch.Tag.pointwise in func.tags and not _runs(func, args, kwargs):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
         if not func.is_view and not _lies_alike(func, args, kwargs):

@@ -174,6 +174,12 @@ class Program:
             raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
         outputs, leaves = self.again(call.arguments, call.leaves)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
+        recorded = [one.requires_grad for one, _ in given]
+        if not any(recorded) and create_graph:  # a function of torch's has a backward of its own, which has no derivative
+            with torch.no_grad():
+                return self.run(call, tangents)
+        if not all(recorded):
+            raise RuntimeError(f"{self.name}: a function of torch's has a backward of its own, so that the gradient cannot be differentiated")
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
         )

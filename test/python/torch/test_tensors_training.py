@@ -431,3 +431,37 @@ def test_random_training_steps_are_as_eagers():
     for seed in range(60):
         source, found = tensor_programs.compare(seed, "training")
         assert not found, f"{found}\n{source}"
+
+
+LAYERS = [
+    torch.nn.GELU(), torch.nn.GELU("tanh"), torch.nn.SiLU(), torch.nn.Mish(), torch.nn.Hardswish(), torch.nn.Hardsigmoid(), torch.nn.LeakyReLU(), torch.nn.Softplus(),
+    torch.nn.ELU(), torch.nn.LogSigmoid(), torch.nn.GLU(), torch.nn.LayerNorm(8), torch.nn.GroupNorm(2, 6), torch.nn.BatchNorm1d(6), torch.nn.Softmax(-1),
+    torch.nn.LogSoftmax(-1), torch.nn.Hardtanh(), torch.nn.Threshold(0.1, 0.2), torch.nn.Sigmoid(), torch.nn.Tanh(),
+]  # fmt: skip
+LOSSES = [F.mse_loss, F.huber_loss, F.smooth_l1_loss, F.soft_margin_loss, lambda x, y: F.binary_cross_entropy(x.sigmoid(), y.sigmoid()),
+          lambda x, y: F.cross_entropy(x, y.argmax(1), label_smoothing=0.1), lambda x, y: F.nll_loss(x.log_softmax(1), y.argmax(1))]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: type(layer).__name__)
+def test_backward_formulas_are_compiled(layer):
+    def function(x):
+        layer(x).cos().sum().backward()
+        return x.grad
+
+    layer = copy.deepcopy(layer).double()
+    plain, other = (torch.linspace(-2, 2, 240, dtype=torch.float64).reshape(5, 6, 8).requires_grad_() for _ in range(2))
+    torch.testing.assert_close(frameloom.compile(function)(other), function(plain))
+    assert "host_call" not in str(frameloom.explain(function, other))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_are_compiled(loss):
+    def function(x, y):
+        loss(x, y).backward()
+        return x.grad
+
+    made = torch.Generator().manual_seed(3)
+    x, y = (torch.randn(6, 4, generator=made, dtype=torch.float64) for _ in range(2))
+    plain, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+    torch.testing.assert_close(frameloom.compile(function)(other, y), function(plain, y))
+    assert "host_call" not in str(frameloom.explain(function, other, y))
