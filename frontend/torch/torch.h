@@ -62,7 +62,6 @@ bool torch_requires_grad(PyObject *tensor); /* of an exact one */
 /* How often each tensor of a tuple has been written, as autograd counts it: bytes, four for each.
  * METH_O. */
 PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors);
-PyObject *torch_py_has_row(PyObject *module, PyObject *name);
 /* Tells autograd that an exact tensor is written. False: this torch's counter was not found. */
 bool torch_count_write(PyObject *tensor);
 bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */
@@ -159,5 +158,9 @@ bool torch_compiled_init(PyObject *module);
  * its host calls run; `eager`: what is called in its place where it cannot run. A new object. */
 PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants, PyObject *hosts,
                             PyObject *eager);
+
+/* ---- aten.c: the table of operations ---- */
+
+PyObject *torch_py_has_row(PyObject *module, PyObject *name);
 
 #endif
