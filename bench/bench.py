@@ -503,6 +503,15 @@ def write(folder, name, facts, page):
     (folder / f"{name}.md").write_text(text)
 
 
+def prepare_torch():
+    """Readies torch for what is compiled anew and runs in one thread; the version that is compared."""
+    os.environ.update(FRAMELOOM_CACHE="0", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
+    import torch
+
+    torch.set_num_threads(1)
+    return f"torch {torch.__version__.split('+')[0]}"
+
+
 def main_of_functions(module, name, functions, prepare, told, apart):
     """A command that measures functions by name with its `measure(name, seconds)` and writes the files of results `name`.
     `prepare()` comes first and says which versions are compared, `told(row)` is the line shown for a function. The status

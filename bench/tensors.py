@@ -8,7 +8,6 @@ Dynamo's and AOTAutograd's work as well as the compiler's. What was to be reache
 microseconds, in 1.5 with gradients.
 """
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -147,18 +146,10 @@ def page(facts):
         "", *bench.table(heading, rows)]) + "\n"
 
 
-def prepare():
-    os.environ.update(FRAMELOOM_CACHE="0", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
-    import torch
-
-    torch.set_num_threads(1)
-    return f"torch {torch.__version__.split('+')[0]}"
-
-
 def told(row):
     times = "  ".join(f"{way} {t * 1e6:.2f} us" for way, t in zip(WAYS, row["best"]))
     return f"{row['name']:28} {times}  apart {row['apart']:.0e}"
 
 
 if __name__ == "__main__":
-    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "tensors", FUNCTIONS, prepare, told, 1e-3))
+    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "tensors", FUNCTIONS, bench.prepare_torch, told, 1e-3))

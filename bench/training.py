@@ -8,7 +8,6 @@ it took to compile, with nothing in the disk cache. One thread. What was to be r
 """
 
 import copy
-import os
 import sys
 import time
 from pathlib import Path
@@ -149,18 +148,10 @@ def page(facts):
         "", *bench.table(heading, rows)]) + "\n"
 
 
-def prepare():
-    os.environ.update(FRAMELOOM_CACHE="0", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
-    import torch
-
-    torch.set_num_threads(1)
-    return f"torch {torch.__version__.split('+')[0]}"
-
-
 def told(row):
     times = "  ".join(f"{way} {t * 1e6:.0f} us" for way, t in zip(WAYS, row["best"]))
     return f"{row['name']:22} {times}  apart {row['apart']:.0e}"
 
 
 if __name__ == "__main__":
-    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "training", FUNCTIONS, prepare, told, 1e-3))
+    raise SystemExit(bench.main_of_functions(sys.modules[__name__], "training", FUNCTIONS, bench.prepare_torch, told, 1e-3))
