@@ -46,6 +46,12 @@ static bool apart_from_globals(tracer *t, PyObject *dict, const source *s, int *
   return apart_guard(t, s, trace_source(t, SOURCE_CONST, NULL, globals, NULL, 0), pairs);
 }
 
+static bool apart_is_changed(const struct apart *a, const PyObject *object) {
+  for (uint32_t i = 0; i < a->count; i++)
+    if (a->changed[i].object == object) return true;
+  return false;
+}
+
 bool apart_from_all(tracer *t, PyObject *object, const source *s, struct apart *a) {
   if (!apart_from_globals(t, object, s, &a->pairs)) return false;
   for (size_t i = 0; i < t->known.wrapped.capacity; i++) {
@@ -58,8 +64,7 @@ bool apart_from_all(tracer *t, PyObject *object, const source *s, struct apart *
         !apart_from_dict(t, beside, other, object, s, &a->pairs))
       return false;
   }
-  for (uint32_t i = 0; i < a->count; i++)
-    if (a->changed[i].object == object) return true;
+  if (apart_is_changed(a, object)) return true;
   a->changed = trace_more(t, a->changed, a->count, &a->capacity, sizeof *a->changed);
   if (!a->changed) return false;
   a->changed[a->count++] = (apart_changed){.object = object, .source = s};
@@ -80,12 +85,6 @@ static bool apart_add(tracer *t, apart_group *g, const source *s) {
   g->sources = trace_more(t, g->sources, g->count, &g->capacity, sizeof *g->sources);
   if (g->sources) g->sources[g->count++] = s;
   return g->sources != NULL;
-}
-
-static bool apart_is_changed(const struct apart *a, const PyObject *object) {
-  for (uint32_t i = 0; i < a->count; i++)
-    if (a->changed[i].object == object) return true;
-  return false;
 }
 
 static bool apart_add_map(tracer *t, apart_group *g, const struct apart *a, const pointer_map *map,

@@ -114,8 +114,8 @@ struct apart {
   int pairs; /* guards of two objects so far */
 };
 
-/* Guards that `object`, which is changed, is neither another object that capture has read nor one
- * in `unread`. False after a break. */
+/* Tells of an object that is changed; its own dictionary, and the globals, are kept apart from it
+ * at once. False after a break. */
 bool apart_from_all(tracer *t, PyObject *object, const source *s, struct apart *a);
 /* The guards: all objects that change have been told. */
 bool apart_finish(tracer *t, struct apart *a);
