@@ -42,16 +42,14 @@ static bool backward_find_members(void) {
 }
 
 bool tensor_backward_init(void) {
-  PyObject *module = PyImport_ImportModule("frameloom._tensor_gradients");
-  if (!module) return false;
-  backward_python.backward = PyObject_GetAttrString(module, "backward");
-  backward_python.of_tensor = PyObject_GetAttrString(module, "OF_TENSOR");
-  backward_python.of_all = PyObject_GetAttrString(module, "OF_ALL");
-  backward_python.clone = PyObject_GetAttrString(module, "CLONE");
+  static const tensor_name names[] = {{"backward", &backward_python.backward},
+                                      {"OF_TENSOR", &backward_python.of_tensor},
+                                      {"OF_ALL", &backward_python.of_all},
+                                      {"CLONE", &backward_python.clone}};
   backward_grad = PyUnicode_InternFromString("grad");
-  Py_DECREF(module);
-  return backward_python.backward && backward_python.of_tensor && backward_python.of_all &&
-         backward_python.clone && backward_grad && backward_find_members();
+  return backward_grad &&
+         tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names) &&
+         backward_find_members();
 }
 
 bool tensor_is_backward(const PyObject *function) {
@@ -169,12 +167,9 @@ static bool backward_accumulate(tracer *t, value *leaf, PyObject *meta) {
 
 /* What is `made`: gradients for each leaf, the operations, and these as they are called. */
 static bool backward_take(tracer *t, tensor_state *state, PyObject *made) {
-  PyObject *gradients = PyTuple_GET_ITEM(made, 0), *calls = PyTuple_GET_ITEM(made, 1);
+  PyObject *gradients = PyTuple_GET_ITEM(made, 0);
   bool records = state->records;
-  if (PyList_SetSlice(state->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, PyTuple_GET_ITEM(made, 2)) < 0)
-    return trace_raise_live(t) != NULL;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); i++)
-    if (!tensor_emit(t, PyList_GET_ITEM(calls, i))) return false;
+  if (!tensor_take_calls(t, PyTuple_GET_ITEM(made, 1), PyTuple_GET_ITEM(made, 2))) return false;
   state->records = false; /* as autograd's own writes are */
   bool good = true;
   for (uint32_t i = 0; good && i < state->leaf_count; i++)

@@ -19,24 +19,15 @@ static struct {
 } call_python;
 
 bool tensor_call_init(void) {
-  PyObject *module = PyImport_ImportModule("frameloom._tensor_calls");
-  if (!module) return false;
-  call_python.record = PyObject_GetAttrString(module, "record");
-  call_python.elements = PyObject_GetAttrString(module, "Elements");
-  call_python.size = PyObject_GetAttrString(module, "Size");
-  call_python.unsupported = PyObject_GetAttrString(module, "Unsupported");
-  call_python.functions = PyObject_GetAttrString(module, "FUNCTIONS");
-  call_python.constants = PyObject_GetAttrString(module, "CONSTANTS");
-  call_python.state = PyObject_GetAttrString(module, "STATE");
-  call_python.overrides = PyObject_GetAttrString(module, "OVERRIDES");
-  call_python.tells = PyObject_GetAttrString(module, "TELLS");
-  call_python.switches = PyObject_GetAttrString(module, "SWITCHES");
+  static const tensor_name names[] = {
+      {"record", &call_python.record},       {"Elements", &call_python.elements},
+      {"Size", &call_python.size},           {"Unsupported", &call_python.unsupported},
+      {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
+      {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
+      {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches}};
   call_python.operators = PyImport_ImportModule("operator");
-  Py_DECREF(module);
-  return call_python.record && call_python.elements && call_python.size &&
-         call_python.unsupported && call_python.functions && call_python.constants &&
-         call_python.state && call_python.overrides && call_python.operators && call_python.tells &&
-         call_python.switches;
+  return call_python.operators &&
+         tensor_import("frameloom._tensor_calls", names, sizeof names / sizeof *names);
 }
 
 bool tensor_is_constant(PyObject *object) {
@@ -182,12 +173,9 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
       PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
                                    state->records ? Py_True : Py_False, state->numbers, NULL);
   if (!made) return tensor_call_failed(t, function);
-  PyObject *calls = PyTuple_GET_ITEM(made, 1);
   value *result = NULL;
-  bool good = trace_keep(t, made) && !PyList_SetSlice(state->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX,
-                                                      PyTuple_GET_ITEM(made, 2));
-  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
-    good = tensor_emit(t, PyList_GET_ITEM(calls, i));
+  bool good = trace_keep(t, made) &&
+              tensor_take_calls(t, PyTuple_GET_ITEM(made, 1), PyTuple_GET_ITEM(made, 2));
   if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));
   return trace_pending(t) ? NULL : result;
 }

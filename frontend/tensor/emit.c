@@ -454,7 +454,8 @@ static bool emit_constant_tensor(tracer *t, PyObject *tensor) {
   return good ? trace_map_set(t, &state->values, tensor, v) : trace_raise_live(t) != NULL;
 }
 
-bool tensor_emit(tracer *t, PyObject *call) {
+/* One operation, as _tensor_calls.py notes it. */
+static bool emit_call(tracer *t, PyObject *call) {
   PyObject *function = PyTuple_GET_ITEM(call, 0), *args = PyTuple_GET_ITEM(call, 1);
   PyObject *kwargs = PyTuple_GET_ITEM(call, 2), *results = PyTuple_GET_ITEM(call, 3);
   if (trace_pending(t)) return false;
@@ -470,4 +471,16 @@ bool tensor_emit(tracer *t, PyObject *call) {
     return emit_constant_tensor(t, PyTuple_GET_ITEM(args, 0));
   return is_view ? emit_view(t, function, args, results)
                  : emit_compute(t, function, args, kwargs, results);
+}
+
+bool tensor_emit_all(tracer *t, PyObject *calls) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(calls); i++)
+    if (!emit_call(t, PyList_GET_ITEM(calls, i))) return false;
+  return true;
+}
+
+bool tensor_take_calls(tracer *t, PyObject *calls, PyObject *called) {
+  if (PyList_SetSlice(tensor_state_of(t)->calls, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, called) < 0)
+    return trace_raise_live(t) != NULL;
+  return tensor_emit_all(t, calls);
 }

@@ -24,15 +24,11 @@ static struct {
 } gradient_python;
 
 bool tensor_gradient_init(void) {
-  PyObject *module = PyImport_ImportModule("frameloom._tensor_gradients");
-  if (!module) return false;
-  gradient_python.gradients = PyObject_GetAttrString(module, "gradients");
-  gradient_python.program = PyObject_GetAttrString(module, "Program");
-  gradient_python.apply = PyObject_GetAttrString(module, "apply");
-  gradient_python.record = PyObject_GetAttrString(module, "record");
-  Py_DECREF(module);
-  return gradient_python.gradients && gradient_python.program && gradient_python.apply &&
-         gradient_python.record;
+  static const tensor_name names[] = {{"gradients", &gradient_python.gradients},
+                                      {"Program", &gradient_python.program},
+                                      {"apply", &gradient_python.apply},
+                                      {"record", &gradient_python.record}};
+  return tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names);
 }
 
 /* ---- what requires one ------------------------------------------------------------------------
@@ -196,8 +192,7 @@ static bool gradient_emit(tracer *t, gradient *g, PyObject *outputs, PyObject *l
   g->ends = PyTuple_GET_ITEM(made, 3);
   g->ended = calls == Py_None;
   if (g->ended) return good;
-  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(calls); i++)
-    good = tensor_emit(t, PyList_GET_ITEM(calls, i));
+  good = good && tensor_emit_all(t, calls);
   return good && gradient_wanted(t, g, PyTuple_GET_ITEM(made, 1)) && !trace_pending(t);
 }
 

@@ -54,6 +54,13 @@ bool tensor_requires(tracer *t, PyObject *live, const source *s);
 
 /* Is torch imported, and one that is known? */
 bool tensor_ready(void);
+/* What a module of the package's has under a name. */
+typedef struct tensor_name {
+  const char *name;
+  PyObject **object;
+} tensor_name;
+/* Reads these, which stay as long as the process. False with an exception. */
+bool tensor_import(const char *module, const tensor_name *names, size_t count);
 /* Describes a live tensor; false: it is none that is captured. Strides in bytes. */
 bool tensor_describe(PyObject *object, numpy_array_payload *out);
 /* Fills the entries of the adapter's table that runs and guards use. */
@@ -102,8 +109,11 @@ value *tensor_of_meta(tracer *t, PyObject *meta);
 PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor);
 /* A tensor that the graph is given: a new input without a source. */
 bool tensor_emit_input(tracer *t, PyObject *meta);
-/* One operation, as _tensor_calls.py notes it. False after a break. */
-bool tensor_emit(tracer *t, PyObject *call);
+/* A list of operations, as _tensor_calls.py notes them. False after a break. */
+bool tensor_emit_all(tracer *t, PyObject *calls);
+/* tensor_emit_all() of what the function calls; `called`: the same operations as they are called.
+ */
+bool tensor_take_calls(tracer *t, PyObject *calls, PyObject *called);
 
 /* ---- models.c: functions in place of which others are followed ---- */
 

@@ -20,6 +20,15 @@ bool tensor_ready(void) {
   return ready;
 }
 
+bool tensor_import(const char *name, const tensor_name *names, size_t count) {
+  PyObject *module = PyImport_ImportModule(name);
+  bool good = module != NULL;
+  for (size_t i = 0; good && i < count; i++)
+    good = (*names[i].object = PyObject_GetAttrString(module, names[i].name)) != NULL;
+  Py_XDECREF(module);
+  return good;
+}
+
 bool tensor_describe(PyObject *object, numpy_array_payload *out) {
   torch_view view;
   memset(out, 0, sizeof *out);

@@ -11,12 +11,10 @@ static struct {
 } model_python;
 
 bool tensor_models_init(void) {
-  PyObject *module = PyImport_ImportModule("frameloom._tensor_models");
-  if (!module) return false;
-  model_python.codes = PyObject_GetAttrString(module, "CODES");
-  model_python.model_of = PyObject_GetAttrString(module, "model_of");
-  Py_DECREF(module);
-  return model_python.codes && PyTuple_Check(model_python.codes) && model_python.model_of;
+  static const tensor_name names[] = {{"CODES", &model_python.codes},
+                                      {"model_of", &model_python.model_of}};
+  return tensor_import("frameloom._tensor_models", names, sizeof names / sizeof *names) &&
+         PyTuple_Check(model_python.codes);
 }
 
 bool tensor_has_model(PyObject *callee) {

@@ -68,7 +68,7 @@ def _value(number):
 
 
 def _inner(function, *args):
-    """The function that a decorator of torch's makes."""
+    """The code of the functions that a decorator of torch's makes."""
     return function(*args).__code__
 
 
