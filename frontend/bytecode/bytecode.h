@@ -215,9 +215,6 @@ PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *arg
                         PyObject *kwnames);
 /* Which exit a result was left by, or -1: it is the function's own. */
 int handover_exit(PyObject *result);
-/* Evaluates a frame whose code asks for HANDOVER_RESULT: it gives `result`, whose reference is
- * taken; NULL: the pending exception. */
-PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
 
 /* ---- encode_generator.c: code of a generator that asks for compiled parts ---- */
 

@@ -76,6 +76,9 @@ void encode_signed(writer *w, int32_t number);
 /* ---- handover.c: moving a frame's state into the interpreter and back ---- */
 
 PyObject *handover_constant(handover_role role); /* borrowed */
+/* Evaluates a frame whose code asks for HANDOVER_RESULT: it gives `result`, whose reference is
+ * taken; NULL: the pending exception. */
+PyObject *handover_leave(PyThreadState *state, struct _PyInterpreterFrame *f, PyObject *result);
 
 /* ---- frame.c: the interpreter's own frames ---- */
 

@@ -4,6 +4,7 @@
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
+#include "frontend/capture/internal.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"

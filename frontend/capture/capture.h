@@ -9,15 +9,12 @@
 
 /* ---- capture.c: one capture, from a function and its arguments ---- */
 
-/* Captures one call of `function` (a plain Python function) with bound arguments, whose slots
- * are those of SOURCE_ARG. `modes` says how their numbers are captured (NULL: all NUMBER_KNOWN).
- * `sizes` says which sizes become symbols (NULL: none), and learns which must not. No user code
- * runs. A Python exception is set (and NULL returned) only for MemoryError and
+/* Captures one call of `function` (a plain Python function) with bound arguments, from `start` on:
+ * the slots of arguments are those of a frame_shape. `start` is NULL for the function's beginning:
+ * they are those of SOURCE_ARG. `modes` says how the arguments' numbers are captured (NULL: all
+ * NUMBER_KNOWN). `sizes` says which sizes become symbols (NULL: none), and learns which must not.
+ * No user code runs. A Python exception is set (and NULL returned) only for MemoryError and
  * KeyboardInterrupt. */
-capture *capture_function(PyFunctionObject *function, PyObject *const *args, Py_ssize_t count,
-                          const number_mode *modes, size_table *sizes);
-/* capture_function() from `start` (NULL: the function's beginning), where argument slots are those
- * of a frame_shape. */
 capture *capture_from(PyFunctionObject *function, const frame_shape *start, PyObject *const *args,
                       Py_ssize_t count, const number_mode *modes, size_table *sizes);
 /* Captures what comes before the instruction at which capture_from() broke (`step` of its

@@ -2,6 +2,7 @@
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/capture/capture.h"
+#include "frontend/capture/internal.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/learnt.h"

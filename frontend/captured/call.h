@@ -68,12 +68,9 @@ const guard *guard_first_failure(const capture *c, PyObject *const *args);
  * fails. */
 const guard *guard_next_failure(const capture *c, PyObject *const *args, int64_t *symbols,
                                 uint32_t *from);
-bool guard_key_equal(PyObject *a, PyObject *b); /* is `b` the key that `a` is? */
 
 /* ---- guard_words.c: guards in words ---- */
 
-/* A number of the graph in words, as "a.shape[0]*2": a new string. */
-PyObject *guard_number_words(const capture *c, int64_t number);
 /* A guard in words, as "a: float32[16]": a new string. */
 PyObject *guard_describe(const capture *c, const guard *g);
 /* The object's repr(); for an int of very many digits, how large it is. A new string. */
@@ -81,8 +78,6 @@ PyObject *guard_words(PyObject *object);
 
 /* ---- formula_now.c: formulas over sizes, evaluated on a call ---- */
 
-/* A formula in words, as "int((a.shape[0] * 0.5))": a new string. */
-PyObject *formula_words(const capture *c, int64_t slot);
 /* Applies an operator to two live numbers. NULL, perhaps without an exception: there is no result.
  */
 PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);

@@ -2,6 +2,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
+#include "frontend/captured/internal.h"
 
 _Thread_local PyFunctionObject *loom_function_now __attribute__((tls_model("initial-exec")));
 _Thread_local int64_t loom_capture_patience __attribute__((tls_model("initial-exec"))) = -1;

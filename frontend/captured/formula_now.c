@@ -3,6 +3,7 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
+#include "frontend/captured/internal.h"
 
 #include <math.h>
 

@@ -17,6 +17,7 @@
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
+#include "frontend/captured/internal.h"
 #include "frontend/captured/objects.h"
 
 #define GUARD_MAX_DICTS 16

@@ -117,8 +117,6 @@ PyObject *source_attribute(PyObject *base, PyObject *name);
 /* An object whose derived sources read the state of the thread; borrowed. */
 PyObject *source_thread(void);
 struct source_table *source_table_new(void);
-void source_table_free(struct source_table *table);
-int source_table_traverse(const struct source_table *table, visitproc visit, void *arg);
 const source *source_table_get(struct source_table *table, const source *like);
 /* Replaces root objects of sources that are not needed any more by None. */
 void source_table_forget(struct source_table *table,
@@ -135,7 +133,6 @@ typedef struct guard_parts {
   PyObject *parts[GUARD_PARTS];
 } guard_parts;
 
-bool guard_parts_hold(const guard_parts *p, PyObject *object);
 /* The parts that a guard can compare in place of the object itself: their count, with room for
  * GUARD_PARTS in `out`; or -1: it has none. */
 int object_parts(PyObject *object, PyObject **out);

@@ -4,7 +4,7 @@
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
-#include "frontend/captured/objects.h"
+#include "frontend/captured/internal.h"
 
 /* Its repr() runs nothing but the interpreter's own code. */
 static bool guard_has_plain_repr(PyObject *object) {

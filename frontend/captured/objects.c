@@ -2,6 +2,7 @@
  * Python's. Guards read objects so, and so does capture. */
 #include "frontend/captured/objects.h"
 #include "frontend/base/base.h"
+#include "frontend/captured/internal.h"
 
 #include <string.h>
 

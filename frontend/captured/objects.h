@@ -25,9 +25,8 @@ bool object_is_plain(PyObject *object); /* made of exact builtin types only */
 bool object_grows(PyObject *object);    /* an exact list, dict, set or deque */
 /* Can an OrderedDict be iterated without running Python code? */
 bool live_order_is_plain(PyObject *dict);
-bool object_is_deque(PyObject *object);      /* an exact collections.deque */
-bool object_is_over_deque(PyObject *object); /* or an instance of a class over deque */
-bool is_partial(PyObject *object);           /* a functools.partial */
+bool object_is_deque(PyObject *object); /* an exact collections.deque */
+bool is_partial(PyObject *object);      /* a functools.partial */
 /* These read an instance of the builtin type, or of a class over it, by the builtin type's own
  * code. They return new references. */
 PyObject *deque_item(PyObject *deque, Py_ssize_t at);
@@ -60,7 +59,6 @@ PyObject *set_outline(PyObject *set);
 /* Gives an empty set the table of another one, with `items` (or NULL) in place of its, in its
  * order. False, perhaps with an exception: it is not empty, or an item has another hash. */
 bool set_table_give(PyObject *set, PyObject *like, PyObject *const *items);
-bool set_tables_equal(PyObject *a, PyObject *b); /* items are compared as guards do */
 Py_ssize_t set_slots(PyObject *set);
 uint64_t set_slot_token(PyObject *set, Py_ssize_t at); /* of what is in a slot: its hash, or none */
 

@@ -2,6 +2,7 @@
  * alive (lifetime.c). */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
+#include "frontend/captured/internal.h"
 
 #include <structmember.h>
 

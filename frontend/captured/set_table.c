@@ -5,7 +5,7 @@
  * function of CPython copies all of that: a copy has a table of its own size. So these read and
  * write the table itself, whose layout CPython's headers give. */
 #include "frontend/base/base.h"
-#include "frontend/captured/call.h"
+#include "frontend/captured/internal.h"
 #include "frontend/captured/objects.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
+#include "frontend/captured/internal.h"
 #include "frontend/captured/objects.h"
 
 #include <structmember.h>

@@ -6,6 +6,7 @@
  * call. So the flags are looked at now, and when there is one the function is left to NumPy.
  */
 #include "frontend/base/base.h"
+#include "frontend/core/internal.h"
 #include "frontend/core/tracer.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_control.h"

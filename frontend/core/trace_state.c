@@ -8,6 +8,7 @@
 #include "frontend/captured/learnt.h"
 #include "frontend/captured/objects.h"
 #include "frontend/core/hooks.h"
+#include "frontend/core/internal.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 

@@ -135,17 +135,10 @@ void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object,
 void *trace_raise_value(tracer *t, value *exception);
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 
-/* ---- constants.c: what only constants determine ---- */
-
-/* The value, or a constant in its place when the node just made for it has only constant operands.
- * A break when the library would report a floating-point exception for it at every call
- * (constants.c). */
-loom_value constants_fold(tracer *t, loom_value v);
-
-extern value
-    value_poison; /* what an empty stack gives: only bytecode that makes no sense pops it */
-
 /* ---- inline ---- */
+
+/* What an empty stack gives: only bytecode that makes no sense pops it. */
+extern value value_poison;
 
 static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }
 

@@ -1,0 +1,13 @@
+/* Of the tracer: what the files of this folder share. */
+#ifndef LOOM_FRONTEND_CORE_INTERNAL_H
+#define LOOM_FRONTEND_CORE_INTERNAL_H
+
+#include "frontend/core/tracer.h"
+
+/* ---- constants.c: what only constants determine ---- */
+
+/* The value, or a constant in its place when the node just made for it has only constant operands.
+ * A break when the library would report a floating-point exception for it at every call. */
+loom_value constants_fold(tracer *t, loom_value v);
+
+#endif
