@@ -2,10 +2,13 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
+#include "frontend/pygraph/internal.h"
 #include "frontend/pygraph/pygraph.h"
 
 #include <string.h>
 #include <structmember.h>
+
+static PyTypeObject loom_graph_object_type;
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
@@ -214,7 +217,7 @@ static PyGetSetDef graph_getset[] = {
 
 static PySequenceMethods graph_sequence = {.sq_length = graph_length};
 
-PyTypeObject loom_graph_object_type = {
+static PyTypeObject loom_graph_object_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom.Graph",
     .tp_doc = PyDoc_STR("A captured graph. Calling it with an array for each input runs it in the "
                         "reference interpreter and gives a tuple of arrays."),
