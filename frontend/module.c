@@ -5,7 +5,6 @@
 #include "frontend/captured/adapter.h"
 #include "frontend/compile/compile.h"
 #include "frontend/dispatch/callable.h"
-#include "frontend/dispatch/trial.h"
 #include "frontend/eval/eval.h"
 #include "frontend/library/library.h"
 #include "frontend/loops/loops.h"

@@ -1,7 +1,7 @@
 /* Binds the arguments of a call to slots, as Python does when it enters a function. What does not
  * fit is left to the plain function, whose own error message is the right one. */
 #include "frontend/base/base.h"
-#include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 
 typedef struct bind_shape {
   PyCodeObject *code;

@@ -3,7 +3,6 @@
  * somebody may be walking the callable's list. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/run/run.h"
 

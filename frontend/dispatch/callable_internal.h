@@ -1,11 +1,50 @@
-/* Of the callable: what the files of this folder share. */
+/* The callable that stands in for a function, and how a call finds a version. */
 #ifndef LOOM_FRONTEND_DISPATCH_CALLABLE_INTERNAL_H
 #define LOOM_FRONTEND_DISPATCH_CALLABLE_INTERNAL_H
 
-#include "frontend/dispatch/callable.h"
+#include "frontend/base/base.h"
+#include "frontend/captured/captured.h"
+#include "frontend/dispatch/parts_internal.h"
+#include "frontend/report/report.h"
+#include "frontend/run/run.h"
+
+struct callable {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyFunctionObject *function;
+  PyObject *code; /* owned: that of `function` for which the counts below hold */
+  Py_ssize_t
+      simple; /* positional arguments when a call may pass them straight on; -1: always bind */
+  Py_ssize_t slots;
+  entry_list *entries; /* owned; NULL: none */
+  PyObject *weakrefs;
+  callable_counts counts;
+  callable_options options;
+  callable_duty duty;
+  callable_links links;
+  callable_place place;
+  resume_table resumes;
+  callable_numbers numbers;
+  callable_turns turns;
+  callable_making builds;
+  weighing weighing;
+  report report; /* for people: report.c */
+};
+
+typedef struct binding {
+  PyObject *slots[LOOM_MAX_SLOTS]; /* `count` of them owned */
+  Py_ssize_t count;
+  PyObject *varargs, *varkw; /* owned or NULL */
+} binding;
+
+/* While one is open, calls of `c` in this thread that no version fits are not captured. */
+typedef struct plain_frame {
+  const callable *who;
+  struct plain_frame *outer;
+} plain_frame;
 
 /* ---- callable.c: the object that is called ---- */
 
+extern PyTypeObject loom_callable_type;
 /* A callable for the part of `owner`'s function that starts at `point`. `code` is the code object
  * of that function. The callable takes over `point`. */
 callable *callable_part(callable *owner, resume_point *point, PyObject *code);
@@ -63,9 +102,20 @@ PyObject *callable_get_options(PyObject *self, PyObject *unused);
 
 /* ---- stance.c: may this call be compiled? ---- */
 
+extern bool loom_all_eager;     /* config.disable, or the stance: every function is a plain one */
+void loom_stance_refresh(void); /* config.disable may have changed */
+vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
 /* May this call, which no version fits, be compiled? False with an exception: the stance or a
  * setting makes it an error. */
 bool stance_allows(const callable *c, PyObject *const *slots);
+
+/* ---- bind.c: arguments to slots ---- */
+
+/* Positional, keyword, default and variadic arguments as Python binds them. False without an
+ * exception when they do not fit (the plain function then says why), or with one (MemoryError). */
+bool bind_arguments(const callable *c, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                    binding *out);
+void binding_fini(binding *b);
 
 /* ---- bury.c: versions of which something that they guard has died ---- */
 
@@ -76,6 +126,12 @@ void callable_bury_soon(struct callable *home);
 
 /* ---- miss.c: a call that no version fits ---- */
 
+/* Captures and compiles. The result is a new reference to a version that fits these arguments. NULL
+ * without an exception: the plain function has to run. NULL with an exception: GraphBreak under
+ * fullgraph, MemoryError or KeyboardInterrupt. */
+entry *callable_build(callable *c, PyObject *const *slots);
+extern uint64_t callable_builds;   /* how often that has captured something, of any function */
+void callable_forget(callable *c); /* all that was compiled or learnt */
 /* The callable is about to die: its versions no longer report to it when an object that they guard
  * dies. */
 void callable_disown(callable *c);
@@ -88,5 +144,16 @@ void dynamic_learn(callable *c, PyObject *const *slots);
 /* ---- explain.c: what people are told of a callable ---- */
 
 bool callable_record_break(callable *c, const break_info *info); /* as report_break() */
+/* Why a call fits no version: recompile_why() of the newest one. NULL without an exception. */
+PyObject *callable_why(const callable *c, PyObject *const *slots);
+/* What `frameloom.explain` shows, as a dict. */
+PyObject *callable_report(PyObject *self, PyObject *unused);
+extern bool explain_measures;                /* guards of new versions are measured */
+PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
+
+/* ---- inline ---- */
+
+/* The callable of the whole function, for it and for its parts. */
+static inline callable *callable_whole(callable *c) { return c->place.owner ? c->place.owner : c; }
 
 #endif

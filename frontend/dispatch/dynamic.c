@@ -5,7 +5,6 @@
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/learnt.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 
 #include <inttypes.h>

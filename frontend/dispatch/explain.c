@@ -5,7 +5,6 @@
 #include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/dispatch/resume_internal.h"
-#include "frontend/dispatch/trial.h"
 #include "frontend/dispatch/trial_internal.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"

@@ -15,7 +15,6 @@
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/opcodes.h"
 #include "frontend/captured/captured.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/dispatch/resume_internal.h"
 #include "frontend/run/run.h"

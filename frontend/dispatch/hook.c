@@ -19,10 +19,8 @@
 #include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/objects.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/dispatch/resume_internal.h"
-#include "frontend/dispatch/trial.h"
 #include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 

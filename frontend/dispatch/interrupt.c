@@ -14,7 +14,6 @@
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/dispatch/resume_internal.h"
 

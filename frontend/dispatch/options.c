@@ -1,7 +1,6 @@
 /* How a function is to be compiled: what the user has passed to frameloom.compile(), and what goes
  * on to the functions that it calls. */
 #include "frontend/base/base.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/run/run.h"
 

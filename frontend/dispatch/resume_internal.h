@@ -6,7 +6,7 @@
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"
-#include "frontend/dispatch/callable.h"
+#include "frontend/dispatch/callable_internal.h"
 #include "frontend/run/run.h"
 
 /* ---- interrupt.c: delivering an interrupt to the function's own handlers ---- */

@@ -4,7 +4,6 @@
  * limit the stack would end before Python checks the limit.
  */
 #include "frontend/base/python.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
 
 #include <pthread.h>

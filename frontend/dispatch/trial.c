@@ -27,7 +27,6 @@
  * What a function calls is not compiled in the plain runs of a comparison. Once a version with
  * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
  * is, if they call anything that can be compiled. */
-#include "frontend/dispatch/trial.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/call.h"

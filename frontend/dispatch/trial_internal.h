@@ -1,10 +1,25 @@
-/* Of trials: what the files of this folder share. */
+/* Does it pay to compile a function, and to run it compiled? */
 #ifndef LOOM_FRONTEND_DISPATCH_TRIAL_INTERNAL_H
 #define LOOM_FRONTEND_DISPATCH_TRIAL_INTERNAL_H
 
-#include "frontend/dispatch/trial.h"
+#include "frontend/base/base.h"
+#include "frontend/dispatch/callable_internal.h"
+#include "frontend/run/run.h"
+
+/* Around a run of the plain function that may stand in for a version. */
+typedef struct weigh_run {
+  uint64_t start, built;
+  bool unfit, put_off;
+} weigh_run;
 
 /* ---- weigh.c: deciding whether a compilation is likely to pay ---- */
+
+/* Around a compilation that is allowed. weigh_build_end() is false when it took longer than it may:
+ * that says nothing about the function, and compilation is put off. */
+typedef struct weigh_build {
+  uint64_t start;
+  int64_t outer;
+} weigh_build;
 
 /* May a version be compiled for this call? If not, the plain function runs and is timed. */
 bool weigh_allows(callable *c, PyObject *const *slots);
@@ -17,6 +32,16 @@ void weigh_run_end(const weigh_run *run, callable *c);
 PyObject *weigh_report(const callable *c);
 
 /* ---- trial.c: timing compiled runs against plain runs ---- */
+
+/* Around a run of the plain function that may be one of a trial. `raised`: it has not returned. */
+typedef struct trial_run {
+  entry *tried;
+  trial_cost start;
+  uint64_t builds, callees;
+  bool timed, alone; /* alone: nothing that the run calls is compiled */
+  bool in_vain;      /* a compiled run came first, in vain */
+  weigh_run weigh;
+} trial_run;
 
 /* For a new version, with its symbols' values in the call that was captured. */
 void trial_init(entry *e, const int64_t *hints);

@@ -17,9 +17,7 @@
 #include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
-#include "frontend/dispatch/callable.h"
 #include "frontend/dispatch/callable_internal.h"
-#include "frontend/dispatch/trial.h"
 #include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 

@@ -1,6 +1,6 @@
 /* What a callable is made of. */
-#ifndef LOOM_FRONTEND_DISPATCH_PARTS_H
-#define LOOM_FRONTEND_DISPATCH_PARTS_H
+#ifndef LOOM_FRONTEND_DISPATCH_PARTS_INTERNAL_H
+#define LOOM_FRONTEND_DISPATCH_PARTS_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
