@@ -109,9 +109,6 @@ void np_see_as(value *v, const value_type *type);
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
  * LOOM_NO_VALUE. */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);
-/* np_fresh(), or a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
-value *np_result(tracer *t, loom_value node, const int64_t *strides);
-value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
 loom_value np_read(tracer *t, np_array *a);
 /* Replaces the elements; `node` has a's dtype and sizes. False after a raise or break. */
 bool np_write(tracer *t, np_array *a, loom_value node);
@@ -125,14 +122,9 @@ value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 /* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
-/* np_finish(): the adapter's finish. np_rebuild(): the slot `rebuild` of arrays. */
-bool np_finish(tracer *t);
-recipe *np_rebuild(tracer *t, value *v);
-/* The recipe of one row of output number `output`: RECIPE_ROW. */
-recipe *np_row_payload(tracer *t, const np_array *a, int64_t output);
-np_storage *np_storages(tracer *t);     /* all storages of the capture, the last one made first */
-np_mask **np_masks(tracer *t);          /* of this capture */
-np_errors *np_error_tracked(tracer *t); /* of this capture */
+recipe *np_rebuild(tracer *t, value *v); /* the slot `rebuild` of arrays */
+np_storage *np_storages(tracer *t);      /* all storages of the capture, the last one made first */
+np_mask **np_masks(tracer *t);           /* of this capture */
 struct np_derived **np_derivatives(tracer *t); /* of this capture (gradient.c) */
 
 #endif

@@ -62,6 +62,13 @@ value *np_view_diagonal(tracer *t, np_array *a, int64_t start, int64_t step, int
 /* Has an operator of integer scalars overflowed so far (a bool of the graph)? LOOM_NO_VALUE: none
  * can have. */
 loom_value *np_overflow(tracer *t);
+/* np_fresh(), or a NumPy scalar when it has no dimensions: what ufuncs and reductions return. */
+value *np_result(tracer *t, loom_value node, const int64_t *strides);
+value *np_constant_scalar(tracer *t, loom_dtype dtype, uint64_t bits);
+bool np_finish(tracer *t); /* the adapter's finish */
+/* The recipe of one row of output number `output`: RECIPE_ROW. */
+recipe *np_row_payload(tracer *t, const np_array *a, int64_t output);
+np_errors *np_error_tracked(tracer *t); /* of this capture */
 
 /* ---- rows.c: arrays as rows of a list that a loop appends to ---- */
 

@@ -54,29 +54,17 @@ typedef struct numpy_array_payload {
   npy_intp strides[LOOM_MAX_RANK]; /* bytes */
 } numpy_array_payload;
 
-/* Entries of the adapter's table (captured/adapter.h). */
-bool numpy_array_guard(PyObject *object, const void *payload);
+/* Entries of the adapter's table (captured/adapter.h), which an adapter of arrays like NumPy's has,
+ * too. */
 void *numpy_array_data(PyObject *array);
 PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,
                                  const int64_t *symbols, void **data);
 bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out);
-bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
-                              uint32_t *strides);
-int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
-PyObject *numpy_array_words_of(PyObject *object);
-PyObject *numpy_array_scalar(const void *payload, const void *data);
-/* Does a write into the array warn? */
-bool numpy_array_warns(const PyObject *array);
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols);
-/* Is a descriptor the built-in one of its type number, or a copy of that? */
-bool numpy_descr_plain(const PyArray_Descr *descr);
-Py_hash_t numpy_array_fingerprint(PyObject *object);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
-bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);
-bool numpy_array_disjoint(PyObject *a, PyObject *b);
-/* The same of an object of another library; false: the object is none of its arrays. NULL before
- * that library is there. */
+/* The memory of an array of another library, from its first byte to behind its last one; false: the
+ * object is none of its arrays. NULL before that library is there. */
 extern bool (*numpy_other_extent)(PyObject *object, const char **low, const char **high);
 
 /* ---- write.c: results written into existing arrays ---- */

@@ -20,6 +20,20 @@ bool numpy_array_describe(PyObject *object, numpy_array_payload *out);
 void numpy_array_extent(PyObject *array, const char **low, const char **high);
 /* Which flags the error state of this context reports, and which of these by a warning. */
 bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
+/* Entries of the adapter's table (captured/adapter.h). */
+bool numpy_array_guard(PyObject *object, const void *payload);
+bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
+                              uint32_t *strides);
+int64_t numpy_array_guarded_size(const void *payload, size_field field, int axis);
+PyObject *numpy_array_words_of(PyObject *object);
+PyObject *numpy_array_scalar(const void *payload, const void *data);
+/* Does a write into the array warn? */
+bool numpy_array_warns(const PyObject *array);
+/* Is a descriptor the built-in one of its type number, or a copy of that? */
+bool numpy_descr_plain(const PyArray_Descr *descr);
+Py_hash_t numpy_array_fingerprint(PyObject *object);
+bool numpy_scalar_bits(PyObject *number, loom_dtype dtype, uint64_t *out);
+bool numpy_array_disjoint(PyObject *a, PyObject *b);
 
 /* ---- rows.c: arrays as rows of a list that a loop appends to ---- */
 

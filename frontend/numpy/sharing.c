@@ -9,7 +9,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/array_internal.h"
 #include "frontend/numpy/call_internal.h"
-#include "frontend/numpy/numpy.h"
+#include "frontend/numpy/numpy_internal.h"
 #include "frontend/numpy/size_internal.h"
 
 /* An array of these sizes and strides at this place: a new reference. */

@@ -5,6 +5,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/library/library.h"
 #include "frontend/numpy/array.h"
+#include "frontend/numpy/array_internal.h"
 #include "frontend/numpy/call_internal.h"
 #include "frontend/numpy/numpy.h"
 #include "frontend/numpy/numpy_internal.h"
