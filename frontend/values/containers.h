@@ -15,8 +15,6 @@ value *value_list(tracer *t, value *const *items, Py_ssize_t count);
 bool seq_append(tracer *t, value *list, value *item);
 /* To be asked before a container is changed; false after a break. */
 bool value_mutable(tracer *t, value *v);
-PyObject *list_known(tracer *t, value *v, bool plain); /* the slot `known` */
-value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 bool list_extend(tracer *t, value *list, value *iterable);
 
 /* ---- namedtuple.c: named tuples and other subclasses of tuple ---- */
@@ -28,8 +26,6 @@ PyObject *tuple_class(const value *v);
 /* A subclass of tuple that keeps tuple's own behaviour. */
 bool tuple_class_known(tracer *t, PyTypeObject *type);
 void tuple_set_class(value *v, PyObject *type);
-value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
-recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 
 static inline bool tuple_is_plain(const value *v) { return value_is_tuple(v) && !tuple_class(v); }
 
@@ -40,39 +36,24 @@ bool type_runs_python(tracer *t, PyTypeObject *type, const char *name);
 /* Keys are compared as Python compares them, as far as that runs no user code: 1 equal, 0 not, -1
  * failed. */
 int key_equal(tracer *t, value *l, value *r);
-/* The object with which a live dictionary is asked for a key that was checked: a new reference. */
-PyObject *key_known(tracer *t, value *key);
 bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 
 /* ---- dict.c: dictionaries ---- */
 
 /* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
 value *dict_whole(tracer *t, value *v);
-/* The same with the gaps in its table. */
-value *dict_again(tracer *t, value *v);
 value *value_dict(tracer *t);
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
 bool dict_put(tracer *t, value *dict, value *key, value *item);
 bool dict_remove(tracer *t, value *dict, value *key); /* raises KeyError */
 bool dict_update(tracer *t, value *dict, value *other, bool merge);
-value *dict_copied(tracer *t, value *v);         /* by copy() */
-Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
-value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 bool dict_unpack(tracer *t, value *dict, value *other); /* as {**other} does */
 
 /* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
 
-/* They tell what is done to a dictionary; false: failed. A pair has been put behind the others; the
- * one at items `i` will be removed, `last`: by popitem(); all are gone; one instruction made it of
- * these keys, `stride` values apart; it is a copy(). */
-bool gaps_put(tracer *t, value *dict);
-bool gaps_remove(tracer *t, value *dict, Py_ssize_t i, bool last);
-void gaps_clear(tracer *t, value *dict);
-uint32_t gaps_count(const tracer *t, const value *dict); /* of steps that are kept */
+/* These tell where a dictionary comes from; false: failed. gaps_made(): one instruction made it of
+ * these keys, `stride` values apart. gaps_keys(): dict.fromkeys() made it of this iterable. */
 bool gaps_made(tracer *t, value *dict, value *const *keys, Py_ssize_t stride, Py_ssize_t count);
-bool gaps_copy(tracer *t, value *copy, const value *of);
-bool gaps_same(tracer *t, value *like, const value *of); /* it has the very same table */
-/* It was made by dict.fromkeys() of this iterable. */
 bool gaps_keys(tracer *t, value *dict, value *of);
 
 /* ---- iter.c: iterators ---- */
@@ -88,9 +69,6 @@ value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool stric
 value *iter_map(tracer *t, value *function, value *const *iterators, Py_ssize_t count);
 value *iter_filter(tracer *t, value *function, value *iterator);
 value *iter_call(tracer *t, value *function, value *sentinel);
-/* Over the items of a dictionary (`what`: as in dict_list) or set. It raises when the keys of
- * `owner` change meanwhile. */
-value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 value *iter_reversed(tracer *t, value *sequence);
 /* Over the items of each iterable, one after the other. */
 value *iter_chain(tracer *t, value *iterables);
@@ -168,10 +146,8 @@ value *order_any(tracer *t, value *set);
 PyTypeObject *container_base(PyTypeObject *type);
 /* The dict or list value that an instance holds, or NULL. */
 value *object_content(value *v);
-bool container_fill(tracer *t, value *v);
 /* A call of a method of dict or list through the type, self first. */
 value *container_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                       PyObject *kwnames);
-recipe *container_rebuild(tracer *t, value *v);
 
 #endif

@@ -10,6 +10,13 @@
 bool list_empty(tracer *t, value *list);
 bool args_check(tracer *t, const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most,
                 PyObject *kwnames);
+PyObject *list_known(tracer *t, value *v, bool plain); /* the slot `known` */
+value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
+
+/* ---- namedtuple.c: named tuples and other subclasses of tuple ---- */
+
+value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
+recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
 
 /* ---- key.c: keys of dictionaries and sets ---- */
 
@@ -22,12 +29,19 @@ bool key_is_enum_class(tracer *t, PyTypeObject *type);
 bool object_is_enum_member(tracer *t, PyObject *object);
 /* The hash of a key that passed key_check(); -1 after a raise or break. */
 Py_hash_t key_hash(tracer *t, PyObject *key);
+/* The object with which a live dictionary is asked for a key that was checked: a new reference. */
+PyObject *key_known(tracer *t, value *key);
 
 /* ---- dict.c: dictionaries ---- */
 
 /* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
  * a plain dictionary. */
 const uint32_t *dict_moves(tracer *t, value *dict);
+/* As dict_whole(), with the gaps in its table. */
+value *dict_again(tracer *t, value *v);
+value *dict_copied(tracer *t, value *v);         /* by copy() */
+Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
+value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
 
 /* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
 
@@ -45,6 +59,14 @@ value *gaps_arguments(tracer *t, value *dict);
 /* Of type(...) with such a dict for the last argument. */
 recipe *gaps_rebuild_filled(tracer *t, PyObject *type, value *const *args, Py_ssize_t count);
 int gaps_fill(PyObject *into, PyObject *arguments);
+/* They tell what is done to a dictionary; false: failed. A pair has been put behind the others; the
+ * one at items `i` will be removed, `last`: by popitem(); all are gone; it is a copy(). */
+bool gaps_put(tracer *t, value *dict);
+bool gaps_remove(tracer *t, value *dict, Py_ssize_t i, bool last);
+void gaps_clear(tracer *t, value *dict);
+uint32_t gaps_count(const tracer *t, const value *dict); /* of steps that are kept */
+bool gaps_copy(tracer *t, value *copy, const value *of);
+bool gaps_same(tracer *t, value *like, const value *of); /* it has the very same table */
 
 /* ---- iter.c: iterators ---- */
 
@@ -60,6 +82,9 @@ value *iterator_get_attr(tracer *t, value *v, PyObject *name);
 value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
                             PyObject *kwnames); /* __next__ of any iterator */
 value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
+/* Over the items of a dictionary (`what`: as in dict_list) or set. It raises when the keys of
+ * `owner` change meanwhile. */
+value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 
 /* ---- iter_loop.c: iterators in loops that are captured once ---- */
 
@@ -113,6 +138,8 @@ bool container_holds(tracer *t, value *content);
 bool container_wrap(tracer *t, value *v);
 /* Is the instance's method of this name the builtin type's own? */
 bool container_keeps(tracer *t, value *v, const char *name);
+bool container_fill(tracer *t, value *v);
+recipe *container_rebuild(tracer *t, value *v);
 
 /* ---- derived.c: instances of Python classes over set, deque and the like ---- */
 

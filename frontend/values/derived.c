@@ -9,6 +9,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/containers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 #include "frontend/values/values_internal.h"

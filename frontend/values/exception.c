@@ -6,6 +6,7 @@
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
 
 #include <stdarg.h>

@@ -9,6 +9,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/containers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/values.h"
 
 value *value_generator(tracer *t, frame *f) {

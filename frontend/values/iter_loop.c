@@ -9,7 +9,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/containers_internal.h"
 #include "frontend/values/iter_internal.h"
-#include "frontend/values/live.h"
+#include "frontend/values/live_internal.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/rolled_internal.h"

@@ -16,7 +16,6 @@ typedef struct live_dict live_dict;
 
 /* The live dictionary behind a dict value; NULL: it was made inside. */
 live_dict *dict_live(const value *v);
-value *dict_owner(const value *v); /* the object whose attributes it holds, or NULL */
 /* Has capture read `dict` as a dictionary of its own, not as the __dict__ of an object? With
  * `changed`: has it stored something in it? */
 bool live_is_read(const tracer *t, const PyObject *dict, bool changed);
@@ -45,16 +44,12 @@ typedef struct live_steps {
 value **live_step_add(tracer *t, live_steps *s, live_way way, value *key, Py_ssize_t count);
 /* Of dict.update() with `other`, which has these keys. */
 value **live_step_update(tracer *t, live_steps *s, value *keys, const value *other);
-bool live_step_move(tracer *t, live_steps *s, value *key, bool last);
-bool live_step_clear(tracer *t, live_steps *s, bool ordered); /* of an OrderedDict? */
-bool live_step_renew(tracer *t, live_steps *s);
 
 /* ---- shadow.c: changes to what existed before the call ---- */
 
 /* To be called before the content of a list or cell changes, whether it is live or not. False after
  * a break. */
 bool shadow_open(tracer *t, value *v);
-/* shadow_open() for a set. Notes the change, which is a call of this method of sets. */
 /* Is this a method that changes a list or set without reading it (append, add)? */
 bool shadow_takes(const value *lazy, PyObject *name);
 /* That method, bound to a list or set that capture has not read. */
@@ -80,8 +75,6 @@ typedef struct overlay_slot {
 /* The changes of an object's attributes, or of the items of a dictionary of variables. NULL: there
  * are none. */
 overlay *overlay_of(const tracer *t, PyObject *object, bool attributes);
-uint32_t overlay_count(const overlay *o); /* `o` may be NULL */
-const overlay_slot *overlay_at(const overlay *o, uint32_t i);
 overlay *overlay_open(tracer *t, PyObject *object, const source *s, bool attributes);
 overlay_slot *overlay_find(const overlay *o, PyObject *key); /* `o` may be NULL */
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item);

@@ -46,6 +46,7 @@ void live_walk(roll_walk *w, const tracer *t);
 value *live_changed(live_dict **from);
 /* Turns the changes of a dictionary into changes of the capture. */
 void live_finish(tracer *t, const live_dict *d);
+value *dict_owner(const value *v); /* the object whose attributes it holds, or NULL */
 
 /* ---- livesteps.c: what is done to such a dictionary, in order ---- */
 
@@ -54,6 +55,11 @@ bool live_steps_again(tracer *t, const live_steps *s, value *dict);
 void live_steps_walk(roll_walk *w, const live_steps *s);
 /* Turns the steps into changes of the dictionary that `dict` reads. */
 void live_steps_finish(tracer *t, const live_steps *s, const source *dict);
+/* Of OrderedDict.move_to_end(), of clear(), and of clear() where it changes nothing but the table.
+ */
+bool live_step_move(tracer *t, live_steps *s, value *key, bool last);
+bool live_step_clear(tracer *t, live_steps *s, bool ordered); /* of an OrderedDict? */
+bool live_step_renew(tracer *t, live_steps *s);
 
 /* ---- shadow.c: changes to what existed before the call ---- */
 
@@ -65,6 +71,7 @@ const source *shadow_model_source(tracer *t, const value *items);
 /* Does again to the table of a live set, which is as it was before the call, what was done to the
  * set. False: the order is not known. */
 bool shadow_set_order(tracer *t, value *set);
+/* shadow_open() for a set. Notes the change, which is a call of this method of sets. */
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
 /* `v` has just been made of `object`. When shadow_method() has appended to that before, `v` gets
  * those items. */
@@ -98,6 +105,8 @@ bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed);
 void overlay_walk(roll_walk *w, const tracer *t);
 bool overlay_apart(tracer *t, struct apart *a);
 void overlay_finish(tracer *t);
+uint32_t overlay_count(const overlay *o); /* `o` may be NULL */
+const overlay_slot *overlay_at(const overlay *o, uint32_t i);
 
 /* ---- apart.c: guards that two objects stay two ---- */
 

@@ -8,6 +8,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/live_internal.h"
 #include "frontend/values/objects.h"

@@ -5,6 +5,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/containers_internal.h"
 #include "frontend/values/objects.h"
 
 #include <structmember.h>

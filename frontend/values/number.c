@@ -20,6 +20,7 @@
 #include "frontend/values/numbers_internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rolled.h"
+#include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
 #include "frontend/values/values_internal.h"
 #include "loom_ops_arithmetic.h"

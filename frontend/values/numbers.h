@@ -39,11 +39,9 @@ value *value_size(tracer *t, int64_t number);
 bool value_size_of(tracer *t, value *v, int64_t *out);
 /* The value of the graph behind a value_number_type. */
 loom_value number_node(tracer *t, value *v);
-bool number_is_size(const value *v);  /* is it an int that is a number of the graph (a size)? */
-void number_ask(tracer *t, value *v); /* as number_know(): for the slot `ask` */
-/* Capture has to know a symbolic number: it starts again with the arguments that it depends on
- * guarded by value. */
-void number_know(tracer *t, value *v);
+bool number_is_size(const value *v); /* is it an int that is a number of the graph (a size)? */
+/* The slot `ask`: capture has to know a symbolic number, as for number_know(). */
+void number_ask(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
 /* The sum of `total`, a float, and the floats and ints that follow. From Python 3.12 on it is
  * compensated (Neumaier 1974), as sum() does. *taken: how many items were added. */

@@ -20,6 +20,12 @@ value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
 value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
+/* ---- number.c: symbolic numbers ---- */
+
+/* Capture has to know a symbolic number: it starts again with the arguments that it depends on
+ * guarded by value. */
+void number_know(tracer *t, value *v);
+
 /* ---- series.c: functions of a loop's index, computed for all iterations ---- */
 
 value *series_call(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count);

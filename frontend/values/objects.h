@@ -27,7 +27,6 @@ value *value_lazy(tracer *t, PyObject *object, const source *s);
 value *function_new(tracer *t, function_data *data, value *name);
 /* The data of a function value (value_function_type). Adds its guards. */
 function_data *function_get(tracer *t, value *v);
-value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
 
 /* ---- exception.c: exceptions ---- */
 
@@ -51,8 +50,6 @@ value *value_exception(tracer *t, PyObject *type, value *args);
 /* The class of an exception value, made inside or live. */
 PyObject *exception_class(value *v);
 bool value_is_exception(const value *v);
-value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
-void *trace_raise_key(tracer *t, value *key);        /* KeyError(key) */
 const char *exception_message(value *v);
 bool exception_matches(tracer *t, value *exception, PyObject *type);
 /* A source that reads the exception which the thread is handling (source.c). */
@@ -69,8 +66,6 @@ void guard_mro(tracer *t, PyTypeObject *type);
 /* Is the method of this name object's own, or missing? */
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
 PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
-/* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
-void guard_data_descriptor(tracer *t, PyObject *descr);
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 
 /* ---- object.c: instances of Python classes ---- */
@@ -80,14 +75,9 @@ PyObject *object_class(value *v);
 /* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
  * the attribute holds something else, or has been read already. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);
-bool type_store(tracer *t, value *v, PyObject *name, value *item);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
-bool type_is_namespace(const PyTypeObject *type); /* types.SimpleNamespace itself */
-bool object_is_data_descriptor(PyObject *item);
-value *object_dict(tracer *t, value *v); /* its __dict__, where it has one */
 /* NULL with nothing pending: it is missing. */
 value *object_attr(tracer *t, value *v, PyObject *name);
-bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 
 /* ---- object_special.c: what operators, calls and iteration do to instances ---- */
 
@@ -108,15 +98,7 @@ value *special_of_model(tracer *t, PyObject *descr, value *const *args, Py_ssize
 
 /* ---- made.c: functions, methods, generators and instances as results ---- */
 
-/* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
- * nothing pending: it is no such dictionary. */
-recipe *object_rebuild_dict(tracer *t, value *dict);
-recipe *object_rebuild(tracer *t, value *v); /* an instance, live or made inside */
-recipe *function_rebuild_made(tracer *t, value *v);
-recipe *method_rebuild_made(tracer *t, value *v);
-recipe *cell_rebuild_made(tracer *t, value *v);
 recipe *partial_rebuild(tracer *t, value *v);
-recipe *generator_rebuild(tracer *t, value *v);
 
 /* ---- classbody.c: class statements ---- */
 

@@ -4,6 +4,15 @@
 
 #include "frontend/values/objects.h"
 
+/* ---- function.c: functions, bound methods, cells, super() ---- */
+
+value *builtin_method_find(tracer *t, const builtin_method *table, value *self, PyObject *name);
+
+/* ---- exception.c: exceptions ---- */
+
+value *exception_stop_value(tracer *t, value *stop); /* of a StopIteration */
+void *trace_raise_key(tracer *t, value *key);        /* KeyError(key) */
+
 /* ---- class_attr.c: attributes that are found on a class ---- */
 
 /* Looks a name up in a class and its bases: borrowed, or NULL. Adds a guard on the answer unless
@@ -15,6 +24,8 @@ PyObject *class_find(PyObject *type, PyObject *name, PyObject *after, PyObject *
 value *class_wrap_constant(tracer *t, PyObject *object);
 /* Guards that a class of descriptors keeps these methods, or goes on to have none of them. */
 void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names);
+/* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
+void guard_data_descriptor(tracer *t, PyObject *descr);
 
 /* ---- object.c: instances of Python classes ---- */
 
@@ -26,6 +37,11 @@ bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);
 /* An item of a live object's __dict__, whatever the class has under that name. NULL with nothing
  * pending: there is none. */
 value *object_own_attr(tracer *t, value *v, PyObject *name);
+bool type_store(tracer *t, value *v, PyObject *name, value *item);
+bool type_is_namespace(const PyTypeObject *type); /* types.SimpleNamespace itself */
+bool object_is_data_descriptor(PyObject *item);
+value *object_dict(tracer *t, value *v); /* its __dict__, where it has one */
+bool object_own_put(tracer *t, value *v, PyObject *name, value *item);
 
 /* ---- object_special.c: what operators, calls and iteration do to instances ---- */
 
@@ -43,6 +59,14 @@ const builtin_method *special_find(const value *self, const char *name);
  * property of the class. */
 int object_give(PyObject *made, PyObject *name, PyObject *item);
 recipe *object_rebuild_attributes(tracer *t, value *v);
+/* A recipe for the __dict__ of an object made inside: it is read from that object. NULL with
+ * nothing pending: it is no such dictionary. */
+recipe *object_rebuild_dict(tracer *t, value *dict);
+recipe *object_rebuild(tracer *t, value *v); /* an instance, live or made inside */
+recipe *function_rebuild_made(tracer *t, value *v);
+recipe *method_rebuild_made(tracer *t, value *v);
+recipe *cell_rebuild_made(tracer *t, value *v);
+recipe *generator_rebuild(tracer *t, value *v);
 
 /* ---- cached.c: functools.lru_cache ---- */
 

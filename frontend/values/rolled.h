@@ -105,9 +105,6 @@ void roll_is_lent(roll_walk *w, const value *v); /* notes whether the value is l
 void roll_refuse(roll_walk *w, const char *what);
 /* Cached reads of this value of the graph, and of later ones, are to be forgotten. */
 loom_value roll_scrub(const roll_walk *w);
-void roll_walk_const(roll_walk *w, value **holder);
-void roll_walk_number(roll_walk *w, value **holder);
-void roll_walk_any_list(roll_walk *w, value *v); /* described in loop_hooks.walk_list */
 
 /* ---- rows.c: long lists, whose items are rows of arrays ---- */
 

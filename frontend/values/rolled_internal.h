@@ -8,6 +8,9 @@
 
 /* As roll_value(), but ints in it are tokens, not slots. */
 void roll_exactly(roll_walk *w, value **holder);
+void roll_walk_const(roll_walk *w, value **holder);
+void roll_walk_number(roll_walk *w, value **holder);
+void roll_walk_any_list(roll_walk *w, value *v); /* described in loop_hooks.walk_list */
 
 /* ---- rows.c: long lists, whose items are rows of arrays ---- */
 

@@ -21,6 +21,7 @@
 #include "frontend/values/rolled.h"
 #include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"
+#include "frontend/values/values_internal.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_shapes.h"
 

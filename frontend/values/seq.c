@@ -10,6 +10,7 @@
 #include "frontend/values/containers_internal.h"
 #include "frontend/values/live.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/objects_internal.h"
 #include "frontend/values/rolled.h"
 #include "frontend/values/rolled_internal.h"
 #include "frontend/values/values.h"

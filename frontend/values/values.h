@@ -37,19 +37,13 @@ bool value_has_data(const value *v);
 /* Is the number that `s` reads an input of the graph, instead of a constant with a guard on its
  * value? */
 bool trace_symbolic(const tracer *t, const source *s);
-/* The items of a live tuple or list (or of an instance of a class over them), guarded. */
-value *seq_of_live(tracer *t, PyObject *object, const source *s);
 bool value_is_none(const value *v);
 bool object_is_nan(PyObject *object);       /* is it an exact float or complex with a NaN? */
 bool object_is_immutable(PyObject *object); /* does an adapter say that it never changes? */
 value *value_bool(tracer *t, bool truth);
 value *value_int(tracer *t, int64_t number);
 value *value_str(tracer *t, const char *text);
-/* The slot `known` of values that are their live object. */
-PyObject *value_known_object(tracer *t, value *v, bool plain);
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
-/* Are two values one object, as containers ask before they compare by ==? */
-bool value_identical(tracer *t, value *l, value *r);
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
 
 /* The value itself, where `v` is lazy: it is looked at now. NULL: that failed. */
@@ -88,11 +82,8 @@ value *trace_call1(tracer *t, value *callee, value *arg);
 /* f(*args, **kwargs) */
 value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs);
 int trace_contains(tracer *t, value *v, value *item);
-/* trace_contains() by iteration, which stops at the item. */
-int trace_search(tracer *t, value *v, value *item);
 value *trace_length(tracer *t, value *v);
 bool trace_set_item(tracer *t, value *v, value *key, value *item);
-bool trace_is_no_index(tracer *t, value *key);
 bool trace_set_attr(tracer *t, value *v, PyObject *name, value *item);
 
 /* ---- assume.c: decisions on data that are checked by the run ---- */
@@ -115,21 +106,16 @@ int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, val
 /* ---- rebuild.c: recipes of values ---- */
 
 recipe *trace_rebuild(tracer *t, value *v); /* RECIPE_SHARED when the value was asked for before */
-/* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
 /* A recipe whose object is made once, however often it is asked for. */
 recipe *trace_share(tracer *t, recipe *r);
 /* The object itself, whose reference it takes; NULL, with something pending, where that is NULL. */
 recipe *trace_rebuild_const(tracer *t, PyObject *object);
-recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
 
 /* ---- rules.c: functions that the user has marked ---- */
 
 /* For the module's table: marks a function as a custom operator, as allowed in the graph, or as not
  * allowed. */
 PyObject *loom_py_set_rule(PyObject *module, PyObject *args);
-/* The call of a marked object: NULL with nothing pending when it is not marked. */
-value *rules_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
-                  PyObject *kwnames);
 extern Py_ssize_t loom_rule_count;
 
 /* ---- finalizers.c: code that runs when an object is let go ---- */
@@ -154,7 +140,6 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
 value *copy_shallow(tracer *t, value *v);
 /* `memo`: what a __deepcopy__ was given, to hand on; or NULL. */
 value *copy_deeply(tracer *t, value *v, value *memo);
-/* Functions for the slot `copy` of value types: */
 
 /* ---- model.c: C types that capture follows in Python ---- */
 

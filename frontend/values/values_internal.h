@@ -12,6 +12,12 @@ const source *value_source(tracer *t, value *v);
 PyObject *value_identity(tracer *t, value *v);
 /* A live set as a set value, guarded. */
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
+/* The items of a live tuple or list (or of an instance of a class over them), guarded. */
+value *seq_of_live(tracer *t, PyObject *object, const source *s);
+/* The slot `known` of values that are their live object. */
+PyObject *value_known_object(tracer *t, value *v, bool plain);
+/* Are two values one object, as containers ask before they compare by ==? */
+bool value_identical(tracer *t, value *l, value *r);
 
 /* ---- trace_proto.c: Python's generic protocols ---- */
 
@@ -19,11 +25,22 @@ value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 bool trace_ask_count(tracer *t, value *v);
 /* The slot set_attr of values without attributes of their own: raises. */
 bool attributes_refused(tracer *t, value *v, PyObject *name, value *item);
+/* trace_contains() by iteration, which stops at the item. */
+int trace_search(tracer *t, value *v, value *item);
+bool trace_is_no_index(tracer *t, value *key);
 
 /* ---- rebuild.c: recipes of values ---- */
 
 /* A call of `function`, whose reference it takes, with these values. */
 recipe *trace_rebuild_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
+/* Rebuilds the items of a container (v->seq) into the recipe `r`, which it gives back. */
+recipe *trace_rebuild_items(tracer *t, recipe *r, value *v);
+
+/* ---- rules.c: functions that the user has marked ---- */
+
+/* The call of a marked object: NULL with nothing pending when it is not marked. */
+value *rules_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames);
 
 /* ---- finalizers.c: code that runs when an object is let go ---- */
 
@@ -33,6 +50,8 @@ bool trace_gives_up_item(tracer *t, PyObject *before, const value *item);
 bool trace_gives_up_items(tracer *t, const value *list, Py_ssize_t from, Py_ssize_t count);
 
 /* ---- copy.c: copy.copy() and copy.deepcopy() ---- */
+
+/* Functions for the slot `copy` of value types. */
 
 value *copy_const(tracer *t, value *v, struct copy_memo *memo);
 /* Of immutable objects: the value itself. */
