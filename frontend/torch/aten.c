@@ -1,6 +1,6 @@
 /* Finding the row of an ATen op by its name. */
 #include "frontend/base/base.h"
-#include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/ops.h"
 
 #include <string.h>

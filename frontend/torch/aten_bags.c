@@ -1,7 +1,8 @@
 /* ATen ops on bags of embeddings, and histograms: sums over places that data assigns. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "frontend/torch/index.h"
+#include "frontend/torch/emit_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

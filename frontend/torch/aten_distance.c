@@ -1,6 +1,7 @@
 /* Distances between rows, sums of products of three, and the gradient of padding by edges. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

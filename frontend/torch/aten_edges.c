@@ -5,6 +5,7 @@
  * axis comes after the other. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 

@@ -1,8 +1,10 @@
 /* ATen ops that read at positions given by tensors (index.h). */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
-#include "frontend/torch/index.h"
+#include "frontend/torch/fx_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_elements.h"

@@ -1,7 +1,8 @@
 /* ATen matrix products. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "frontend/torch/torch.h"
+#include "frontend/torch/emit_internal.h"
+#include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 

@@ -1,6 +1,7 @@
 /* Pointwise ATen ops. torch computes on halves in float32 and rounds once an op; so do these. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

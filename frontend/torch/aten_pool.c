@@ -2,6 +2,7 @@
  * it, which fusion makes one kernel of. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

@@ -1,6 +1,7 @@
 /* ATen reductions, softmax and the normalisations. Sums of halves are kept in float32. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

@@ -10,7 +10,9 @@
  * Formulas: aten/src/ATen/native/UpSample.h. Sizes may be symbolic; a gradient needs the ratio. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"

@@ -1,6 +1,7 @@
 /* ATen ops that move elements: views, slices, joins. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_logic.h"

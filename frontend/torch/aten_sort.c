@@ -7,7 +7,8 @@
  * indices of kthvalue are used torch makes them. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
-#include "frontend/torch/torch.h"
+#include "frontend/torch/emit_internal.h"
+#include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_elements.h"

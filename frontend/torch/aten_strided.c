@@ -5,8 +5,10 @@
  * one in any order. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
-#include "frontend/torch/index.h"
+#include "frontend/torch/fx_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
 #include "loom_ops_elements.h"

@@ -6,10 +6,12 @@
  * symbols, there is a version for each tuple of sizes, the last used tried first and only so many
  * of them kept; then the general version, in which such ops run through torch, serves the other
  * sizes. What cannot be compiled for a call runs in eager torch. */
-#include "frontend/torch/compiled.h"
 #include "frontend/base/base.h"
+#include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <structmember.h>
 

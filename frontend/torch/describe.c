@@ -1,7 +1,7 @@
 /* Words and numbers about one compiled graph: its report and its logs. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
-#include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 PyObject *torch_graph_text(const loom_graph *graph) {
   char *text = NULL;

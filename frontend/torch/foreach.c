@@ -6,6 +6,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 
 #include <string.h>
 

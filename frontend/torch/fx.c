@@ -7,7 +7,10 @@
 #include "frontend/torch/fx.h"
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
 /* Arguments of one ATen call, by position in its schema. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_functions.h"

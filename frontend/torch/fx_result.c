@@ -6,6 +6,7 @@
  * tuple of sizes. */
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
 #include "graph/emit.h"
 #include "loom_ops_control.h"

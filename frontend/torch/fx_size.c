@@ -10,6 +10,7 @@
  * a size for which it does not hold. */
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
 
 #include <string.h>

@@ -7,8 +7,11 @@
  * what has gaps otherwise comes in C order. Results are copied into the plan's buffers. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_control.h"
 

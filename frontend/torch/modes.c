@@ -1,6 +1,7 @@
 /* The state of the thread that changes what torch's functions do, read without Python. */
 #include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <dlfcn.h>
 #include <string.h>

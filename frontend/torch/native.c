@@ -4,8 +4,9 @@
  *
  * Operands lie as they do in torch where they are dense there (host.c), else in C order. */
 #include "frontend/base/base.h"
-#include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Grouped products: a product of torch's own for each group of rows, where data tells how many rows
  * a group has. What lies where is what eager torch would have there, and so are the results. */
 #include "frontend/base/base.h"
-#include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <string.h>
 

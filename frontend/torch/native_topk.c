@@ -17,6 +17,7 @@
  * smaller one; NaN counts as the largest element, whatever is asked for, and zeros are equal. */
 #include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 #include "runtime/runtime.h"
 
 #include <string.h>

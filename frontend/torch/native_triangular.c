@@ -2,6 +2,7 @@
  * other triangle, and the diagonal where it counts as ones, are not read. */
 #include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 #include "runtime/runtime.h"
 
 #include <string.h>

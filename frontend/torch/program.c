@@ -1,8 +1,9 @@
 /* A captured graph of tensors that is no FX graph as a CompiledGraph: the backward part of a
  * function of tensors. It is compiled when it is first called. */
 #include "frontend/base/base.h"
-#include "frontend/torch/compiled.h"
+#include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
 
 #include <stdlib.h>

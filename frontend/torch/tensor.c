@@ -6,6 +6,7 @@
  * torch for which the probe fails is refused with a clear error. */
 #include "frontend/base/base.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <dlfcn.h>
 #include <string.h>

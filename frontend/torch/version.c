@@ -2,9 +2,11 @@
  * made and dropped during a run. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
-#include "frontend/torch/compiled.h"
+#include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 #include "loom_ops_control.h"
 
 #include <string.h>

@@ -1,9 +1,11 @@
 /* A call of one version of an FX graph: torch's tensors become buffers, the plan or the interpreter
  * runs, and tensors and ints are made of what it gives. */
 #include "frontend/base/base.h"
-#include "frontend/torch/compiled.h"
+#include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch.h"
+#include "frontend/torch/torch_internal.h"
 
 #include <string.h>
 

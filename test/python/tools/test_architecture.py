@@ -221,15 +221,11 @@ def public_headers():
     return found
 
 
-# Headers of one floor under names of their own: each is the subject of a few files.
-OF_ONE_FLOOR = {"frontend/torch/compiled.h", "frontend/torch/index.h"}
-
-
 def test_headers_of_one_floor_are_called_internal():
     public = public_headers()
     for path in sources("frontend", ".h"):
         name = str(path.relative_to(ROOT))
-        if path.name != "python.h" and name not in OF_ONE_FLOOR:
+        if path.name != "python.h":
             assert is_internal(name) != (name in public), name
 
 
@@ -245,8 +241,7 @@ def functions_of_one_floor():
         if path.suffix == ".h":  # functions and macros of headers run where they are used
             for body in re.findall(r"^static inline [^;{]*\{[^}]*\}|^#define (?:.|\\\n)*", text, re.M):
                 inline |= set(re.findall(r"\w+", body))
-    public = {name for name in public_headers() if name.split("/")[1] not in ("torch", "tensor")}
-    alone = [f"{name}: {function}()" for name in sorted(public) for function in functions_of((ROOT / name).read_text())
+    alone = [f"{name}: {function}()" for name in sorted(public_headers()) for function in functions_of((ROOT / name).read_text())
              if used[function] == {name.split("/")[1]} and function not in inline]
     return alone
 

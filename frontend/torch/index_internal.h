@@ -3,11 +3,11 @@
  * All of these ops become one loom.gather or loom.scatter along one axis: the indexed axes are
  * joined to one, and the indices to positions in it. A position out of bounds is made one that the
  * kernel reports, so that joining cannot turn a wrong index into another element. */
-#ifndef LOOM_FRONTEND_TORCH_INDEX_H
-#define LOOM_FRONTEND_TORCH_INDEX_H
+#ifndef LOOM_FRONTEND_TORCH_INDEX_INTERNAL_H
+#define LOOM_FRONTEND_TORCH_INDEX_INTERNAL_H
 
 #include "frontend/base/base.h"
-#include "frontend/torch/emit.h"
+#include "frontend/torch/emit_internal.h"
 
 /* The type of operand `i`. */
 const loom_type *index_type(fx_call *c, int i);

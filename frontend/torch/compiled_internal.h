@@ -1,11 +1,11 @@
 /* The callable for one FX graph, and its versions. */
-#ifndef LOOM_FRONTEND_TORCH_COMPILED_H
-#define LOOM_FRONTEND_TORCH_COMPILED_H
+#ifndef LOOM_FRONTEND_TORCH_COMPILED_INTERNAL_H
+#define LOOM_FRONTEND_TORCH_COMPILED_INTERNAL_H
 
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
-#include "frontend/torch/fx.h"
-#include "frontend/torch/torch.h"
+#include "frontend/torch/fx_internal.h"
+#include "frontend/torch/torch_internal.h"
 #include "graph/graph.h"
 
 /* One compiled version: immutable once made. */
