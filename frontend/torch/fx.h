@@ -54,13 +54,16 @@ typedef struct fx_import {
 
 /* ---- fx.c: importing an FX graph ---- */
 
-typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
-
 void fx_import_fini(fx_import *im);
 bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
 /* An operand of a call that is no node: a tensor without memory describes and stands for it. False
  * with an exception. */
 bool fx_define_tensor(fx_import *im, PyObject *tensor, loom_value value);
+
+/* ---- fx_call.c: one call of an operation ---- */
+
+typedef struct fx_call fx_call; /* emit.h */
+
 /* One call: through its emitter or through torch. False with an exception. */
 bool fx_emit_call(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *values);
 

@@ -76,9 +76,14 @@ bool fx_is_fake_tensor(PyObject *meta);
 loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type);
 /* The tensor that fx_constant() has bound to a value, borrowed; NULL for other values. */
 PyObject *fx_bound(const fx_import *im, loom_value value);
+
+/* ---- fx_call.c: one call of an operation ---- */
+
 /* The arguments of a call by its schema; false when declined or with an exception. */
 bool fx_bind(fx_call *c, PyObject *args, PyObject *kwargs);
 void fx_release(fx_call *c); /* frees what fx_bind() has made */
+/* The types that torch declares for the results; false when declined. */
+bool fx_declared(fx_call *c);
 
 /* ---- fx_size.c: symbolic sizes of torch ---- */
 
