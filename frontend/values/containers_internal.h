@@ -37,11 +37,20 @@ PyObject *key_known(tracer *t, value *key);
 /* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
  * a plain dictionary. */
 const uint32_t *dict_moves(tracer *t, value *dict);
+/* Is it an OrderedDict, or what an instance of a class over it holds? */
+bool dict_is_ordered(const tracer *t, const value *dict);
+int dict_has(tracer *t, value *dict, value *key); /* 1: it has the key, 0: it has not, -1: failed */
 /* As dict_whole(), with the gaps in its table. */
 value *dict_again(tracer *t, value *v);
 value *dict_copied(tracer *t, value *v);         /* by copy() */
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
 value *dict_list(tracer *t, value *v, int what); /* 0 keys, 1 values, 2 items: as they are now */
+/* Over those items, forwards or back. It raises when the keys change meanwhile. */
+value *dict_iterator(tracer *t, value *dict, int what, bool back);
+
+/* ---- dict_view.c: keys(), values() and items() ---- */
+
+value *dict_view(tracer *t, value *dict, int what); /* `what`: as in dict_list() */
 
 /* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
 

@@ -40,8 +40,6 @@ bool value_size_of(tracer *t, value *v, int64_t *out);
 /* The value of the graph behind a value_number_type. */
 loom_value number_node(tracer *t, value *v);
 bool number_is_size(const value *v); /* is it an int that is a number of the graph (a size)? */
-/* The slot `ask`: capture has to know a symbolic number, as for number_know(). */
-void number_ask(tracer *t, value *v);
 value *number_to_float(tracer *t, value *v);
 /* The sum of `total`, a float, and the floats and ints that follow. From Python 3.12 on it is
  * compensated (Neumaier 1974), as sum() does. *taken: how many items were added. */
@@ -58,6 +56,11 @@ value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t c
 /* A comparison that the graph computes: a bool of the graph. NULL with nothing pending: the graph
  * cannot. */
 value *number_compare_data(tracer *t, int op, value *l, value *r);
+
+/* ---- number_know.c: when capture has to know a symbolic number ---- */
+
+/* The slot `ask`: capture has to know a symbolic number, as for number_know(). */
+void number_ask(tracer *t, value *v);
 
 /* ---- formula.c: numbers that Python computes of sizes, on each call ---- */
 

@@ -20,7 +20,7 @@ value *scalar_attr(tracer *t, value *v, PyObject *name, PyObject *descr);
 value *scalar_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
 
-/* ---- number.c: symbolic numbers ---- */
+/* ---- number_know.c: when capture has to know a symbolic number ---- */
 
 /* Capture has to know a symbolic number: it starts again with the arguments that it depends on
  * guarded by value. */

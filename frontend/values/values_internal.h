@@ -19,6 +19,17 @@ PyObject *value_known_object(tracer *t, value *v, bool plain);
 /* Are two values one object, as containers ask before they compare by ==? */
 bool value_identical(tracer *t, value *l, value *r);
 
+/* ---- const.c: constants ---- */
+
+/* Is it known to the last bit, so that the library's own code may look at it? */
+bool const_readable(value *v);
+
+/* ---- const_attr.c: attributes of constants ---- */
+
+/* Slots. */
+value *const_get_attr(tracer *t, value *v, PyObject *name);
+bool const_set_attr(tracer *t, value *v, PyObject *name, value *item);
+
 /* ---- trace_proto.c: Python's generic protocols ---- */
 
 /* Asks an object for its length, as list() does, and ignores the answer. */
