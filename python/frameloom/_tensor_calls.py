@@ -400,6 +400,32 @@ def empty(sizes, strides, dtype, extent):
     return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
 
 
+FLASH = torch.nn.attention.SDPBackend.FLASH_ATTENTION.value
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    """Scaled dot product attention by the operation that torch takes on the CPU. Tensors without memory take another one, so that
+    torch is asked with tensors that have memory, which nobody touches."""
+    plain = torch._C._nn.scaled_dot_product_attention
+    given = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
+    if any(not isinstance(one, torch.Tensor) or one.dim() < 2 for one in given) or attn_mask is not None and is_causal or enable_gqa:
+        return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    with torch.utils._python_dispatch._disable_current_modes():
+        like = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, requires_grad=one.requires_grad) for one in given]
+        chosen = torch._fused_sdp_choice(*like[:3], like[3] if attn_mask is not None else None, dropout_p, is_causal, scale=scale)
+    if chosen != FLASH or len({one.dtype for one in given[:3]}) > 1:
+        return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        allowed, never = (torch.scalar_tensor(number, dtype=query.dtype, device=META) for number in (0.0, -torch.inf))
+        attn_mask = torch.where(attn_mask, allowed, never)
+    return aten._scaled_dot_product_flash_attention_for_cpu(
+        query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]
+
+
+# Functions that choose their operations by the device.
+_CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention}
+
+
 def record(function, args, kwargs, gradients, numbers):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats.
@@ -415,7 +441,7 @@ def record(function, args, kwargs, gradients, numbers):
     elif device is not None or function in _device_constructors():
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
-    recorder = Recorder()
+    function, recorder = _CHOOSE.get(function, function), Recorder()
     with torch.set_grad_enabled(gradients), recorder:
         result = function(*args, **kwargs)
     return on_cpu(result), recorder.calls, recorder.called

@@ -64,6 +64,39 @@ def test_first_and_second_order(case):
     whole(compiled, *leaves(*shapes))
 
 
+MASKS = {
+    "none": lambda: None,
+    "causal": lambda: "causal",
+    "bool": lambda: torch.arange(9 * 7).view(9, 7) % 3 > 0,
+    "a row of nothing": lambda: torch.arange(9).view(9, 1).expand(9, 7) > 0,
+    "float": lambda: torch.linspace(-1, 1, 2 * 9 * 7).view(2, 1, 9, 7),
+    "with a gradient": lambda: torch.linspace(-1, 1, 9 * 7).view(9, 7).requires_grad_(),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_attention_is_the_operation_that_torch_chooses(name):
+    """One operation, forward and backward, where torch has a kernel for it; products and a softmax where it has not."""
+    mask = MASKS[name]()
+    causal, mask = isinstance(mask, str), None if isinstance(mask, str) else mask
+    q, k, v = (one.float().detach().requires_grad_() for one in leaves((2, 3, 9, 4), (2, 3, 7, 4), (2, 3, 7, 4)))
+    wanted = [one for one in (q, k, v, mask) if one is not None and one.requires_grad]
+
+    def run(q, k, v, mask):
+        return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+
+    compiled = frameloom.compile(run, fullgraph=True)
+    for _ in range(2):
+        results = [function(q, k, v, mask) for function in (run, compiled)]
+        assert results[0].stride() == results[1].stride()
+        gradients = [torch.autograd.grad(one.sin().sum(), wanted) for one in results]
+        for one, other in zip((results[0], *gradients[0]), (results[1], *gradients[1])):
+            torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5)
+    fused = torch._fused_sdp_choice(q, k, v, mask, is_causal=causal) == torch.nn.attention.SDPBackend.FLASH_ATTENTION.value
+    assert ("loom.attention " in str(frameloom.explain(run, q, k, v, mask))) == fused
+    assert fused == (name != "with a gradient")
+
+
 def test_gradients_of_any_order():
     compiled, (x,) = frameloom.compile(lambda x: x.sin() * x), leaves((3,))
     y, z = compiled(x), x.sin() * x
