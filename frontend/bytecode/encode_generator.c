@@ -1,7 +1,7 @@
-/* The code of a generator that asks for compiled parts.
+/* The rewritten code of a generator, which asks for compiled parts.
  *
- * It is the function's own code, with a question put in where a part may begin, and with what
- * happens when a part has run behind it:
+ * It is the function's own code. A query is inserted wherever a part may begin, and the code that
+ * runs after a part follows the function's own:
  *
  *     ...                                the function's own instructions, in their order
  *  p: if <place p>: to stub p            behind RESUME, behind what may break a graph, in handlers
@@ -10,15 +10,15 @@
  *     a binary tree of <CHOOSE>          to one of:
  *     exit k: pushes as many None as the stack is deep in front of instruction k;
  *             <FILL> puts the stack's items there, or raises what is pending, under k's handlers
- *             to instruction k, behind a question that stands in front of it
+ *             to instruction k, behind a query that stands in front of it
  *     exit n: returns <RESULT>
  *
- * Local variables are written into the frame by the driver. So yields, handlers and `yield from`
- * are the interpreter's own, in one frame: nothing stands between a YIELD_VALUE or SEND and its
- * RESUME, by which CPython knows where a generator is suspended. Inside of the handler of an
- * exception the driver sets what the generator handles, too. No part begins or ends where the stack
- * holds the number of an instruction, which is another one in this code: in what comes behind an
- * exception that leaves a handler or a `with`. */
+ * The driver writes local variables into the frame. So yields, handlers and `yield from` are the
+ * interpreter's own, in one frame. Nothing stands between a YIELD_VALUE or SEND and its RESUME:
+ * CPython tells by these where a generator is suspended. Inside of an exception handler the driver
+ * also sets the exception that the generator handles. Where an exception leaves a handler or a
+ * `with`, the stack holds the number of an instruction, and this code numbers instructions
+ * differently: no part begins or ends there. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/internal.h"

@@ -30,16 +30,16 @@ class Config(Patchable):
     trace             a folder in which every stage of each compilation is written, or ""
     backend           for functions whose `compile()` names none: "loom", "interpret" or "eager"
     disable           run every function as plain Python
-    recompile_limit   kinds of arguments for which one function is compiled (also: cache_size_limit)
+    recompile_limit   the most versions of one function that are compiled (also: cache_size_limit)
     error_on_recompile
                       raise `RecompileError` where a function would have to be compiled again
-    unroll_limit      loops over a range of at most so many iterations are unrolled, longer ones captured once
-    put_off           compile what has no arrays in sight, and that nobody has asked for, or another version of it, when its
-                      calls have taken as long as that may take
+    unroll_limit      loops of at most so many iterations are unrolled, longer ones captured once
+    put_off           where neither arguments nor earlier versions have arrays: compile callees and further versions only
+                      when their plain calls have taken as long as compiling may take
     suppress_errors   let the library run what the compiler cannot compile; else `CompileError` is raised there
-    leave_slower      leave a function to Python where calls that are timed are faster so
+    leave_slower      leave a function to plain Python when timed calls show that it is faster there
     capture_data_dependent
-                      capture `if` and `while` on data of arrays as branches and loops of the graph
+                      capture `if` and `while` on array data as branches and loops of the graph
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""

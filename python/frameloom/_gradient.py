@@ -1,7 +1,7 @@
 """Derivatives of functions over NumPy arrays: the names and the meaning are JAX's.
 
-What stands here is plain Python that is captured with the function; only the functions with an underscore in front are
-the capture's own (frontend/numpy/gradient.c), which plain Python cannot compute.
+The functions here are plain Python, which is captured together with the differentiated function. Only those whose names begin
+with an underscore are evaluated by capture itself (frontend/numpy/gradient.c): plain Python cannot compute them.
 """
 
 import functools as _functools

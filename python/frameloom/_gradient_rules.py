@@ -1,4 +1,4 @@
-"""Derivatives of what NumPy computes in C of its own, for frontend/numpy/gradient.c, which evaluates what stands here.
+"""Derivatives of functions that NumPy implements in C. frontend/numpy/gradient.c has capture evaluate the rules here.
 
 RULES: function -> its rule. A rule gets the cotangents of the results (a tuple; None: zero), the results (a tuple of arrays),
 and the arguments of the call. It gives the cotangents of the first arguments, as a tuple; None: zero. It is written in

@@ -1,4 +1,4 @@
-"""A captured graph in the manner of Python code, for logs. Imported only when somebody asks."""
+"""A captured graph in the manner of Python code, for logs. Imported when it is first needed."""
 
 
 def _name(value):

@@ -1,4 +1,4 @@
-"""What types and functions of the standard library that are written in C mean, in Python for capture to follow.
+"""Models, in Python, of types and functions of the standard library that are written in C.
 
 Nothing here is ever called: capture evaluates it in place of the original. An object of a model class stands for one of
 the original's: `__model__` gives the arguments with which the original is called when the object leaves the compiled

@@ -1,4 +1,4 @@
-"""Words about what was compiled and what was not."""
+"""Text of reports: what was compiled, and what was not."""
 
 import inspect as _inspect
 import itertools as _itertools
@@ -121,7 +121,7 @@ class Recompile(NamedTuple):
 
 
 class PutOff(NamedTuple):
-    """A function, or a part of one, without arrays in sight: what of it is not compiled yet, and why."""
+    """A function, or a part of one, whose compilation is put off since there are no arrays in its arguments or earlier versions."""
 
     function: str
     file: str

@@ -1,7 +1,7 @@
-"""What functions of torch's that are written in Python mean to capture, where the originals do what has nothing to do with tensors.
+"""Models of functions that torch has in Python, whose originals also do things that do not concern tensors.
 
-Capture follows the function that `model_of` gives in place of the original: it switches off Dynamo nowhere, since Dynamo takes no
-part, and tells a profiler nothing.
+Capture follows the function that `model_of` gives in place of the original. The model does not switch Dynamo off, since Dynamo takes
+no part, and does not inform a profiler.
 """
 
 import weakref

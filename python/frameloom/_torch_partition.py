@@ -1,8 +1,8 @@
-"""What a forward graph keeps for the backward, as torch's partitioner is told.
+"""Marks that tell torch's partitioner what a forward graph keeps for the backward.
 
-torch's partitioner cuts the joint graph of both in two where the fewest bytes are kept, but never makes again what a
-product of the backward reads, since it takes for granted that this is stored first. Here a product takes what a few
-operations an element make on the way.
+torch's partitioner cuts the joint graph of both in two where the fewest bytes are kept. It never recomputes an operand of a
+product in the backward, since it assumes that the operand is stored first. Here a product can compute an operand on the way to
+its kernel, when that takes a few operations for each element.
 """
 
 from __future__ import annotations

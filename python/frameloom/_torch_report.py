@@ -1,4 +1,4 @@
-"""Words about what became of a torch model. Imported only when somebody asks."""
+"""Text of reports on a compiled torch model. Imported when it is first needed."""
 
 import collections
 import json

@@ -1,4 +1,4 @@
-"""Ops that torch takes apart while it traces, kept whole: what is compiled of them is better than what is compiled of the parts.
+"""Ops that torch would decompose while it traces, kept whole, since their compiled code is better than that of the decomposition.
 
 Interpolation: torch's decompositions gather at every corner of every place, and their gradients scatter. Padding by reflection or
 with the ends, and roll: they gather, where rows can be copied. Circular padding: torch writes piece after piece into one array.
