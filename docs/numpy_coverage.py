@@ -63,8 +63,8 @@ def page():
     lines = [
         "# NumPy functions that are captured whole", "",
         "Made by `make docs` from the calls in `test/python/numpy/numpy_calls.py`, each of which the tests also compare with",
-        f"{versions()}. A function counts as what its worst call is. One that is not captured runs as plain",
-        "NumPy, and so does the function that calls it.", "", "| public functions of `numpy`, `numpy.linalg` and `numpy.fft` | number |", "|---|--:|",
+        f"{versions()}. A function is listed by its worst call. A call that is not captured runs as",
+        "plain NumPy: it breaks the graph of the function that makes it.", "", "| public functions of `numpy`, `numpy.linalg` and `numpy.fft` | number |", "|---|--:|",
         *(f"| {title} | {len(rows[kind])} |" for kind, (title, _) in KINDS.items()), f"| all | {sum(map(len, rows.values()))} |",
     ]
     for kind in ("known", "compiled", "partly", "library"):

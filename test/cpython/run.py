@@ -69,9 +69,9 @@ def share(rows, *kinds):
 INTRODUCTION = """# CPython's own tests
 
 Written by `make test-cpython`: the test methods of these modules of CPython's own test suite, each run twice plainly and
-twice by `frameloom.compile`, a section for each version. A method passes when it does what it does plainly. *Whole*:
-captured without a graph break; *in parts*: with breaks; the others run as plain Python (most of them: the method
-raises, or is a coroutine). Methods that are skipped plainly are not counted.
+twice by `frameloom.compile`, a section for each version. A method is *as plainly* when it does the same in compiled as
+in plain runs. *Whole*: captured without a graph break; *in parts*: with breaks; methods in neither column ran as plain
+Python (most of these raise an exception, or are coroutines). Methods that are skipped plainly are not counted.
 """
 
 

@@ -165,7 +165,7 @@ def write_table(path, options, results, excused):
         "with a fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings "
         f"(category, text, file and line) and leave the same floating-point error state. {few}"
         f"{'The functions of the package are compiled as well, wherever they are called. ' if own else ''}*Whole*: captured without a graph break; "
-        "*in parts*: with breaks; the others run as plain Python. Tests that are skipped plainly are not counted.")
+        "*in parts*: with breaks; tests in neither column ran as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
         f"# {title}'s own tests",
         "",

@@ -208,10 +208,11 @@ def page(results, all_names):
         f"Made by `make test-zoo` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
         f"models of many sorts through `torch.compile(model, backend=\"frameloom\")`, each in a process of its own; {extent}. "
         "A forward pass (twice), a training step (results, gradients and buffers), steps of an optimizer (parameters, its state, and a "
-        "training step behind them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger "
-        "batch, are compared with eager torch's, tensor by tensor. What differs by more than a few roundings counts as the same when "
-        "it is as near to a run in float64 as eager is (times four), or when eager's own results move as far once weights and inputs change by a millionth (times eight). *torch cannot*: eager raises there, or torch's own "
-        "`aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
+        "training step after them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger "
+        "batch, are compared with eager torch's, tensor by tensor. A result that differs by more than a few roundings "
+        "counts as the same in two cases: it is at most four times as far from a run in float64 as eager's result is, or at most eight times "
+        "as far from eager's result as that one moves when weights and inputs change by a millionth. *torch cannot*: eager torch raises, or "
+        "torch's own `aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
         f"An empty cell: the step was not run. Models are of the commits {commits(results)}.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
