@@ -19,14 +19,14 @@
  *   of size 1 that a reshape put there;
  *
  * - reshapes: ones that only add dimensions of size 1 sink below pointwise ops and reductions
- *   towards their users, and ones that only drop such rise above pointwise ops, so that what
- * belongs together works at one rank, the smaller one; all others rise above pointwise ops towards
- *   operands, where they become strides;
+ *   towards their users, and ones that only drop such dimensions rise above pointwise ops, so that
+ *   ops that belong together work at one rank, the smaller one. All others rise above pointwise ops
+ *   towards operands, where they become strides;
  *
- * - updates: writing through a slice is one update of the array under it; what was just written is
- *   read from where it came;
+ * - updates: writing through a slice is one update of the array under it; a slice of a region that
+ *   was just written is the value that was written;
  *
- * - what has no elements, and sums of none, are constants;
+ * - results without elements, and sums of no elements, are constants;
  *
  * - arithmetic: copies go, exact chains of conversions become one, x ** 2 is x * x and x ** 1 is x,
  *   division by a power of two is a product.
@@ -35,8 +35,7 @@
  * one: it ends.
  *
  * An op that nobody reads is dead even if it could have raised a floating-point exception: where
- * the exception matters the value is an output of the graph (loom_graph_keep_raising).
- */
+ * the exception matters the value is an output of the graph (loom_graph_keep_raising). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

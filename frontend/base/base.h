@@ -1,5 +1,5 @@
-/* What all of the frontend stands on: exceptions that are dropped, settings and logs, clocks, maps,
- * the reasons of breaks. */
+/* What all floors of the frontend use: dropping exceptions, settings and logs, clocks, maps, the
+ * reasons of breaks. */
 #ifndef LOOM_FRONTEND_BASE_BASE_H
 #define LOOM_FRONTEND_BASE_BASE_H
 
@@ -117,8 +117,8 @@ bool pointer_map_set(pointer_map *map, loom_arena *arena, const void *key, void 
 
 extern const char *const
     loom_backend_names[]; /* in the order of `backend`, ended by NULL; a user's has no name */
-/* Of Python's rich comparisons, in the order Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE: the special
- * method, the sign, and the comparison that says the same of swapped operands. */
+/* For each of Python's rich comparisons, in the order Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE: the
+ * special method, the sign, and the comparison that has the same result for swapped operands. */
 extern const char *const compare_methods[6];
 extern const char *const compare_signs[6];
 extern const int compare_swapped[6];

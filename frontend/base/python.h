@@ -1,9 +1,9 @@
-/* What differs between the versions of CPython that the extension is built for: 3.11, 3.12
- * and 3.13.
+/* What differs between the versions of CPython that the extension is built for: 3.11, 3.12 and
+ * 3.13.
  *
- * Everything else is written for all three. Versions show in this file and in opcodes.def, which
- * says what each version's instructions become; besides these only decode.c and encode.c know
- * opcodes.
+ * Everything else is written for all three. The differences are in this file, in
+ * bytecode/opcodes.def, which translates each version's instructions, and in bytecode/opcodes.h.
+ * Only the files of bytecode/ that read or write code objects know opcodes.
  */
 #ifndef LOOM_FRONTEND_PYTHON_H
 #define LOOM_FRONTEND_PYTHON_H
@@ -105,8 +105,11 @@ static inline Py_ssize_t python_long_size(PyObject *number) {
 int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
 #endif
 
-/* Functions have `__type_params__`. */
+/* Do functions have `__type_params__`? */
 #define PYTHON_HAS_TYPE_PARAMETERS (LOOM_PYTHON >= 312)
+
+/* Does sum() of floats add up the rounding errors as well? */
+#define PYTHON_SUM_COMPENSATES (LOOM_PYTHON >= 312)
 
 #if LOOM_PYTHON <= 311
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -174,7 +177,7 @@ typedef struct python_frame {
   PyObject *slots[1]; /* locals, then the stack */
 } python_frame;
 
-/* Does the interpreter drop a frame only by evaluating it? */
+/* Does the interpreter drop a frame only after it has evaluated it? */
 #define PYTHON_FRAME_IS_EVALUATED (LOOM_PYTHON >= 312)
 
 /* How many bytes before its first instruction a new frame stands. */

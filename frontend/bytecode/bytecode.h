@@ -33,7 +33,8 @@ static inline void slot_drop(slot_set *s, Py_ssize_t i) {
   s->bits[i / 64] &= ~((uint64_t)1 << i % 64);
 }
 
-/* Operators, as the BINARY_OP of CPython 3.11 numbers them (NB_ADD ...). Unary: */
+/* Binary operators are numbered as in the BINARY_OP of CPython 3.11 (NB_ADD ...). Unary operators:
+ */
 enum { UNOP_NEG, UNOP_POS, UNOP_INVERT, UNOP_NOT, UNOP_ABS };
 
 typedef enum loom_bytecode {
@@ -115,7 +116,7 @@ PyObject *loom_debug_rewrite(PyObject *self, PyObject *args);
 
 /* Allocated in the arena; NULL with `err` set when the code makes no sense. */
 loom_code *loom_decode(PyCodeObject *code, loom_arena *arena, loom_error *err);
-/* Made into one when the function starts. */
+/* Is the local made into a cell when the function starts? */
 bool loom_local_is_cell(PyCodeObject *code, int32_t local);
 
 /* ---- flow.c: joins of branches, natural loops ---- */
@@ -188,11 +189,11 @@ PyObject **frame_slots(struct _PyInterpreterFrame *f); /* its locals: the argume
 /* If the running frame is one of `code`, and its CALL is that of the function of `f`: drops the
  * arguments from its stack, so that the frame `f` alone holds them. */
 void frame_give_arguments(struct _PyInterpreterFrame *f, const PyObject *code, call_place call);
-/* Is it a generator's own, that goes on? */
+/* Is it the frame of a generator that is resumed? */
 bool frame_is_generators(const struct _PyInterpreterFrame *f);
-/* frames_agree(function) -> are the interpreter's frames as python.h says? The function has one
- * argument and one more local, and returns frame_probe(argument), with nothing bound to the local.
- * METH_O. */
+/* frames_agree(function) -> have the interpreter's frames the fields that python.h declares? The
+ * function has one argument and one more local, and returns frame_probe(argument), with nothing
+ * bound to the local. METH_O. */
 PyObject *loom_py_frames_agree(PyObject *module, PyObject *function);
 PyObject *loom_py_frame_probe(PyObject *module, PyObject *local);
 /* The frame object of `code` that was left with this exception: a new reference, or NULL. */
@@ -213,7 +214,8 @@ void frame_state_clear(frame_state *s);
  * exception. `args` are those that its code has to be given. */
 PyObject *handover_call(PyObject *function, frame_state *s, PyObject *const *args, size_t count,
                         PyObject *kwnames);
-/* Which exit a result was left by, or -1: it is the function's own. */
+/* The exit by which the frame was left that gave this result; -1: it is the function's own result.
+ */
 int handover_exit(PyObject *result);
 
 /* ---- encode_generator.c: code of a generator that asks for compiled parts ---- */
@@ -222,11 +224,12 @@ int handover_exit(PyObject *result);
 typedef struct generator_place {
   int32_t unit, depth; /* in the function's own code */
   int32_t handled;     /* how many exception handlers surround it */
-  bool armed;          /* the part is asked for: a capture ended right before it, or it always is */
+  bool armed;          /* the code asks for a part here: some capture has ended right before it, or
+                          a part always begins here */
   uint8_t idle, failures;
 } generator_place;
 
-/* Where a part may end: in front of an instruction of the function's own code. */
+/* Where a part may end: in front of this instruction of the function's own code. */
 typedef struct generator_exit {
   int32_t unit, depth, handled;
   int32_t places[2]; /* behind the instruction, and behind its jump; -1: none */
@@ -245,8 +248,8 @@ typedef struct generator_layout {
 typedef PyObject *generator_mark_new(void *context, int32_t role);
 
 void generator_layout_fini(generator_layout *l);
-/* How far below the top of the stack a call finds its callable, counted from 1; 0: the instruction
- * is no call. Before 3.13 a method stands one further below, in place of a NULL. */
+/* How far below the top of the stack the callable of a call is, counted from 1; 0: the instruction
+ * is no call. Before 3.13 a method is one place further below, instead of a NULL. */
 int32_t generator_call_below(int opcode, int32_t arg);
 /* Code that does what a generator's `code` does, and asks for compiled parts. False without an
  * exception: it cannot be made. */

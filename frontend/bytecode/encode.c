@@ -6,16 +6,17 @@
  *     for each local: store it, or unbind it             (the prologue has the line of the
  *     for each item of the stack: push it                 instruction that comes next)
  *     <the truth of HANDOVER_ENTER>                       signals, and what was pending, are raised
- * here <a copy of the instruction>                         covered by exit 2, or by the handler
+ * here <a copy of the instruction> covered by exit 2, or by the handler
  *     exit 0: when not HANDOVER_LEAVE: return (stack..., locals..., HANDOVER_EXIT0)
  *             else jump behind the original
  *     exit 1: the same behind a jump that was taken
  *     exit 2: the same in front of the handler of the original, with the exception on the stack
  *     <the function's code>
  *
- * A call's copy includes what prepares it (KW_NAMES, PRECALL), that of a jump the TO_BOOL before
- * it. Where a comparison asks for the truth of its own result, a frame may stand within it, behind
- * the comparison: the copy is a TO_BOOL and the jump that follows.
+ * The copy of a call includes the instructions that prepare it (KW_NAMES, PRECALL), the copy of a
+ * jump the TO_BOOL before it. Where a comparison asks for the truth of its own result, the frame
+ * may stand in the middle of the instruction, after the comparison. Then the copy is a TO_BOOL and
+ * the jump that follows.
  */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
@@ -163,8 +164,7 @@ static void encode_caches(encoder *e, int count) {
     encode_unit(e, CACHE, 0);
 }
 
-/* Of an argument's upper digits. None is written as 0 where nothing stands above it: a debug build
- * of CPython refuses that. */
+/* A debug build of CPython refuses an EXTENDED_ARG of 0 without another one in front of it. */
 void encode_prefix(uint8_t unit[2], uint32_t upper) {
   unit[0] = upper ? EXTENDED_ARG : NOP;
   unit[1] = (uint8_t)upper;

@@ -1,4 +1,5 @@
-/* What is seen of the interpreter's own frames. */
+/* The interpreter's own frames: their code, function and locals, and how one is left without being
+ * evaluated. frames_agree() checks that their fields are as python.h says. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/bytecode/internal.h"

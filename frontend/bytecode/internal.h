@@ -60,8 +60,8 @@ bool encode_read_compared(const encoder *e, region *r);
 const jump_row *encode_find_jump(int opcode); /* NULL: it is not in OPCODE_JUMPS */
 void encode_unit(encoder *e, int opcode, uint32_t arg);
 void encode_put(encoder *e, int opcode, uint32_t arg); /* with the prefixes that it needs */
-/* One of the two units in front of a jump of fixed width: `upper`: its argument's digits from there
- * on. */
+/* Writes one of the two units in front of a jump of fixed width: an EXTENDED_ARG with the lowest
+ * byte of `upper`, or a NOP when `upper` is 0. */
 void encode_prefix(uint8_t unit[2], uint32_t upper);
 int32_t encode_jump(encoder *e, int opcode);
 void encode_target(encoder *e, int32_t jump, int32_t target);

@@ -1,4 +1,4 @@
-/* What decode.c and encode.c have to know of a version's instructions, beside opcodes.def. */
+/* What decode.c and encode.c have to know about a version's instructions, besides opcodes.def. */
 #ifndef LOOM_FRONTEND_OPCODES_H
 #define LOOM_FRONTEND_OPCODES_H
 
@@ -7,8 +7,8 @@
 #include <opcode.h>
 #include <stdbool.h>
 
-/* The argument of COMPARE_OP: the comparison stands above some bits for the interpreter; one of
- * those asks for the truth of the result. */
+/* The argument of COMPARE_OP: its upper bits are the comparison, its lower bits are for the
+ * interpreter. One of the lower bits asks for the truth of the result. */
 #if LOOM_PYTHON >= 313
 #define OPCODE_COMPARE_SHIFT 5
 #define OPCODE_COMPARE_TRUTH 16
@@ -24,7 +24,7 @@
  * units. */
 #define OPCODE_FOR_SKIPS (LOOM_PYTHON >= 313 ? 2 : LOOM_PYTHON >= 312 ? 1 : 0)
 
-/* The NULL of a call stands above the callable from 3.13 on, before that under it. */
+/* From 3.13 on the NULL of a call is above the callable on the stack, before that below it. */
 #define OPCODE_NULL_ABOVE (LOOM_PYTHON >= 313)
 
 #if LOOM_PYTHON >= 312
@@ -84,7 +84,7 @@ static inline bool opcode_asks_truth(int opcode) {
 #define OPCODE_TO_BOOL_CACHES 3
 #define OPCODE_CONTAINS_CACHES (LOOM_PYTHON >= 313)
 
-/* Does it act on the truth of the item on the stack? */
+/* Does the instruction act on the truth of the item on the stack? */
 static inline bool opcode_takes_truth(int opcode) {
 #if LOOM_PYTHON >= 313
   return opcode == POP_JUMP_IF_FALSE || opcode == POP_JUMP_IF_TRUE || opcode == UNARY_NOT;
@@ -93,7 +93,7 @@ static inline bool opcode_takes_truth(int opcode) {
 #endif
 }
 
-/* Does it nothing but go on elsewhere? */
+/* Is it an unconditional jump? */
 static inline bool opcode_jumps(int opcode) {
   return opcode == JUMP_FORWARD || opcode == JUMP_BACKWARD;
 }

@@ -1,10 +1,10 @@
 /* Encodes a code object again and has it run, for tests of decoding and encoding.
  *
- * What encode_generator.c writes is the whole function, with its jumps, handlers and lines anew. A
- * generator's driver stands behind what it asks; here nobody computes anything: at every `period`th
- * question the frame is emptied as if a part had run, and the code takes the exit that comes back
- * to the same instruction, where the stack is filled again. So each function does what it did, by
- * way of all that was written. */
+ * encode_generator.c writes the whole function anew, with its jumps, handlers and lines. In a
+ * generator, queries of that code are answered by the driver, which runs parts. Here no part runs.
+ * At every `period`th query the frame is emptied as if a part had run, and the code takes the exit
+ * that comes back to the same instruction, where the stack is filled again. So each function does
+ * what it did, and all of the code that was written is used. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 

@@ -21,14 +21,15 @@ struct loom_adapter {
   /* An object of the library that never changes (a dtype, a ufunc): guarded by identity; its
    * attributes are read, and it is compared and hashed, by the library's own C code. */
   bool (*immutable)(PyObject *object);
-  /* Has a Python function or a class a row in names.def? Then it is not inlined: `call` gets it. */
+  /* Has a Python function or a class a row in names.def? Then it is not inlined, and calls go to
+   * `call`. */
   bool (*has_row)(PyObject *callee);
   /* A call of one of the library's C callables (or of a function with a row in names.def) that
    * reached the generic call of a constant. Sets *mine to false when it is not this library's. */
   value *(*call)(tracer *t, PyObject *callee, value *self, value *const *args, Py_ssize_t count,
                  PyObject *kwnames, bool *mine);
-  /* A call of a function of the user's that is not looked into: `fake` (NULL: the function itself)
-   * is called on made-up arrays and tells what its results are like. */
+  /* A call of a user's function that is not captured: `fake` (NULL: the function itself) is called
+   * on made-up arrays, to learn the shapes and dtypes of its results. */
   value *(*opaque)(tracer *t, PyObject *callable, PyObject *fake, const char *name,
                    value *const *args, Py_ssize_t count, PyObject *kwnames);
   /* The function has returned: adds the effects on arrays that were written. Called before the
@@ -36,7 +37,8 @@ struct loom_adapter {
   bool (*finish)(tracer *t);
   /* All results and changes have been rebuilt. False after a raise or break. */
   bool (*complete)(tracer *t);
-  /* Looks at what the adapter itself remembers of the capture (values/walk.c). */
+  /* Adds what the adapter itself remembers of the capture to the state of a loop (values/walk.c).
+   */
   void (*walk)(tracer *t, roll_walk *w);
   /* Which of the caller's blocks of memory the capture has written so far: bit i for the i-th block
    * that capture has looked at (the first 64). *count: how many blocks it has looked at. */
@@ -112,7 +114,7 @@ struct loom_adapter {
    * *count: a number of the graph, how many items there are. */
   value *(*stack_live)(tracer *t, PyObject *list, const source *s, value **like, loom_value *stacks,
                        uint32_t room, int64_t *count);
-  /* Is it so small that a copy costs next to nothing? */
+  /* Is the value so small that a copy costs next to nothing? */
   bool (*row_is_small)(tracer *t, const value *v);
   loom_value (*read)(tracer *t, value *v); /* the elements of a value as a value of the graph */
   /* `count` known numbers as a constant array of the graph. */
@@ -151,7 +153,7 @@ struct loom_adapter {
 
 #define LOOM_MAX_ADAPTERS 4
 const loom_adapter *const *loom_adapters(void); /* NULL-terminated */
-/* Makes it one of them, and calls its init(): false with an exception. */
+/* Adds an adapter to these, and calls its init(): false with an exception. */
 bool loom_adapter_register(const loom_adapter *adapter);
 
 #endif

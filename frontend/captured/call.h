@@ -53,8 +53,8 @@ typedef struct guard_program guard_program;
 guard_program *guard_program_new(const capture *c);
 void guard_program_free(guard_program *p);
 int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
-/* Makes the program borrow what the capture borrows from now on: it gives up its references to
- * those dictionaries. */
+/* From now on the program borrows the dictionaries that the capture borrows: it drops its
+ * references to them. */
 void guard_program_let_go(guard_program *p, const capture *c);
 /* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols
  * go to `symbols`, which has room for LOOM_MAX_SYMBOLS. */
@@ -81,7 +81,7 @@ PyObject *guard_words(PyObject *object);
 /* Applies an operator to two live numbers. NULL, perhaps without an exception: there is no result.
  */
 PyObject *const_operate(int op, PyObject *l, PyObject *r, bool inplace);
-/* Would the result take the machine's memory, or minutes? */
+/* Would the result need far too much memory or time? */
 bool const_too_large(int op, PyObject *l, PyObject *r);
 /* The value of a formula on a call with these symbols: a new reference. NULL without an exception:
  * it has no value. formula_int_now(): the same as an int64; false: it has no value, or none that

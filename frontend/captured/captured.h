@@ -43,7 +43,7 @@ struct recipe {
   size_t payload_size;
 };
 
-/* Made in order after a run with a good status, before the result is handed over. */
+/* Effects are made in order after a run with a good status, before the result is returned. */
 typedef struct effect {
   enum {
     EFFECT_WRITE_ARRAY /* copy output `number` into the array `target` (source or view) */
@@ -119,9 +119,10 @@ typedef struct capture {
   recipe *result;
   recipe **shared; /* RECIPE_SHARED targets */
   uint32_t shared_count;
-  bool generators; /* among what it makes are generators that have not begun */
-  bool spent;      /* its own changes make a guard fail: it adds a key whose absence is guarded */
-  bool derived;    /* results have gradients: a run is only a part of what they cost */
+  bool generators; /* its results include generators that have not begun */
+  bool spent;      /* its own changes make one of its guards fail: it adds a key whose absence is
+                      guarded */
+  bool derived;    /* results have gradients, so a run is only a part of their cost */
   bool sized; /* some numbers of the graph are symbolic; a guard reads each of them, except the late
                  ones */
   uint64_t late;      /* a bit for each symbol that a host call determines */

@@ -1,17 +1,18 @@
 /* Guards as a flat program: which of a callable's compiled versions fits this call. No Python code
  * runs.
  *
- * Four groups, in this order:
- * - args: on arguments themselves, nothing to read, most discriminating;
- * - named: depend on nothing but the contents of a few dictionaries (globals, builtins, modules),
- * as what they compare (identity, or the bits of an immutable object) cannot change in any other
- * way. They are skipped while the version tags of these dictionaries are those of the last time
- * when all of them held: a tag changes with every write to its dictionary;
+ * Five groups, in this order:
+ *
+ * - args: on arguments themselves. Nothing has to be read for them, and they fail most often;
+ * - named: depend on the contents of a few dictionaries (globals, builtins, modules) alone, since
+ *   what they compare (identity, or the bits of an immutable object) cannot change in any other
+ *   way. They are skipped while these dictionaries have the version tags that they had when all of
+ *   these guards held last: a tag changes with every write to its dictionary;
  * - held: on objects that such names lead to, or on a field of a function or cell that they lead
- * to. The object or field is found again with the named group, and looked at on every call;
- * - rest: as capture found them, each read by its source;
- * - sizes: read the capture's symbols, one after the other, and compare what follows from them.
- */
+ *   to. The object or field is found again together with the named group, and is compared on every
+ *   call;
+ * - rest: in the order of capture, each read by its source;
+ * - sizes: read the capture's symbols, one after the other, and compare what follows from them. */
 #include "frontend/captured/guard.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"

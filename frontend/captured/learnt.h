@@ -5,8 +5,8 @@
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 
-/* What a callable has learnt of one size (or stride) of an array, or of an int, by the name of its
- * source. */
+/* What a callable has learnt about one size (or stride) of an array, or about an int, found by the
+ * name of its source. */
 typedef enum size_state {
   SIZE_STATIC, /* has not changed so far */
   SIZE_SYMBOL, /* changes: a symbol of the next capture */
@@ -25,8 +25,8 @@ typedef struct size_fact {
   bool of_library; /* SIZE_OF_FLOAT: a number of a library, not of Python */
   bool skip;       /* a constant in the capture now being made */
   int64_t min, max;
-  int64_t unit; /* it divides the size in all calls that the next capture is for: the size is `unit`
-                   times its symbol */
+  int64_t unit; /* a divisor of the size in all calls that the next capture is for: the size is
+                   `unit` times its symbol */
   int64_t before, now; /* the values before and after its latest change */
   int64_t symbol;      /* its number in the capture that is being made; 0: none yet */
 } size_fact;

@@ -1,5 +1,4 @@
-/* Live objects: of which kinds they are, and what their parts are, by C code that runs none of
- * Python's. */
+/* The kinds and parts of live objects, read by C code that runs no Python code. */
 #ifndef LOOM_FRONTEND_CAPTURED_OBJECTS_H
 #define LOOM_FRONTEND_CAPTURED_OBJECTS_H
 
@@ -56,10 +55,12 @@ bool loom_code_is_library(PyCodeObject *code, PyObject *globals);
 PyObject *set_twin(PyObject *set, bool frozen);
 /* Its table with None in place of each item, for set_table_give() alone. */
 PyObject *set_outline(PyObject *set);
-/* Gives an empty set the table of another one, with `items` (or NULL) in place of its, in its
- * order. False, perhaps with an exception: it is not empty, or an item has another hash. */
+/* Gives an empty set the table of `like`, with `items` (or NULL) in place of the items of `like`,
+ * in their order. False, perhaps with an exception: the set is not empty, or an item has another
+ * hash. */
 bool set_table_give(PyObject *set, PyObject *like, PyObject *const *items);
 Py_ssize_t set_slots(PyObject *set);
-uint64_t set_slot_token(PyObject *set, Py_ssize_t at); /* of what is in a slot: its hash, or none */
+uint64_t set_slot_token(PyObject *set, Py_ssize_t at); /* a token for the content of a slot: the
+                                                          item's hash, or that there is none */
 
 #endif

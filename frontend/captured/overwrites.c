@@ -1,5 +1,5 @@
-/* Outputs of a graph that an effect writes over one of its inputs: the plan may do so at once
- * (direct.c says when a run does). */
+/* Outputs of a graph that an effect copies into one of its inputs: the plan may write them there
+ * itself (direct.c says when a run does). */
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"

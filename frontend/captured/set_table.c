@@ -1,9 +1,9 @@
 /* The hash tables of sets.
  *
- * In which order Python iterates a set follows from its table: how large it has grown, which item
- * has which slot, and where items were removed. The next pop() depends on the last one, too. No
- * function of CPython copies all of that: a copy has a table of its own size. So these read and
- * write the table itself, whose layout CPython's headers give. */
+ * The order in which Python iterates a set follows from its table: how large it has grown, which
+ * item has which slot, and where items were removed. The next pop() depends on the last one, too.
+ * No function of CPython copies all of that: a copy has a table of its own size. So the functions
+ * here read and write the table itself, whose layout CPython's headers give. */
 #include "frontend/base/base.h"
 #include "frontend/captured/internal.h"
 #include "frontend/captured/objects.h"

@@ -28,7 +28,8 @@ void loom_compile_close(void);
 /* To be called when the interpreter has begun. When this thread ends the process,
  * loom_compile_close() is called. */
 void loom_compile_watch(void);
-/* How many kernels a plan has: it counts first stages, which plans of the disk cache have, too. */
+/* How many kernels a plan has. It counts first stages, so it works for plans of the disk cache,
+ * too. */
 unsigned loom_plan_kernel_count(const loom_plan *plan);
 
 /* ---- trace_folder.c: where stages are written ---- */

@@ -1,8 +1,8 @@
-/* A compilation on a thread of its own, for the process' first thread: that is where Python runs
- * signal handlers. The thread that asked for it waits, lets handlers run meanwhile, and leaves when
- * one of them raises, at once however long the compilation still takes. What is compiled then goes
- * into the disk cache, where the next call finds it; so all that the compilation reads is a copy.
- * Whoever waits long at a terminal is told for what. */
+/* A compilation on a thread of its own, for the process' first thread, on which Python runs signal
+ * handlers. The first thread waits for the compilation, and lets handlers run meanwhile. When a
+ * handler raises, it stops waiting at once, however long the compilation still takes. The abandoned
+ * compilation goes on and puts its plan into the disk cache, so all that it reads is a copy. After
+ * a long wait, a line on a terminal says what is being compiled. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
 #include "frontend/compile/internal.h"

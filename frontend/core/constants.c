@@ -1,9 +1,10 @@
 /* Folding of operations on constants while capturing.
  *
- * An operation all of whose operands are filled with one known value has such a result. Computing
- * it here rather than in the compiler is not (only) about speed: the compiler folds it too, and
- * then no floating-point flag is raised when the kernel runs, although NumPy would warn at every
- * call. So the flags are looked at now, and when there is one the function is left to NumPy.
+ * When each operand of an operation is filled with one known value, so is its result. It is
+ * computed here, not in the compiler, because of floating-point flags. The compiler would fold the
+ * operation as well, and then no flag would be raised when the kernel runs, although NumPy would
+ * warn at every call. So the flags are looked at now, and when there is one, the function is left
+ * to NumPy.
  */
 #include "frontend/base/base.h"
 #include "frontend/core/internal.h"

@@ -1,4 +1,4 @@
-/* What upper floors of the frontend do for lower ones: tables of functions. */
+/* Tables of functions by which lower floors of the frontend call upper ones. */
 #ifndef LOOM_FRONTEND_CORE_HOOKS_H
 #define LOOM_FRONTEND_CORE_HOOKS_H
 

@@ -1,4 +1,4 @@
-/* What a tracer is made of, and what one attempt to capture a call keeps for the next one. */
+/* The parts of a tracer, and what one attempt to capture a call keeps for the next attempt. */
 #ifndef LOOM_FRONTEND_CORE_PARTS_H
 #define LOOM_FRONTEND_CORE_PARTS_H
 
@@ -9,23 +9,24 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-/* Loops that are not captured once (roll_ban.c), by the place of their FOR_ITER: kept from one
- * attempt to the next. */
+/* What attempts have found out about one loop or branch (roll_ban.c), by the place of its FOR_ITER
+ * or jump: kept from one attempt to the next. */
 #define ROLL_BANS 24
 
 typedef struct roll_ban_row {
   PyCodeObject *code;
   int32_t pc;
-  int delay;  /* so many iterations are looked at before one is taken for all; or as in roll.c */
-  int period; /* so many of them are one */
-  int tail;   /* so many are left for the end, each by itself */
-  const char *why; /* it is left to Python or unrolled, or NULL */
-  bool apart;      /* the items that it goes through are looked at one by one */
-  bool lends;      /* these are lent from the first iteration on */
-  bool reads;      /* lists that it appends to, so that they are looked at as all others */
-  int visible;     /* it reads only so many of their last items */
-  uint64_t writes; /* of a branch: blocks of the caller that it writes, see loom_adapter.written */
-  struct roll_learnt *learnt; /* of a loop that data may end: what changes (owned), or NULL */
+  int delay;  /* so many iterations are compared before one is hidden; or ROLL_NEVER, ROLL_LEAVE */
+  int period; /* so many iterations become one of the graph's loop */
+  int tail;   /* so many iterations are peeled at the end */
+  const char *why; /* why why it is left to Python or unrolled, or NULL */
+  bool apart;      /* the items that it iterates over are looked at one by one */
+  bool lends;      /* its items are lent from the first iteration on */
+  bool reads;      /* it reads lists that it appends to: their items are part of the state */
+  int visible;     /* it reads only so many of the last items of such lists */
+  uint64_t writes; /* of a branch: the caller's blocks that it writes, see loom_adapter.written */
+  struct roll_learnt *learnt; /* of a loop that data may end: what an iteration changes (owned), or
+                                 NULL */
 } roll_ban_row;
 
 #define ROLL_LENT 32
@@ -33,43 +34,45 @@ typedef struct roll_ban_row {
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
-  int64_t walked; /* tokens of states that were compared, in all attempts */
+  int64_t walked; /* number of number of tokens of states that were compared, in all attempts */
   bool all;
   PyObject *apart[ROLL_APART]; /* live lists whose items are looked at one by one (borrowed) */
   int apart_count;
 } roll_bans;
 
-/* Added to the place of an instruction: its row is that of a branch, or of a loop with its head
- * there that data may end. */
+/* Added to the place of an instruction in a row. ROLL_BRANCH: the row is that of a branch;
+ * ROLL_ENDS: of a loop that data may end, whose head is there. */
 #define ROLL_BRANCH (1 << 24)
 
-#define ROLL_HERE (1 << 25) /* the same: of what an instruction lends */
+#define ROLL_HERE (1 << 25) /* the row is that of an instruction that lends items */
 #define ROLL_ENDS (2 << 24)
 typedef struct frame frame;
 typedef struct roll roll;
 typedef struct branch branch;
 
-/* What one attempt to capture a call has found out for the next one, which begins anew: capture.c.
- */
+/* What one attempt to capture a call has found out for the next attempt, which starts from the
+ * beginning: capture.c. */
 typedef struct trace_kept {
   number_mode *numbers;           /* of each argument (owned) */
-  int64_t late[LOOM_MAX_SYMBOLS]; /* for each size of trace_late, in the order of capture: what it
-                                     has turned out to equal */
+  int64_t late[LOOM_MAX_SYMBOLS]; /* for each size of trace_late, in the order of capture: the
+                                     number that it has turned out to equal */
   bool never_choose;              /* see trace_choose() */
   roll_bans bans;                 /* (owned) */
 } trace_kept;
 
-/* trace_kept.late: nothing is known, or it is another of these sizes, else the number itself. */
+/* Values in trace_kept.late besides numbers: nothing is known; the size equals another of these
+ * sizes. */
 #define LATE_FREE (-1)
 #define LATE_SAME(size) (-2 - (int64_t)(size))
 
-/* The parts of a tracer. The file that is named here sets a part up, unless it starts as zero, and
- * frees what it says that it owns. All else is the capture's, the user's, or in `memory`. */
+/* The parts of a tracer. The file that is named at a part initialises it, unless it starts as zero,
+ * and frees what is marked as owned. Everything else belongs to the capture or the user, or lies in
+ * `memory`. */
 
-/* What lives as long as the tracer: trace_state.c. */
+/* Objects and memory that live as long as the tracer: trace_state.c. */
 typedef struct trace_memory {
-  PyObject *keep;   /* list of objects that values point at, so that no argument is kept alive any
-                       longer (owned) */
+  PyObject *keep;   /* list of the objects that values point at: they live as long as the tracer
+                       (owned) */
   loom_arena arena; /* (owned) */
 } trace_memory;
 
@@ -85,16 +88,16 @@ typedef struct trace_outer {
   frame *frame;
   int64_t step;             /* instructions of it that were begun */
   int64_t stop;             /* capture ends in front of this one; -1: at the function's end */
-  bool stopped;             /* it has: */
-  value *leaving;           /* what was being handled there */
-  int32_t handlers;         /* of exceptions that the frame is inside of */
+  bool stopped;             /* capture has ended there */
+  value *leaving;           /* the exception that the frame handled there */
+  int32_t handlers;         /* exception handlers that the frame is inside of */
   const frame_shape *start; /* where the frame starts; NULL: at the beginning */
 } trace_outer;
 
 /* How far capture may go: trace_state.c. */
 typedef struct trace_spent {
   uint64_t steps;
-  const char *stack; /* of C, where capture began */
+  const char *stack; /* the C stack where capture began */
   int depth;         /* of inlined calls */
   bool computes;     /* it has found an array operation */
 } trace_spent;
@@ -112,34 +115,36 @@ typedef struct trace_known {
   pointer_map rebuilt;   /* value -> its recipe */
   pointer_map guarded;   /* a guard's hash -> 1 + its number */
   pointer_map
-      contents; /* content of an instance made here of a class over dict or list -> the instance */
-  pointer_map made;      /* object made for the capture alone (classbody.c) -> value */
+      contents; /* content of an instance, made here, of a class over dict or list -> the instance
+                 */
+  pointer_map made;      /* object that was made for the capture alone (classbody.c) -> its value */
   pointer_map stand_ins; /* value -> such an object */
-  pointer_map gaps;      /* dict made here -> what was done to its table (dict_gaps.c) */
+  pointer_map gaps;      /* dict made here -> the operations on its table (dict_gaps.c) */
 } trace_known;
 
-/* Floating-point flags: those ignored now, those of the nodes made while they were not
- * (trace_state.c). */
+/* Floating-point flags: those that are ignored now, and those of nodes that were made while they
+ * were not ignored (trace_state.c). */
 typedef struct trace_flags {
   uint32_t ignored, seen;
-  uint32_t asked; /* those that the code itself ignores: all are where derivatives are taken */
-  bool derives;   /* the outermost frame takes derivatives: they are to its end */
-  const char *operation; /* the library's, that the code itself asks for and nodes are made of now;
-                            or NULL */
+  uint32_t asked; /* those that the code itself asks to ignore; where derivatives are taken, all
+                     flags are ignored */
+  bool derives;   /* the outermost frame takes derivatives: all flags are ignored to its end */
+  const char *operation; /* name of the library's operation that the code asks for and that makes
+                            nodes now; or NULL */
 } trace_flags;
 
-/* Sizes that host calls tell (size_late): size.c. */
+/* Sizes that host calls report (size_late): size.c. */
 typedef struct trace_late {
   uint64_t symbols;                   /* bit for each symbol that a host call introduces */
-  loom_value nodes[LOOM_MAX_SYMBOLS]; /* their values as data, of those calls */
-  int64_t sizes[LOOM_MAX_SYMBOLS];    /* the sizes themselves, so far */
+  loom_value nodes[LOOM_MAX_SYMBOLS]; /* their values as data: results of those calls */
+  int64_t sizes[LOOM_MAX_SYMBOLS];    /* the sizes so far */
   uint32_t count;
 } trace_late;
 
-/* Objects that existed before the call, and what is done to them. Each file of values/ has its
- * list, as shadow.c has `shadows`. */
+/* Objects that existed before the call, and their changes. Files of values/ have a list each:
+ * shadow.c has `shadows`, and so on. */
 typedef struct trace_live {
-  Py_ssize_t items; /* of lists and tuples that were looked at */
+  Py_ssize_t items; /* items items of lists and tuples that were looked at */
   struct shadows *shadows;
   struct live_dict *dicts;
   struct dict_count *counts;
@@ -156,22 +161,24 @@ typedef struct trace_loops {
   uint32_t derived;                 /* more than 0: what is evaluated will be differentiated */
   uint64_t looped;                  /* bit for each symbol that is the index of a loop */
   int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
-  int64_t blamed;    /* the symbol of the loop that is at fault for what is being reported, or -1 */
-  int blamed_period; /* it would not be, were so many iterations one; or 0 */
-  int blamed_peel, blamed_tail; /* or were so many more at its begin or end left out; or 0 */
+  int64_t blamed;    /* the symbol of the loop that is the cause of the present failure, or -1 */
+  int blamed_period; /* the failure would not occur with a period of so many iterations; or 0 */
+  int blamed_peel, blamed_tail; /* nor with so many more iterations peeled at the begin or end; or 0
+                                 */
   const char *blamed_why;
   roll *rolls;              /* loops that are watched, the last one begun first */
-  branch *branches;         /* that are being evaluated both ways, the innermost first */
+  branch *branches;         /* branches both of whose ways are being evaluated, the innermost first
+                             */
   pointer_map flows, lives; /* code -> its control flow, its live locals (loop_flow.c) */
   pointer_map noted;        /* place -> record of a loop (roll_note.c) */
   struct lent_place {
     PyCodeObject *code;
     int32_t pc;
-  } lent[ROLL_LENT]; /* loops that are lent items (gather.c) */
+  } lent[ROLL_LENT]; /* places of loops to which items are lent (gather.c) */
   int lent_count;
 } trace_loops;
 
-/* Pointers of the adapters' own: trace_state.c. */
+/* A pointer for each adapter, to its own state: trace_state.c. */
 typedef struct trace_adapters {
   const loom_adapter *owners[LOOM_MAX_ADAPTERS];
   void *states[LOOM_MAX_ADAPTERS];

@@ -10,7 +10,7 @@
 #include "frontend/core/value.h"
 #include "graph/graph.h"
 
-typedef struct function_data { /* of a value_function_type: `any.a`; any.b is the function's own
+typedef struct function_data { /* any.a of a value_function_type; its any.b is the function's own
                                   name or NULL */
   PyCodeObject *code;
   PyObject *globals;
@@ -19,10 +19,10 @@ typedef struct function_data { /* of a value_function_type: `any.a`; any.b is th
   value *closure;     /* tuple value of cells or NULL */
   bool annotated;     /* made with annotations: */
   value *annotations; /* tuple or dict value */
-  value *attrs;       /* of one made inside: dict value of its __dict__, or NULL */
+  value *attrs;       /* of a function made inside: the dict value of its __dict__, or NULL */
   PyObject *live;     /* the function itself, when it existed before (borrowed); or NULL */
-  value *
-      own; /* of one made inside: dict value of __name__ and the like that were assigned, or NULL */
+  value *own; /* of a function made inside: a dict value with those of __name__ and the like that
+                 were assigned, or NULL */
 } function_data;
 
 typedef struct frame {
@@ -33,7 +33,7 @@ typedef struct frame {
   value **stack;
   value *names;   /* of the body of a class: a dict value */
   value *kwnames; /* for the next CALL: a tuple constant */
-  value *thrown;  /* generators: to be raised where the frame goes on */
+  value *thrown;  /* generators: the exception to be raised where the frame continues */
   value *handled; /* generators: the handled exception while suspended */
   int32_t sp, pc;
   struct frame *next_generator;
@@ -55,10 +55,11 @@ struct tracer {
   trace_kept *kept;
   trace_status state;
   value *raised, *handled; /* `handled` NULL: what the caller handles, if anything */
-  value
-      *returned; /* by the frame that has just finished (also a generator's StopIteration value) */
+  value *returned;         /* the result of the frame that has just finished (also a generator's
+                              StopIteration         value) */
   frame *frame, *generators;
-  uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* what a symbol is computed of by a formula */
+  uint64_t formula_symbols[LOOM_MAX_SYMBOLS]; /* for each symbol that a formula computes: the
+                                                 symbols it is computed from */
   trace_memory memory;
   trace_call_state call;
   trace_outer outer;
@@ -74,8 +75,9 @@ struct tracer {
 
 /* ---- trace_state.c: how a step fails, what is appended to the capture ---- */
 
-/* What is being raised is raised by the operation itself, behind a break: its type, its text, or
- * what it has done by then is not followed. */
+/* Breaks at an operation that raises an exception which capture does not follow: its type, its
+ * text, or what the operation has done by then is not known. The operation then raises it for real.
+ */
 void *trace_raise_plainly(tracer *t, const char *format, ...);
 void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
 loom_graph *trace_graph(tracer *t);
@@ -91,8 +93,8 @@ bool trace_guard_payload(tracer *t, guard_kind kind, const source *s, const loom
                          const void *payload, size_t size);
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index); /* hash-consed */
-/* For what recurses along the user's objects: false, with a break, when capture has used up its
- * share of the C stack (lists that hold themselves, or many levels of them). */
+/* For functions that recurse along the user's objects: false, with a break, when capture has used
+ * up its share of the C stack (lists that contain themselves, or many levels of lists). */
 bool trace_goes_deeper(tracer *t);
 bool trace_pending(const tracer *t); /* an exception is being raised, or capture has broken off */
 void *trace_alloc(tracer *t, size_t bytes); /* zeroed, lives as long as the capture is being made */
@@ -114,20 +116,21 @@ void trace_effect(tracer *t, effect e);
 void trace_change(tracer *t, change c); /* takes over its key */
 /* From here on the function ignores these floating-point flags, and reports those. */
 void trace_fp_state(tracer *t, uint32_t ignored, uint32_t reported);
-/* What is evaluated from here on will be differentiated, or no longer. No floating-point exception
- * is reported meanwhile; of the outermost frame none from here on, as it has no plain run that
- * could do so. */
+/* Code that is evaluated from here on will be differentiated (`begins`), or no longer. No
+ * floating-point exception is reported meanwhile. When the outermost frame does it, none is
+ * reported from here on, since that frame has no plain run that could report it. */
 void trace_derive(tracer *t, bool begins, bool outermost);
 /* Nodes made from here on are those of an operation that the code itself asks for: by this name
  * (which lasts) the library warns of it. NULL: of anything else. */
 void trace_operation(tracer *t, const char *name);
 int64_t trace_host(tracer *t, PyObject *row); /* takes the reference; the slot of a host call */
 int32_t frame_line(const frame *f);           /* of the instruction now being evaluated */
-/* The same in the tracer's arena; false with an error pending. */
+/* pointer_map_set() in the tracer's arena; false with an error pending. */
 bool trace_map_set(tracer *t, pointer_map *map, const void *key, void *item);
 bool trace_charge(
     tracer *t,
-    Py_ssize_t items); /* a search through that many counts as steps, too: false after a break */
+    Py_ssize_t items); /* a search through so many items counts as steps, too: false after a break
+                        */
 void *trace_fail(tracer *t); /* a Python exception of our own is set: capture ends with it */
 bool trace_grow(tracer *t, void *array, uint32_t count, uint32_t *capacity, size_t size);
 void trace_restart(tracer *t, Py_ssize_t arg); /* guard this argument by value instead */
@@ -137,7 +140,7 @@ bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of on
 
 /* ---- inline ---- */
 
-/* What an empty stack gives: only bytecode that makes no sense pops it. */
+/* The value that popping an empty stack gives: only invalid bytecode does that. */
 extern value value_poison;
 
 static inline void frame_push(frame *f, value *v) { f->stack[f->sp++] = v; }

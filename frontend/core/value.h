@@ -15,25 +15,26 @@ enum {
   VALUE_IS_ROLLED = 1 << 2,   /* a list that a loop captured once appends to (values/rows.c) */
   /* A tuple, list, dict or set that is in `seq` as a whole, or read when asked for. */
   VALUE_IS_CONTAINER = 1 << 3,
-  /* Its items are there, and stay what they are, whenever they are taken. */
+  /* Its items exist already, and do not change while it is iterated over. */
   VALUE_IS_FIXED = 1 << 4,
   /* dict() takes its items for pairs: it is neither a mapping nor another object. */
   VALUE_IS_PAIRS = 1 << 5,
-  VALUE_IS_FRESH = 1 << 6,     /* made anew whenever it is asked for: no other object is the same */
-  VALUE_IS_RETURNING = 1 << 7, /* an iterator whose end has a value, in t->returned */
-  /* Its owner alone knows what the interpreter's functions of numbers do with it. */
+  VALUE_IS_FRESH = 1 << 6,     /* made anew whenever it is needed: `is` is false for any other
+                                  object */
+  VALUE_IS_RETURNING = 1 << 7, /* an iterator that returns a value at its end, in t->returned */
+  /* The interpreter's functions of numbers are not known for it: its adapter handles them. */
   VALUE_IS_FOREIGN = 1 << 8,
 };
 
-/* What a loop over an iterator needs to be captured once (roll.c): see iter_left() and those behind
- * it. */
+/* What a loop over an iterator needs to be captured once (roll.c): described at iter_left() and the
+ * functions after it. */
 typedef struct loop_slots {
   int64_t (*left)(tracer *t, value *v);
   value *(*ahead)(tracer *t, value *v, int64_t ahead);
   bool (*step)(tracer *t, value *v, int64_t by);
   void (*finish)(value *v);
   void (*walk_bases)(roll_walk *w, value *v);
-  bool far; /* it can be taken on by a number that only the run knows */
+  bool far; /* it can be advanced by a number that only the run knows */
 } loop_slots;
 
 struct copy_memo; /* values/copy.c */
@@ -58,51 +59,54 @@ typedef struct value_type {
   value *(*call)(tracer *t, value *v, value *const *args, Py_ssize_t count, PyObject *kwnames);
   value *(*iter)(tracer *t, value *v);
   value *(*next)(tracer *t, value *v); /* NULL with nothing pending: exhausted */
-  /* not_implemented: not followed. NULL: goes over its items, where its class lets that. */
+  /* The result not_implemented: capture does not follow it. Slot NULL: reversed() iterates over the
+   * items, if the class allows that. */
   value *(*reversed)(tracer *t, value *v);
   const loop_slots *loop; /* of an iterator; NULL: loops over it are unrolled */
   PyObject *(*python_type)(tracer *t, value *v); /* borrowed: what type(v) is */
-  /* str() or repr() of one that is not known; NULL with nothing pending: not followed. */
+  /* str() or repr() of a value that is not known; NULL with nothing pending: capture does not
+   * follow it. */
   value *(*text)(tracer *t, value *v, bool repr);
-  /* Methods of this type, called through it, are those that get_attr finds; or NULL. */
+  /* The builtin type whose methods, called through the type, are those that get_attr finds; or
+   * NULL. */
   PyTypeObject *builtin;
-  recipe *(*rebuild)(tracer *t, value *v); /* how to make it again as a result */
+  recipe *(*rebuild)(tracer *t, value *v); /* how the value becomes a result */
   /* The live object when the content is known (value_known): a new reference or NULL; `plain`: as
    * value_plain(). */
   PyObject *(*known)(tracer *t, value *v, bool plain);
   bool (*known_int)(tracer *t, value *v, int64_t *out); /* value_known_int() */
   /* May it be a key, as far as its own hash and equality go? False, perhaps with something pending:
-   * no. NULL: if it is a live object of a class whose __hash__ is C. */
+   * no. Slot NULL: yes, if it is a live object of a class whose __hash__ is C. */
   bool (*key)(tracer *t, value *v);
-  /* The live object by whose identity a value is a key, which `key` has guarded; NULL: it is one by
-   * what it holds. */
+  /* The live object whose identity makes the value a key, which `key` has guarded; NULL: its
+   * content makes it a key. */
   PyObject *(*key_object)(const value *v);
-  /* copy.copy(), or where there is a memo copy.deepcopy(). NULL: as what its Python type says. */
+  /* copy.copy(), or with a memo copy.deepcopy(). Slot NULL: as its Python type does it. */
   value *(*copy)(tracer *t, value *v, struct copy_memo *memo);
   bool is_object; /* it stands for the live `object`: two values with one object are the same */
-  /* Are two values of this type that are not one value the same object all the same? NULL: never.
-   * *same is left as it is where they are none such; false after a break. */
+  /* Can two different values of this type stand for one object? NULL: never. Sets *same if they do,
+   * else leaves it unchanged; false after a break. */
   bool (*same)(tracer *t, value *l, value *r, bool *same);
-  /* Looks at what it holds (values/walk.c). NULL: loops over such a value are unrolled. */
+  /* Adds its content to the state of a loop (values/walk.c). NULL: loops with such a value in their
+   * state are unrolled. */
   void (*walk)(roll_walk *w, value *v);
-  /* In place of `walk`, where the value is no object that is the same in the next iteration: of
-   * what stands in *holder. */
+  /* In place of `walk`, for a value that is another one in each iteration: adds the content of
+   * *holder. */
   void (*walk_place)(roll_walk *w, value **holder);
 } value_type;
 
 #define VALUE_REMOVED                                                                              \
-  ((uint32_t)1 << 24) /* by so much an item that is removed adds to the changes of a dict or set   \
-                       */
+  ((uint32_t)1 << 24) /* what the removal of an item adds to `changes` of a dict or set \ */
 
 struct value {
   const value_type *type;
-  const source *source; /* where it was read from, or NULL when made here */
+  const source *source; /* where the object was read from; NULL: it was made here */
   PyObject *object; /* the live object of a constant (borrowed from the tracer's keep-alive list),
                        or NULL */
-  bool chosen;      /* one of two objects: only the run knows which (trace_choose) */
-  uint16_t lent,
-      lender; /* a copy that stands for an object in the iteration that stands for all of a loop,
-                 and an object that has such (values/gather.c): places of the loops, or 0 */
+  bool chosen;      /* it is one of two objects, and only the run knows which (trace_choose) */
+  uint16_t lent, lender;  /* lent: this is a copy that stands for an object in the hidden iteration
+                             of a loop;  lender: it is an object with such copies (values/gather.c).
+                             The places of the  loops, or 0 */
   struct lent_item *from; /* which item of a list a lent one is, or NULL */
   union {
     struct {
@@ -138,15 +142,15 @@ extern const value_type value_const_type, value_tuple_type, value_list_type, val
     value_set_type, value_slice_type, value_function_type, value_cell_type, value_iterator_type,
     value_number_type, value_exception_type, value_null_type;
 
-/* For code that handles values of exactly this type, for instance an argument. What a value does in
- * an operation is a slot of its type. */
-/* A Python object that is what it is. */
+/* For code that reads the fields of values of exactly this type. What a value does in an operation
+ * is a slot of its type. */
+/* A Python object that is known. */
 static inline bool value_is_const(const value *v) { return v->type == &value_const_type; }
 
 /* A number that is not known. */
 static inline bool value_is_number(const value *v) { return v->type == &value_number_type; }
 static inline bool value_is_tuple(const value *v) { return v->type == &value_tuple_type; }
-/* Not a rolled one. */
+/* Not a list that a loop captured once appends to. */
 static inline bool value_is_list(const value *v) { return v->type == &value_list_type; }
 static inline bool value_is_dict(const value *v) { return v->type == &value_dict_type; }
 /* Or a frozen one. */
@@ -168,10 +172,10 @@ extern const value_type value_lazy_type, value_object_type, value_builtin_method
     value_generator_type, value_range_type, value_super_type;
 
 static inline bool value_is_lazy(const value *v) { return v->type == &value_lazy_type; }
-/* Of a Python class, or of a model's. */
+/* An instance of a Python class, or of a model's. */
 static inline bool value_is_instance(const value *v) { return v->type == &value_object_type; }
 
-/* One of the interpreter's own or a library's, which is its own iterator. */
+/* An iterator of the interpreter or of a library. */
 static inline bool value_is_iterator(const value *v) {
   return v->type->next && !value_is_instance(v);
 }
@@ -179,10 +183,10 @@ static inline bool value_is_iterator(const value *v) {
 static inline bool value_is_range_iterator(const value *v) { return v->type == &value_range_type; }
 static inline bool value_is_generator(const value *v) { return v->type == &value_generator_type; }
 
-extern const value_type value_hidden_list_type; /* in an iteration that stands for all */
+extern const value_type value_hidden_list_type; /* a list in a hidden iteration */
 extern const value_type value_long_list_type;   /* rows are among its items */
 extern const value_type value_rows_type;        /* any.a; never seen outside of such lists */
 
-extern const value_type value_lent_type; /* a lent name: nothing can be done with it */
+extern const value_type value_lent_type; /* a name that is lent: no operation on it is known */
 
 #endif

@@ -1,6 +1,6 @@
-/* The versions of a callable of which something has died that they guard (lifetime.c): they are
- * dropped at the next chance of the interpreter, not within the callback of a weak reference, where
- * somebody may be walking the callable's list. */
+/* Drops versions of a callable that guard an object which has died (lifetime.c). That is done at
+ * the next chance of the interpreter, not within the callback of a weak reference: then somebody
+ * may be walking the callable's list. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/dispatch/callable_internal.h"

@@ -36,7 +36,7 @@ typedef struct binding {
   PyObject *varargs, *varkw; /* owned or NULL */
 } binding;
 
-/* While one is open, calls of `c` in this thread that no version fits are not captured. */
+/* While one is open, calls of `who` in this thread that no version fits are not captured. */
 typedef struct plain_frame {
   const callable *who;
   struct plain_frame *outer;
@@ -55,7 +55,7 @@ callable *callable_shared(const callable *owner, PyObject *function);
  * with. */
 PyFunctionObject *callable_function(const callable *c);
 /* Runs a shared callable with the arguments at the start of a frame of `function`. The arguments
- * are taken out of `slots` as soon as only compiled code can continue with them. *useful: an array
+ * are taken out of `slots` once the frame itself will not need them any more. *useful: an array
  * operation was compiled. NULL with *plain set: the frame has to be evaluated. */
 PyObject *callable_call_frame(callable *c, PyFunctionObject *function, PyObject **slots,
                               bool *plain, bool *useful);
@@ -74,21 +74,22 @@ PyObject *callable_call_plain(const callable *c, PyObject *const *args, size_t f
 PyObject *callable_call_uncompiled(callable *c, PyObject *const *args, size_t flags,
                                    PyObject *kwnames);
 /* To be called when a call is about to run as plain Python: its version is left to Python or on
- * trial, or there is none. `settled`: so are all callees. After many such calls in a row, most
- * calls go to Python without a look at guards. `often`: other calls in between do not end the row,
- * they only shorten it. The result is how many calls this one stands for. */
+ * trial, or there is none. `settled`: its callees are left to Python, too. After many such calls in
+ * a row, most calls go to Python without a look at guards. `often`: other calls in between do not
+ * end the row, they only shorten it. The result is how many calls this one stands for. */
 uint32_t callable_let_be(callable *c, bool settled, bool often);
 bool callable_is_let_be(const callable *c);
-void callable_look_at(callable *c); /* not so from here on */
+void callable_look_at(callable *c); /* from here on its calls look at guards again */
 void plain_frame_open(plain_frame *frame, const callable *c);
 void plain_frame_close(const plain_frame *frame);
 
 /* ---- stack.c: how much of the C stack is left ---- */
 
-/* Where this thread's C stack ends, but for a sixteenth for what is called; NULL: not known yet. */
+/* The end of this thread's C stack, less a sixteenth that is left for callees; NULL: not known yet.
+ */
 extern _Thread_local char *stack_end __attribute__((tls_model("initial-exec")));
 size_t callable_stack_left(void); /* bytes of the thread's C stack */
-/* Is there some? If not, RecursionError is set. */
+/* Is enough of the C stack left? If not, sets RecursionError. */
 bool callable_stack_check(const callable *c);
 /* Lets calls through a callable nest deeper where the C stack has room. From 3.12 on CPython counts
  * them up to a low number, while plain Python calls do not count. The result is to be passed to
@@ -97,7 +98,7 @@ int callable_go_deeper(void);
 
 /* ---- options.c: how the function is to be compiled ---- */
 
-/* The arguments that make another one like this, as a new dict. */
+/* The arguments of compile() that make another callable like this one, as a new dict. */
 PyObject *callable_get_options(PyObject *self, PyObject *unused);
 
 /* ---- stance.c: may this call be compiled? ---- */
@@ -130,8 +131,8 @@ void callable_bury_soon(struct callable *home);
  * without an exception: the plain function has to run. NULL with an exception: GraphBreak under
  * fullgraph, MemoryError or KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
-extern uint64_t callable_builds;   /* how often that has captured something, of any function */
-void callable_forget(callable *c); /* all that was compiled or learnt */
+extern uint64_t callable_builds;   /* how many captures there have been, of all functions */
+void callable_forget(callable *c); /* drops all that was compiled or learnt */
 /* The callable is about to die: its versions no longer report to it when an object that they guard
  * dies. */
 void callable_disown(callable *c);
@@ -148,7 +149,7 @@ bool callable_record_break(callable *c, const break_info *info); /* as report_br
 PyObject *callable_why(const callable *c, PyObject *const *slots);
 /* What `frameloom.explain` shows, as a dict. */
 PyObject *callable_report(PyObject *self, PyObject *unused);
-extern bool explain_measures;                /* guards of new versions are measured */
+extern bool explain_measures;                /* the cost of guards of new versions is measured */
 PyObject *callable_title(const callable *c); /* "step", "step from line 12": a new string */
 
 /* ---- inline ---- */

@@ -1,14 +1,15 @@
 /* Generators whose work between two yields is compiled.
  *
- * The callable of a generator function calls a twin of it, with code that asks for compiled parts
- * (encode_generator.c). What it gives is an ordinary generator, and everything that one can do with
- * it or from it is the interpreter's doing. Where the code asks, the driver looks at the frame: a
- * part that starts there, with guards on what the frame holds, is run, what it leaves is put into
- * the frame, and the code goes on in front of the instruction that the part ends at: a yield, as a
- * rule. Everything else is run as it is by the frame itself: the instructions that break a graph,
- * and all of it where nothing could be compiled.
+ * The callable of a generator function calls a twin of it, whose code asks for compiled parts
+ * (encode_generator.c). The result is an ordinary generator, which the interpreter itself suspends,
+ * resumes and closes. At a query the driver looks at the frame. When the guards of a part that
+ * starts there hold for what the frame contains, the driver runs the part and writes the part's
+ * results into the frame. The code then goes on in front of the instruction at which the part ends,
+ * as a rule a yield. The frame itself executes everything else: the instructions that break a
+ * graph, and all instructions where nothing could be compiled.
  *
- * While a part runs the frame is hidden, as if the part were what the generator's user has called.
+ * While a part runs, the generator's frame is hidden, as if the caller had called the part
+ * directly.
  */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

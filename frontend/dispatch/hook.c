@@ -11,9 +11,9 @@
  * The interpreter's hook is one for all threads. It passes on, to whatever was set before: frames
  * of threads that run nothing compiled; coroutines, and generators that go on; frames in which an
  * exception is thrown; library code; code that turned out to have nothing to compute; all frames
- * while the thread is debugged or profiled. Where frames run under a hook they use the C stack,
- * which plain calls do not: when little is left of it, the hook is taken away until the frame at
- * hand has ended.
+ * while the thread is debugged or profiled. Frames that run under a hook use the C stack, which
+ * plain calls do not. When little of it is left, the hook is removed until the present frame has
+ * ended.
  */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

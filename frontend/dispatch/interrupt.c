@@ -1,15 +1,15 @@
 /* An interrupt while a function is captured, or during a long plan, for the function's own
  * handlers.
  *
- * What a signal handler raises ends the capture, or the plan before anything has been written. For
- * Python the function has just begun, and an exception there meets none of its handlers; but
- * whoever wraps a long loop in `try: ... except KeyboardInterrupt:`, or in a `with`, is to see it
- * there. So the plain function runs up to its first protected lines (those with a loop, where there
- * are such), where the exception is raised: as if the signal had come when the loop began. What
- * stands in front of these lines has its effects once, since nothing had any yet. Should it take
- * long, or not come there, the exception is raised where the function is. Where the function has
- * no such lines, those of functions that it calls count; without any, it is raised at its first
- * line. */
+ * An exception of a signal handler ends the capture, or the plan before anything has been written.
+ * At that point the function has just begun for Python, and an exception there meets none of its
+ * handlers. But a user who wraps a long loop in `try: ... except KeyboardInterrupt:`, or in a
+ * `with`, expects it there. So the plain function runs up to its first protected lines (those with
+ * a loop, if there are any). The exception is raised there, as if the signal had come when the loop
+ * began. The code before these lines has its effects once, since nothing had any effect yet. If
+ * that takes long, or the lines are not reached, the exception is raised wherever the function is.
+ * Without protected lines, those of functions that it calls count; without any, it is raised at the
+ * function's first line. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/guard.h"

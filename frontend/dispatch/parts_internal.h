@@ -16,17 +16,17 @@ typedef struct negative {
 /* What a callable does when it is called. */
 typedef enum callable_role {
   ROLE_COMPILE, /* runs compiled versions of the function, and makes them */
-  ROLE_DISABLE, /* the plain function; nothing below it is compiled */
-  ROLE_SKIP,    /* the plain function; what it calls is as it always is */
-  ROLE_RUN      /* `target`; below it compiled versions run, and none is made */
+  ROLE_DISABLE, /* runs the plain function; nothing that it calls is compiled */
+  ROLE_SKIP,    /* runs the plain function; its callees behave as usual */
+  ROLE_RUN      /* runs `target`; its callees run compiled versions, and none is made */
 } callable_role;
 
 typedef enum dynamic { DYNAMIC_AUTO, DYNAMIC_ALWAYS, DYNAMIC_NEVER } dynamic;
 /* A place in a function where capture ended, and what runs from there on (resume.c). */
 typedef struct resume_point resume_point;
 
-/* The parts of a callable. Each has an init and a fini in the file that is named here; one that
- * starts as zero has no init, and one that owns nothing no fini. */
+/* The parts of a callable. The file that is named at a part has its init and its fini. A part that
+ * starts as zero has no init, and a part that owns nothing has no fini. */
 
 /* How the function is to be compiled: options.c. */
 typedef struct callable_options {
@@ -34,11 +34,12 @@ typedef struct callable_options {
   dynamic dynamic;
   PyObject *user; /* BACKEND_USER: the backend (owned); else NULL */
   bool fullgraph, fastmath;
-  bool derives; /* it takes derivatives: plain Python can do no more than raise its exceptions */
+  bool derives; /* it takes derivatives: the plain function cannot, and only serves to raise its
+                   exceptions */
   char cpu[16];
 } callable_options;
 
-/* What a call does: stance.c. */
+/* What a call of the callable does: stance.c. */
 typedef struct callable_duty {
   callable_role role;
   PyObject *target; /* ROLE_RUN: what is called (owned); else NULL */
@@ -50,12 +51,13 @@ typedef struct callable_links {
   struct callable *next, *previous; /* borrowed */
 } callable_links;
 
-/* What it stands for, if not for the function that the user has compiled: resume.c. */
+/* The code that it stands for, if that is not the function which the user has compiled: resume.c.
+ */
 typedef struct callable_place {
   resume_point *point;    /* of a part of a function: where it starts (owned); else NULL */
   struct callable *owner; /* of a part: what it is a part of (borrowed) */
   bool shared;            /* for all functions with this code: `function` only names them */
-  bool quiet; /* made for a function that a compiled one calls: says nothing of its own */
+  bool quiet; /* made for a callee of a compiled function: gives no warnings of its own */
 } callable_place;
 
 /* Calls so far: callable.c. */
@@ -63,60 +65,65 @@ typedef struct callable_counts {
   uint64_t hits, misses;
 } callable_counts;
 
-/* Its parts, and what its calls call: resume.c. */
+/* Its parts and its callees: resume.c. */
 typedef struct resume_table {
   struct callable **points; /* owned */
   uint32_t count, capacity;
-  PyObject *callees;   /* dict: code -> the callable for functions with it that the hook is given,
-                          shared with those (hook.c; owned); or NULL */
-  PyObject *generator; /* of a generator function: the one that is called in its place, whose code
+  PyObject *callees;   /* dict: code -> the callable for functions with this code that are called by
+                          what runs for real. Callees share it (hook.c; owned); or NULL */
+  PyObject *generator; /* of a generator function: the twin that is called in its place, whose code
                           asks for parts (generator.c; owned); or NULL */
 } resume_table;
 
 /* Is a compilation likely to pay? weigh.c. */
 typedef struct weighing {
-  bool arrays;       /* some version had array operations: nothing is weighed from then on */
-  bool unfit;        /* the run that is about to begin is plain for want of a version, */
-  bool put_off;      /* which may be made some time */
-  uint32_t calls;    /* that were put off */
+  bool arrays;       /* some version had array operations: from then on nothing is put off */
+  bool unfit;        /* the next run is plain because no version fits */
+  bool put_off;      /* and a version may be made later */
+  uint32_t calls;    /* calls for which compiling was put off */
   int64_t patience;  /* instructions that the next capture may take; -1: any number */
-  uint64_t plain_ns; /* what those calls have taken */
-  uint64_t spent_ns; /* what captures have */
+  uint64_t plain_ns; /* time of these calls */
+  uint64_t spent_ns; /* time of captures */
 } weighing;
 
 /* What has been learnt of the numbers among the arguments: miss.c. */
 typedef struct callable_numbers {
   size_table sizes;  /* which sizes and ints change (owned) */
-  slot_set symbolic; /* slots whose number is captured as an input */
-  slot_set by_value; /* where that was tried and the value was needed */
-  slot_set apart;    /* where the values needed were too many: what needs them breaks */
+  slot_set symbolic; /* argument slots whose number is captured as an input */
+  slot_set by_value; /* slots for which that was tried and the value was needed */
+  slot_set apart;    /* slots for which too many values were needed: code that needs the value
+                        breaks */
   PyObject *last;    /* tuple of the numbers of the last capture, to see which change (owned); or
                         NULL */
 } callable_numbers;
 
-/* Which calls run as plain Python, and calls that do so whatever the arguments are: trial.c. */
+/* Which calls run as plain Python, some of them without a look at the arguments: trial.c. */
 typedef struct callable_turns {
-  uint32_t let_be, let_be_all; /* such calls still to come, and all of them */
-  entry *tried;           /* the plain function is about to run in its place (owned), or NULL; */
-  trial_cost tried_since; /* when its run in vain began, or 0: it has not run */
-  bool clocked;           /* calls read the clock before they look for a version: */
-  uint64_t found_since;   /* the last one */
+  uint32_t let_be, let_be_all; /* calls still to come that run plainly whatever the arguments are;
+                                  and how many there were to be in all */
+  entry *tried;           /* the version in whose place the plain function is about to run (owned),
+                             or NULL */
+  trial_cost tried_since; /* when the version's run began that ended in vain; 0: it has not run */
+  bool clocked;           /* calls read the clock before they look for a version */
+  uint64_t found_since;   /* when the last of these calls did */
   uint32_t left_row;      /* calls in a row that the version that fits left to Python */
-  uint64_t left_at;       /* the number of the last of those */
+  uint64_t left_at;       /* the number of the last of these calls */
   uint64_t look_at;       /* the number of hits at which trial_look() is called */
 } callable_turns;
 
-/* How versions were made, which were not, and which are gone: miss.c. */
+/* How versions were made, which calls could not be captured, and which versions are gone: miss.c.
+ */
 typedef struct callable_making {
-  long process;         /* process and */
-  unsigned long thread; /* thread that is compiling a new version; 0: none */
+  long process;         /* the process */
+  unsigned long thread; /* and thread that is compiling a new version; 0: none */
   bool burying;         /* callable_bury() will be called soon */
-  bool warned;          /* that there are too many */
+  bool warned;          /* the user has been warned that there are too many versions */
   bool skipped;         /* the function has called skip_frame() */
   uint32_t captures, failures;
-  uint32_t wasted; /* versions that died before they had been worth while */
-  uint32_t splits; /* versions, the last of `entries`, that end before what varies without end */
-  int64_t spent;   /* versions that made room (build_make_room) */
+  uint32_t wasted; /* versions that died before they had run BURY_HITS times */
+  uint32_t splits; /* how many versions, the last ones of `entries`, end in front of code that reads
+                      a value which always varies */
+  int64_t spent;   /* how many versions were dropped to make room (build_make_room) */
   negative negatives[CALLABLE_NEGATIVES];
   uint32_t negative_count;
 } callable_making;
@@ -147,9 +154,9 @@ int callable_duty_traverse(const callable_duty *d, visitproc visit, void *arg);
 void callable_place_init(callable_place *p, callable *owner, resume_point *point);
 void callable_place_fini(callable_place *p);
 int callable_place_traverse(const callable_place *p, visitproc visit, void *arg);
-/* That of a callee: it shares the callees of `owner`, whose calls call it. */
+/* For the callable of a callee: it shares the callees of `owner`, which called it. */
 void resume_table_init(resume_table *t, const resume_table *owner);
-void resume_table_fini(resume_table *t); /* as it began, and then drops what it had */
+void resume_table_fini(resume_table *t); /* resets it, then drops its references */
 int resume_table_traverse(const resume_table *t, visitproc visit, void *arg);
 
 /* ---- miss.c: a call that no version fits ---- */
@@ -160,6 +167,6 @@ int callable_numbers_traverse(const callable_numbers *n, visitproc visit, void *
 
 /* ---- trial.c: timing compiled runs against plain runs ---- */
 
-void callable_turns_fini(callable_turns *t); /* as it began, and then drops what it had */
+void callable_turns_fini(callable_turns *t); /* resets it, then drops its references */
 
 #endif

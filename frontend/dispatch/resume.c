@@ -1,19 +1,20 @@
 /* Going on behind a break.
  *
  * A capture that ends in front of an instruction gives what the frame holds there: its locals and
- * its stack. The instruction is then run by the interpreter, in a frame that starts right there
- * (encode.c) and is left right behind it; what comes next is a part of its own, with guards on
- * what the frame held, captured once and found again by the place and by which slots are filled. So
- * a function with breaks is a chain of parts and instructions, and this loop goes along it: nothing
- * nests, a loop whose body breaks comes back to the parts that it has, and there is one frame at a
- * time, whose caller is the function's own.
+ * its stack. The interpreter then runs the instruction, in a frame that starts right there
+ * (encode.c) and is left right behind it. The code after the instruction is a part of its own, with
+ * guards on what the frame held. It is captured once, and found again by its place and by which
+ * slots are filled. So a function with breaks is a chain of parts and instructions, and the loop in
+ * this file goes along the chain. Nothing nests: a loop whose body breaks comes back to the same
+ * parts, and there is one frame at a time, whose caller is the function's own.
  *
- * Whatever cannot be run compiled goes on as plain bytecode from where the frame stands, to the
- * function's end: never from its beginning, since what came before has had its effects.
+ * When the rest cannot run compiled, it runs as plain bytecode from the frame's position to the
+ * function's end; never from the beginning, since the code before has had its effects.
  *
- * An exception that the instruction raises, and that a handler of the function takes, is an exit of
- * its own, in front of the handler. While parts run the thread handles what the function's caller
- * does; what the frame handles is kept with its state, and comes back with each instruction.
+ * When the instruction raises an exception that a handler of the function takes, the frame is left
+ * by an exit in front of the handler. While parts run, the exception that the thread handles is
+ * that of the function's caller. The exception that the frame handles is kept with its state, and
+ * is set again for each instruction.
  */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

@@ -26,7 +26,7 @@ typedef struct interrupt_watch {
  * pending: it has to leave the call. */
 bool interrupt_open(interrupt_watch *w, PyFunctionObject *function, PyObject *const *args,
                     Py_ssize_t count);
-PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* what the call gives */
+PyObject *interrupt_close(interrupt_watch *w, PyObject *result); /* the result of the call */
 /* Calls the plain function with the pending exception taken over. */
 PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags, PyObject *kwnames);
 
@@ -42,8 +42,8 @@ bool hook_pause(hook_scope *scope);
 extern _Thread_local hook_scope *hook_scope_now __attribute__((tls_model("initial-exec")));
 extern uint64_t hook_callees;        /* how many frames have been handed to a callable so far */
 void hook_forget(const callable *c); /* the callable is about to be freed */
-/* Frames of code `twin` are not looked at: it asks for the compiled parts of `code` by itself.
- * `twin` lives as long as `code`. */
+/* The hook leaves frames of code `twin` alone: this code asks for the compiled parts of `code` by
+ * itself. `twin` lives as long as `code`. */
 void hook_bar(PyCodeObject *twin, PyCodeObject *code);
 void hook_reset(const callable *c); /* forgets what was learnt of the callable */
 

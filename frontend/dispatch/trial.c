@@ -1,32 +1,32 @@
 /* Is a function slower compiled than as plain Python?
  *
- * A part between two breaks costs a microsecond or two beyond its kernels, a host call another one,
- * a product of matrices may be one at which the library is better. Nothing tells so beforehand; but
- * any call may run either way and gives the same, so some calls of each version run plain, in turn
- * with compiled ones, and both are timed. No call runs twice. Where the plain runs were faster, the
- * version is left to Python; it is looked at again after some hundred calls, ever more rarely, and
- * when its calls take much longer than they did. A version that stays is looked at again too: the
- * sooner the less clear the case was, or when a run takes longer than those of the comparison.
+ * A part between two breaks costs a microsecond or two beyond its kernels, and a host call another
+ * one. Some products of matrices are faster in the library. That cannot be predicted. But a call
+ * has the same result either way, so some calls of each version run plain, in turn with compiled
+ * ones, and both are timed. No call runs twice. Where the plain runs were faster, the version is
+ * left to Python. It is compared again after some hundred calls, ever more rarely, and when its
+ * calls take much longer than they did. A version that stays is compared again too: the sooner the
+ * less clear the case was, or when a run takes longer than those of the comparison.
  *
- * What counts is the time of the whole call, the guards of all versions that are tried included, on
- * the wall's clock, or on the CPUs where that is less: then other processes came in between. (Short
- * runs seldom meet them, and to ask for the time on CPUs takes as long as such a run, and leaves
- * the caches to it as the system left them.) The least of the runs of each kind is compared, and
- * the sum of the few shortest. Where that is about the same, the time decides that the process
- * spent on CPUs: what threads do is not free.
+ * What counts is the wall time of the whole call, the guards of all versions that are tried
+ * included. CPU time replaces it where it is less, since other processes then interrupted the run.
+ * (Short runs are seldom interrupted, and asking for CPU time takes as long as such a run and
+ * disturbs the caches.) The least times of each kind are compared, and the sums of the few
+ * shortest. Where both kinds are about equal, the CPU time of all threads decides, since their work
+ * is not free.
  *
- * Calls that raise something are compared like others, with each other: many a function that raises
- * does so at every call. A run that ends in the plain function has taken as long as both together.
- * The interpreter rewrites code that it has run a few times, so the first plain runs do not count.
+ * Calls that raise are compared with each other in the same way: many functions that raise do so at
+ * every call. A compiled run that ends in the plain function counts as both runs together. The
+ * interpreter rewrites code that it has run a few times, so the first plain runs do not count.
  *
- * A plain run may take much longer than a compiled one. The first one waits until the compiled runs
- * have taken as long as it is likely to take at most, unless that is little anyway: so a comparison
- * costs no more than the time that had been spent by then. There is none where the plain function
- * would need much more memory.
+ * A plain run may take much longer than a compiled one. So the first plain run waits until the
+ * compiled runs have taken as long as it is likely to take at most, unless that is short anyway. A
+ * comparison thus costs no more than the time that was spent before it. There is no comparison
+ * where the plain function would need much more memory.
  *
- * What a function calls is not compiled in the plain runs of a comparison. Once a version with
- * breaks is left to Python, a second comparison shows whether calls are clearly faster where that
- * is, if they call anything that can be compiled. */
+ * In the plain runs of a comparison callees are not compiled. Once a version with breaks is left to
+ * Python, a second comparison shows whether calls are clearly faster with compiled callees, if any
+ * callee can be compiled. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/call.h"

@@ -48,7 +48,8 @@ void trial_init(entry *e, const int64_t *hints);
 /* Is the plain function to run in place of this version? Then c->tried is set. */
 bool trial_is_plain(callable *c, entry *e);
 bool trial_watches(const entry *e); /* are compiled runs timed? */
-/* The start of a compiled run: when the version was looked for, if the clock was read then. */
+/* The start of a compiled run: the time when a version was looked for, if the clock was read then.
+ */
 trial_cost trial_clock(callable *c, const entry *e);
 /* A compiled run that began at `start` has returned or raised. `in_vain`: the plain function is
  * about to run as well, and its time counts, too. */
@@ -63,8 +64,8 @@ void trial_look(callable *c, entry *e);
 bool trial_give_up(entry *e);
 /* Notes that a version with breaks computes nothing: from now on the plain function runs. */
 void trial_idle(entry *e);
-/* A function, `c`'s or one called by it, is left to Python. On record as a break of `c`: explain()
- * and the log tell of it. */
+/* Records that a function, `c`'s or one called by it, is left to Python. It is reported like a
+ * break of `c`, by explain() and the log. */
 void trial_tell(callable *c, int reason, const PyFunctionObject *of, uint64_t compiled_ns,
                 uint64_t plain_ns);
 void trial_run_begin(trial_run *run, callable *c);

@@ -1,16 +1,16 @@
 /* Is a compilation likely to pay?
  *
- * To capture an instruction takes some ten times as long as to run it, or more, and where capture
- * finds no array operation nothing comes of it but what Python does as well. A program may have
- * hundreds of small functions of that kind which are called a few times each, with other values
- * every time. So what has no array in sight, neither in its arguments nor in an earlier version, is
- * captured when its plain runs have taken as long as that is likely to take, and another time when
- * they have taken twice as long as all of it did before. Captures that find no array operation end
- * when they have taken as long as the runs. All together they take about as long as the plain runs,
- * however many versions there are and however long the code is that is looked into.
+ * To capture an instruction takes some ten times as long as to run it, or more. Where capture finds
+ * no array operation, compiling gains nothing. A program may have hundreds of small functions of
+ * that kind which are called a few times each, with other values every time. So a function without
+ * arrays in its arguments or in an earlier version is captured when its plain runs have taken as
+ * long as the capture is likely to take. It is captured again when its plain runs have taken twice
+ * as long as all captures before. Captures that find no array operation end when they have taken as
+ * long as the runs. So captures and plain runs take about the same time in all, however many
+ * versions there are and however long the code is.
  *
- * A function that somebody has asked to compile is captured at its first call whatever it is given,
- * and so is each of its parts, but not at any length.
+ * A function that the user has asked to compile is captured at its first call whatever its
+ * arguments are, and so is each of its parts. The length of these captures is limited.
  *
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
 #include "frontend/base/base.h"

@@ -1,4 +1,5 @@
-/* What functions of sys and traceback say of the exception that is being handled. */
+/* Functions of sys and traceback that return the exception which is being handled, or parts of it.
+ */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

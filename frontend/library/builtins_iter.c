@@ -104,24 +104,24 @@ static value *any_or_all(tracer *t, const builtin_args *a, bool stop) {
 value *builtin_any(tracer *t, const builtin_args *a) { return any_or_all(t, a, true); }
 value *builtin_all(tracer *t, const builtin_args *a) { return any_or_all(t, a, false); }
 
-/* From the first float on. From 3.12 on the interpreter adds up what additions of floats round off,
- * too, until something comes that is neither float nor int. */
+/* The sum from the first float on. From 3.12 on the interpreter also adds up the rounding errors of
+ * additions of floats, until an item is neither float nor int. */
 static value *sum_floats(tracer *t, value *total, value *const *items, Py_ssize_t count) {
   Py_ssize_t i = 0;
-  if (PY_VERSION_HEX >= 0x030c0000) total = number_sum(t, total, items, count, &i);
+  if (PYTHON_SUM_COMPENSATES) total = number_sum(t, total, items, count, &i);
   for (; total && i < count; i++)
     total = trace_binary(t, 0, total, items[i], false);
   return total;
 }
 
-/* Adding it to another such number shows nothing and cannot fail. */
+/* Can it be added to another such number without a visible effect or a failure? */
 static bool sum_is_number(const value *v) {
   return value_is_number(v) ||
          (value_is_const(v) && (PyLong_CheckExact(v->object) || PyBool_Check(v->object) ||
                                 PyFloat_CheckExact(v->object) || PyComplex_CheckExact(v->object)));
 }
 
-/* Of numbers that are there; `total` may be NULL. */
+/* The sum of numbers that are known one by one; `total` may be NULL. */
 static value *sum_items(tracer *t, const builtin_args *a, value *total, value *items) {
   bool sizes = false, whole = true; /* ints, some of them sizes: so is their sum */
   bool silent = true;               /* numbers of the library's may warn */

@@ -1,6 +1,6 @@
-/* sorted(): the interpreter's own sort, over keys that ask capture when they are compared. Which of
- * them are compared, and in which order, is the interpreter's own and differs between versions; a
- * class's __lt__ may show it.
+/* sorted(): the interpreter's own sort, over keys whose comparisons call capture. So the keys are
+ * compared in the interpreter's own order, which differs between versions, and which a class's
+ * __lt__ may show.
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

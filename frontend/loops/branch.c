@@ -1,15 +1,15 @@
 /* Branches on data of arrays (config.capture_data_dependent).
  *
- * Both ways are evaluated, one after the other, up to the instruction where they meet. In between
- * the evaluator's state is put back: locals and stack are copies, and what is in arrays and numbers
- * is known from a walk (values/walk.c). The walk is made again behind that, so that whatever else
- * has changed (a list that is longer, an object with another attribute) is noticed, and the branch
- * left to Python. Where the ways meet, their states have to be alike, too: what is in arrays and
- * numbers may differ, and is then the result of an `if` of the graph, whose regions are the nodes
- * of the two ways.
+ * Both ways are evaluated, one after the other, up to the instruction where they meet. In between,
+ * the evaluator's state is restored: locals and stack are copies, and the contents of arrays and
+ * numbers are known from a walk (values/walk.c). After that a second walk finds out whether
+ * anything else has changed (a list that is longer, an object with another attribute); then the
+ * branch is left to Python. Where the ways meet, their states have to be alike, too. Only the
+ * contents of arrays and numbers may differ: they become results of an `if` of the graph, whose
+ * regions are the nodes of the two ways.
  *
- * What goes wrong on a way (a break, an exception) is the branch's fault: capture starts again, and
- * breaks in front of it as it does without the option. */
+ * When a way has a break or an exception, capture starts again, and breaks in front of the branch
+ * as it does without the option. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/adapter.h"
@@ -203,8 +203,7 @@ static bool branch_merge(branch_job *j, const branch_jumps *jumps) {
 /* ---- what a way writes ------------------------------------------------------------------------
  *
  * An array of the caller that is written on one way only is written on both: on the other with what
- * it holds.
- */
+ * it holds. */
 
 static uint64_t branch_written(tracer *t, uint32_t *count) {
   uint64_t written = 0;
@@ -221,8 +220,7 @@ static bool branch_write_back(tracer *t, uint64_t which) {
 }
 
 /* Does it write what it was not known to? Then capture starts again. `count`: of what there was
- * before.
- */
+ * before. */
 static bool branch_writes_more(tracer *t, const branch_job *j, const branch_jumps *jumps) {
   uint32_t count;
   uint64_t more = branch_written(t, &count) & ~j->written;

@@ -1,4 +1,5 @@
-/* Decisions on data, under the option: branches (branch.c) and loops that they end (roll_end.c). */
+/* Decisions on data, with capture_data_dependent: branches (branch.c) and loops that data ends
+ * (roll_end.c). */
 #ifndef LOOM_FRONTEND_LOOPS_BRANCH_INTERNAL_H
 #define LOOM_FRONTEND_LOOPS_BRANCH_INTERNAL_H
 
@@ -59,8 +60,8 @@ bool roll_end_has(tracer *t, const frame *f);
 bool branch_both(tracer *t, frame *f, const branch_jumps *jumps, step *out);
 /* Capture starts again, and does not evaluate both ways of this branch any more. */
 void branch_ban(tracer *t, PyCodeObject *code, int32_t pc);
-/* Wraps the arrays and numbers that the frame holds and that capture has not looked at yet:
- * otherwise one way alone would do so. */
+/* Wraps the arrays and numbers that the frame holds and that capture has not looked at yet.
+ * Otherwise only one way might look at them. */
 bool branch_realise(tracer *t, frame *f);
 /* Described in loop_hooks (core/hooks.h) */
 bool branch_jump(tracer *t, frame *f, const loom_instr *in, bool when, step *out);

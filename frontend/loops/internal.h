@@ -1,4 +1,4 @@
-/* Loops captured once: what the evaluator stands at the head of one. */
+/* The state of loops that are watched at their heads, and the steps to capture one once. */
 #ifndef LOOM_FRONTEND_LOOPS_INTERNAL_H
 #define LOOM_FRONTEND_LOOPS_INTERNAL_H
 
@@ -40,7 +40,7 @@ typedef struct roll_lists {
   const char *why; /* why they cannot be hidden, or NULL */
 } roll_lists;
 
-/* What attempts at a loop that data may end have shown of it. */
+/* What earlier attempts have found out about a loop that data may end. */
 #define ROLL_LEARNT 512
 
 typedef struct roll_learnt {
@@ -134,7 +134,7 @@ bool *live_of(tracer *t, const loom_code *code, int32_t at);
 
 /* ---- roll_state.c: the evaluator's state at the head of a loop ---- */
 
-/* Looks at everything that the code from here on can see. */
+/* Adds everything that the code from here on can see. */
 void roll_walk_state(roll_walk *w);
 
 /* ---- roll_graph.c: nodes as the body of a loop or the regions of a branch ---- */
@@ -219,7 +219,7 @@ uint32_t roll_object_slot(roll_walk *w, const value *v);
 
 /* ---- roll_ban.c: what attempts have shown of loops ---- */
 
-/* What earlier attempts have noted of the loop or branch at this place; NULL: nothing. */
+/* What earlier attempts have noted about the loop or branch at this place; NULL: nothing. */
 roll_ban_row *roll_row(const tracer *t, PyCodeObject *code, int32_t pc);
 /* The row of roll_row() for a place, made when there is none. Capture starts again with what the
  * caller writes into it. NULL: capture starts again without rolling any loop. */
@@ -260,7 +260,7 @@ bool roll_lends_early(tracer *t, bool ask);
 loom_value roll_number(tracer *t, loom_dtype dtype, uint64_t bits);
 /* A copy node of `v`: hides its content. */
 loom_value roll_copy(tracer *t, loom_value v);
-/* The state at the head of the loop; NULL when a failure is pending. */
+/* Walks the state at the head of the loop; NULL when a failure is pending. */
 roll_walk *roll_look(tracer *t, const roll *r);
 /* Do two states differ in nothing but the contents of their slots? */
 bool roll_alike(const roll_walk *a, const roll_walk *b);

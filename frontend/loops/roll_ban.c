@@ -1,5 +1,5 @@
-/* What attempts of one capture have shown of its loops: those that are not captured once, and what
- * the next attempt does otherwise. */
+/* What the attempts at one capture have found out about its loops: which of them are not captured
+ * once, and what the next attempt does differently. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/captured.h"

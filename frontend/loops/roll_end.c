@@ -2,19 +2,19 @@
  * `for` with a `break`, captured once.
  *
  * Such a loop is a `while` of the graph. Its iterations cannot be evaluated one by one to see what
- * they change, since nobody knows whether there is a second one. So the first one is evaluated as
- * if it stood for all, with nothing hidden. What it has changed at its end is written into the row
- * of the loop (roll_learnt), and capture starts again with that hidden; so on until an iteration
- * changes only what was hidden. Where the state has another form behind the first iteration than
- * before it (a name that was not bound, a float that becomes an array's), the first one stays in
- * front of the loop, by itself.
+ * they change, since nobody knows whether there is a second one. So the first iteration is
+ * evaluated as if it stood for all, with nothing hidden. What has changed at its end is noted in
+ * the row of the loop (roll_learnt), and capture starts again with that hidden. This is repeated
+ * until an iteration changes only what was hidden. Where the state has another form behind the
+ * first iteration than before it (a name that was not bound, a float that becomes a value of the
+ * graph), the first iteration is peeled: it stays in front of the loop.
  *
- * Ints that an iteration changes grow by as much in each: in the body they depend on the symbol
- * that counts iterations. Each is carried as data, too, and that is what it is behind the loop.
+ * Ints that an iteration changes are induction variables: in the body they depend on the symbol
+ * that counts iterations. Each is also carried as data, which is its value behind the loop.
  *
- * An iteration may end the loop in several places. What is carried is then chosen, at its end, by
- * the first of them that did; where the function goes on in different places, the loop's truth is
- * asked again behind it, by a branch (branch.c). */
+ * An iteration may end the loop in several places. At its end, the first of these that ended the
+ * loop selects the carried values. When the function goes on in different places, a branch behind
+ * the loop decides between them (branch.c). */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/bytecode/bytecode.h"

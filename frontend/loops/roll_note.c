@@ -1,4 +1,4 @@
-/* What became of each loop, for people: records of a capture, and a line of the log. */
+/* Reports what became of each loop: records of a capture, and a line of the log. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"

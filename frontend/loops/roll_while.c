@@ -1,7 +1,7 @@
 /* Loops captured once: `while` (roll.c has what they share with `for`).
  *
- * The test at the end of a `while` on ints says that a number, the excess, is positive. When it
- * shrinks by as much in every iteration, there are as many more as that takes.
+ * The test at the end of a `while` on ints says that a number, the excess, is positive. When the
+ * excess shrinks by a constant step in every iteration, the number of iterations follows from it.
  */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"

@@ -1,6 +1,7 @@
-/* Calls that capture makes of the library leave the process as it was, also when a signal handler
- * ends them within the `with` statements that ought to see to that: the error state is part of the
- * context, of which such a call gets a copy, and the warnings' filters are looked at behind it. */
+/* Calls of the library that capture makes, and that leave the state of the process as it was. Their
+ * `with` statements would see to that, unless a signal handler interrupts them. So such a call gets
+ * a copy of the context, which contains the error state, and the warnings' filters are restored
+ * after it where they have changed. */
 #include "frontend/base/base.h"
 #include "frontend/numpy/call_internal.h"
 

@@ -147,18 +147,19 @@ value *np_slot_call(tracer *t, const char *name, value *const *args, Py_ssize_t 
 value *np_error_context(tracer *t, const char *name, value *const *args, bool *mine);
 bool np_error_finish(tracer *t);
 PyObject *np_error_state(tracer *t); /* new reference: for a row of a host call */
-/* A state in which the kinds that would be reported raise: a token, or NULL. */
+/* Enters a state in which kinds of exceptions that would be reported are raised: a token, or NULL.
+ */
 PyObject *np_error_enter(PyObject *state);
-bool np_error_leave(PyObject *token); /* takes the token */
+bool np_error_leave(PyObject *token); /* leaves that state; leaves that state; takes the token */
 
 /* ---- scalar.c: overflow of integer scalars ---- */
 
 /* After an operator of NumPy's scalars: notes whether it overflowed. False after a break. */
 bool np_scalar_check(tracer *t, const char *name, value *const *args, int count, value *result);
 bool np_scalar_finish(tracer *t);
-/* False after a break. To store a number of NumPy's, or one in a list, into an array of signed
- * integers, NumPy calls Python's int(), which raises when the number does not fit: then the plain
- * function has to run. */
+/* To store a NumPy scalar, or a number in a list, into an array of signed integers, NumPy calls
+ * Python's int(), which raises when the number does not fit. Checks that; when a number does not
+ * fit, the plain function runs. False after a break. */
 bool np_check_stored(tracer *t, const np_operand *o, loom_dtype dtype);
 
 /* ---- reduce.c: reductions and scans ---- */

@@ -1,7 +1,7 @@
-/* Arrays between whose elements others lie: views that NumPy's own functions give of memory that
- * nobody else knows. Each is a view here, too, of an array whose axes, in memory order, have as
- * many elements as the stride around them steps over: the view takes the first ones, or goes
- * through them backwards. */
+/* Arrays with other memory between their elements. Some of NumPy's functions return views of memory
+ * that nobody else knows. Here each is a view, too, of a larger array: an axis of that array, in
+ * memory order, has as many elements as the stride of the next outer axis steps over. The view
+ * takes the first elements of the axis, or goes through them backwards. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

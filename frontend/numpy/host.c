@@ -1,15 +1,16 @@
 /* Host calls: pure functions of NumPy's without an op run in the library, inside the plan.
  *
- * At capture the function is called once on made-up arrays of the same sizes, which tells the
- * dtypes and sizes of its results: only functions for which these do not depend on the data have a
- * row. Where sizes are symbolic it is called with two sets of sizes, and a size of a result is one
- * of the arguments' (or one more or less), or a constant, when both calls agree on that. Where they
- * do after all, the results do not fit when the plan runs, and the plain function does.
+ * At capture the function is called on samples, made-up arrays of the same sizes, to learn the
+ * dtypes and sizes of its results. Only functions whose results have dtypes and sizes that do not
+ * depend on the data have a row. Where sizes are symbolic, the function is called with HOST_SETS
+ * sets of sizes, and host_sizes.c finds the rule that fits all answers. If a size depends on the
+ * data after all, or the rule is wrong, the results do not fit when the plan runs, and the plain
+ * function runs instead.
  *
- * The table of a capture holds for each slot: (callable, arguments with holes, keywords, inputs,
- * outputs, error state, functions that stand in for the user's frames), where an input is (type
- * number, sizes) and an output too, with the order of its axes in memory as a third item when that
- * is not C's. host_run.c runs it. */
+ * A capture has a table with a row for each host call: (callable, arguments with holes, keywords,
+ * inputs, outputs, error state, functions that stand in for the user's frames). An input or output
+ * is (type number, sizes); an output has the order of its axes in memory as a third item when that
+ * is not C order. host_run.c makes the call. */
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/core/tracer.h"

@@ -27,7 +27,7 @@ typedef struct np_host_call {
  * pending: it is something else. */
 value *np_mask_get(tracer *t, value *v, value *key);
 value *np_nonzero(tracer *t, const np_call *c); /* the indices of what is not 0, in a host call */
-/* Does it neither warn nor report floating-point exceptions? */
+/* Does the function neither warn nor report floating-point exceptions? */
 bool np_host_is_quiet(PyObject *callable);
 
 /* ---- host.c: host calls: library functions inside the plan ---- */
@@ -62,7 +62,8 @@ value *np_opaque(tracer *t, PyObject *callable, PyObject *fake, const char *name
 
 bool np_host_init(np_host_call *h);
 void np_host_fini(np_host_call *h);
-/* What stands for the array (or NumPy scalar) among the arguments: a new reference, or NULL. */
+/* The hole that stands for the array (or NumPy scalar) among the arguments: a new reference, or
+ * NULL. */
 PyObject *np_host_hole(tracer *t, np_host_call *h, np_array *a);
 /* np_host_hole() for any value: a known one stands for itself; tuples and lists may hold arrays. */
 PyObject *np_host_item(tracer *t, np_host_call *h, value *v);

@@ -1,5 +1,5 @@
-/* Samples for host calls: made-up arrays of an operand's sizes and dtype, and what the library
- * makes of them. Where sizes are symbolic it is asked with two sets of them. */
+/* Samples for host calls: made-up arrays of an operand's sizes and dtype, and the library's results
+ * for them. Where sizes are symbolic, the library is called with several sets of sizes. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -1,6 +1,7 @@
-/* Sizes of a host call's results, taken back to symbols: the library was asked with several sets of
- * sizes, and the simplest rule that gives what it answered to all of them is taken. Where it is not
- * the library's after all, the results do not fit when the plan runs, and the plain function does.
+/* Sizes of a host call's results, expressed by symbols. The library was called with several sets of
+ * sizes, and the simplest rule that fits all of its answers is taken. If the library follows
+ * another rule after all, the results do not fit when the plan runs, and the plain function runs
+ * instead.
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

@@ -1,6 +1,6 @@
 /* Functions that write into their first argument: np.put, np.putmask, np.place, np.copyto, fill(),
- * sort(). What is not a select or a sort is a host call on a copy, whose result then is what the
- * array holds. */
+ * sort(). Each becomes a select, a sort, or a host call on a copy whose result replaces the array's
+ * content. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

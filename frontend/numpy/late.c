@@ -1,8 +1,9 @@
 /* Results whose sizes depend on data: array[mask], nonzero, unique and their like.
  *
- * The library computes them in a host call that tells the size: a symbol, which what comes after
- * is compiled for (size_late). Everything that one mask takes has the same size, so that a[m] and
- * b[m] fit together. Assignments of such a vector through a mask are host calls too. */
+ * The library computes them in a host call that reports the size. The size is a symbol (size_late),
+ * and the code after the call is compiled for all values of it. All vectors that one mask takes
+ * have the same size, so that a[m] and b[m] fit together. Assignments of such a vector through a
+ * mask are host calls too. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -1,13 +1,14 @@
 /* Views whose place depends on array data: `b[:, k]`, where `k` is a NumPy scalar or an int that
  * the graph computes.
  *
- * The graph's views start where a number of the plan says, and data is none. So the view is a copy,
- * a gather, that is lent (roll.c): it has the elements of the view as long as nobody writes to the
- * array that it is one of, which is asked whenever it is read (a view that is not looked at any
- * more asks for nothing). Who writes to the copy writes to that array as well, at the same key.
- * Where it would show that it is no view (it leaves the capture, is asked for its base or its
- * strides, or is read when the array has changed) capture starts again and breaks at the
- * instruction, as it does for keys that nothing can be made of. */
+ * Views of the graph start where a number of the plan says, and array data is no such number. So
+ * the view is a copy, a gather, that is lent in place of the view (roll.c). The copy has the
+ * elements of the view until somebody writes to the array that the view is of. Each read of the
+ * copy checks that; a copy that is no longer read needs no check. A write to the copy is also made
+ * to that array, at the same key. In some cases the program could see that the copy is no view: it
+ * leaves the capture, is asked for its base or its strides, or is read after the array has changed.
+ * Then capture starts again and breaks at the instruction, as it does for keys that it does not
+ * know. */
 #include "frontend/base/base.h"
 #include "frontend/core/hooks.h"
 #include "frontend/core/tracer.h"

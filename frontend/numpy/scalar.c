@@ -1,7 +1,8 @@
 /* Overflow of NumPy's integer scalars. Their operators, unlike the ufuncs on arrays, report it as a
- * floating-point exception. Capture computes along with each result whether it overflowed; at the
- * end one division that overflows when any did raises the flag, so that the function is run again
- * by the library, whose report it then is. Also what storing them may raise. */
+ * floating-point exception. Capture computes with each result whether it overflowed. At the end
+ * there is one division that overflows, and raises the flag, when any of them did. Then the plain
+ * function runs again, and the library reports the overflow. This file also checks what storing
+ * such scalars may raise. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -1,6 +1,5 @@
 /* Symbolic sizes of arrays: reading those of live arrays, arithmetic on strides, arguments that are
- * sizes; and the gate that gives functions which were not looked through (sizes.def) constants
- * only.
+ * sizes; and the gate, by which handlers without a row in sizes.def get constant sizes only.
  *
  * Sizes are codes of the graph (loom_dim), strides and offsets are numbers of the graph in bytes. A
  * symbolic size is at least 2 (size.c), so that comparing a code with 0 or 1 is right; any other

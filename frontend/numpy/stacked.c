@@ -1,6 +1,7 @@
 /* Lists of the caller's as arrays: the floats of a list, or its arrays one behind the other, also
- * where its items are tuples or lists of such. They are inputs of the graph, read anew for each
- * call, so that neither the numbers nor how many there are need be known. Flat C: guards read them.
+ * where its items are tuples or lists of such. They are inputs of the graph, which each call reads
+ * anew, so that capture needs to know neither the numbers nor their count. Plain C that runs no
+ * Python code, since guards read them too.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"

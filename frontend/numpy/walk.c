@@ -1,5 +1,5 @@
-/* What a loop's state holds of NumPy's (frontend/values/walk.c): arrays by how they look at their
- * blocks, and blocks by what is in them. */
+/* The part of a loop's state that concerns NumPy (frontend/values/walk.c): of each array the block
+ * and the chain of views to it, and of each block its content. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

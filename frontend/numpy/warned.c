@@ -1,18 +1,17 @@
-/* What NumPy would warn of, and whether anybody would see it.
+/* Which warnings NumPy would give for a run, and whether anybody would see them.
  *
- * Behind a run that raised floating-point flags the plain function runs, and NumPy warns from the
- * user's own line. Where Python would show none of these warnings that run would be for nothing,
- * and it is left out. Which operation has raised a flag is not known: none may be shown of all that
- * may have. One is not shown
+ * After a run that raised floating-point flags the plain function runs, and NumPy warns from the
+ * user's own line. Where Python would show none of these warnings, that second run would be
+ * useless, and it is left out. It is not known which operation has raised a flag. So no warning may
+ * be visible among those of all operations that may have raised one. A warning is not visible
  *
- * - when it was: the registry of the function's module has its text and line, and no filter has
- *   changed since;
- * - when the first filter that fits it drops it.
+ * - when it has been shown: the registry of the function's module has its text and line, and the
+ *   filters have not changed since;
+ * - when the first filter that fits the warning drops it.
  *
- * How often filters have changed is the interpreter's own number. It comes into the registry that a
- * warning is given with, and so one is given with a registry of ours. That one goes no further:
- * whatever a filter makes of it, its text would have to be hashed before it is shown, and cannot
- * be.
+ * The interpreter counts changes of the filters, and stores the count in the registry with which a
+ * warning is given. To read the count, a warning is given with a registry of our own. This warning
+ * is never shown: whatever a filter demands, its text has to be hashed first, and cannot be hashed.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"

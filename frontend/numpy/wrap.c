@@ -1,6 +1,6 @@
 /* Live NumPy objects become values: arrays are graph inputs with a guard on dtype, sizes and
- * strides; NumPy scalars are known constants with a guard on type and bits. The adapter's table
- * stands here. */
+ * strides; NumPy scalars are known constants with a guard on type and bits. Also the table of
+ * NumPy's adapter. */
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/guard.h"

@@ -1,5 +1,5 @@
-/* Results into arrays that existed before the call: straight, where they lie as the plan writes
- * them, else by a copy.
+/* Writes results into arrays that existed before the call: the plan itself writes them where
+ * layouts agree; otherwise they are copied.
  */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

@@ -1,4 +1,4 @@
-/* Operations and values of a graph, as Python sees them: a reference to the graph and a number. */
+/* Operations and values of a graph as Python objects: a reference to the graph and a number. */
 #include "frontend/base/base.h"
 #include "frontend/pygraph/internal.h"
 #include "loom_ops_control.h"

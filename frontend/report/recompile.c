@@ -1,5 +1,5 @@
-/* Why a call fits no version, for people: which guard of the newest one failed, on what, and the
- * line to write so that it does not happen. Runs no code of the user's. */
+/* Reports why a call fits no version: which guard of the newest version failed, for which object,
+ * and the line to write to avoid it. Runs no code of the user's. */
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/call.h"

@@ -1,4 +1,5 @@
-/* What a callable remembers for people: where capture broke, and the loops that are left to Python.
+/* What a callable remembers for reports: where capture broke, and the loops that are left to
+ * Python.
  */
 #include "frontend/report/report.h"
 #include "frontend/base/base.h"

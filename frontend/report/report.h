@@ -1,4 +1,4 @@
-/* What is told to people: breaks, loops, recompilations, versions. */
+/* Reports for users: breaks, loops, recompilations, versions. */
 #ifndef LOOM_FRONTEND_REPORT_REPORT_H
 #define LOOM_FRONTEND_REPORT_REPORT_H
 
@@ -6,7 +6,7 @@
 #include "frontend/captured/captured.h"
 #include "frontend/run/run.h"
 
-/* What a callable remembers for people: report.c. */
+/* What a callable remembers for reports: report.c. */
 typedef struct report {
   PyObject *breaks;     /* list of tuples; or NULL (owned) */
   PyObject *loops;      /* list of tuples, of loops in which capture broke; or NULL (owned) */
@@ -15,7 +15,7 @@ typedef struct report {
 
 /* ---- report.c: what a callable remembers of its breaks ---- */
 
-void report_fini(report *r); /* empty again */
+void report_fini(report *r); /* drops all that it remembers */
 int report_traverse(const report *r, visitproc visit, void *arg);
 /* Remembers and logs a break in the function with this name; (code, name, text, hint, detail, file,
  * function, line, column). False with an exception. */

@@ -1,6 +1,6 @@
-/* Backends written by the user: a callable gets the graph and this call's inputs, and gives what is
- * called with the inputs from then on. Results are copied into buffers of ours, so that nothing of
- * what it gives, or keeps, is ever an alias of anything. */
+/* Backends written by the user: a callable gets the graph and this call's inputs, and returns
+ * another callable, which each run calls with its inputs. The results are copied into buffers of
+ * ours, so they never alias anything that the backend keeps. */
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/pygraph/pygraph.h"

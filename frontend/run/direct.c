@@ -1,19 +1,20 @@
 /* Runs that write straight into arguments.
  *
- * What a function writes into an argument is an output of the graph that an effect copies back when
- * the run's status is known: had a floating-point exception to be reported, the plain function
- * would have to find everything as it was. Where none can be, and nothing else can stop the run,
- * the plan writes large outputs into the argument itself: when the graph does not read that array,
- * or when the kernel that writes it reads it element by element (loom_plan_output_overwrites). The
- * same when all that can raise is the one ufunc that writes the argument: NumPy reports what it
- * raised after it has written, and so can be done here. Where a kernel may raise others than NumPy
- * (a product of matrices, an exponential) the plain function runs behind it, if the array was given
- * as out= and the graph does not read it: it too writes all of the array before it reports, and
- * nothing in it depends on what was there. That the array shares no memory with others is guarded.
+ * A write of a function into an argument is an output of the graph, which an effect copies back
+ * when the run's status is known. If a floating-point exception has to be reported, the plain
+ * function has to find everything unchanged. When no exception can be reported, and nothing else
+ * can stop the run, the plan writes large outputs into the argument itself. It does so if the graph
+ * does not read that array, or if the kernel that writes it reads it element by element
+ * (loom_plan_output_overwrites). It does so, too, when the only operation that can raise is the one
+ * ufunc that writes the argument: NumPy reports its exceptions after it has written, and a run can
+ * do the same. A kernel may raise other flags than NumPy (a product of matrices, an exponential).
+ * Then the plain function runs after the kernel, if the array was given as out= and the graph does
+ * not read it: the plain function, too, writes all of the array before it reports, and reads
+ * nothing of it. A guard checks that the array shares no memory with others.
  *
- * A loop that writes parts of an argument writes into the argument itself, whatever it may raise:
- * the bytes that it may reach (the slices it writes, from the first index to the last) are kept and
- * put back when the run does not come to a good end. */
+ * A loop that writes parts of an argument writes into the argument itself, whatever it may raise.
+ * The bytes that it may reach (the slices it writes, from the first index to the last) are saved
+ * before, and restored when the run fails. */
 #include "frontend/base/base.h"
 #include "frontend/captured/call.h"
 #include "frontend/captured/captured.h"

@@ -1,15 +1,17 @@
-/* The captured graph with operations that raise no flags where they do it again and again.
+/* A graph that computes the same as the captured one, and in which operations that keep raising
+ * flags raise none.
  *
- * An operation whose warnings have been shown goes on to raise flags at every call, and each time
- * it has to be found out whether another one has raised some too (witness.c). This graph computes
- * the same, bit by bit, but what such operations raise: where the operands of a quotient, a square
- * root or a logarithm are outside of its domain, or at a pole, the operation is given others, and
- * its result is put in place. A run of it that raises nothing tells that no other operation has.
+ * An operation whose warnings have been shown goes on to raise flags at every call. Each time the
+ * witness has to find out whether another operation has raised a flag, too (witness.c). This graph
+ * has the same results, bit by bit. Where the operands of a quotient, a square root or a logarithm
+ * are outside of its domain, or at a pole, the operation gets other operands, and the right result
+ * is put in place afterwards. When a run of this graph raises no flag, no other operation has
+ * raised one.
  *
- * before:  %r = sqrt %x
- * after:   %b = %x < 0; %y = select %b, 1, %x; %s = sqrt %y; %r = select %b, nan, %s
+ * before: %r = sqrt %x after: %b = %x < 0; %y = select %b, 1, %x; %s = sqrt %y; %r = select %b,
+ * nan, %s
  *
- * Comparisons are those that raise nothing themselves: of bits, and with == and !=.
+ * The comparisons that are added raise nothing themselves: they compare bits, or use == and !=.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"

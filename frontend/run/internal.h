@@ -23,7 +23,7 @@ typedef struct direct_span {
 int witness_flags_matter(entry *e, uint32_t flags, const loom_call *call);
 void witness_free(struct witness *w);
 /* The plan to run now: the version's own, or one with the same results that raises fewer flags,
- * when nobody would be told of the missing ones. To be called with the GIL. */
+ * when nobody would see warnings of the missing ones. To be called with the GIL. */
 loom_plan *witness_plan(const entry *e, const int64_t *symbols);
 void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* the plan has run */
 
@@ -33,7 +33,7 @@ void witness_ran(const entry *e, const loom_plan *plan, uint32_t status); /* the
  * not be used. */
 bool entry_let_go(entry *e);
 void entry_life_init(entry_life *life, PyObject *code);
-void entry_life_fini(entry_life *life); /* from here on it is told of no object's death */
+void entry_life_fini(entry_life *life); /* from here on it does not notice the death of objects */
 
 /* ---- entry.c: one version: how it is made and dropped ---- */
 
@@ -66,8 +66,9 @@ uint32_t entry_launch(const entry *e, const loom_call *call, bool release);
  * pending exception, which a signal handler has raised; or an exception of ours is set. */
 bool entry_accept(entry *e, uint32_t status, const loom_call *call, const loom_violation *violation,
                   bool *fallback);
-/* Nothing has been changed yet: the plain function shall say what is wrong, if it is. False: an
- * exception that is no error has to leave the call. */
+/* For a failure before anything has been changed: the plain function is to raise its own exception,
+ * if there is one. False: the pending exception is no error (an interrupt), and has to leave the
+ * call. */
 bool entry_gave_up(void);
 
 /* ---- run_general.c: the general way of a run ---- */
@@ -116,10 +117,10 @@ void direct_close(direct_kept *kept, bool put_back);
 
 /* Does domain_raises() support this operation on integers? */
 bool domain_has_integers(loom_opcode op);
-/* `*where` gets a bool for each element of the result: may this operation on floats (or integers,
- * if domain_has_integers), of operands of the result's shape, raise `flag` (one of LOOM_FP_DIVIDE,
- * OVERFLOW, INVALID) there? It is true wherever it does, and LOOM_NO_VALUE when it never does.
- * False: its operands alone do not tell. */
+/* Sets `*where` to a bool for each element of the result: may this operation on floats (or
+ * integers, if domain_has_integers), with operands of the result's shape, raise `flag` (one of
+ * LOOM_FP_DIVIDE, OVERFLOW, INVALID) there? It is true wherever the operation does, and
+ * LOOM_NO_VALUE when it never does. False: the operands alone do not tell. */
 bool domain_raises(loom_emitter *b, loom_opcode op, const loom_value *operands, uint32_t flag,
                    loom_value *where);
 

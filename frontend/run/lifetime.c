@@ -1,17 +1,17 @@
 /* What a version does not keep alive.
  *
- * While a capture is made it owns all that it has looked at. A version that is kept must not: a
- * class, function, code object or module that it guards would live as long as it does, and with it
- * all that these hold. So what can be referred to weakly is, once the capture is done: one weak
- * reference with a callback for each such object, and all other references of the capture to it
- * become borrowed. They are good as long as the version is alive, since the callback runs before
- * anything of the object is taken apart, and from then on the version fits no call (its code is
- * gone: call_find()). So there is no address that could come to mean another object.
+ * While a capture is made, it owns all objects that it has looked at. A version that is kept must
+ * not: a class, function, code object or module that it guards would live as long as the version
+ * does, together with all that these hold. So, once the capture is done, each object that can be
+ * referred to weakly gets one weak reference with a callback, and all other references of the
+ * capture to it become borrowed. These are valid as long as the version is, since the callback runs
+ * before the object is destroyed, and from then on the version fits no call (its code is gone:
+ * call_find()). So an address can never come to mean another object.
  *
  * Dictionaries have no weak references. That of a module or of a function's globals cannot be
  * exchanged: it lives as long as one of these does. Neither have properties, static and class
  * methods, members of slots and method resolution orders, which hold the class or its functions: a
- * guard looks at what they consist of instead of at themselves.
+ * guard compares the parts of such an object instead of the object itself.
  *
  * A version that is dead is taken out of its callable's list at the next chance of the interpreter,
  * not within the callback: somebody may be walking that list. A run that gives up the GIL holds

@@ -1,4 +1,5 @@
-/* How a version was made, for people and for what compiles it a second time. */
+/* How a version was made: for reports, and for compiling its witness and hush with the same
+ * options. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"

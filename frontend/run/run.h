@@ -22,15 +22,15 @@ typedef enum backend {
 #define ENTRY_SIMPLE_INPUTS 16
 /* In place of a slot: the input is no argument, its source is read. */
 #define ENTRY_READ UINT32_MAX
-/* What a run took, in ns: on the wall's clock, but no more than on CPUs; and on CPUs, all threads
- * of this process together. */
+/* What a run took, in ns. wall: wall time, or CPU time if that is less. busy: CPU time of all
+ * threads of this process. */
 typedef struct trial_cost {
   uint64_t wall, busy;
 } trial_cost;
 
 #define TRIAL_LOW 4
-/* Of the runs of one kind in a comparison: the wall time of the shortest ones, in order, and of the
- * longest; the least of both. */
+/* The runs of one kind in a comparison: the wall times of the shortest runs, in order, and of the
+ * longest; the least wall and CPU time. */
 typedef struct trial_sample {
   uint32_t count;
   uint64_t low[TRIAL_LOW], most;
@@ -39,8 +39,8 @@ typedef struct trial_sample {
 
 /* See trial.c. */
 typedef struct trial {
-  /* From TRIAL_LEFT on, but for TRIAL_OVER, all runs are plain: in that state and in TRIAL_CALLEES
-   * with compiled callees, in the others without. */
+  /* From TRIAL_LEFT on, except in TRIAL_OVER, all runs are plain. Callees are compiled in
+   * TRIAL_LEFT and TRIAL_CALLEES, and plain in the other states. */
   enum {
     TRIAL_OPEN,
     TRIAL_PLAIN_NEXT,
@@ -50,10 +50,12 @@ typedef struct trial {
     TRIAL_ALONE,
     TRIAL_OVER
   } state;
-  bool bulky, told; /* would need much memory; on record */
-  bool brief;       /* runs are so short that to ask for the time on CPUs would disturb */
+  bool bulky, told; /* bulky: a plain run would need much memory; told: the result of the trial is
+                       on record */
+  bool brief;       /* runs are so short that asking for CPU time would disturb them */
   bool raised;      /* how the last compiled run ended */
-  uint32_t likely;  /* what a plain run takes, in compiled ones: at most, as a rule */
+  uint32_t likely;  /* the likely length of a plain run, in compiled runs: as a rule, at most so
+                       many */
   uint32_t warm, warm_plain, pairs, lost, odd, lone, grown, untimed, depth, again;
   uint64_t spent, calls, callees_ns, waits_ns, waits_from;
   uint64_t due;    /* TRIAL_OVER: the number of its runs at which it is compared again */
@@ -61,16 +63,17 @@ typedef struct trial {
   trial_sample compiled, plain;
 } trial;
 
-/* The parts of an entry. Each has an init and a fini in the file that is named here; one that
- * starts as zero has no init, and one that owns nothing no fini. */
+/* The parts of an entry. The file that is named at a part has its init and its fini. A part that
+ * starts as zero has no init, and a part that owns nothing has no fini. */
 
 /* What a version guards, and how long it is good for: lifetime.c. */
 typedef struct entry_life {
   PyObject *code;     /* of the function when it was captured (owned) */
   PyObject *fits;     /* the same, borrowed; NULL: something that it guards has died */
   PyObject **watches; /* weak references to what it guards (owned) */
-  PyObject *watcher;  /* what tells their callback whose they are (owned), or NULL */
-  PyObject **pins;    /* of these, what a run reads when it has had no GIL (borrowed) */
+  PyObject *watcher;  /* the object by which their callback finds the version (owned), or NULL */
+  PyObject **pins;    /* those of the guarded objects that a run reads after it has released the GIL
+                         (borrowed) */
   uint32_t watch_count, pin_count;
 } entry_life;
 
@@ -83,10 +86,11 @@ typedef struct entry_simple {
 
 /* Does a run give up the GIL? run.c. */
 typedef struct entry_gil {
-  bool release;      /* there is enough work for it, with this call's sizes at least; */
-  bool symbolic;     /* with others that has to be found out on each call, */
-  loom_type largest; /* by the size of this */
-  bool reads_again;  /* what is made of a run reads what other threads may replace meanwhile */
+  bool release;      /* there is enough work to release it, at least with this call's sizes */
+  bool symbolic;     /* whether there is enough work has to be found out on each call: */
+  loom_type largest; /* by the size of an array of this type */
+  bool reads_again;  /* results and effects read objects that other threads may replace during the
+                        run */
 } entry_gil;
 
 /* For each output of the graph: entry.c. */
@@ -99,7 +103,8 @@ typedef struct entry_outputs {
 typedef struct entry_direct {
   const recipe **targets;    /* for each output (owned): what it may be written into, or NULL */
   struct direct_span *spans; /* for each output (owned); NULL: for none */
-  const effect *reporter; /* its one operation is all that raises, and can be reported afterwards */
+  const effect *reporter;    /* the effect whose one operation is all that can raise, and whose
+                                exceptions can be reported after the write */
   bool again_behind; /* the plain function may run behind a run that has written into its target */
 } entry_direct;
 
@@ -111,8 +116,8 @@ typedef struct entry_user {
 /* How a version was made: made.c. */
 typedef struct entry_made {
   bool part;         /* of a function, not the whole of it */
-  bool fastmath;     /* compiled with it, */
-  char cpu[16];      /* and for this CPU */
+  bool fastmath;     /* compiled with the option fastmath */
+  char cpu[16];      /* the CPU that it is compiled for */
   PyObject *name;    /* of its graph, for people (owned) */
   double capture_ms; /* what capture took */
   double *guard_ns;  /* for each guard what it costs (owned), or NULL: it was not measured */
@@ -134,14 +139,14 @@ typedef struct entry_order {
 typedef struct entry_counts {
   uint64_t hits;      /* all of them */
   uint64_t again;     /* those that ran again to report floating-point exceptions */
-  uint32_t given_up;  /* in a row, up to the last one, those that ended in the plain function */
-  uint32_t passed_by; /* calls since then that were not tried */
+  uint32_t given_up;  /* the last runs in a row that ended in the plain function */
+  uint32_t passed_by; /* calls since then for which the version was not tried */
 } entry_counts;
 
-/* What the parts behind a stopped version have had to compute: dispatch/resume.c. */
+/* Whether the parts behind a stopped version compute anything: dispatch/resume.c. */
 typedef struct entry_rest {
-  uint32_t idle; /* runs in which it was nothing */
-  bool useful;   /* some run had something */
+  uint32_t idle; /* runs in which they computed nothing */
+  bool useful;   /* in some run they did */
 } entry_rest;
 
 /* Immutable once it is published, but for counters; shared by reference (under the GIL). */
@@ -156,7 +161,7 @@ typedef struct entry {
   guard_program *guards;
   const loom_adapter *adapter;
   loom_plan *plan;
-  struct witness *witness; /* what tells which operations raised flags (witness.c); or NULL */
+  struct witness *witness; /* its witness (witness.c), or NULL */
   entry_life life;
   entry_simple simple;
   entry_gil gil;
@@ -169,13 +174,14 @@ typedef struct entry {
   trial trial; /* is it faster than the plain function? */
 } entry;
 
-/* What a version asks of those who dispatch calls to it: set by loom_callable_init(). */
+/* The functions of dispatch/ that this floor calls: set by loom_callable_init(). */
 struct hook_scope;
 typedef struct dispatch_hooks {
   bool (*pause)(struct hook_scope *scope); /* hook_pause() */
   void (*go_on)(const struct hook_scope *scope);
   bool (*give_up)(entry *e);           /* trial_give_up() */
-  void (*died)(struct callable *home); /* something that a version of it guards */
+  void (*died)(struct callable *home); /* called when an object dies that a version of `home` guards
+                                        */
   PyObject *(*globals)(
       const struct callable *home); /* of the function that is being called; borrowed */
 } dispatch_hooks;
@@ -203,7 +209,7 @@ bool backend_from_name(const char *name, backend *out);
 entry *entry_new(capture *captured, loom_plan *plan, const entry_order *order, loom_error *err);
 /* The values of the symbols in the call that was captured; room for LOOM_MAX_SYMBOLS. */
 void entry_hints(const loom_graph *graph, int64_t *out);
-/* It will be kept: with its graph in less memory. */
+/* The version will be kept: packs its graph into less memory. */
 void entry_settle(entry *e);
 void entry_free(entry *e); /* called by entry_unref() alone */
 int entry_traverse(entry *e, visitproc visit, void *arg);
@@ -212,9 +218,9 @@ void entries_unref(entry_list *list);
 
 /* ---- run.c: a run, and the short way of one ---- */
 
-/* Runs a version whose guards hold and gave `symbols`. NULL with an exception, or with *fallback
- * set and none: the plain function has to run (nothing has been changed yet). *changed (false
- * before): what was raised was so when something had been changed. */
+/* Runs a version whose guards hold and gave `symbols`. NULL with an exception; or NULL with
+ * *fallback set and no exception: the plain function has to run (nothing has been changed yet).
+ * *changed (false before the call): the exception was raised after something had been changed. */
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed);
 
@@ -225,12 +231,13 @@ void entry_measure_guards(entry *e, PyObject *const *slots);
 
 /* ---- witness.c: which operations have raised a floating-point flag ---- */
 
-bool witness_is_hushed(const entry *e); /* is it not its own, as a rule? */
+bool witness_is_hushed(const entry *e); /* does the hush run in place of the version's own plan, as
+                                           a rule? */
 
 /* ---- lifetime.c: what a version does not keep alive ---- */
 
-/* Keeps what the version refers to weakly alive until entry_release(): for who looks at its guards
- * and makes objects meanwhile. False: some of it has died. */
+/* Keeps the objects that the version refers to weakly alive until entry_release(), for code that
+ * reads its guards and may run Python code meanwhile. False: one of them has died. */
 bool entry_hold(const entry *e);
 void entry_release(const entry *e);
 

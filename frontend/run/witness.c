@@ -1,17 +1,20 @@
 /* Which operations have raised a floating-point flag?
  *
- * A run tells which flags were raised, not by what. Where Python would no longer show some of the
- * warnings that may be meant, but would show others, the function would run a second time at every
- * call, mostly for nothing. So a version that has done so a few times gets another plan: of the
- * same inputs it computes whether any of those other operations may have raised a flag
- * (witness_graph.c). Where it says no, the results of the run stand.
+ * A run tells which flags were raised, but not by which operations. Python may have shown the
+ * warnings of some operations already, and would still show those of others. Then the function
+ * would run a second time at every call, mostly in vain. So a version that has done so a few times
+ * gets another plan, the witness. From the same inputs it computes whether any of those other
+ * operations may have raised a flag (witness_graph.c). When its answer is no, the results of the
+ * run are used.
  *
- * It may say yes where none has: then the plain function runs, as ever. What cannot be told so is
- * left out, and its flags matter.
+ * The answer may be yes although none has raised a flag: then the plain function runs, as without a
+ * witness. Operations that the witness cannot test are left out of it, and their flags always
+ * matter.
  *
- * That plan takes about as long as the run. Where it has said no a few times, the version gets a
- * third plan, which gives the same, but in which the operations that nobody is told of raise
- * nothing (hush.c): it runs in place of the first one as long as nobody would be.
+ * The witness takes about as long as the run. When its answer has been no a few times, the version
+ * gets a third plan, the hush. The hush has the same results, but operations whose warnings nobody
+ * would see raise no flags in it (hush.c). It runs in place of the first plan for as long as that
+ * is so.
  */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

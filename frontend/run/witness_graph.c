@@ -10,20 +10,20 @@
  * The body of a loop is treated in the same way; what it finds is carried from one iteration to the
  * next, as a value more for each shape. A branch gives it as one result more.
  *
- * before:  %s = for %n, %x { ^(%i, %c): %d = log %c; yield %d }
- * after:   %s, %t = for %n, %x, false { ^(%i, %c, %u):
+ * before: %s = for %n, %x { ^(%i, %c): %d = log %c; yield %d } after: %s, %t = for %n, %x, false {
+ * ^(%i, %c, %u):
  *            %d = log %c; %v = or %u, any(%c < 0); yield %d, %v }
  *
  * The condition of a `while` gives no other result: its operations are repeated, with tests, at the
  * beginning of the body (each time that it was true) and behind the loop (the last time).
  *
- * before:  %s = while %x { ^(%c): yield log(%c) < 3 } do { ^(%c): %d = add %c, 1; yield %d }
- * after:   %s, %t = while %x, false { ^(%c, %u): yield log(%c) < 3 } do { ^(%c, %u):
+ * before: %s = while %x { ^(%c): yield log(%c) < 3 } do { ^(%c): %d = add %c, 1; yield %d } after:
+ * %s, %t = while %x, false { ^(%c, %u): yield log(%c) < 3 } do { ^(%c, %u):
  *            %l = log %c; %d = add %c, 1; %v = or %u, any(%c < 0); yield %d, %v }
  *          %l = log %s; %w = or %t, any(%s < 0)
  *
- * What cannot be told so is left out of the cover: what a host call does, and a loop in the
- * condition of a `while`.
+ * Operations that cannot be tested in this way are left out of the cover: host calls, and loops in
+ * the condition of a `while`.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"

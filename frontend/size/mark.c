@@ -1,5 +1,5 @@
-/* What users said of the sizes of an array: mark_dynamic and mark_static. Marks belong to the array
- * object, not to a function: capture looks for them when it reads the array's sizes. */
+/* What users declare about the sizes of an array: mark_dynamic and mark_static. Marks belong to the
+ * array object, not to a function: capture looks for them when it reads the array's sizes. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/learnt.h"

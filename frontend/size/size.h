@@ -1,4 +1,4 @@
-/* Sizes known only when run: numbers of the graph, constant or symbolic. */
+/* Sizes as numbers of the graph, constant or symbolic. */
 #ifndef LOOM_FRONTEND_SIZE_SIZE_H
 #define LOOM_FRONTEND_SIZE_SIZE_H
 
@@ -45,7 +45,7 @@ loom_value size_node(tracer *t, int64_t number);
 /* A size that the next host call determines (a "late" size): a new symbol from 0 on. Or, after a
  * restart, the number that it has turned out to equal, which the host call checks. */
 bool size_late(tracer *t, loom_dim *out);
-/* Tells the value of the graph, an int64 result of the host call, that a late size is. */
+/* Notes the value of the graph, an int64 result of the host call, that is the late size. */
 void size_set_late_node(tracer *t, loom_dim size, loom_value node);
 bool size_is_late(tracer *t, int64_t number);
 bool size_any_late(const tracer *t); /* are there late sizes in this capture? */

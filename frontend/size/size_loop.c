@@ -1,10 +1,10 @@
 /* Numbers of the graph with the index of a loop in them (roll.c).
  *
  * The index of a loop that is captured once is a symbol of its body, which takes the values 0 to
- * count - 1. A decision on such a number is the same in every iteration or it is none that capture
- * can make: a number that is linear in the index is largest and smallest in the first and the last
- * iteration, and what it is there no longer has the index in it, so that ranges, or this call's
- * sizes and a guard, decide it as any other. */
+ * count - 1. Capture can decide a question about such a number only if the answer is the same in
+ * every iteration. A number that is linear in the index is largest and smallest in the first and
+ * the last iteration. Its values there do not contain the index, so that ranges, or this call's
+ * sizes and a guard, decide the question as any other. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/call.h"

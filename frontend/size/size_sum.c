@@ -1,5 +1,5 @@
-/* Numbers of the graph as sums of products of symbols: what the ranges of the symbols say of a
- * sum's sign, and which sums are divided without a rest. */
+/* Numbers of the graph as sums of products of symbols: what the ranges of the symbols say about a
+ * sum's sign, and which sums can be divided without a remainder. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/learnt.h"

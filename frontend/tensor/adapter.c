@@ -1,5 +1,5 @@
-/* Live tensors become values: inputs of the graph with a guard on dtype, sizes and strides. Torch's
- * modes are guarded once. */
+/* Live tensors become values: inputs of the graph with a guard on dtype, sizes and strides. One
+ * guard compares torch's modes. */
 #include "frontend/captured/adapter.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"

@@ -1,9 +1,9 @@
 /* backward() inside of a captured function, and the gradients that tensors from before the call
  * keep.
  *
- * Autograd computes the gradients on the tensors without memory, which tells the operations, as at
- * the end of a capture (gradient.c). Here they become nodes at once, and what a leaf gets is its
- * attribute `grad` from then on, or is added to the tensor that is there. */
+ * Autograd computes the gradients on the tensors without memory, and capture notes the operations,
+ * as at the end of a capture (gradient.c). Here the operations become nodes at once. The gradient
+ * of a leaf becomes its attribute `grad`, or is added to the tensor in `grad`. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/core/tracer.h"

@@ -1,5 +1,5 @@
-/* Calls of torch's functions: made once, on tensors without memory (_tensor_calls.py), which tells
- * the operations that they consist of and what their results are like. */
+/* Calls of torch's functions. Each is made once, on tensors without memory (_tensor_calls.py), to
+ * learn the operations that it consists of and the types of its results. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -1,6 +1,6 @@
-/* Operations of ATen as nodes of the graph: views are views of a value's memory, writes replace
- * what that holds, and all else is emitted by the rows of the torch backend (torch/aten.def), or
- * called through torch when the plan runs. */
+/* Operations of ATen as nodes of the graph: a view is a view of a value's memory, a write replaces
+ * the content of that memory, and all other operations are emitted by the rows of the torch backend
+ * (torch/aten.def), or called through torch when the plan runs. */
 #include "frontend/torch/emit.h"
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"

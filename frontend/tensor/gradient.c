@@ -1,11 +1,11 @@
 /* Results that require a gradient.
  *
- * The tensors without memory that stand for the user's (call.c) have autograd's own history. When
- * all results are known, autograd computes their gradients on these tensors, which tells the
- * operations of the backward; they become nodes behind those of the function. This joint graph is
- * cut in two (graph/partition.h): the forward gets outputs for what the backward reads, and the
- * backward is a graph of its own, compiled when it is first called. A run makes its results those
- * of a node of autograd's (_tensor_gradients.py), by a recipe that all of them share. */
+ * The tensors without memory that stand for the user's (call.c) have a history of autograd. When
+ * all results are known, autograd computes their gradients on these tensors, and capture notes the
+ * operations of the backward. They become nodes after those of the function. This joint graph is
+ * cut in two (graph/partition.h): the forward gets outputs for the values that the backward reads,
+ * and the backward is a graph of its own, compiled when it is first called. A run attaches its
+ * results to one node of autograd (_tensor_gradients.py), by a recipe that all of them share. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -74,8 +74,7 @@ bool tensor_gradient_check_writes(tracer *t) {
   return state != NULL;
 }
 
-/* ---- recipes ---------------------------------------------------------------------------------
- */
+/* ---- recipes --------------------------------------------------------------------------------- */
 
 static recipe *gradient_source(tracer *t, const source *s) {
   recipe *r = trace_recipe(t, RECIPE_SOURCE);

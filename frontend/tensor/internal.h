@@ -27,8 +27,9 @@ typedef struct tensor_state {
   bool records;       /* gradients are recorded now */
   bool ran_backward;  /* the function has called backward() */
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
-  PyObject *numbers;  /* list (borrowed): what stands for numbers among the arguments of a call */
-  PyObject *elements; /* (borrowed) what tells the elements of constants; or NULL */
+  PyObject *numbers;  /* list (borrowed): the objects that stand for numbers among the arguments of
+                         a call */
+  PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;
   uint32_t leaf_count, leaf_room, result_count, result_room;
@@ -52,14 +53,14 @@ bool tensor_requires(tracer *t, PyObject *live, const source *s);
 
 /* ---- live.c: live tensors, without values ---- */
 
-/* Is torch imported, and one that is known? */
+/* Is torch imported, in a version that this file knows? */
 bool tensor_ready(void);
-/* What a module of the package's has under a name. */
+/* An object that a module of the package has under a name. */
 typedef struct tensor_name {
   const char *name;
   PyObject **object;
 } tensor_name;
-/* Reads these, which stay as long as the process. False with an exception. */
+/* Reads these objects, which live as long as the process. False with an exception. */
 bool tensor_import(const char *module, const tensor_name *names, size_t count);
 /* Describes a live tensor; false: it is none that is captured. Strides in bytes. */
 bool tensor_describe(PyObject *object, numpy_array_payload *out);
@@ -81,7 +82,7 @@ value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
 bool tensor_call_init(void); /* false with an exception */
 /* Is it a function or class written in Python that is called as a whole? */
 bool tensor_has_row(PyObject *callee);
-/* An object of torch's that never changes: a dtype, a device, ... */
+/* Is it an object of torch that never changes: a dtype, a device, ...? */
 bool tensor_is_constant(PyObject *object);
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine);
@@ -90,13 +91,13 @@ value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize
 /* function(self, *args) of a function that tensors have. */
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames);
-/* The attribute of the tensor that stands for this one. */
+/* An attribute, read from the tensor without memory that stands for this one. */
 value *tensor_attribute(tracer *t, value *v, PyObject *name);
 
-/* A tensor of torch's with the elements of one that is computed of constants alone; borrowed. NULL
- * with nothing pending: it is another one. */
+/* For a tensor that is computed from constants alone, a tensor of torch with its elements;
+ * borrowed. NULL with nothing pending: it depends on more than constants. */
 PyObject *tensor_elements(tracer *t, value *v);
-/* A break with what a call of torch's has raised. NULL. */
+/* A break with the exception that a call of torch has raised. Always NULL. */
 void *tensor_call_failed(tracer *t, PyObject *function);
 
 /* ---- emit.c: operations of ATen as nodes of the graph ---- */
@@ -111,8 +112,8 @@ PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor);
 bool tensor_emit_input(tracer *t, PyObject *meta);
 /* A list of operations, as _tensor_calls.py notes them. False after a break. */
 bool tensor_emit_all(tracer *t, PyObject *calls);
-/* tensor_emit_all() of what the function calls; `called`: the same operations as they are called.
- */
+/* tensor_emit_all() of operations that the function calls; `called`: the same operations as they
+ * are called. */
 bool tensor_take_calls(tracer *t, PyObject *calls, PyObject *called);
 
 /* ---- models.c: functions in place of which others are followed ---- */
@@ -138,11 +139,12 @@ PyObject *tensor_derived(PyObject *base, PyObject *key);
 bool tensor_gradient_init(void); /* false with an exception */
 /* Does autograd record what is computed of this tensor without memory? */
 bool tensor_is_recorded(PyObject *meta);
-/* A tensor from before the call requires a gradient; so does what stands for it from here on. */
+/* A tensor from before the call requires a gradient. From here on the tensor that stands for it
+ * requires one, too. */
 bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta);
-/* For the adapter's `finish` and `complete`, and the slot `rebuild`. */
 /* The tensors without memory that stand for these: a new tuple. */
 PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count);
+/* For the adapter's `finish` and `complete`, and the slot `rebuild` of tensors. */
 bool tensor_gradient_check_writes(tracer *t);
 bool tensor_gradient_complete(tracer *t);
 recipe *tensor_rebuild(tracer *t, value *v);

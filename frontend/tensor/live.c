@@ -1,5 +1,5 @@
-/* Live tensors: what guards compare, and what runs read, make and write. A run may have arrays of
- * NumPy's besides: each object says which library's it is. */
+/* Live tensors: what guards compare, and what runs read, make and write. A run may also have NumPy
+ * arrays: the type of each object tells which library it belongs to. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/tensor/internal.h"

@@ -1,4 +1,4 @@
-/* Functions of torch's in place of which capture follows others (_tensor_models.py). */
+/* Functions of torch that have a model: capture follows the model instead (_tensor_models.py). */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

@@ -1,8 +1,8 @@
 /* Padding with what an array holds (reflected, repeated at the ends), its gradients, and roll.
  *
- * Along an axis a result is the operand between two pieces of it, so that rows are copied as they
- * lie. The gradient is that of the middle plus those of the pieces, back where they came from. An
- * axis comes after the other. */
+ * Along an axis the result is the operand between two pieces of it, so that rows are copied as they
+ * lie. The gradient is that of the middle plus those of the pieces, added at the places that the
+ * pieces came from. Several axes are padded one after the other. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"

@@ -1,11 +1,12 @@
 /* Interpolation of images, lines and volumes (upsample_*), and its gradients.
  *
- * A result is a sum of products along one axis after the other: a place of an axis reads one
- * element of it (nearest), two (linear) or four (cubic), the taps, each with a weight. Which ones
- * and how much follows from the place alone, so that positions and weights are lines as long as the
- * axis. The gradient is the same turned around: an element of the operand sums the gradients of the
- * places that it is a tap of. These lie side by side: as many as the ratio of the sizes allows are
- * looked at, and what does not have the element among its taps is left out.
+ * A result is computed along one axis after the other, each time as a sum of products: a place of
+ * the result's axis reads one element of the operand (nearest), two (linear) or four (cubic). These
+ * elements are its taps, and each has a weight. Positions and weights of taps follow from the place
+ * alone, so they are vectors as long as the axis. The gradient is the reverse: an element of the
+ * operand sums the gradients of the places that it is a tap of. These places lie side by side. As
+ * many as the ratio of the sizes allows are looked at, and places that do not have the element
+ * among their taps are left out.
  *
  * Formulas: aten/src/ATen/native/UpSample.h. Sizes may be symbolic; a gradient needs the ratio. */
 #include "frontend/base/base.h"

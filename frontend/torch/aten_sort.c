@@ -1,10 +1,10 @@
 /* ATen ops that order: sort, topk, kthvalue, the medians, searches in sorted sequences, running
  * extremes.
  *
- * loom.sort is stable and puts NaN last, as torch does. Which of several equal elements topk and
- * kthvalue name is not defined in torch, but what a model computes depends on it (a mask of the
- * largest scores behind a relu, say): topk follows torch's kernel (native_topk.c), and where the
- * indices of kthvalue are used torch makes them. */
+ * loom.sort is stable and puts NaN last, as torch does. torch does not define which of several
+ * equal elements topk and kthvalue select, but a model's result may depend on it (a mask of the
+ * largest scores after a relu, say): topk follows torch's kernel (native_topk.c), and where the
+ * indices of kthvalue are used, torch computes them. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"

@@ -1,10 +1,10 @@
 /* Special functions as graphs of the ops that kernels have.
  *
  * Everything is computed in float64, also for float32: the functions are rare, and this keeps their
- * cancellations harmless. The pieces of a function are Chebyshev series in special.def, cut where
- * float32 sees nothing of the rest; which piece counts is selected at the end, so that what the
- * others give outside their range does not matter. Ends of ranges follow torch: poles are infinite
- * or NaN as eager torch has them. */
+ * cancellations harmless. The pieces of a function are Chebyshev series in special.def, cut off
+ * where the remaining terms do not change a float32. The piece that counts is selected at the end,
+ * so the values of the other pieces outside of their ranges do not matter. Ends of ranges follow
+ * torch: poles are infinite or NaN as eager torch has them. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"

@@ -1,8 +1,8 @@
 /* as_strided and its like: elements of an operand by their place in its memory.
  *
- * What torch calls memory is the operand's storage. Only an operand that is the whole of its
- * storage has one that values of a graph know, and here only one in C order; torch itself is given
- * one in any order. */
+ * Torch's "memory" is the operand's storage. A value of the graph knows its storage only if it is
+ * the whole of it. The emitters here take such an operand in C order; torch itself is called for
+ * one in any other order. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"

@@ -2,10 +2,10 @@
  *
  * Called with one list of inputs, tensors and ints, in the order of the graph's placeholders; gives
  * a tuple of results. A graph with symbolic sizes has one version for all sizes (the general one).
- * Where an op cannot be compiled for all sizes, or a call is outside of what is known of the
- * symbols, there is a version for each tuple of sizes, the last used tried first and only so many
- * of them kept; then the general version, in which such ops run through torch, serves the other
- * sizes. What cannot be compiled for a call runs in eager torch. */
+ * Where an op cannot be compiled for all sizes, or a call violates what is known of the symbols,
+ * there is a version for each tuple of sizes. The one used last is tried first, and only so many
+ * are kept. After that the general version, in which such ops run through torch, serves all other
+ * sizes. A call that cannot be compiled runs in eager torch. */
 #include "frontend/base/base.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"

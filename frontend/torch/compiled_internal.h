@@ -14,7 +14,7 @@ typedef struct version {
   uint32_t refs;
   bool general;         /* for all sizes: its graph has symbols */
   void **constant_data; /* of the CONST inputs, by input */
-  int64_t *sizes;       /* else: of torch's symbols, in order */
+  int64_t *sizes;       /* the values of torch's symbols, in order; NULL: general */
   loom_graph graph;
   loom_plan *plan; /* NULL: the interpreter */
   fx_input *inputs;
@@ -23,7 +23,8 @@ typedef struct version {
   uint32_t scalar_count, result_count, ops;
   bool release_gil;
   bool checks;           /* a failed check of a value has the call run again in eager torch */
-  bool lends;            /* some tensors are made and dropped during a run, as these say: */
+  bool lends;            /* some tensors are made and dropped during a run, as the next two fields
+                            say */
   uint32_t *made_by;     /* by output: 1 + the number of its result, set when it is first written */
   uint32_t *placeholder; /* by input: 1 + the argument, dropped when it has been read */
   PyObject *constants, *hosts, *host_reasons, *host_places;
@@ -49,7 +50,8 @@ typedef struct compiled {
   uint32_t known;       /* how many of these have been made */
   bool no_general;      /* no general plan: making one has failed */
   bool per_size;        /* plans for given sizes are better than the general one */
-  PyObject *why_static; /* why there is no general one, or why it is not the better one; or NULL */
+  PyObject *why_static; /* why there is no general version, or why versions for given sizes are
+                           better; or NULL */
   PyObject *weak;
   PyObject *dict; /* attributes: AOTAutograd's wrappers copy them */
 } compiled;

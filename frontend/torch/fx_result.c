@@ -1,9 +1,9 @@
 /* The results of an FX graph: outputs of the captured graph with storage of their own, views of
  * these, inputs, sizes.
  *
- * Sizes, strides and offsets are numbers of the graph. What two results share has to be known for
- * all values of the symbols: where it is not, the import fails, and the graph is compiled for each
- * tuple of sizes. */
+ * Sizes, strides and offsets are numbers of the graph. Which memory two results share has to be
+ * known for all values of the symbols. Otherwise the import fails, and the graph is compiled for
+ * each tuple of sizes. */
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"

@@ -1,13 +1,14 @@
 /* Sizes of torch's as numbers of the graph.
  *
  * torch writes sizes and strides as sympy expressions over its symbols. Each symbol of a module is
- * read from a placeholder on every call: an int, or a size of a tensor. An import is told what the
- * symbols are: symbols of the captured graph, or, where a graph can only be compiled for known
- * sizes, the values of one call. Expressions become numbers by the same rules in both cases.
+ * read from a placeholder on every call: an int, or a size of a tensor. The caller of an import
+ * says what the symbols stand for: symbols of the captured graph, or, where a graph can only be
+ * compiled for known sizes, the values of one call. Expressions become numbers by the same rules in
+ * both cases.
  *
- * What is known of a symbol (its range, a number that divides it) is what torch's guards say. It is
- * looked at again on every call (fx_symbols_fit), so that a version compiled with it never runs for
- * a size for which it does not hold. */
+ * What is known of a symbol (its range, a number that divides it) comes from torch's guards. It is
+ * checked again on every call (fx_symbols_fit), so that a version never runs for a size that
+ * violates it. */
 #include "frontend/base/base.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"

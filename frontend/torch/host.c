@@ -1,10 +1,11 @@
 /* ATen ops without an emitter: called in torch, inside the plan.
  *
  * Each has a slot: (op, arguments with holes, keywords with holes, specs of the operands, specs of
- * the results). What is dense in torch lies in the plan's buffers as it lies there, since results
- * of some ops depend on that: the buffers' axes are those of the tensor, sorted by their strides,
- * with a transpose before or behind the call. A view of an argument lies in that one's buffer;
- * what has gaps otherwise comes in C order. Results are copied into the plan's buffers. */
+ * the results). A tensor that is dense in torch has the same layout in the plan's buffer, since
+ * results of some ops depend on it: the buffer's axes are those of the tensor, sorted by their
+ * strides, with a transpose before or after the call. A view of an argument lies in the buffer of
+ * that argument. Any other tensor with gaps is in C order. Results are copied into the plan's
+ * buffers. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
@@ -139,8 +140,7 @@ static PyObject *host_operand(host_row *row, PyObject *node, const fx_value *v) 
   return Py_NewRef(host_hole());
 }
 
-/* What stands for an argument: a hole for a tensor, else the number or object. A new reference.
- */
+/* What stands for an argument: a hole for a tensor, else the number or object. A new reference. */
 static PyObject *host_template(void *user, PyObject *o) {
   host_row *row = user;
   const fx_value *v = fx_value_of(row->call->im, o);

@@ -16,10 +16,11 @@ loom_type index_type1(fx_call *c, int i);
 /* Operand `i` in that shape. */
 loom_value index_tensor1(fx_call *c, int i);
 loom_value index_gather(fx_call *c, loom_value v, loom_value indices, int axis);
-/* `v` with slices along the axis combined with `updates`; halves are combined in float32. */
+/* `v`, in which slices along the axis are combined with `updates`; halves are combined in float32.
+ */
 loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_value indices,
                          loom_value updates, int axis);
-/* Where a 0-d bool is false the call is run again in eager torch, which raises or goes on. */
+/* Where a 0-d bool is false, the call runs again in eager torch, which may raise. */
 bool index_check(fx_call *c, loom_value good);
 /* The int64 indices: negative ones counted from the end, and what lies before -n (or before 0 where
  * negative ones are wrong) replaced by a position that no axis has. Others of n or more stay. */

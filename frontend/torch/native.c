@@ -1,6 +1,6 @@
-/* Ops that are computed by functions of the extension, called by the plan like ops of torch but
- * with memory instead of tensors: what depends so much on the data that no kernel of loops has a
- * formula for it, and has to be as eager torch does it.
+/* Ops that functions of the extension compute. The plan calls these functions like ops of torch,
+ * but with memory instead of tensors. They are ops that depend on the data too much for a kernel of
+ * loops, and whose results have to be those of eager torch.
  *
  * Operands lie as they do in torch where they are dense there (host.c), else in C order. */
 #include "frontend/base/base.h"

@@ -1,5 +1,6 @@
 /* Grouped products: a product of torch's own for each group of rows, where data tells how many rows
- * a group has. What lies where is what eager torch would have there, and so are the results. */
+ * a group has. Operands have the layouts that they would have in eager torch, and so have the
+ * results. */
 #include "frontend/base/base.h"
 #include "frontend/torch/torch_internal.h"
 

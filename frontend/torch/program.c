@@ -1,5 +1,5 @@
-/* A captured graph of tensors that is no FX graph as a CompiledGraph: the backward part of a
- * function of tensors. It is compiled when it is first called. */
+/* A CompiledGraph that is made of a captured graph, not of an FX graph: the backward of a function
+ * of tensors. It is compiled when it is first called. */
 #include "frontend/base/base.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"

@@ -1,5 +1,5 @@
-/* How one version of an FX graph is made: the graph of ours, its plan, and which of its tensors are
- * made and dropped during a run. */
+/* How one version of an FX graph is made: the captured graph, its plan, and which of its tensors
+ * are made and dropped during a run. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
 #include "frontend/torch/compiled_internal.h"

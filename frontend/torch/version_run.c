@@ -1,5 +1,5 @@
 /* A call of one version of an FX graph: torch's tensors become buffers, the plan or the interpreter
- * runs, and tensors and ints are made of what it gives. */
+ * runs, and its outputs become tensors and ints. */
 #include "frontend/base/base.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"

@@ -1,5 +1,5 @@
 /* Guards against aliasing. Two sources that led to two objects when the function was captured must
- * not lead to one object in a later call: a change of one would have to be seen in the other. */
+ * not lead to one object in a later call: then a change of one would have to show in the other. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/guard.h"

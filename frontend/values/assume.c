@@ -1,9 +1,9 @@
 /* Decisions that depend on array data and that need not be taken at capture.
  *
  * `if (x < 0).any(): raise ...` and `assert np.isfinite(x).all()` only look whether all is well.
- * One way of the jump surely raises: capture goes the other way, and the graph checks the
- * condition. When it does not hold, the plan reports it before anything was written, and the plain
- * function runs and raises as it always did. */
+ * One way of the jump surely raises. So capture goes the other way, and the graph checks the
+ * condition. When the condition does not hold, the plan reports that before anything was written,
+ * and the plain function runs and raises its exception. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/adapter.h"

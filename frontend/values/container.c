@@ -1,6 +1,6 @@
-/* Instances of Python classes over dict and list: attributes like any object's, and beside them the
- * dict or list value that they hold. What the class does not override is the builtin type's own, on
- * that value. */
+/* Instances of Python classes over dict and list: attributes like any object's, and besides them
+ * the dict or list value that the instance holds. Methods and operators that the class does not
+ * override are those of the builtin type, applied to that value. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/objects.h"

@@ -13,7 +13,7 @@
 value *value_tuple(tracer *t, value *const *items, Py_ssize_t count);
 value *value_list(tracer *t, value *const *items, Py_ssize_t count);
 bool seq_append(tracer *t, value *list, value *item);
-/* To be asked before a container is changed; false after a break. */
+/* May the container be changed? To be called before a change; false after a break. */
 bool value_mutable(tracer *t, value *v);
 bool list_extend(tracer *t, value *list, value *iterable);
 
@@ -40,7 +40,7 @@ bool key_check(tracer *t, value *key); /* hashable and safe to compare */
 
 /* ---- dict.c: dictionaries ---- */
 
-/* The pairs of a dict value as they are now. To be read before anything else is evaluated. */
+/* The present pairs of a dict value. To be read before anything else is evaluated. */
 value *dict_whole(tracer *t, value *v);
 value *value_dict(tracer *t);
 value *dict_get(tracer *t, value *dict, value *key); /* NULL with nothing pending: missing */
@@ -60,9 +60,9 @@ bool gaps_keys(tracer *t, value *dict, value *of);
 
 /* An iterator over the first axis of an array, as NumPy's iter(array) is. */
 value *iter_array(tracer *t, value *array, int64_t count);
-/* Over a tuple or list value: sees later changes of it. */
+/* Over a tuple or list value. Later changes of the list show. */
 value *iter_over(tracer *t, value *sequence);
-/* Over these items, whatever happens to where they came from. */
+/* Over these items. Later changes of the container that they came from do not show. */
 value *iter_known(tracer *t, value *const *items, Py_ssize_t count);
 value *iter_enumerate(tracer *t, value *iterator, value *start);
 value *iter_zip(tracer *t, value *const *iterators, Py_ssize_t count, bool strict);
@@ -88,8 +88,8 @@ void iter_finish(value *v);
 bool iter_jumps(const value *v); /* can it be moved on by a number that only the run knows? */
 /* For loops over items of lists, which are lent to the hidden iteration as rows of arrays
  * (gather.c). */
-/* Are there sequences in it whose items have to be lent: other items than small ints in equal
- * steps? */
+/* Does it iterate over sequences whose items have to be lent (items other than small ints in equal
+ * steps)? */
 bool iter_lends(tracer *t, value *v);
 /* Is one of these sequences an ordinary list or tuple, whose items capture knows one by one? */
 bool iter_is_known(tracer *t, value *v);
@@ -99,7 +99,7 @@ void iter_lend_early(tracer *t, value *v);
 void iter_lend(tracer *t, value *v, uint16_t place);
 /* Makes the stacks that iter_ahead() reads. False: the items are not alike. */
 bool iter_prepare(tracer *t, value *v);
-/* No lent item is known to anybody any more: the sequences may be changed again. */
+/* Nothing refers to a lent item any more: the sequences may be changed again. */
 void iter_lent_over(tracer *t, value *v);
 /* Why its items cannot be rows, or NULL. */
 const char *iter_refuses(const value *v);
@@ -130,9 +130,9 @@ enum { SET_AND = 1, SET_OR = 7, SET_SUB = 10, SET_XOR = 12 }; /* operators of Py
 
 struct set_facts {
   bool frozen;
-  bool mixed;           /* something else than adding items one by one was done to it */
-  PyObject *table;      /* the real set at its side; NULL: its order is not known */
-  bool asked;           /* its order was, for the first time */
+  bool mixed;           /* there were other operations on it than adding items one by one */
+  PyObject *table;      /* a real set with the same operations; NULL: the order is not known */
+  bool asked;           /* the order has been asked for */
   const source *origin; /* of `object`, where that is a live set with this content; or NULL */
 };
 

@@ -34,13 +34,13 @@ PyObject *key_known(tracer *t, value *key);
 
 /* ---- dict.c: dictionaries ---- */
 
-/* How often a key has come to an OrderedDict, gone or moved since this was first asked. NULL: it is
- * a plain dictionary. */
+/* How often a key was added to an OrderedDict, removed or moved since the first call of this
+ * function. NULL: it is a plain dictionary. */
 const uint32_t *dict_moves(tracer *t, value *dict);
 /* Is it an OrderedDict, or what an instance of a class over it holds? */
 bool dict_is_ordered(const tracer *t, const value *dict);
 int dict_has(tracer *t, value *dict, value *key); /* 1: it has the key, 0: it has not, -1: failed */
-/* As dict_whole(), with the gaps in its table. */
+/* dict_whole() with the gaps in its table. */
 value *dict_again(tracer *t, value *v);
 value *dict_copied(tracer *t, value *v);         /* by copy() */
 Py_ssize_t dict_size(tracer *t, value *v);       /* -1: failed */
@@ -54,36 +54,39 @@ value *dict_view(tracer *t, value *dict, int what); /* `what`: as in dict_list()
 
 /* ---- dict_gaps.c: the gaps in the tables of dictionaries that are made inside ---- */
 
-/* Another one (as dict_whole() has it) will be added; it has been. `places`: the index of the key
- * of each of its pairs, asked for if gaps_is_merging(); `before`: items before that. */
+/* gaps_merging(): the pairs of `other` (of dict_whole()) will be added to `dict`. gaps_merged():
+ * they have been. `places`: for each pair the index of its key in `dict`, which is needed if
+ * gaps_is_merging(); `before`: the number of items before. */
 bool gaps_merging(tracer *t, value *dict, value *other);
 bool gaps_is_merging(const tracer *t, const value *dict);
 bool gaps_merged(tracer *t, value *dict, value *other, const Py_ssize_t *places, Py_ssize_t before);
-/* It is as one was before the call that existed then. */
+/* The dictionary has the content that `live` had before the call. */
 bool gaps_live(tracer *t, value *dict, value *live);
-/* Its recipe; a tuple with which gaps_fill() makes an empty dictionary like it. NULL with nothing
- * pending: its pairs put one by one make the same table. */
+/* gaps_rebuild(): its recipe. gaps_arguments(): a tuple with which gaps_fill() fills an empty
+ * dictionary so that it has the same table. NULL with nothing pending: putting its pairs one by one
+ * makes the same table. */
 recipe *gaps_rebuild(tracer *t, value *dict);
 value *gaps_arguments(tracer *t, value *dict);
-/* Of type(...) with such a dict for the last argument. */
+/* A recipe for the call type(...), whose last argument is such a dictionary. */
 recipe *gaps_rebuild_filled(tracer *t, PyObject *type, value *const *args, Py_ssize_t count);
 int gaps_fill(PyObject *into, PyObject *arguments);
-/* They tell what is done to a dictionary; false: failed. A pair has been put behind the others; the
- * one at items `i` will be removed, `last`: by popitem(); all are gone; it is a copy(). */
+/* Each of these records an operation on a dictionary; false: failed. gaps_put(): a pair has been
+ * added at the end. gaps_remove(): the pair at items `i` will be removed (`last`: by popitem()).
+ * gaps_clear(): all pairs have been removed. gaps_copy(): it is a copy(). */
 bool gaps_put(tracer *t, value *dict);
 bool gaps_remove(tracer *t, value *dict, Py_ssize_t i, bool last);
 void gaps_clear(tracer *t, value *dict);
-uint32_t gaps_count(const tracer *t, const value *dict); /* of steps that are kept */
+uint32_t gaps_count(const tracer *t, const value *dict); /* how many operations are recorded */
 bool gaps_copy(tracer *t, value *copy, const value *of);
-bool gaps_same(tracer *t, value *like, const value *of); /* it has the very same table */
+bool gaps_same(tracer *t, value *like, const value *of); /* both have the same table */
 
 /* ---- iter.c: iterators ---- */
 
 /* Marks a fresh iterator as what iter() or reversed() of a sequence gives: its items may be rows of
  * arrays. */
 value *iter_exactly(value *iterator);
-/* The iterator, moved in front of item `at` (behind it when it goes backwards). NULL with nothing
- * pending: it goes over no sequence. */
+/* The iterator, moved to the position before item `at` (after it when it goes backwards). NULL with
+ * nothing pending: it iterates over no sequence. */
 value *iter_standing(value *iterator, Py_ssize_t at);
 value *iter_indexed(tracer *t, value *v, Py_ssize_t count);
 value *iter_self(tracer *t, value *v); /* the slot `iter` of iterators */
@@ -91,8 +94,8 @@ value *iterator_get_attr(tracer *t, value *v, PyObject *name);
 value *iterator_next_method(tracer *t, value *v, value *const *args, Py_ssize_t count,
                             PyObject *kwnames); /* __next__ of any iterator */
 value *iterator_reversed(tracer *t, value *v);  /* the slot `reversed` of iterators: raises */
-/* Over the items of a dictionary (`what`: as in dict_list) or set. It raises when the keys of
- * `owner` change meanwhile. */
+/* Over the items of a dictionary (`what`: as in dict_list) or set. The iterator raises when the
+ * keys of `owner` have changed. */
 value *iter_watching(tracer *t, value *items, value *owner, int what, bool back);
 
 /* ---- iter_loop.c: iterators in loops that are captured once ---- */
@@ -102,12 +105,12 @@ void iter_walk_bases(roll_walk *w, value *v);
 
 /* ---- set.c: sets ---- */
 
-bool value_is_any_set(const value *v); /* or a constant one */
-value *set_now(tracer *t, value *v);   /* a set that is as this one is now, and stays so */
+bool value_is_any_set(const value *v); /* is it a set value, or a constant set? */
+value *set_now(tracer *t, value *v);   /* a copy of the set in its present state */
 
 /* ---- set_order.c: in which order Python iterates a set ---- */
 
-/* Each of these does to the table what was done to the set. */
+/* Each of these performs an operation of the set on its table. */
 void order_add(tracer *t, value *set, value *item);
 void order_discard(tracer *t, value *set, value *item);
 /* Where a new set comes from. order_made(): from the iterable `of`. order_twin(): it has the order
@@ -115,8 +118,8 @@ void order_discard(tracer *t, value *set, value *item);
  * whose table is `table`; that may be the table of `set` itself. */
 void order_made(tracer *t, value *set, value *of);
 void order_twin(tracer *t, value *set, PyObject *like);
-/* The frozen set was copied once more, as a class over frozenset copies its argument. Its table
- * becomes that of the copy. */
+/* The frozen set was copied again, as a class over frozenset copies its argument. Its table becomes
+ * that of the copy. */
 void order_copied(tracer *t, value *set);
 /* The set has the items and the order of the live set that `s` reads. */
 void order_live(tracer *t, value *set, const source *s, PyObject *object);

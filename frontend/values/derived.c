@@ -1,6 +1,6 @@
-/* Instances of Python classes over set, frozenset, deque, defaultdict and OrderedDict: what they
- * hold is a set value, or an object of the model of the type in C (model.c). As in container.c,
- * what the class does not override is done to that. */
+/* Instances of Python classes over set, frozenset, deque, defaultdict and OrderedDict: their
+ * content is a set value, or an object of the model of the type in C (model.c). As in container.c,
+ * operations that the class does not override are applied to the content. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"

@@ -1,12 +1,12 @@
 /* The gaps in the tables of dictionaries that are made inside.
  *
- * A key that is deleted leaves a gap in a dictionary's table. Iterators that go on while keys are
- * exchanged for as many others find other keys then, and the next key that comes may lay the table
- * out anew. So what was done to a dictionary is kept from the first step on after which its table
- * is another one than that of a dictionary in which its pairs were put one by one, and is done
- * again where it is a result, by Python's own code: with its keys, and with stand-ins in place of
- * those that are gone. The table knows no more of a key than whether it is a text.
- */
+ * A key that is deleted leaves a gap in a dictionary's table. Gaps show in two ways: an iterator
+ * that continues while keys are exchanged for as many others finds other keys, and the next key
+ * that is added may cause the table to be laid out anew. So a dictionary's operations are recorded,
+ * from the first one after which its table differs from that of a dictionary into which its pairs
+ * were put one by one. When the dictionary is a result, Python's own code repeats them: with its
+ * keys, and with stand-ins in place of the deleted ones. Of a key the table depends only on whether
+ * it is a text. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/tracer.h"

@@ -1,12 +1,12 @@
-/* What runs when captured code lets go of an object: a generator's `finally`, a `__del__`, what a
- * weak reference to it calls; of the object itself and of what dies with it.
+/* Code that runs when captured code drops an object: a generator's `finally`, a `__del__`, the
+ * callback of a weak reference; those of the object itself and of all that dies with it.
  *
- * A part begins with what the frame holds, and these references live as long as it runs. So an
- * object that a name or the stack gives up in the middle would die at the part's end, behind what
- * the code does after that. Where somebody could see it, capture breaks in front of the
- * instruction, which runs for real. A function's arguments are its caller's as well and do not die.
- * What a cell, an attribute, a global or a container gives up would die with the effects, at the
- * part's end, too.
+ * A part holds references to all that the frame holds at its beginning, for as long as it runs. So
+ * an object that a name or the stack drops in the middle would die at the part's end, after later
+ * code of the part has run. Where somebody could notice that, capture breaks in front of the
+ * instruction, which runs for real. The arguments of a function also belong to its caller and do
+ * not die. An object that a cell, an attribute, a global or a container drops would die with the
+ * effects, at the part's end, too.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"

@@ -5,8 +5,8 @@
  * on is sizes and constants, it is a formula: a row of the capture that says which function of
  * Python's is called on what. The guards of a call compute it, by that function, before a plan
  * runs. An int is a symbol from then on, a float an input of the graph, and the truth of a
- * comparison is guarded to be what it was. A formula that raises on other sizes fits them not:
- * another version does.
+ * comparison is guarded to be what it was. A version does not fit sizes for which one of its
+ * formulas raises: these get another version.
  *
  * A row is a tuple (function or number of an operator, operand, ...), where an operand is a known
  * number, (number of the graph,), or (None, slot of another row). Functions are C code that runs

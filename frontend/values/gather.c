@@ -1,5 +1,4 @@
-/* Items of lists and tuples as rows of arrays, for the iteration that stands for all of a loop
- * (roll.c).
+/* Items of lists and tuples as rows of arrays, for the hidden iteration of a loop (roll.c).
  *
  * `for c in coefficients`, `for w, b in layers`: where all items are alike (floats, ints, arrays of
  * one dtype and layout, tuples and lists of these), the item of an iteration whose index is not
@@ -7,9 +6,10 @@
  * behind the other, which the graph makes in front of the loop. A list that an earlier loop has
  * appended to has its stacks already (rows.c).
  *
- * Such an item is lent: it has the value of the real one, and is not that object. Where it makes a
- * difference (the item is written to, leaves the capture, is compared by `is`), and where the real
- * one changes while a lent one is known to somebody, the loop is captured again, item by item. */
+ * Such an item is lent: it has the value of the real item, and is not that object. Sometimes that
+ * makes a difference: the item is written to, leaves the capture, or is compared by `is`; or the
+ * real item changes while something still refers to the lent one. Then capture starts again, and
+ * the loop gets its items one by one. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"

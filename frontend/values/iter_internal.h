@@ -26,14 +26,14 @@ typedef struct iter_data {
   value **inner;
   Py_ssize_t count, at;
   uint16_t place; /* of the loop that it may lend items to, or 0 */
-  bool early;     /* also before the iteration that stands for all */
-  gathered *rows; /* of such, or NULL */
-  int looks;      /* how often its items were compared; and why they cannot be rows, or NULL */
+  bool early;     /* items are lent before the hidden iteration, too */
+  gathered *rows; /* the rows of lent items, or NULL */
+  int looks;      /* how often its items were compared; `why`: why they cannot be rows, or NULL */
   const char *why;
-  value *keys;           /* over a dictionary or set: what was in it when it was last looked at */
-  uint32_t seen;         /* its changes by then */
+  value *keys;           /* over a dictionary or set: its keys when they were last read */
+  uint32_t seen;         /* its `changes` at that time */
   const uint32_t *moves; /* dict_moves() of an OrderedDict, or NULL */
-  uint32_t moved;        /* what that was when the iterator was made */
+  uint32_t moved;        /* dict_moves() when the iterator was made */
   int what;              /* as for dict_list() */
   bool strict, done, back;
   bool exact; /* of ITER_SEQUENCE, ITER_REVERSED, ITER_INDEX: iter() or reversed() of `base` itself

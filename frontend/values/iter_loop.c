@@ -1,5 +1,5 @@
-/* Iterators in loops that are captured once (roll.c): how many items are left, what the item of an
- * iteration is that only the run knows, and items of lists that are lent to the loop as rows of
+/* Iterators in loops that are captured once (roll.c): how many items are left, the item of an
+ * iteration whose index only the run knows, and items of lists that are lent to the loop as rows of
  * arrays (gather.c). */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

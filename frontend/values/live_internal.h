@@ -27,7 +27,7 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner);
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed);
 /* 1 found, 0 not, -1 failed; `item_out` may be NULL. */
 int live_find(tracer *t, live_dict *d, value *key, value **item_out);
-/* As live_whole(), with the gaps in its table (dict_gaps.c). */
+/* live_whole() with the gaps in its table (dict_gaps.c). */
 value *live_again(tracer *t, live_dict *d);
 bool live_put(tracer *t, live_dict *d, value *key, value *item);
 bool live_update(tracer *t, live_dict *d, value *other); /* dict.update() with one made here */
@@ -50,7 +50,7 @@ value *dict_owner(const value *v); /* the object whose attributes it holds, or N
 
 /* ---- livesteps.c: what is done to such a dictionary, in order ---- */
 
-/* Does the same to a dict made here; false: failed. */
+/* Performs the steps on a dict made here; false: failed. */
 bool live_steps_again(tracer *t, const live_steps *s, value *dict);
 void live_steps_walk(roll_walk *w, const live_steps *s);
 /* Turns the steps into changes of the dictionary that `dict` reads. */
@@ -68,8 +68,8 @@ bool live_step_renew(tracer *t, live_steps *s);
 bool shadow_open_model(tracer *t, value *v, PyObject *object, value *items);
 /* The source of the live deque whose items are now this list value; NULL: there is none. */
 const source *shadow_model_source(tracer *t, const value *items);
-/* Does again to the table of a live set, which is as it was before the call, what was done to the
- * set. False: the order is not known. */
+/* Performs the operations that were made on a live set on its table, which is as before the call.
+ * False: the order is not known. */
 bool shadow_set_order(tracer *t, value *set);
 /* shadow_open() for a set. Notes the change, which is a call of this method of sets. */
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count);
@@ -123,10 +123,10 @@ struct apart {
   int pairs; /* guards of two objects so far */
 };
 
-/* Tells of an object that is changed; its own dictionary, and the globals, are kept apart from it
- * at once. False after a break. */
+/* Notes an object that is changed. Its own dictionary and the globals are kept apart from it at
+ * once. False after a break. */
 bool apart_from_all(tracer *t, PyObject *object, const source *s, struct apart *a);
-/* The guards: all objects that change have been told. */
+/* Adds the guards. To be called when all objects that change have been noted. */
 bool apart_finish(tracer *t, struct apart *a);
 
 #endif

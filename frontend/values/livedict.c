@@ -1,11 +1,11 @@
 /* Dictionaries that existed before the call: exact ones, what classes over dict hold, and what
  * vars() gives.
  *
- * They are read key by key, each key guarded for itself: present with what it holds, or absent. So
- * a dictionary that grows while others are looked up in it stays what it was for them. Its length
- * is guarded when it is asked for, and all keys in their order when it is gone through. What is
- * stored and deleted lies in slots in front of it: they say what the dictionary holds now.
- * What a run does to the dictionary are steps (livesteps.c).
+ * They are read key by key, and each key has a guard of its own: present with a certain value, or
+ * absent. So when a dictionary gets other keys, the guards on present keys still hold. The length
+ * is guarded when the code asks for it, and all keys in their order when the code iterates over
+ * them. Slots in front of the dictionary hold what was stored or deleted: the dictionary's present
+ * content. The changes that a run makes to the dictionary are steps (livesteps.c).
  *
  * The dictionary of an object's attributes has no slots: what lies in front of it is the overlay
  * through which the attributes are read, too. */

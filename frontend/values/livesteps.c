@@ -1,9 +1,9 @@
-/* What is done to a dictionary that existed before the call, step by step: for livedict.c.
+/* The changes of a dictionary that existed before the call, step by step (livedict.c).
  *
- * A run changes the dictionary as the function did. The difference between what the dictionary
- * holds before and after the call would not be enough, since iterators over it, which may exist
- * anywhere, see more: a key that was added and deleted again, clear(), popitem(). Of several items
- * stored under a key that stays, only the last one is stored. */
+ * A run changes the dictionary as the function did. The difference between the dictionary's content
+ * before and after the call would not be enough, since iterators over it, which may exist anywhere,
+ * see more: a key that was added and deleted again, clear(), popitem(). Of several items stored
+ * under a key that stays, only the last one is stored. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"

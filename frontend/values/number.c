@@ -4,8 +4,8 @@
  * Only what is exact is done symbolically. Floats: + - * and divisions by what is not 0. Ints are
  * numbers of the graph (size.c): arithmetic on them is exact or, beyond 64 bits, ends in the plain
  * function, and comparisons are decided now, with a guard. An int that is data of an array (a node)
- * is computed with in 64 bits, which the graph checks. What asks for the value itself makes the
- * argument known.
+ * is computed with in 64 bits, which the graph checks. When code needs the value itself, capture
+ * starts again with the argument as a constant.
  */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"

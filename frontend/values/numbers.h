@@ -26,8 +26,8 @@ value **scalar_taken(tracer *t, const char *function, value *const *args, Py_ssi
 /* A call of a builtin type's method through the type, self first. */
 value *scalar_call(tracer *t, PyObject *descr, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
-/* Does the builtin function (NULL: one of math) take one of these instances as the plain number or
- * text that it is? */
+/* Does the builtin function (NULL: one of math) treat such an instance as its plain number or text?
+ */
 bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssize_t count);
 
 /* ---- number.c: symbolic numbers ---- */
@@ -49,9 +49,9 @@ bool value_is_whole(value *v); /* is it an int, known or a size? */
 /* The square root as math.sqrt() rounds it. NULL with nothing pending: `v` is a number for which
  * the graph cannot compute it. */
 value *number_sqrt(tracer *t, value *v);
-/* math.sin() and the like of floats that the graph computes, where derivatives are taken: as exact
- * as NumPy's, while Python's own has to have the same bits. NULL with nothing pending: `name` is
- * none such, or no argument is such a float. */
+/* math.sin() and the like of floats that the graph computes, where derivatives are taken. The
+ * result is as exact as NumPy's, but may differ from Python's in its last bits. NULL with nothing
+ * pending: `name` is no such function, or no argument is such a float. */
 value *number_math(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 /* A comparison that the graph computes: a bool of the graph. NULL with nothing pending: the graph
  * cannot. */

@@ -1,7 +1,6 @@
 /* Instances of Python classes: live ones, read attribute by attribute, and those made inside, which
- * are only a class and a dictionary. What is found on their classes stands in class_attr.c, what
- * their operators do in object_special.c, how those made inside are made again as results in
- * made.c. */
+ * are only a class and a dictionary. class_attr.c has the attributes that are found on classes,
+ * object_special.c the operators, made.c how instances made inside become results. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"

@@ -1,5 +1,5 @@
-/* How a value is made again as a result: its recipe. A value that is asked for twice is one object:
- * its recipe is shared from then on. */
+/* How a value becomes a result: its recipe. When a value is needed twice, both are one object: the
+ * recipe is shared from then on. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/core/hooks.h"

@@ -1,5 +1,5 @@
-/* What loops that are captured once see: the state in a canonical form, lists that an iteration
- * appends to (their items are rows of arrays), and items lent to the iteration that stands for all.
+/* What loops that are captured once need: the state in a canonical form, lists that an iteration
+ * appends to (their items are rows of arrays), and items that are lent to the hidden iteration.
  */
 #ifndef LOOM_FRONTEND_VALUES_ROLLED_H
 #define LOOM_FRONTEND_VALUES_ROLLED_H
@@ -75,11 +75,13 @@ struct roll_walk {
   value *own;               /* the loop's iterator */
   int own_seen;             /* how often it was reached */
   int exact;                /* not 0: inside of roll_exactly() */
-  bool merges;              /* an int that is a value of the graph and a known int have one token */
+  bool merges;              /* an int that is a value of the graph and a known int have the same
+                               token */
   bool looped;              /* some number depends on the index of a loop */
   bool lent;                /* some value is lent */
-  loom_value scrub;         /* cached reads from this value on are forgotten; or LOOM_NO_VALUE */
-  const char *refused;      /* why such a state cannot be looked at, or NULL */
+  loom_value scrub;         /* cached reads of this value and of later ones are forgotten; or
+                               LOOM_NO_VALUE */
+  const char *refused;      /* why the state cannot be compared, or NULL */
   struct roll_lists *lists; /* the lists that the loop may append to, or NULL */
   uint32_t list_count;
   Py_ssize_t *counts;  /* the lengths of list_count of these */
@@ -87,9 +89,9 @@ struct roll_walk {
   uint32_t numbered;   /* how many slots are in it */
 };
 
-/* values/walk.c: for value types and adapters, which tell what of the state of the evaluator they
- * hold, in an order that depends on nothing but its shape. */
-/* A part of the state that has to be equal in both states. */
+/* The functions that follow are for value types and adapters. Each adds its part of the evaluator's
+ * state, in an order that depends only on the shape of the state. */
+/* Adds a token, which has to be equal in both states. */
 void roll_token(roll_walk *w, uint64_t token);
 void roll_pointer(roll_walk *w, const void *p);
 bool roll_seen(roll_walk *w, const void *object); /* notes an object; true: it was reached before */
@@ -147,7 +149,7 @@ struct lent_item {
 
 /* ---- gather.c: items of a list as rows of arrays, lent to a loop ---- */
 
-/* No item that gather_at() lent to the loop at `place` is known to anybody any more. */
+/* Nothing refers any more to an item that gather_at() lent to the loop at `place`. */
 void gather_leave(tracer *t, uint16_t place);
 /* The items of a list of gather_live() are needed: capture starts again, and looks at them one by
  * one. */

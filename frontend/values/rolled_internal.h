@@ -50,7 +50,7 @@ value *gather_item(tracer *t, const gathered *g, int64_t index);
 value *gather_real(const gathered *g, int64_t index);
 value *gather_row(tracer *t, uint16_t place, value *list, const rows *r, int64_t row,
                   int64_t index);
-/* No lent item is known to anybody any more: the list may be changed again. */
+/* Nothing refers to a lent item any more: the list may be changed again. */
 void gather_over(gathered *g);
 /* Item `key` of a tuple or list, where the key depends on the index of a loop that is captured
  * once: a row that is lent. NULL with nothing pending: the item is read as any other. */

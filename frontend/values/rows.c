@@ -1,11 +1,11 @@
 /* Lists that a loop captured once has appended to (roll_list.c).
  *
- * Nobody knows 100,000 items one by one: they are rows of arrays of the graph, and items of their
- * own only when the run is over, each an array that owns its memory. Behind the loop such a list is
- * a long list: its items are ordinary ones and blocks of rows. What asks for one item, for the
- * length, or for all of them as one array is answered without; anything else makes an ordinary list
- * of it, if it is short, or breaks. Within the iteration that stands for all, the list is hidden:
- * it takes items, and to read it gives up the attempt. */
+ * Capture does not make 100,000 items one by one. They are rows of arrays of the graph, and become
+ * objects only when the run is over, each an array that owns its memory. Behind the loop such a
+ * list is a long list: its items are ordinary ones and blocks of rows. One item, the length, or all
+ * items as one array can be read without making the items. Any other use makes an ordinary list of
+ * it, if it is short, or breaks. In the hidden iteration the list is hidden: it accepts items, and
+ * when it is read, the loop is captured in another way. */
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"

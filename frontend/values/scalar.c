@@ -1,6 +1,6 @@
 /* Instances of Python classes over int, float, complex, str and bytes, such as members of an
- * IntEnum: attributes like any object's, and beside them the number or text that they are. Where
- * the class leaves an operation alone it is done to that. */
+ * IntEnum: attributes like any object's, and besides them the number or text that they are.
+ * Operations that the class does not override are applied to the number or text. */
 #include "frontend/base/base.h"
 #include "frontend/captured/guard.h"
 #include "frontend/captured/objects.h"

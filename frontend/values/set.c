@@ -1,8 +1,8 @@
 /* Sets and frozen sets.
  *
  * Items are kept in the order in which they were added. That is not the order in which Python would
- * iterate them: what shows that one (iteration, pop, passing it to a real function, a result) asks
- * set_order.c, which is told of whatever is done to a set.
+ * iterate them. Code that shows Python's order (iteration, pop, passing the set to a real function,
+ * a result) asks set_order.c. All operations on a set are passed on to set_order.c.
  */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"

@@ -1,11 +1,11 @@
 /* The order of sets.
  *
- * In which order Python iterates a set follows from the hashes of its items and from all that was
- * done to it. So a set whose items are known has a real set at its side, its table, to which the
- * same is done by Python's own code. An item whose hash may be another one in the next call (a
- * number that only the run knows, a NaN, an object that is hashed by its address) ends that, and
- * such a set has no order. Nor has one that existed before the call, until somebody asks: a guard
- * then compares the whole table. */
+ * The order in which Python iterates a set follows from the hashes of its items and from all
+ * operations on it. So a set whose items are known has a real set at its side, its table, on which
+ * Python's own code performs the same operations. An item may have another hash in the next call: a
+ * number that only the run knows, a NaN, an object that is hashed by its address. With such an item
+ * the set has no table, and its order is unknown. A set that existed before the call gets its table
+ * when its order is first needed: then a guard compares the whole table. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"

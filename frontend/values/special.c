@@ -1,7 +1,7 @@
 /* Special methods of lists, tuples, dicts and sets that are asked for by name: `d.__getitem__` as a
  * key function, `list.__setitem__(x, 0, y)`, and methods of the models' types called through the
- * type, `deque.append(d, x)`. Each does what the type's own slot does: nothing is asked of the
- * other operand. */
+ * type, `deque.append(d, x)`. Each does what the type's own slot does, and does not try the other
+ * operand's methods. */
 #include "frontend/base/base.h"
 #include "frontend/captured/objects.h"
 #include "frontend/core/tracer.h"

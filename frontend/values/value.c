@@ -1,5 +1,5 @@
-/* Making values: of constants, of live objects (with the guards that looking at them needs), of
- * fresh objects; and what is known of a value: its object, its identity. */
+/* Making values: of constants, of live objects (with the guards for what is read of them), of fresh
+ * objects; and what is known of a value: its object, its identity. */
 #include "frontend/core/value.h"
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"

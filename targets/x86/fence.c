@@ -1,37 +1,36 @@
 /* Keeps LLVM from losing floating-point flags.
  *
- * To LLVM an operation that raises a flag has no effect but its value. What it does with that
- * freedom would change what a kernel reports:
+ * To LLVM an operation that raises a flag has no effect but its value. The freedom that this gives
+ * LLVM would change what a kernel reports:
  *
  * - folding: a number that comes from integers or booleans may be known (`a < a` is false), and
- *   then 0 / 0 is a constant. Such conversions, and divisors unless they are loaded or constants
- *   other than zero, go through `llvm.arithmetic.fence`, which is no instruction of the machine and
- *   through which nothing is seen but signs.
- *   The same for a value that is compared with itself, which would not be computed at all.
- *   The same for a constant that reaches us frozen, as those do which nothing but constants meet,
- * and for a value of which LLVM knows that it is one of some constants: it computes what is made of
- *   each of these, and chooses between the results.
- * - outcomes: a square root is above zero where its operand is, and a square is not below. What is
- *   only compared with constants is read by an instruction without text, which costs nothing and
- *   which nothing is known of.
- * - absorbing: what is added to, multiplied or compared with a constant NaN decides nothing, and
- *   would not be computed. The constant is fenced.
+ *   then 0 / 0 is a constant. Such conversions go through `llvm.arithmetic.fence`, which is no
+ *   instruction of the machine, and through which LLVM sees nothing but signs. So do divisors,
+ *   unless they are loaded or constants other than zero; values that are compared with themselves,
+ *   which would not be computed at all; constants that reach us frozen, as those do which only meet
+ *   other constants; and values that LLVM knows to be one of several constants, since it computes
+ *   the results for each of these and chooses between them.
+ * - outcomes: a square root is above zero where its operand is, and a square is not below. A value
+ *   that is only compared with constants is read by an instruction without text, which costs
+ *   nothing and of which LLVM knows nothing.
+ * - absorbing: a value that is added to, multiplied by or compared with a constant NaN decides
+ *   nothing, and would not be computed. The constant is fenced.
  * - masking: with AVX-512 `select(c, x / y, 0)` becomes a division of the selected elements only,
- *   where the library computes x / y for all. An operation on vectors of which nothing but values
- *   of selects come is fenced. One with other uses is computed in full anyway, and may be half of
+ *   where the library computes x / y for all. An operation on vectors whose result only becomes
+ *   values of selects is fenced. One with other uses is computed in full anyway, and may be half of
  *   the pattern of a minimum.
  * - sinking: a select of scalars becomes a branch, as does one of vectors whose lanes have one
  *   condition, and operations that only one side needs move behind it. A fence moves along, so
  *   these are read by such an instruction, or, in types that no register holds, stored to a slot.
  * - dropping: where the condition of a select may be known, or follows from that of another select
- *   on the way to a result, what it does not take is not computed, nor is the condition where both
- *   sides are one value. It is read so as well, and so is what reaches us frozen and read by
- *   nobody: it is computed for its flags.
+ *   on the way to a result, the value that it does not take is not computed, nor is the condition
+ *   where both sides are one value. These are read by such an instruction too. So is a value that
+ *   reaches us frozen and that nobody reads: it is computed for its flags.
  *
  * Values are followed through everything that computes or moves them: a scalar may be spread to
- * lanes, and carried by a loop, before a select leaves it out. What is read holds all that it is
- * computed from, so instructions are looked at from the last to the first, and one reader serves a
- * chain of operations. */
+ * lanes, and carried by a loop, before a select leaves it out. To read a value keeps all operations
+ * that it is computed from. So instructions are looked at from the last to the first, and one
+ * reader serves a chain of operations. */
 #include <llvm-c/Core.h>
 #include <math.h>
 #include <string.h>
