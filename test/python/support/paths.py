@@ -18,5 +18,5 @@ def op_table():
     return "\n".join(path.read_text() for path in OP_TABLE)
 
 
-BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev"))  # tools of the compiler are in its bin/
+BUILD = Path(os.environ.get("LOOM_BUILD", ROOT / "build" / "dev")).absolute()  # tools of the compiler are in its bin/
 FIRST = int(os.environ.get("FRAMELOOM_FIRST_SEED", "0"))  # of random programs
