@@ -101,11 +101,12 @@ bool loom_is_speculatable(MlirOperation op);
 
 /* Looks a symbol up from an op; null when it is not there. */
 typedef MlirOperation (*loom_lookup)(void *symbols, MlirOperation from, MlirAttribute name);
-/* Does the op name what there is? */
+/* Does each symbol exist that the op names? */
 MlirLogicalResult loom_verify_symbols(MlirOperation op, loom_lookup lookup, void *symbols);
 
 int loom_branch_taken(MlirAttribute condition); /* 0: then; 1: else; -1: not known */
-/* How many operands of a yield reach a block or a result: that of a condition only decides. */
+/* How many operands of a yield reach a block or a result. The operand of a condition's yield does
+ * not: it only decides. */
 intptr_t loom_yield_forwards(MlirOperation yield);
 MlirLogicalResult loom_canonicalize(MlirOperation op, MlirRewriterBase rewriter);
 

@@ -1,5 +1,6 @@
-/* What MLIR's interfaces ask of ops: effects, whether an op may run where it would not have run,
- * the symbols that it names, which branch is taken. (The C++ classes forward to here: loom.td.) */
+/* The answers that ops give to MLIR's interfaces: effects, whether an op may be speculated, whether
+ * the symbols that it names exist, which branch is taken. (The C++ classes forward to these
+ * functions: loom.td.) */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Arithmetic of numbers that may be symbolic, over the table of the pass that runs (ir.h). A static
- * result that would be taken for a code of the table is none: strides may be any numbers. */
+ * result that has the form of a code of the table is refused: strides may be any numbers. */
 #include "dialects/ir.h"
 
 static _Thread_local bool number_failed;

@@ -65,14 +65,15 @@ typedef enum loom_remark_kind {
   LOOM_REMARK_ANALYSIS
 } loom_remark_kind;
 
-/* Does somebody listen? Texts that take work to find are found only then. */
+/* Does anybody read remarks? Texts that take work to make are made only then. */
 bool loom_remarks_wanted(void);
 /* A remark at a place: for MLIR's remark engine (--remarks-filter=loom-fuse), under the flag of the
  * pass and `name`, and with "explain" as a diagnostic. */
 void loom_remark(loom_remark_kind kind, MlirLocation loc, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Tells `tell` the remarks of all passes that run on this thread; NULL: nobody. */
+/* From now on `tell` gets the remarks of all passes that run on this thread; NULL: nobody gets
+ * them. */
 typedef void (*loom_remark_fn)(MlirLocation loc, const char *flag, const char *text, void *user);
 void loom_remarks_listen(loom_remark_fn tell, void *user);
 

@@ -1,4 +1,5 @@
-/* Arrays of test data: elements of a seed, and the first place where two arrays differ. (arrays.c)
+/* Arrays of test data: elements from a seed, and the first place where two arrays differ.
+ * (arrays.c)
  */
 #ifndef LOOM_GRAPH_ARRAYS_H
 #define LOOM_GRAPH_ARRAYS_H

@@ -1,4 +1,5 @@
-/* A graph copied with its locations and regions, so that it outlives what it was made of. */
+/* Copies a graph with its locations and regions, so that the copy outlives the original's memory.
+ */
 #include "graph/graph.h"
 
 #include <string.h>

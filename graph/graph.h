@@ -111,8 +111,8 @@ typedef enum loom_parts {
   LOOM_PARTS_FORMULA /* other ops on the parts */
 } loom_parts;
 
-/* One row of the op table, generated from loom.td, which explains the columns. Of ops that no graph
- * holds, a row has the name and what is true. */
+/* One row of the op table, generated from loom.td, which explains the columns. Rows of ops that no
+ * graph holds have only the name and the columns that are true. */
 typedef struct loom_op_info {
   const char *name;   /* without "loom." */
   const char *format; /* the assembly format, for print.c (dialects/gen_ops.py) */
@@ -182,11 +182,12 @@ typedef enum loom_input_kind {
 
 typedef struct loom_input {
   loom_value value;
-  const char *name; /* as the user calls it, for those who read the graph; or NULL */
+  const char *name; /* the user's name for it, for readers of the graph; or NULL */
   loom_input_kind kind;
   int64_t strides[LOOM_MAX_RANK]; /* ARRAY: in elements (0 broadcast, negative reversed), maybe
                                      symbolic; the buffer points at element [0, ..., 0] */
-  bool given; /* nobody else has it: its memory is given back once the plan has read it last */
+  bool given; /* nobody else has it: its memory is given back once the plan has read it for the last
+                 time */
 } loom_input;
 
 /* Each output is a buffer of its own; views and aliases of results are the frontend's affair. */
@@ -238,7 +239,7 @@ loom_value loom_graph_add_node(loom_graph *graph, loom_opcode op, const loom_val
                                uint32_t operand_count, const loom_attr *attrs, uint32_t attr_count,
                                const loom_graph *const *regions, const loom_type *types,
                                uint32_t type_count, const loom_location *location, loom_error *err);
-/* Appends a node of another graph, which map[] leads to and from: values there -> values here
+/* Appends a node of another graph; map[] maps values of that graph to values of this one
  * (region.c). */
 bool loom_graph_copy_node(const loom_graph *from, const loom_node *node, loom_graph *to,
                           loom_value *map, loom_error *err);

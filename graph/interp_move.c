@@ -1,7 +1,7 @@
 /* The interpreter's views and moves: where does each element of the result come from?
  *
- * A view is a function from an index of the result to an index of an operand; what moves elements
- * by indices that are data has functions of its own.
+ * A view is a function from an index of the result to an index of an operand; ops that move
+ * elements by indices that are data have functions of their own.
  */
 #include "graph/arrays.h"
 #include "graph/interp.h"

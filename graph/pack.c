@@ -1,4 +1,5 @@
-/* A graph as few bytes, for graphs that are kept only to be shown: about a tenth of its structs.
+/* Packs a graph into few bytes, about a tenth of its structs, for graphs that are kept only to be
+ * shown.
  *
  * Numbers are written in groups of seven bits, low ones first; lines as differences; names of files
  * and functions once. The bytes are for this process: op codes stand for themselves. One

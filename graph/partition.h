@@ -24,9 +24,9 @@ typedef struct loom_joint {
 /* The values of the joint graph that the backward takes over from the forward.
  *
  * An input or result of the forward is saved as it is where the backward itself reads it, or a view
- * of it. One of which the backward only computes something else is saved as a copy: a program may
- * write into it before gradients are asked for, as it would not be saved if each operation saved
- * what its own gradient reads. */
+ * of it. An input or result from which the backward only computes other values is saved as a copy,
+ * since a program may write into it before the backward runs. In eager torch such a write is
+ * allowed: there each operation saves only what its own gradient reads. */
 typedef struct loom_saved {
   loom_value *values; /* malloc'ed */
   bool *copied;       /* malloc'ed: by value, an input or result that has to be saved as a copy */

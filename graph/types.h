@@ -12,7 +12,7 @@ extern "C" {
 
 /* ---- errors ------------------------------------------------------------------------------ */
 
-/* A message filled by whoever fails; the caller decides how to report it. */
+/* A message that the failing function fills in; the caller decides how to report it. */
 typedef struct loom_error {
   char message[512];
   bool uncountable; /* a tensor has more elements than an int64 counts: the graph is well-formed,

@@ -1,5 +1,5 @@
-/* What an attention's lowerings share (attention.h): places in scratch, and moving blocks of
- * operands into it and results out of it. */
+/* What both lowerings of attention share (attention.h): places in scratch, and moving blocks of
+ * operands into scratch and results out of it. */
 #include "passes/attention.h"
 
 #include <math.h>

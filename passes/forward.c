@@ -1,4 +1,5 @@
-/* loom-forward: reads of small arrays that are written element by element, where they come from.
+/* loom-forward: elements that are read from small arrays, written element by element, are taken
+ * from the updates that wrote them.
  *
  * before:
  *     %1 = loom.update_slice %0, %u starts = [1, 1] ...
@@ -15,17 +16,18 @@
  *
  * breaks: nothing.
  *
- * A table that is filled in loops which were not rolled (of an edit distance, say) is a chain of
- * updates with a few slices of each: without this each of them would be a kernel that copies the
- * table. Here every element of an array knows the update that wrote it last. A slice all of whose
- * elements come from one update, or from none, becomes a slice of what was written, or of the array
- * before the first update. Then nobody reads the arrays between the updates, which loom-fuse
- * gathers into kernels (fuse_inplace.c).
+ * A table that unrolled loops fill (of an edit distance, say) is a chain of updates, with a few
+ * slices of each array between them. Without this pass each update would be a kernel that copies
+ * the table. The pass knows for every element of an array which update wrote it last. A slice all
+ * of whose elements come from one update becomes a slice of the value that was written. A slice
+ * whose elements were written by no update becomes a slice of the array before the first one. Then
+ * nobody reads the arrays between the updates, and loom-fuse gathers the updates into kernels
+ * (fuse_inplace.c).
  *
- * An update that nobody wants would be dead, and the exceptions of what it writes lost: what reads
- * the last array of a chain is left as it is unless something else than slices reads that too, and
- * so keeps the whole chain alive. Large arrays are left alone: they are updated in place, and reads
- * of what was there before would keep them from that.
+ * A chain that nobody reads any more would be dead, and the floating-point exceptions of the values
+ * that it writes would be lost. So slices of the last array of a chain are left as they are, unless
+ * something else than slices reads that array, too, and keeps the chain alive. Large arrays are
+ * left alone: they are updated in place, which reads of earlier contents would prevent.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Shared by the parts of loom-fuse, in the order in which they work: fuse.c is the pass; the block
  * is prepared (fuse_prepare.c, fuse_wide.c, fuse_inplace.c); ops and what they read are a graph
  * (fuse_graph.c) whose groups are moved together (fuse_moves.c, fuse_dissolve.c) as far as they may
- * be (fuse_legal.c, fuse_limits.c, fuse_keep.c); what was done is told (fuse_explain.c); the groups
- * become ops (fuse_build.c). */
+ * be (fuse_legal.c, fuse_limits.c, fuse_keep.c); the result is reported (fuse_explain.c); the
+ * groups become ops (fuse_build.c). */
 #ifndef LOOM_FUSE_H
 #define LOOM_FUSE_H
 
@@ -34,8 +34,8 @@ typedef enum fuse_via { /* how a value reaches its user */
 typedef struct fuse_edge {
   int producer, user;
   fuse_via via;
-  bool partial;               /* some elements are not asked for */
-  bool guarded;               /* elements that do not exist are asked for, as zeros */
+  bool partial;               /* some elements are not read */
+  bool guarded;               /* elements that do not exist are read, as zeros */
   int next_use, previous_use; /* the next edge of the same producer, the one before; or -1 */
   MlirOperation broadcast;
 } fuse_edge;

@@ -1,4 +1,4 @@
-/* What loom-fuse (fuse.c) tells of its work: counters, and remarks at the user's lines. */
+/* Counters and remarks of loom-fuse (fuse.c); remarks are at the user's lines. */
 #include "dialects/ir.h"
 #include "dialects/pass.h"
 #include "passes/fuse.h"

@@ -2,9 +2,9 @@
  * with how the value is reached through the views between them (fuse_via).
  *
  * Views, constants and dissolved ops are no ends of edges: they are made anew in each group that
- * reads them, so that an edge goes past them to what they are made of. Edges of order keep what
- * stays outside of groups in its order, what overwrites an array behind its other readers, and what
- * has a size that a host call tells behind that call.
+ * reads them, so that an edge goes past them to what they are made of. Edges of order have no
+ * value. They keep ops outside of groups in their order, an op that overwrites an array after its
+ * other readers, and an op with a size that a host call reports after that call.
  */
 #include <stdlib.h>
 

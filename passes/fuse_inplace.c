@@ -1,16 +1,17 @@
 /* Updates in place, for loom-fuse (fuse.c): an update_slice that replaces a small part of a large
  * array writes into the array's buffer and moves nothing else.
  *
- * That may be when the buffer is the plan's own and nothing reads the old value later. Such an op
- * is marked `loom.inplace` and is a kernel of its own; all that reads the old value comes before it
- * (fuse_state.watched). An argument that a result may take the place of (`loom.overwrites`) is
- * first copied as a whole, by an op marked as well: it becomes a copy that costs nothing where the
- * caller passes one buffer for both.
+ * That is possible when the buffer is the plan's own and nothing reads the old value later. Such an
+ * op is marked `loom.inplace` and is a kernel of its own; all readers of the old value come before
+ * it (fuse_state.watched). An argument whose place a result may take (`loom.overwrites`) is first
+ * copied as a whole, by an op that is marked as well. That copy costs nothing where the caller
+ * passes one buffer for both.
  *
- * Of a small array so are many updates of which each is read by the next one alone (a table filled
- * element by element, once loom-forward has seen to its reads): a kernel that selects among them
- * all would be as large as the array. What they begin with is copied unless it is read by nothing
- * later. Such updates are gathered into few kernels, each writing one region after the other.
+ * Small arrays are updated in place, too, when there are many updates of which each is read by the
+ * next one alone (a table that is filled element by element, after loom-forward): a kernel that
+ * selects among all of them would be as large as the array. The array before the first update is
+ * copied, unless nothing reads it later. Such updates are gathered into few kernels, each writing
+ * one region after the other.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* What loom-fuse leaves in groups of its own because loom-keep has it computed once: costly ops on
- * what does not change from one call to the next. Merged with, or computed again in, what does
- * change, they would be computed in each call. */
+/* Ops that loom-fuse leaves in groups of their own so that loom-keep can have them computed once:
+ * costly ops on values that do not change from call to call. In a group with values that do change,
+ * they would be computed in each call. */
 #include "passes/fuse.h"
 
 /* Is the value an argument that is a constant, or made of such alone? Adds its bytes to `*read`. */

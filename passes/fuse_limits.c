@@ -2,9 +2,9 @@
  *
  * The lowering makes loops for up to LOWER_MEMBERS reductions at once that need no result of each
  * other, has room for LOWER_GROUPS such loops, and gives each variables of its own out of
- * LOWER_VARS. Reductions of a group are all over the same axes. A loop computes anew what its
- * reductions are of, so that the code of a long chain grows with the square of its length: it is
- * cut before that costs more than kernels of a few links.
+ * LOWER_VARS. Reductions of a group are all over the same axes. Each loop computes the operands of
+ * its reductions anew, so that the code of a long chain of reductions grows with the square of its
+ * length. Such a chain is cut before that costs more than several kernels do.
  */
 #include <stdlib.h>
 

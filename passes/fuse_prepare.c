@@ -1,6 +1,6 @@
-/* What loom-fuse does before it looks for groups (fuse.c): everything that leaves groups, or is
- * read by what stays outside of them, lies in memory of its own and in a layout that its reader
- * takes. Where it does not, a loom.copy is put in front of the reader.
+/* What loom-fuse does before it looks for groups (fuse.c). A value that leaves its group, or that
+ * an op outside of groups reads, has to lie in memory of its own and in a layout that its reader
+ * takes. Otherwise a loom.copy is put in front of the reader.
  */
 #include "dialects/ir.h"
 #include "loom_ops_shapes.h"

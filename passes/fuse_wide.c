@@ -1,10 +1,10 @@
 /* Wide concatenations, for loom-fuse (fuse.c).
  *
- * A kernel decides for each element which operand it comes from, in each part of its domain: what
- * that takes grows with the square of the number of operands, and kernels have so many buffers and
- * no more. So a concatenation of many operands becomes a tree: neighbours are first put together,
- * by kernels of their own, and the results are concatenated. Neighbours that are like those before
- * them (one array many times) are put together once.
+ * A kernel decides for each element which operand it comes from, in each part of its domain. The
+ * cost of that grows with the square of the number of operands, and the number of buffers of a
+ * kernel is limited. So a concatenation of many operands becomes a tree: neighbours are first put
+ * together, by kernels of their own, and the results are concatenated. Neighbours that are like
+ * those before them (one array many times) are put together once.
  */
 #include <stdlib.h>
 #include <string.h>

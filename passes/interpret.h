@@ -126,8 +126,8 @@ bool interpret_plan(interpret_call *c, const loom_buffer *laid);
 typedef bool (*interpret_native)(const interpret_call *c, void *const *inputs, void *const *outputs,
                                  loom_error *err);
 extern interpret_native loom_interpret_native; /* NULL: the tool makes no machine code */
-/* A call that runs longer on this thread fails; 0: never. Machine code is left as it stands, and
- * what it held is lost, so that the tool shall not go on for long. */
+/* A call that runs longer on this thread fails; 0: no limit. Machine code is abandoned in the
+ * middle, and its memory is lost, so the tool should end soon afterwards. */
 extern _Thread_local int loom_interpret_seconds;
 
 #endif

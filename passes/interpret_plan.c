@@ -1,7 +1,7 @@
 /* A plan on arrays: the caller's arrays and the arena lie in memory as the plan says, so that
  * values which share memory by mistake overwrite each other here, too. A kernel is the graph of its
- * body; it is run as a whole with the last launch of its last stage. What stages hand to each other
- * is filled with ones at every launch. */
+ * body; it runs as a whole at the last launch of its last stage. The slots, which stages hand to
+ * each other, are filled with ones at every launch. */
 #include <stdlib.h>
 #include <string.h>
 

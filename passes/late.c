@@ -1,5 +1,6 @@
-/* Sizes that are known only when a plan runs: a host call with the effect "sizes" tells them, and
- * whatever has such a size has to wait for that call, also where it reads nothing of it. */
+/* Sizes that are known only when a plan runs. A host call with the effect "sizes" reports them. An
+ * op that has such a size has to come after that call, even if it reads none of the call's results.
+ */
 #include <stdlib.h>
 #include <string.h>
 

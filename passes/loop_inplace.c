@@ -1,10 +1,10 @@
-/* Loops that write over what they begin with.
+/* Loops that overwrite the buffer of an initial value.
  *
  * A loop carries an array in the buffer of its result, into which its first iteration would copy
  * the initial value. Where nothing else reads that one and the body writes into it in place
  * (fuse_inplace.c), the result may take its buffer instead (loom-plan), and an argument's
- * (loom-outline). With a body that makes its results anew that would not be worth it: what two
- * buffers hold by turns has to end up in the first one.
+ * (loom-outline). For a body that makes its results anew that would not pay: the value alternates
+ * between two buffers, and would have to be copied into the first one at the end.
  */
 #include "dialects/dialect.h"
 #include "dialects/ir.h"

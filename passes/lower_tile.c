@@ -3,8 +3,8 @@
  * When an operand's consecutive elements lie along another loop than the lanes do, each tile of it
  * is first read along its own order, turned in registers in small squares and laid into scratch,
  * from where the body reads it like any other operand. Tiles are as large as a part of the second
- * cache: the longer the runs of consecutive elements, the better memory is used. What is left
- * beside whole squares is laid down element by element.
+ * cache: the longer the runs of consecutive elements, the better memory is used. Elements outside
+ * of whole squares are copied one by one.
  *
  * The same makes short reductions along consecutive elements fast, such as distances between points
  * of a few coordinates: the lanes run along what is kept, and the operands that would then be read

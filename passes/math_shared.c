@@ -1,12 +1,12 @@
 /* Functions that a kernel needs at many places, out of line.
  *
- * What a function is made of is inlined where it is wanted: that is fastest, and little for LLVM to
- * do where there are a few. A kernel with dozens (steps of a solver, an unrolled loop) would take
- * it seconds. So where a kernel for a CPU has more than SHARED_FEW ops of one function, each is a
- * call of one private function of the stage, for each kind of lanes. Lanes go there and back in
- * registers; the flags that the function raises by itself come back as a number, and those of its
- * arithmetic are the unit's as ever. LLVM takes a call for something that may do anything: it
- * neither leaves one out nor makes one early.
+ * A function is inlined where a kernel needs it: that is fastest, and costs LLVM little time where
+ * there are few. A kernel with dozens (steps of a solver, an unrolled loop) would take LLVM
+ * seconds. So where a kernel for a CPU has more than SHARED_FEW ops of one function, each is a call
+ * of one private function of the stage, for each kind of lanes. Lanes are passed and returned in
+ * registers. Flags that the function raises by itself are returned as a number; those of its
+ * arithmetic are in the floating-point unit, as in inlined code. LLVM assumes that a call may have
+ * any effect: it neither drops a call nor moves one.
  */
 #include "passes/math.h"
 

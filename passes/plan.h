@@ -54,8 +54,8 @@ typedef struct plan_state {
   int steps;
   plan_trim *trims;
   int trim_count;
-  int64_t peak; /* bytes that are there at the highest point, what the caller gives or makes late
-                   included; 0: it does neither */
+  int64_t peak; /* the highest memory use of a call, with inputs that the caller gives away and
+                   results that it makes late; 0: there are no such inputs and results */
 } plan_state;
 
 /* ---- plan.c ---- */

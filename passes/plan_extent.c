@@ -1,6 +1,6 @@
-/* What kernels may access of a plan's arguments, for checked kernels (loom-check): of a view with
- * strides more bytes than it has elements, and from before its first element where they are
- * negative. */
+/* The bytes that kernels may access of a plan's arguments, for checked kernels (loom-check). A view
+ * with strides reaches over more bytes than its elements have, and begins before its first element
+ * where strides are negative. */
 #include "passes/plan.h"
 
 #include <stdlib.h>

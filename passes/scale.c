@@ -1,4 +1,4 @@
-/* loom-scale: a convolution of constant weights takes factors of its channels into these.
+/* loom-scale: multiplies factors of a convolution's channels into its constant weights.
  *
  * before:
  *     %0 = loom.convolution %x, %w ...             : ... -> tensor<2x8x9x9xf32>
@@ -21,9 +21,9 @@
  * keeps: values up to the rounding of products. breaks: floating-point exceptions of what overflows
  * in between: convolutions come from torch, which reports none.
  *
- * A batch norm with known statistics is such factors and shifts. Those of a channel are combined in
- * one walk from the convolution along its only uses, so that it ends. Without a factor nothing
- * changes. */
+ * A batch norm with known statistics consists of such factors and shifts. The factors and shifts of
+ * a channel are combined in one walk from the convolution along its only uses, so the pass ends.
+ * Without a factor nothing changes. */
 #include "dialects/ir.h"
 #include "dialects/pass.h"
 #include "loom_ops_arithmetic.h"

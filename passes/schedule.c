@@ -4,8 +4,8 @@
  * `slots` and `schedule`. Chunks depend on sizes only, so that results never depend on the number
  * of threads.
  *
- * Of symbolic sizes the numbers are expressions; what has to be decided now (whether rows are cut
- * into parts, how wide a vector is) follows from ranges and hints.
+ * With symbolic sizes the numbers are expressions. Decisions that have to be made at compile time
+ * (whether rows are cut into parts, how wide a vector is) follow from ranges and hints.
  *
  * keeps: the body. breaks: nothing.
  */

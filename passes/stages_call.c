@@ -1,5 +1,5 @@
-/* Calls of the functions of a module, for loom-check-stages: the same arguments at each stage, and
- * what the results were at first. */
+/* Calls of the functions of a module, for loom-check-stages: with the same arguments at each stage.
+ * The results of the first stage are kept for comparison. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

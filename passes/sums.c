@@ -1,13 +1,14 @@
-/* loom-sums: sums of large arrays that need no array of their own for each term.
+/* loom-sums: adds up large arrays without an array for each term.
  *
- * Rows that are added to zeros and then to something else are added to that at once, in its place:
+ * Rows that are added to zeros, whose sum is then added to another array, are added to that array
+ * directly:
  *   %0 = loom.scatter "add" %zeros, %rows, %values
  *   %1 = loom.add %base, %0
  * becomes
  *   %1 = loom.scatter "add" %base, %rows, %values
- * So it is with the gradient of an embedding that is the last layer as well.
+ * An example is the gradient of an embedding whose weights are those of the last layer, too.
  *
- * Products that are added up become one of all operands side by side:
+ * Products that are added up become one product of all operands side by side:
  *   %0 = loom.dot_general %a, %b contract = [0] x [0]
  *   %1 = loom.dot_general %c, %d contract = [0] x [0]
  *   %2 = loom.add %0, %1                                       // and more of them
@@ -15,15 +16,15 @@
  *   %3 = loom.concatenate %a, %c axis = 0
  *   %4 = loom.concatenate %b, %d axis = 0
  *   %2 = loom.dot_general %3, %4 contract = [0] x [0]
- * So it is with the gradient of a weight that each step of a recurrence uses: each product is so
- * flat that it does little but add to an array as large as the weight.
+ * An example is the gradient of a weight that each step of a recurrence uses: each product has so
+ * small a depth that it does little but add to an array as large as the weight.
  *
  * requires: canonical transposes (two in a row are gone). Runs on modules with `loom.open_sums` or
  * `loom.fastmath`, whose sums may be added up in any order; others are left as they are.
  *
  * keeps: values up to the order of a sum. breaks: nothing.
  *
- * It ends since each rewriting takes an addition away and makes none.
+ * It ends since each rewriting removes an addition and makes none.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Launches of checked kernels: every access is compared, in the code, with the bounds of its buffer
- * (graph/check.h; passes/check.c makes that code). So is what the interpreter copies itself, and
- * what it hands to the kernels of loops and branches. */
+ * (graph/check.h; passes/check.c makes that code). So are copies that the interpreter of plans
+ * makes itself, and buffers that it passes to the kernels of loops and branches. */
 #include "runtime/internal.h"
 
 #include <stdio.h>

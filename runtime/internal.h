@@ -68,7 +68,8 @@ typedef struct place {
 
 /* What a plan computes of constants alone, in its first run (keep.c). */
 typedef struct plan_kept {
-  _Atomic uint64_t state; /* KEPT_NOT, KEPT_DONE, or the process that is at it */
+  _Atomic uint64_t state; /* KEPT_NOT, KEPT_DONE, or KEPT_PROCESS + the process that computes the
+                             buffers */
   uint32_t status;        /* of its instructions: part of every run's */
   uint32_t count;
   bool *used; /* for each: by an instruction of every run */

@@ -1,6 +1,6 @@
-/* What the user should know and nothing fails for: a setting that cannot be read, a cache that
- * cannot be used. The runtime notes it where it finds it, on any thread, once for each cause in a
- * process; the frontend takes it where it may warn. */
+/* Notices: what the user should know although nothing fails, such as a setting that cannot be read
+ * or a cache that cannot be used. The runtime notes them on any thread, once for each cause in a
+ * process. The frontend takes them where it may give warnings. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>

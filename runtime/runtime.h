@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Errors are texts filled by whoever fails, as in graph/graph.h. */
+/* Errors are texts that the failing function fills in, as in graph/types.h. */
 #include "graph/graph.h"
 #include "runtime/plan_format.h"
 
@@ -75,7 +75,7 @@ enum {
 };
 
 void loom_notice(int cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The cause of one that has not been taken; -1: there is none. */
+/* Takes a notice: its cause. -1: there is none. */
 int loom_notice_take(char out[LOOM_NOTICE_SIZE]);
 /* What was noted of this cause so far, or NULL. */
 const char *loom_notice_text(int cause);
@@ -153,9 +153,10 @@ void loom_block_free(void *block, size_t size);
 /* Bytes [begin, end) of a block hold nothing any more: whole pages of them go back to the system,
  * and come again, as zeros, when they are touched. */
 void loom_block_forget(void *block, size_t begin, size_t end);
-/* A run whose highest point is `peak` bytes uses the first `used` bytes of a borrowed block: what
- * others have left behind these stays only where they went as high themselves, or is, in a run that
- * is not large, so little that its page faults would cost more than it is worth. */
+/* A run whose highest memory use is `peak` bytes uses the first `used` bytes of a borrowed block.
+ * Memory behind these, which earlier runs have touched, stays only if those runs had as high a
+ * memory use, or if it is so little, in a run that is not large, that its page faults would cost
+ * more than it is worth. */
 void loom_block_settle(void *block, size_t used, size_t peak);
 void *loom_block_realloc(void *block, size_t old_size, size_t new_size);
 /* For checked runs: from now on each block has memory of its own with guards round it, filled with
@@ -223,8 +224,8 @@ typedef int (*loom_poll_fn)(void *context);
 /* Memory for output `output`, whose pointer was NULL, just before an instruction uses it: stored in
  * the caller's array. False: there is none. */
 typedef bool (*loom_lend_fn)(void *context, uint32_t output);
-/* The instruction that used input `input` last has run; told more than once where it names it so.
- */
+/* Called when the last instruction that uses input `input` has run. More than once if that
+ * instruction names the input several times. */
 typedef void (*loom_release_fn)(void *context, uint32_t input);
 
 /* The first access of a run that a checked kernel refused. */

@@ -1,6 +1,6 @@
-/* What the user wrote, in code: debug information of a module in the LLVM dialect (which line each
- * instruction comes from), and the names of arguments in LLVM IR. Code that a trace writes has it;
- * code that runs has none.
+/* The user's lines and names in generated code: debug information of a module in the LLVM dialect
+ * (the line that each instruction comes from), and the names of arguments in LLVM IR. Code that a
+ * trace writes has them; code that runs has none.
  *
  * A function gets a subprogram in the file of its first operation that has one. An operation of
  * another file stands in a block of that file. An operation without a line has the line before it,

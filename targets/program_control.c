@@ -1,13 +1,13 @@
 /* Loops and branches of a compiled program, as text of the LLVM dialect (program_text.h).
  *
- * A loop calls the function of its body with other pointers each time, and copies nothing where it
- * can. A carried value that the body computes goes round between the buffer of its result and a
- * spare one behind the arena. One that is what another was before (`carry` below 0) follows it: a
- * chain of k such values shares k + 1 buffers, which take turns; which of them comes first is
- * chosen by the number of iterations, so that the last ones end where the results are wanted. The
- * first iterations read the initial values where they lie. What no chain can hold is copied: the
- * second of two values that are the same, one of a circle, and all followers in a loop that does
- * not know how often it will run.
+ * A loop calls the function of its body with other pointers each time, and avoids copies. A carried
+ * value that the body computes alternates between the buffer of its result and a spare buffer
+ * behind the arena. A carried value may be the previous value of another one (`carry` below 0): it
+ * follows that one. A chain of k such values shares k + 1 buffers, which take turns. The number of
+ * iterations decides which of the buffers comes first, so that the last values end in the buffers
+ * of the results. The first iterations read the initial values where they lie. A value that fits
+ * into no chain is copied: the second of two values that are the same, one value of a cycle, and
+ * all followers in a loop whose number of iterations is not known.
  */
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

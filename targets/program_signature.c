@@ -1,4 +1,4 @@
-/* What a function of loom-compile takes and gives, as text in the object: a loom.plan without
+/* The signature of a function of loom-compile, as text in the object: a loom.plan without
  * instructions, which loom-run reads. <name>_signature returns it. */
 #define _GNU_SOURCE
 #include <stdio.h>

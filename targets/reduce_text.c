@@ -1,5 +1,5 @@
 /* Edits of loom-reduce (reduce.h) in the text of a module: sizes and dimensions of tensors stand in
- * types and in lists alike. What they make of it may be no module. */
+ * types and in lists alike. The edited text may not be a valid module. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 /* ---- trace.c ---- */
 
-/* A trace is a convenience: its loss is no reason to fail. */
+/* A trace is a convenience: a compilation does not fail because a file cannot be written. */
 typedef struct loom_trace {
   const char *folder; /* NULL: nothing is written */
   bool verified;      /* modules are verified without a folder, too */
@@ -32,10 +32,11 @@ void loom_trace_code(loom_trace *trace, MlirModule module, const loom_target *ta
 
 /* ---- trace_text.c: what a stage decided, in words ---- */
 
-/* Of the stage that makes schedules a line for each kernel; of that which makes plans a table for
- * each: where in the arena its buffers lie, and from which to which instruction. */
+/* For the stage that makes schedules, a line for each kernel. For the stage that makes plans, a
+ * table for each plan: where in the arena its buffers lie, and from which instruction to which they
+ * are live. */
 void loom_trace_decisions(MlirModule module, const char *stage, FILE *out);
-/* "x" or "line 12:5": what the user knows a value as. */
+/* "x" or "line 12:5": the user's name or line of a value. */
 void loom_trace_value(MlirValue value, FILE *out);
 
 /* ---- lines.c ---- */

@@ -1,4 +1,4 @@
-/* What a stage of a compilation decided, in words: schedules of kernels, arenas of plans. */
+/* Text that describes the decisions of a stage: schedules of kernels, arenas of plans. */
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>

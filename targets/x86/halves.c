@@ -1,15 +1,15 @@
-/* Keeps lanes that are nobody's out of what halves are computed with.
+/* Keeps lanes that hold no half out of computations with halves.
  *
- * F16C converts vectors of at least four. LLVM converts a single half, or two, as the first of
- * four, and leaves the others as the register has them: a signalling NaN there raises "invalid",
- * a large float "overflow". Of four halves it computes eight floats. So once LLVM's passes have
- * run, what is computed with halves is computed with as many floats, and one or two are converted
- * as four: those that there are, again and again.
+ * F16C converts vectors of at least four. LLVM converts a single half, or two, as the first lanes
+ * of four, and leaves the other lanes as the register has them: a signalling NaN there raises
+ * "invalid", a large float "overflow". And LLVM computes four halves as eight floats. So, after
+ * LLVM's passes, arithmetic on halves is replaced by arithmetic on as many floats, and one or two
+ * halves are converted as four: the halves themselves, repeated.
  *
  *     %r = fmul half %x, %y
  *
- * becomes, where `four` repeats its operand behind a fence, since LLVM would leave out again what
- * nobody reads:
+ * becomes, where `four` repeats its operand behind a fence, since LLVM would otherwise leave out
+ * lanes that nobody reads:
  *
  *     %a = extractelement (fpext (four %x) to <4 x float>), 0    ; so %b
  *     %p = fmul float %a, %b

@@ -1,3 +1,4 @@
+/* What the passes over LLVM's instructions in this folder share (values.h). */
 #include "targets/x86/values.h"
 
 #include <string.h>
