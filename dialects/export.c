@@ -185,7 +185,7 @@ static bool export_bind(export_state *s, MlirValue from, loom_value to) {
   return true;
 }
 
-/* One more value from outside: an input of the region for it. */
+/* Makes a value from outside of the region an input of the region. */
 static bool export_enter(export_state *s, MlirValue value, loom_value outer, loom_value *out) {
   loom_type type = *loom_graph_type(s->outer->graph, outer);
   *out = loom_graph_input(s->graph, LOOM_INPUT_ARRAY, &type, NULL);
@@ -283,7 +283,8 @@ static bool export_region_block(export_state *s, MlirBlock block) {
   return true;
 }
 
-/* What a later region reads becomes an input of the earlier ones too. */
+/* All regions have the same inputs: a value that a later region reads becomes an input of the
+ * earlier ones, too. */
 static bool export_level(export_state *s, loom_graph *region, uint32_t own) {
   for (uint32_t i = region->input_count - own; i < s->outside->count; i++) {
     loom_type type = *loom_graph_type(s->outer->graph, s->outside->outer[i]);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* What the regions of the derivative take and give. */
+/* The inputs and outputs of the derivative's regions. */
 typedef struct region_job {
   const loom_gradient_step *s;
   const loom_value *cotangents; /* values of the outer graph, those that are not zero */

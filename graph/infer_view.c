@@ -1,4 +1,5 @@
-/* Shape rules of views: what an op that only looks at other elements may show. */
+/* Shape rules of views: the result types that broadcast, reshape, transpose, slice and windows may
+ * have. */
 #include "graph/graph.h"
 #include "graph/infer.h"
 

@@ -123,7 +123,7 @@ bool loom_interpret_iteration(loom_error *err) {
   return true;
 }
 
-/* One iteration: all outputs are there before what is carried changes. */
+/* One iteration: all outputs are computed before a carried value changes. */
 static bool region_step(region_state *s, int region) {
   if (!loom_interpret_iteration(s->call->err) || !region_run(s, region, s->outputs)) return false;
   for (uint32_t i = 0; i < s->results; i++)

@@ -210,7 +210,7 @@ static void conv_chunks(conv_plan *p) {
   p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
 }
 
-/* What lies in scratch and in the slots. */
+/* Places the sums and the panels in scratch and in the slots. */
 static void conv_memory(conv_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype), panel = p->depth * p->step * size;
   int64_t most = CONV_SUMS_BYTES / (p->mr * p->step * size);

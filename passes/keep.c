@@ -73,7 +73,7 @@ static int64_t keep_overwritten(MlirOperation kernel, intptr_t result) {
   return result < count && result < 64 ? inplace[result] : -1;
 }
 
-/* Also a copy made to be updated. */
+/* Does the kernel update an array in place, or make the copy that later updates write into? */
 static bool keep_updates(MlirOperation kernel) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
   return loom_overwriting(block).ptr ||

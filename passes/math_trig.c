@@ -35,7 +35,7 @@ static const double asin_a64[] = {0.16666666666666669,  0.07499999999998425,  0.
 
 static const double trig_half_pi = 1.5707963267948966, trig_half_pi_low = 6.123233995736766e-17;
 
-/* What pi/2 in the type of the lanes lacks. */
+/* The difference between pi/2 and its nearest number in the type of the lanes. */
 static double trig_low(const math *m) { return m->f64 ? trig_half_pi_low : -4.371138828673793e-08; }
 
 /* A sum of two numbers, of which the second is what the first has lost to rounding. */

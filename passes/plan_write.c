@@ -154,7 +154,7 @@ static bool write_launches(plan_state *s, loom_builder *b, MlirOperation op, wri
   return true;
 }
 
-/* What is no kernel reads buffers, and writes them in C order. */
+/* Checks an instruction that is no launch: it takes only buffers, and writes them in C order. */
 static bool write_check_buffers(const plan_state *s, MlirOperation op, const write_lists *lists,
                                 const char *what) {
   if (lists->scalars)

@@ -105,7 +105,7 @@ typedef struct sums_chain { /* product[0] + ... + product[count - 1] */
   loom_type type; /* of the sum */
 } sums_chain;
 
-/* What the transpose of a matrix that defines `value` is of; or null. */
+/* If a transpose of a matrix defines `value`: its operand; else null. */
 static MlirValue sums_turned(MlirValue value) {
   int64_t perm[LOOM_MAX_RANK];
   MlirOperation def = loom_def(value);

@@ -24,7 +24,7 @@ static MlirOperation *bytes_take_plans(MlirModule module, intptr_t *count, loom_
   return plans;
 }
 
-/* What the accesses of checked kernels are goes with the main plan. */
+/* The texts of the accesses of checked kernels go into the main plan. */
 static void bytes_take_sites(MlirOperation module, MlirOperation plan) {
   static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
                                       loom_mark_site_bytes};

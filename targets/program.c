@@ -494,7 +494,7 @@ static void program_take(MlirModule from, MlirModule to) {
   }
 }
 
-/* What the accesses of checked kernels are; the module loses it. */
+/* Takes the texts of the accesses of checked kernels out of the module. */
 static MlirAttribute program_take_sites(MlirOperation module) {
   static const char *const names[] = {loom_mark_sites, loom_mark_site_buffers,
                                       loom_mark_site_bytes};

@@ -172,7 +172,7 @@ static intptr_t dot_first_written(const dot_writer *w, MlirOperation op) {
   return mlirBlockGetNumArguments(body) - (scalars > 0 ? scalars : 0);
 }
 
-/* Of a launch, scalars come behind all buffers and are read. */
+/* In a launch, scalars come after all buffers, and are only read. */
 static intptr_t dot_last_written(MlirOperation op) {
   MlirAttribute segments = loom_get_attr(op, "operandSegmentSizes");
   return segments.ptr ? mlirDenseI32ArrayGetElement(segments, 0) : mlirOperationGetNumOperands(op);

@@ -205,7 +205,7 @@ static void put_contains(encoder *e) {
   encode_caches(e, OPCODE_CONTAINS_CACHES);
 }
 
-/* What FOR_ITER skips, where it jumps to. */
+/* Writes the instructions at the target of a FOR_ITER that it skips. */
 static void put_end_for(encoder *e) {
 #if LOOM_PYTHON >= 312
   encode_put(e, END_FOR, 0);
@@ -571,8 +571,8 @@ static bool encode_at(encoder *e, const frame_shape *at, bool whole, step_code *
   return out->code != NULL;
 }
 
-/* Nothing is seen of a frame before its first RESUME: no call of it is told to tracers that the
- * function has set, and it stands in no traceback. */
+/* A frame is not visible before its first RESUME: tracers that the function has set get no event of
+ * its call, and it is in no traceback. */
 PyObject *encode_leave(PyCodeObject *code) {
   static const uint8_t units[] = {LOAD_CONST, 0, UNARY_INVERT, 0, RETURN_VALUE, 0, RESUME, 0},
                        lines[] = {128 | LOCATION_NO_COLUMNS << 3 | 3, 0};

@@ -48,7 +48,7 @@ static void live_cover(live_locals *l) {
       l->covers[i] = l->code->handlers[h].target;
 }
 
-/* What is a variable of an inner function too is always read. */
+/* A local that is also a variable of an inner function is always live. */
 static void live_cells(const loom_code *code, bool *out) {
   for (int32_t i = 0; i < code->count; i++) {
     const loom_instr *in = &code->instrs[i];

@@ -154,7 +154,7 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   return (t->outer.start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
-/* What nothing needs goes, but for what the library would have warned of. */
+/* Drops nodes that nothing needs, except those for which the library would have warned. */
 static bool capture_tidy(capture *c, uint32_t seen) {
   if (!loom_graph_keep_raising(&c->graph)) return false;
   loom_graph_prune(&c->graph);

@@ -155,7 +155,7 @@ static bool library_open(double *load_ms, loom_error *err) {
 
 /* ---- the key -------------------------------------------------------------------------------- */
 
-/* What precedes the graph in a key: all else that the code depends on. */
+/* The first part of a key, in front of the graph: everything else that the code depends on. */
 typedef struct compile_key {
   char magic[16];
   uint32_t plan_version;
@@ -241,7 +241,7 @@ static bool compile_new(const loom_graph *graph, const loom_compile_options *opt
   return *out != NULL;
 }
 
-/* With the lock, or not when the process ends. */
+/* Takes the lock; fails when the process is about to end. */
 bool loom_compile_here(const loom_graph *graph, const loom_compile_options *options,
                        const loom_bytes *key, loom_plan **out, loom_compile_report *report,
                        loom_error *err) {

@@ -4,7 +4,7 @@
 
 #include "frontend/core/tracer.h"
 
-/* ---- constants.c: what only constants determine ---- */
+/* ---- constants.c: folding of operations on constants ---- */
 
 /* The value, or a constant in its place when the node just made for it has only constant operands.
  * A break when the library would report a floating-point exception for it at every call. */

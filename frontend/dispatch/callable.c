@@ -344,7 +344,7 @@ static PyObject *callable_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   return NULL;
 }
 
-/* With the options of another, but no counts of its own yet. */
+/* A callable with the options of another one, and counts of zero. */
 static callable *callable_copy(const callable *like, PyObject *function) {
   callable *c = (callable *)loom_callable_type.tp_alloc(&loom_callable_type, 0);
   if (!c) return NULL;
@@ -565,7 +565,7 @@ PyObject *loom_py_reset(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-/* Both take one message, and are looked at by capture alone. */
+/* graph_break() and skip_frame() take one message; only capture uses it. */
 static PyObject *module_message(PyObject *args, PyObject *kwargs, const char *format) {
   static char *names[] = {"msg", NULL};
   PyObject *message;

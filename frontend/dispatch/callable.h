@@ -22,7 +22,7 @@ PyObject *loom_py_callables(PyObject *module, PyObject *unused);
 PyObject *loom_py_set_stance(PyObject *module, PyObject *name);
 PyObject *loom_py_get_stance(PyObject *module, PyObject *unused);
 
-/* ---- explain.c: what people are told of a callable ---- */
+/* ---- explain.c: reports on a callable ---- */
 
 /* Are the guards of new versions measured? The result is what was set before. METH_O. */
 PyObject *loom_py_measure_guards(PyObject *module, PyObject *on);

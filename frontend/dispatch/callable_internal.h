@@ -142,7 +142,7 @@ void callable_disown(callable *c);
 /* Finds a version that this call fails only by sizes and ints. From now on these are symbols. */
 void dynamic_learn(callable *c, PyObject *const *slots);
 
-/* ---- explain.c: what people are told of a callable ---- */
+/* ---- explain.c: reports on a callable ---- */
 
 bool callable_record_break(callable *c, const break_info *info); /* as report_break() */
 /* Why a call fits no version: recompile_why() of the newest one. NULL without an exception. */

@@ -1,4 +1,4 @@
-/* What was compiled of a callable and what was not: the dict behind frameloom.explain(). */
+/* Reports what was compiled of a callable and what was not: the dict behind frameloom.explain(). */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/captured.h"

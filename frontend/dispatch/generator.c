@@ -412,7 +412,7 @@ static PyObject *generator_code(callable *c) {
   return made;
 }
 
-/* With this code, else like `own`. */
+/* A function with this code that is otherwise like `own`. */
 static PyObject *twin_new(PyObject *code, PyFunctionObject *own) {
   PyObject *made = PyFunction_NewWithQualName(code, own->func_globals, own->func_qualname);
   if (made && own->func_closure && PyFunction_SetClosure(made, own->func_closure)) Py_CLEAR(made);
@@ -433,7 +433,7 @@ static PyObject *generator_twin(callable *c) {
   return c->resumes.generator;
 }
 
-/* What users may change at any time. */
+/* Updates attributes that users may change at any time. */
 static bool twin_follow(PyFunctionObject *twin, const PyFunctionObject *own) {
   PyObject *none = Py_None, *defaults = own->func_defaults ? own->func_defaults : none,
            *keywords = own->func_kwdefaults ? own->func_kwdefaults : none;

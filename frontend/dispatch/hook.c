@@ -198,7 +198,7 @@ static PyObject *hook_pass_call(PyThreadState *state, struct _PyInterpreterFrame
 
 static PyObject *hook_evaluate(PyThreadState *state, struct _PyInterpreterFrame *f, int thrown);
 
-/* With no hook of ours until the frame has ended. */
+/* Evaluates the frame without our hook until it has ended. */
 static PyObject *hook_pass_deep(PyThreadState *state, struct _PyInterpreterFrame *f) {
   PyInterpreterState *interpreter = PyThreadState_GetInterpreter(state);
   if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != hook_evaluate)
@@ -341,7 +341,8 @@ static void hook_install(void) {
   _PyInterpreterState_SetEvalFrameFunc(interpreter, hook_evaluate);
 }
 
-/* Somebody who came after us keeps calling us: then all frames are passed on. */
+/* If somebody has set another hook since, it goes on calling ours, which then passes on all frames.
+ */
 static void hook_remove(void) {
   PyInterpreterState *interpreter = PyInterpreterState_Get();
   if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != hook_evaluate) return;

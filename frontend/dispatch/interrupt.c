@@ -118,7 +118,7 @@ static bool watch_attribute(const watch_search *s, PyObject *base, PyObject *nam
   return found;
 }
 
-/* What is called by its name, as an object (`model(x)`), or by an attribute. */
+/* Finds the object that is called: by its name (`model(x)`), or by an attribute. */
 static bool watch_base(const watch_search *s, PyObject *base, int chain) {
   static PyObject *call;
   if (!base || (!call && !(call = PyUnicode_InternFromString("__call__")))) return false;

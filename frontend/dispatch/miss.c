@@ -336,7 +336,7 @@ static entry *build_until(callable *c, PyObject *const *slots, const number_mode
   return e;
 }
 
-/* The same with constant sizes where it cannot be compiled with symbolic ones. */
+/* build_until(), and again with constant sizes when that fails with symbolic ones. */
 static entry *build_part(callable *c, PyObject *const *slots, const number_mode *modes,
                          PyObject *code, int64_t step) {
   break_info why = {.reason = 0}, again = {.reason = 0};

@@ -52,7 +52,7 @@ static uint64_t trial_process_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What a look at the wall's clock takes. */
+/* Time that reading the wall clock takes. */
 static uint64_t trial_look_ns(void) {
   static uint64_t least;
   for (int i = 0; i < 16 && !least; i++) {
@@ -74,7 +74,7 @@ trial_cost trial_clock(callable *c, const entry *e) {
   return now;
 }
 
-/* Of a compiled run, or of a plain one. */
+/* The cost of a run since `start`, compiled or plain. */
 static trial_cost trial_since(trial_cost start, bool compiled) {
   uint64_t wall = loom_clock_ns(), look = trial_look_ns();
   if (trial_pretended[compiled].wall) return trial_pretended[compiled];

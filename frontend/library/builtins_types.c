@@ -386,7 +386,7 @@ static bool known_abstract(tracer *t, PyTypeObject *cls) {
           !PyUnicode_CompareWithASCIIString(module, "os"));
 }
 
-/* What abc's checks remember changes with every register(). */
+/* Guards the cache token of abc, which changes with every register(). */
 static void guard_abstract(tracer *t, PyObject *cls) {
   PyObject *key = trace_keep(t, PyUnicode_InternFromString("abc.get_cache_token()"));
   const source *base = key ? trace_source(t, SOURCE_CONST, NULL, cls, NULL, 0) : NULL;
@@ -517,7 +517,7 @@ value *builtin_binary(tracer *t, const builtin_args *a) {
   return trace_binary(t, a->op, a->args[0], a->args[1], false);
 }
 
-/* Of sequences alone. */
+/* operator.concat(): of sequences alone. */
 value *builtin_concat(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   for (int i = 0; i < 2; i++) {

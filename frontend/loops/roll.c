@@ -230,7 +230,7 @@ bool roll_hide(tracer *t, roll *r, int64_t left) {
 
 static uint16_t roll_own_place(tracer *t, const roll *r);
 
-/* All slots hold what they do after the last iteration. */
+/* Gives all slots the values that they have after the last iteration. */
 static bool roll_leave(tracer *t, roll *r, roll_walk *now, const loom_value *results) {
   uint32_t slots = 0;
   if (!roll_objects_leave(t, r, now, results, &slots)) return false;

@@ -204,7 +204,7 @@ static loom_value end_value(tracer *t, const roll_slot *slot) {
   return slot->node == LOOM_NO_VALUE ? roll_number(t, LOOM_F64, slot->bits) : slot->node;
 }
 
-/* What slot i holds behind the iteration, wherever that ended. */
+/* The value of slot i behind the iteration, wherever the iteration ended the loop. */
 static loom_value end_after(tracer *t, const roll *r, const roll_walk *now, uint32_t i) {
   loom_value v = end_value(t, &now->slots[i]);
   for (int k = r->ending_count; k-- > 0 && v != LOOM_NO_VALUE && !r->behind;) {

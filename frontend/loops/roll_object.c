@@ -39,7 +39,7 @@ uint32_t roll_object_slot(roll_walk *w, const value *v) {
   return object ? (uint32_t)(uintptr_t)pointer_map_get(&w->numbers, object) : 0;
 }
 
-/* What a slot held at the begin of the hidden iteration. */
+/* The value that a slot had at the begin of the hidden iteration. */
 static value *object_begin(const roll *r, uint32_t i) {
   const roll_slot *slot = &r->before->slots[i];
   return r->carried[i] ? slot->hidden : slot->held;

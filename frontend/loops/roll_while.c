@@ -13,7 +13,7 @@
 #include "frontend/values/numbers.h"
 #include "loom_ops_logic.h"
 
-/* What is positive when the comparison holds. */
+/* The excess: a number that is positive when the comparison holds. */
 static bool roll_excess(tracer *t, int op, int64_t l, int64_t r, int64_t *out) {
   if (op == Py_GT || op == Py_GE)
     return size_minus(t, l, r, out) && (op == Py_GT || size_op(t, LOOM_EXPR_ADD, *out, 1, out));

@@ -344,7 +344,7 @@ static bool gradient_symbol(void *context, int64_t length, int64_t *out) {
   return *out = (int64_t)trace_graph(t)->symbol_count - 1, true;
 }
 
-/* What failed, at the line of the operation that has no derivative. */
+/* Breaks with the failure, at the line of the operation that has no derivative. */
 static value *gradient_failed(tracer *t, const loom_location *at, const loom_error *err) {
   break_info *info = &t->capture->broke;
   if (!trace_pending(t) && t->loops.looped && !t->kept->bans.all) {
@@ -360,7 +360,7 @@ static value *gradient_failed(tracer *t, const loom_location *at, const loom_err
   return NULL;
 }
 
-/* What is differentiated without a cotangent is one number. */
+/* Without a given cotangent the differentiated result has to be one number. */
 static bool gradient_is_number(tracer *t, value *y) {
   const np_array *a = np_array_of(y);
   if (!a || a->type.rank == 0) return true;

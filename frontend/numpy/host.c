@@ -49,7 +49,7 @@ typedef struct host_output {
   np_array *own;                /* gaps: the array that stands for that memory */
 } host_output;
 
-/* Where in memory that other results may share a view with gaps lies. */
+/* The position of a view with gaps in its memory, which other results may share. */
 static void host_place(PyArrayObject *a, host_output *out) {
   PyArrayObject *own = a;
   while (PyArray_BASE(own) && PyArray_Check(PyArray_BASE(own)))
@@ -87,7 +87,7 @@ static bool host_result(PyObject *o, host_output *out) {
   return good;
 }
 
-/* All arrays and numbers in what the library gave, nested tuples and lists included. */
+/* Collects all arrays and numbers of the library's result, nested tuples and lists included. */
 static bool host_results(PyObject *o, host_output *out, uint32_t *count) {
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);

@@ -279,7 +279,7 @@ static void host_drop(const np_call *c) {
     error_drop();
 }
 
-/* What the user's function raises on samples says what is wrong with it. */
+/* Breaks with the exception that the user's function raises on samples. */
 static void host_blame(tracer *t, const np_call *c) {
   PyObject *type, *raised, *traceback;
   if (!PyErr_ExceptionMatches(PyExc_Exception)) {

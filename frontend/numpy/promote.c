@@ -418,8 +418,8 @@ static void promote_remember(promote_answer *place, PyObject *ufunc, uint64_t ke
   memcpy(place->types, types, (size_t)count * sizeof *types);
 }
 
-/* NumPy 2's resolve_dtypes reads what is not there when it is told a casting rule beside the type
- * of a Python number: it may be asked with the rule that it has by itself. */
+/* NumPy 2's resolve_dtypes reads beyond its arguments when a casting rule is given together with
+ * the type of a Python number. So it is called only with its default rule then. */
 static bool promote_may_ask(tracer *t, const np_operand *o, int nin, PyObject **casting) {
   bool weak = false;
   for (int i = 0; i < nin; i++)

@@ -305,7 +305,7 @@ static loom_value ufunc_complex_order(tracer *t, const char *direction, const lo
   return emit2(t, LOOM_OP_AND, emit2(t, LOOM_OP_OR, first, second), numbers);
 }
 
-/* What there is for complex numbers. */
+/* Ufuncs on complex numbers, as far as there are ops for them. */
 static loom_value ufunc_complex(tracer *t, const ufunc_row *row, const loom_value *in) {
   const char *name = row->name;
   loom_opcode op = row->op;

@@ -47,7 +47,7 @@ static PyObject *recompile_size(const guard *g, PyObject *object) {
   return recompile_words(NULL, object);
 }
 
-/* What the guard wanted, and what there is instead: new strings. */
+/* What the guard requires, and what the call has instead: new strings. */
 static PyObject *recompile_old(const capture *c, const guard *g) {
   if (g->kind == GUARD_NUMBER || g->kind == GUARD_IDENTITY) return recompile_words(NULL, g->object);
   if (g->kind == GUARD_TYPE)

@@ -111,7 +111,7 @@ static void witness_consider(entry *e, uint32_t flags, const uint32_t *shown) {
   witness_make(e, flags, shown);
 }
 
-/* What the plan says of this run; true when it cannot say. */
+/* The witness's answer for this run; true when the witness fails. */
 static bool witness_ask(entry *e, const loom_call *run) {
   uint8_t answer = 1;
   void *output = &answer;
@@ -162,7 +162,7 @@ static void witness_is_noisy(entry *e, uint32_t flags, const uint32_t *shown) {
   if (w->hushed) witness_bind(e, w->hushed);
 }
 
-/* Would nobody be told of what the hushed plan does not raise? */
+/* Would nobody see warnings of the flags that the hush does not raise? */
 static bool witness_is_untold(const entry *e, const witness *w) {
   uint32_t shown[WITNESS_ROWS], reported;
   const capture *c = e->captured;

@@ -104,8 +104,8 @@ static bool witness_can_tell_complex(const witness_walk *w, const loom_node *nod
   }
 }
 
-/* Can it be told of this node whether it has raised one of these flags? Of a reduction and the like
- * by its results alone, which are finite where none was raised. */
+/* Can a test tell whether this node has raised one of these flags? A reduction is tested by its
+ * results alone, which are finite where it raised none. */
 static bool witness_can_tell(const witness_walk *w, const loom_node *node) {
   if (loom_op_table[node->op].regions || node->op == LOOM_OP_HOST_CALL || node->result_count != 1 ||
       !node->operand_count)
@@ -223,7 +223,7 @@ static uint32_t *witness_covered(witness_maker *m, const loom_node *node) {
   return node->location.warning ? &m->cover->rows[node->location.warning - 1] : &m->cover->untold;
 }
 
-/* Nothing is told of what the graph's operations raise. */
+/* Takes the flags of all of the graph's operations out of the cover. */
 static void witness_leave_out(witness_maker *m, const loom_graph *graph) {
   for (uint32_t n = 0; n < graph->node_count; n++) {
     const loom_node *node = &graph->nodes[n];
@@ -249,8 +249,8 @@ bool witness_append(loom_graph *graph, const loom_node *node) {
   return true;
 }
 
-/* Values in the order in which they come to be, as everywhere: a graph's key in the cache does not
- * say which node has made which. */
+/* Numbers values in the order of the nodes that make them, as in every graph: a graph's key in the
+ * cache does not say which node has made which value. */
 static bool witness_number(loom_graph *graph) {
   loom_value *map = loom_arena_alloc(&graph->arena, (graph->value_count + 1) * sizeof *map),
              next = 0;
@@ -488,7 +488,8 @@ static bool witness_branch(witness_walk *w, const loom_node *node, bool *known) 
   return !*known || witness_again(w, node, NULL, 0, 0);
 }
 
-/* A test of it, where it may raise what matters. False: nothing can be told of the graph. */
+/* Adds a test of a node that may raise one of the flags in question. False: the graph cannot be
+ * tested. */
 static bool witness_look(witness_walk *w, const loom_node *node) {
   uint32_t *covered = witness_covered(w->m, node);
   uint32_t raises = loom_node_fp(w->b.graph, node) & w->m->flags & *covered;
@@ -552,7 +553,8 @@ static bool witness_walk_nodes(witness_walk *w, const witness_condition *before)
   return good;
 }
 
-/* The flags of each row, and of those without one, that are covered if all can be told. */
+/* The cover if all operations can be tested: the flags of each warning, and of operations without
+ * one. */
 static void witness_begin(const witness_maker *m, const capture *c, const uint32_t *shown) {
   memset(m->cover, 0, sizeof *m->cover);
   for (uint32_t i = 0; i < c->warning_count; i++)

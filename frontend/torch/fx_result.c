@@ -373,7 +373,7 @@ static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
   return same;
 }
 
-/* Does a value lie in an input's memory? Also where that cannot be told. */
+/* Does a value lie in an input's memory? True also when that is not known. */
 static bool fx_is_of_input(fx_import *im, const fx_value *v) {
   torch_spec spec;
   fx_place place = {.storage = NULL};

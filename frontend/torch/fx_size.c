@@ -301,7 +301,8 @@ static bool size_power(fx_import *im, PyObject *args, int64_t *out) {
   return true;
 }
 
-/* What has no form of ours, when all symbols have values: sympy computes it. */
+/* For expressions that are not translated: when all symbols have values, sympy computes the result.
+ */
 static bool size_substitute(fx_import *im, PyObject *expr, int64_t *out) {
   PyObject *values = im->values_of_symbols ? PyDict_New() : NULL, *symbol;
   PyObject *free = values ? PyObject_GetAttrString(expr, "free_symbols") : NULL;

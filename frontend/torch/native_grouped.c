@@ -35,7 +35,7 @@ static torch_array grouped_turned(const torch_array *a) {
   return turned;
 }
 
-/* What is dense, or a matrix without an element. */
+/* Sets a dense array to zeros. */
 static void grouped_clear(const torch_array *a) {
   size_t bytes = loom_dtype_size(a->spec.dtype);
   for (int i = 0; i < a->spec.rank; i++)

@@ -86,7 +86,7 @@ static bool gaps_pair(tracer *t, struct dict_gaps *g, const value *key) {
   return g->merging || gaps_step_add(t, g, GAPS_PUT, entries[g->pairs - 1]);
 }
 
-/* Of a dictionary in which its pairs were put one by one. */
+/* Begins the record of a dictionary whose pairs so far were put one by one. */
 static struct dict_gaps *gaps_begin(tracer *t, value *dict) {
   struct dict_gaps *g = gaps_of(t, dict);
   if (g) return g;
@@ -335,7 +335,7 @@ static PyObject *gaps_run_made(gaps_run *run, int32_t count) {
   return made;
 }
 
-/* One that only is copied or added next is it itself. */
+/* The live dictionary as it was before the call: itself, if it is only read next, else a copy. */
 static PyObject *gaps_run_live(gaps_run *run, int32_t count) {
   PyObject *key, *item;
   Py_ssize_t pos = 0;

@@ -152,7 +152,7 @@ static bool generator_is_renamed(const function_data *d) {
          PyUnicode_Compare(f->func_qualname, d->code->co_qualname);
 }
 
-/* By a call of its function, which runs nothing yet. */
+/* A generator is made by a call of its function, which runs no code yet. */
 recipe *generator_rebuild(tracer *t, value *v) {
   const frame *f = v->any.a;
   const PyCodeObject *code = f->code->object;
