@@ -1,4 +1,4 @@
-/* What a checked kernel and the runtime tell each other (passes/check.c, runtime/bounds.c).
+/* The data that a checked kernel and the runtime exchange (passes/check.c, runtime/bounds.c).
  *
  * The word before the first entry of a launch's array of buffers is the address of its frame.
  * Checked code compares every access with the bounds in there; one that lies outside is written

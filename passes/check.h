@@ -75,7 +75,7 @@ check_base *check_add_base(check_function *f, MlirValue root, MlirOperation anch
                            int64_t known);
 /* The base whose pointer this is; NULL: of none. */
 check_base *check_root(check_function *f, MlirValue value);
-/* The base that the pointer comes from; NULL: it cannot be told. */
+/* The base that the pointer comes from; NULL: that cannot be determined. */
 check_base *check_trace(check_function *f, MlirValue value);
 /* Does it load a pointer out of the array of buffers? Which one. */
 bool check_is_entry(check_function *f, MlirOperation load, int64_t *number);

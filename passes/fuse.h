@@ -67,7 +67,7 @@ typedef struct fuse_group {
   int min, max; /* smallest and largest node number */
   int deep;     /* largest node number in it or in what it depends on, while fuse_state.deep */
   int mark;
-  bool raised; /* waits for its users to be looked at (fuse_moves.c) */
+  bool raised; /* its users have still to be visited (fuse_moves.c) */
   bool once;   /* it has costly ops that are computed once (fuse_keep.c) */
   bool varies; /* it has ops that are not constant */
 } fuse_group;
@@ -99,7 +99,7 @@ typedef struct fuse_state {
   fuse_read *reads;
   int read_count;
   uint32_t read_capacity;
-  loom_late late; /* what has a size that a host call tells comes behind that call */
+  loom_late late; /* an op with a size that a host call reports comes after that call */
   bool out_of_memory;
 } fuse_state;
 

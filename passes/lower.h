@@ -58,9 +58,10 @@ void lower_flag_add(lower *l, loom_builder *b, MlirValue bits);
 int lower_level_of(const lower *l, const loom_builder *b);
 /* A number, symbolic ones too, as i64 at the outermost scope. */
 lower_value lower_int(lower *l, int64_t value);
-/* The same as a divisor: at least 1, so that a division for no element is none by zero. */
+/* lower_int() as a divisor: at least 1, so that a kernel without elements does not divide by zero.
+ */
 lower_value lower_divisor(lower *l, int64_t value);
-/* The same as an integer of this type, in every lane. */
+/* lower_int() as an integer of this type, in every lane. */
 MlirValue lower_int_like(lower *l, loom_builder *b, MlirType type, int64_t value);
 
 /* ---- emit_memory.c: loads and stores --------------------------------------------------------- */

@@ -251,7 +251,7 @@ const lower_at *lower_at_identity(lower *l, int64_t rank, int first);
 /* The index of operand `i` of a view (broadcast, reshape, transpose, slice) or of an elementwise
  * op. */
 const lower_at *lower_at_operand(lower *l, MlirOperation op, loom_opcode code, const lower_at *at);
-/* Smallest and largest value of an affine form; false when they cannot be told. */
+/* Smallest and largest value of an affine form; false when they cannot be determined. */
 bool lower_index_range(const lower *l, const lower_index *index, int64_t *low, int64_t *high);
 uint32_t lower_index_vars(const lower_index *index);
 /* Scope in which the index is known. */

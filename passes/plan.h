@@ -72,7 +72,7 @@ MlirType plan_memref(MlirContext ctx, MlirType tensor, const int64_t *strides);
 bool plan_is_plain(MlirContext ctx, MlirType memref); /* in C order */
 /* Bytes of a value, or -1 when they are not known. */
 int64_t plan_bytes(MlirValue value);
-/* Marks each host call that tells sizes (`loom.introduces`). */
+/* Marks each host call that reports sizes (`loom.introduces`). */
 bool plan_find_late(plan_state *s);
 /* One step for each op: where each value lives, and from when to when. */
 bool plan_find_storages(plan_state *s);
@@ -85,7 +85,7 @@ MlirValue plan_taken(MlirOperation op, intptr_t result);
 
 /* Gives each storage its offset, and the arena its size. */
 bool plan_place(plan_state *s);
-/* Counts and tells what the arena saves. */
+/* Counts the memory that the arena saves, and remarks on it. */
 enum { PLAN_COUNT_BUFFERS, PLAN_COUNT_BYTES, PLAN_COUNT_SAVED };
 void plan_explain(const plan_state *s);
 /* Finds which parts of the arena are given back between launches. */

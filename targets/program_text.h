@@ -61,12 +61,12 @@ void program_check_head(FILE *text, bool entry);
 bool program_check_before(program_writer *w, MlirOperation launch, int32_t buffers);
 /* The status, once the launch has returned. */
 void program_check_after(program_writer *w);
-/* The function that tells what was accessed. `sites`: texts by number. */
+/* Writes the function that returns the first refused access. `sites`: texts by number. */
 void program_check_text(FILE *text, MlirAttribute sites, const char *name);
 
 /* ---- program_signature.c ---- */
 
-/* <name>_signature(), which tells what the function takes and gives. */
+/* Writes <name>_signature(), which returns the types of arguments and results. */
 bool program_signature(FILE *out, MlirOperation plan, const char *name);
 
 /* ---- program_control.c ---- */

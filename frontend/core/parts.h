@@ -19,7 +19,7 @@ typedef struct roll_ban_row {
   int delay;  /* so many iterations are compared before one is hidden; or ROLL_NEVER, ROLL_LEAVE */
   int period; /* so many iterations become one of the graph's loop */
   int tail;   /* so many iterations are peeled at the end */
-  const char *why; /* why why it is left to Python or unrolled, or NULL */
+  const char *why; /* why it is left to Python or unrolled, or NULL */
   bool apart;      /* the items that it iterates over are looked at one by one */
   bool lends;      /* its items are lent from the first iteration on */
   bool reads;      /* it reads lists that it appends to: their items are part of the state */
@@ -34,7 +34,7 @@ typedef struct roll_ban_row {
 typedef struct roll_bans {
   roll_ban_row rows[ROLL_BANS];
   int count, restarts;
-  int64_t walked; /* number of number of tokens of states that were compared, in all attempts */
+  int64_t walked; /* number of tokens of states that were compared, in all attempts */
   bool all;
   PyObject *apart[ROLL_APART]; /* live lists whose items are looked at one by one (borrowed) */
   int apart_count;
@@ -144,7 +144,7 @@ typedef struct trace_late {
 /* Objects that existed before the call, and their changes. Files of values/ have a list each:
  * shadow.c has `shadows`, and so on. */
 typedef struct trace_live {
-  Py_ssize_t items; /* items items of lists and tuples that were looked at */
+  Py_ssize_t items; /* items of lists and tuples that were looked at */
   struct shadows *shadows;
   struct live_dict *dicts;
   struct dict_count *counts;

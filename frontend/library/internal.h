@@ -24,8 +24,8 @@ value *trace_type_check(tracer *t, PyObject *cls, value *v);
 
 /* ---- builtins.c ---- */
 
-/* The functions of the rows of builtins.def. A function returns t->constants.not_implemented when
- * the call is none for it: then an adapter may know it, else capture breaks. */
+/* The functions of the rows of builtins.def. A function returns t->constants.not_implemented for a
+ * call that it does not handle: then an adapter may know the call, else capture breaks. */
 #define LOOM_BUILTIN(MODULE, NAME, FUNCTION)                                                       \
   value *builtin_##FUNCTION(tracer *t, const builtin_args *a);
 #define LOOM_OPERATOR(NAME, FUNCTION, OP)                                                          \

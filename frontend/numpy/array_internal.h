@@ -41,7 +41,7 @@ loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);
 
 /* ---- arrayvalue.c: the value type of arrays and NumPy scalars ---- */
 
-/* The elements of a.flat as a new array; NULL with nothing pending when `v` is none. */
+/* The elements of a.flat as a new array; NULL with nothing pending when `v` is no a.flat. */
 value *np_flat_copy(tracer *t, value *v);
 bool np_is_flat(const value *v);
 /* The truth of an array of one element that is not known. */
@@ -52,7 +52,7 @@ value *np_choose(tracer *t, loom_value condition, value *yes, value *no);
 /* ---- view.c: storage and views ---- */
 
 bool np_is_array(const value *v);      /* an array or a NumPy scalar */
-np_array *np_array_of(const value *v); /* NULL when it is none */
+np_array *np_array_of(const value *v); /* NULL when it is no array */
 /* The real parts of complex numbers, or the imaginary ones: a view too. */
 value *np_view_part(tracer *t, np_array *a, int part);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. */

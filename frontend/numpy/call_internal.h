@@ -150,7 +150,7 @@ PyObject *np_error_state(tracer *t); /* new reference: for a row of a host call 
 /* Enters a state in which kinds of exceptions that would be reported are raised: a token, or NULL.
  */
 PyObject *np_error_enter(PyObject *state);
-bool np_error_leave(PyObject *token); /* leaves that state; leaves that state; takes the token */
+bool np_error_leave(PyObject *token); /* leaves that state; takes the token */
 
 /* ---- scalar.c: overflow of integer scalars ---- */
 

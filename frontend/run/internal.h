@@ -51,7 +51,7 @@ void entry_made_fini(entry_made *made);
 typedef struct entry_context {
   const entry *e;
   PyObject *kept;   /* list of what owns the memory of results of host calls, or NULL */
-  int64_t *symbols; /* of the run, or NULL: no host call tells any */
+  int64_t *symbols; /* the symbols of the run; NULL: no host call reports any */
   struct run_state *state;
 } entry_context;
 

@@ -62,7 +62,7 @@ typedef struct tensor_name {
 } tensor_name;
 /* Reads these objects, which live as long as the process. False with an exception. */
 bool tensor_import(const char *module, const tensor_name *names, size_t count);
-/* Describes a live tensor; false: it is none that is captured. Strides in bytes. */
+/* Describes a live tensor; false: capture does not take such a tensor. Strides in bytes. */
 bool tensor_describe(PyObject *object, numpy_array_payload *out);
 /* Fills the entries of the adapter's table that runs and guards use. */
 void tensor_fill_live(loom_adapter *adapter);

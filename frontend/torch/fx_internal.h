@@ -39,7 +39,7 @@ struct fx_input {
 /* A symbol of torch's: where a call finds its value, and what is known of it. */
 typedef struct fx_symbol {
   PyObject *name; /* owned */
-  uint32_t place; /* the placeholder that tells it */
+  uint32_t place; /* the placeholder that it is read from */
   int32_t axis;   /* its size there; -1: the int itself */
   int64_t factor; /* the size or int there is `factor` times the symbol */
   /* `unit` divides the symbol; `hint` is its value in the call that was captured. */
@@ -87,7 +87,7 @@ bool fx_declared(fx_call *c);
 
 /* ---- fx_size.c: symbolic sizes of torch ---- */
 
-/* The symbols of a module, by what its placeholders tell (`metas`, one for each). */
+/* Finds the symbols of a module in the types of its placeholders (`metas`, one for each). */
 bool fx_find_symbols(const fx_input *inputs, uint32_t count, PyObject *const *metas,
                      fx_symbols *out);
 void fx_symbols_fini(fx_symbols *s);
@@ -118,7 +118,7 @@ void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
 typedef struct fx_place {
   PyObject *storage; /* an int that identifies it; owned */
   int64_t offset, end, size;
-  bool sized; /* is `size` known? It may be made of symbols that no argument tells */
+  bool sized; /* is `size` known? It may depend on symbols that no argument has */
   bool empty;
 } fx_place;
 

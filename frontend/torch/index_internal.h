@@ -25,8 +25,8 @@ bool index_check(fx_call *c, loom_value good);
 /* The int64 indices: negative ones counted from the end, and what lies before -n (or before 0 where
  * negative ones are wrong) replaced by a position that no axis has. Others of n or more stay. */
 loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negative);
-/* Positions in the flattened operand 0: `index` tells the coordinate along `axis`, its own place
- * the others. */
+/* Positions in the flattened operand 0: an element of `index` is the coordinate along `axis`, and
+ * its own place gives the other coordinates. */
 loom_value index_flat(fx_call *c, loom_value index, int axis);
 /* Positions in a flat array where coordinate i counts strides[i], from `offset` on. */
 loom_value index_strided(fx_call *c, const loom_type *places, const int64_t *strides,

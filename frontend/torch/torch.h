@@ -59,7 +59,7 @@ typedef struct torch_modes {
   bool records;                /* gradients are recorded */
 } torch_modes;
 
-bool torch_modes_init(void); /* false with an exception: this torch does not tell them */
+bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */
 void torch_modes_read(torch_modes *out);
 /* Has nothing been changed but the default dtype and whether gradients are recorded? */
 bool torch_modes_are_plain(const torch_modes *m);

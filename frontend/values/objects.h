@@ -22,7 +22,7 @@ typedef struct partial_data {
 /* ---- function.c: functions, bound methods, cells, super() ---- */
 
 value *value_method(tracer *t, value *function, value *self);
-/* A live object as a value that is looked at, and guarded, when something needs it. */
+/* A live object as a lazy value: it is read and guarded when something needs it. */
 value *value_lazy(tracer *t, PyObject *object, const source *s);
 value *function_new(tracer *t, function_data *data, value *name);
 /* The data of a function value (value_function_type). Adds its guards. */

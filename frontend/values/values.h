@@ -159,8 +159,8 @@ value *builtin_model(tracer *t, const builtin_args *a);
 
 /* ---- context.c: context variables ---- */
 
-/* A call of the method `name` of contextvars.ContextVar; not_implemented: it is none that is
- * followed. */
+/* A call of the method `name` of contextvars.ContextVar; not_implemented: capture does not follow
+ * this call. */
 value *context_call(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 /* Does a variable hold something else than before the call? */
 bool context_is_set(const tracer *t);

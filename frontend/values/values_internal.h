@@ -82,7 +82,7 @@ value *model_part(tracer *t, value *v, const char *name);
 /* Is it an attribute of the model alone, which objects of the C type do not have? */
 bool model_is_private(tracer *t, PyObject *cls, PyObject *name);
 /* For the code of a model: a private attribute of the content that an instance of a class over the
- * C type holds. NULL: it is none such. */
+ * C type holds. NULL: it is no such attribute. */
 value *model_of_instance(tracer *t, value *v, PyObject *name);
 /* The name under which a model has a special method that is called by name: `_named__x__` where it
  * has one, since an operator checks its operand first. NULL after a failure. */
