@@ -44,7 +44,7 @@ bool size_resolve(const loom_graph *graph, const loom_type *type, const int64_t 
 /* A bit for each symbol in an expression. */
 uint64_t size_symbols(const loom_graph *graph, uint32_t index);
 
-/* ---- guard.c: guards as a flat program ---- */
+/* ---- guard_program.c: guards as a flat program ---- */
 
 typedef struct guard_program guard_program;
 
@@ -56,11 +56,15 @@ int guard_program_traverse(guard_program *p, visitproc visit, void *arg);
 /* From now on the program borrows the dictionaries that the capture borrows: it drops its
  * references to them. */
 void guard_program_let_go(guard_program *p, const capture *c);
+
+/* ---- guard.c: checking guards ---- */
+
 /* Do all guards hold? Runs no Python code, sets no exception. The values of the capture's symbols
  * go to `symbols`, which has room for LOOM_MAX_SYMBOLS. */
 bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols);
 /* For each guard of the capture: what it costs a call for which all guards hold, in ns. malloc'ed;
- * NULL: out of memory. Guards on names share the check of their dictionaries' versions. */
+ * NULL: out of memory. What several guards read costs the first of them. Guards on names share the
+ * check of their dictionaries' versions. */
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args);
 /* The first guard that fails, in the order of capture; or NULL. */
 const guard *guard_first_failure(const capture *c, PyObject *const *args);

@@ -1,18 +1,4 @@
-/* Guards as a flat program: which of a callable's compiled versions fits this call. No Python code
- * runs.
- *
- * Five groups, in this order:
- *
- * - args: on arguments themselves. Nothing has to be read for them, and they fail most often;
- * - named: depend on the contents of a few dictionaries (globals, builtins, modules) alone, since
- *   what they compare (identity, or the bits of an immutable object) cannot change in any other
- *   way. They are skipped while these dictionaries have the version tags that they had when all of
- *   these guards held last: a tag changes with every write to its dictionary;
- * - held: on objects that such names lead to, or on a field of a function or cell that they lead
- *   to. The object or field is found again together with the named group, and is compared on every
- *   call;
- * - rest: in the order of capture, each read by its source;
- * - sizes: read the capture's symbols, one after the other, and compare what follows from them. */
+/* Checking guards. No Python code runs. */
 #include "frontend/captured/guard.h"
 #include "frontend/base/base.h"
 #include "frontend/captured/adapter.h"
@@ -20,28 +6,6 @@
 #include "frontend/captured/captured.h"
 #include "frontend/captured/internal.h"
 #include "frontend/captured/objects.h"
-
-#define GUARD_MAX_DICTS 16
-
-/* Where a held guard looks: the object itself, or a field of one that is alive while names hold. */
-typedef struct guard_held {
-  const guard *g;
-  PyObject *object, **place; /* borrowed */
-  bool none;                 /* an empty field means None */
-} guard_held;
-
-struct guard_program {
-  const guard **args, **named, **rest, **sizes; /* point into the capture's guards */
-  guard_held *held;
-  uint32_t arg_count, named_count, held_count, rest_count, size_count, dict_count;
-  PyObject **codes; /* code objects that no tool may monitor (borrowed) */
-  uint32_t code_count;
-  const capture *captured;
-  PyObject *dicts[GUARD_MAX_DICTS]; /* owned */
-  uint64_t versions[GUARD_MAX_DICTS];
-  uint32_t borrowed; /* bits of the dictionaries that are not owned after all */
-  bool versions_known;
-};
 
 /* ---- one guard ------------------------------------------------------------------------------ */
 
@@ -127,23 +91,17 @@ static bool guard_are_distinct(PyObject *const *objects, uint32_t written, uint3
   return distinct;
 }
 
-static bool guard_are_apart(const guard *g, PyObject *const *args) {
+static bool guard_are_apart(const guard *g, PyObject *const *objects) {
   const guard_apart *p = g->payload;
-  PyObject **objects = calloc(p->count, sizeof *objects);
-  uint32_t have = 0;
-  while (objects && have < p->count && (objects[have] = source_read(p->sources[have], args)))
-    have++;
-  bool holds = objects && have == p->count &&
-               (g->adapter ? g->adapter->apart(objects, p->written, p->count)
-                           : guard_are_distinct(objects, p->written, p->count));
-  while (have-- > 0)
-    Py_DECREF(objects[have]);
-  free(objects);
-  return holds;
+  for (uint32_t i = 0; i < p->count; i++)
+    if (!objects[i]) return false;
+  return g->adapter ? g->adapter->apart(objects, p->written, p->count)
+                    : guard_are_distinct(objects, p->written, p->count);
 }
 
-/* `object` is what the guard's source reads, NULL when it is gone. */
-static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *const *args) {
+/* `object` is what the guard's source reads, NULL when it is gone; `others` are what other sources
+ * of the guard read. */
+static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *const *others) {
   if (g->kind == GUARD_MISSING) return !object;
   if (g->kind == GUARD_CUSTOM)
     return (object || !g->source) && g->adapter->guard(g->payload, object);
@@ -158,23 +116,34 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_SET_TABLE: return PyAnySet_Check(object) && set_tables_equal(object, g->object);
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
-  case GUARD_APART: return guard_are_apart(g, args);
+  case GUARD_APART: return guard_are_apart(g, others);
   case GUARD_IN_PARTS: return guard_parts_hold(g->payload, object);
-  default: break;
+  case GUARD_SAME: return others[0] && (object == others[0]) == (g->number != 0);
+  case GUARD_DISJOINT: return others[0] && g->adapter->disjoint(object, others[0]);
+  default: return false;
   }
-  PyObject *other = source_read(g->source2, args);
-  bool holds = false;
-  if (g->kind == GUARD_SAME) holds = other && (object == other) == (g->number != 0);
-  if (g->kind == GUARD_DISJOINT) holds = other && g->adapter->disjoint(object, other);
-  Py_XDECREF(other);
-  return holds;
 }
 
+const source *const *guard_others(const guard *g, uint32_t *count) {
+  const guard_apart *apart = g->payload;
+  *count = g->kind == GUARD_APART                               ? apart->count
+           : g->kind == GUARD_SAME || g->kind == GUARD_DISJOINT ? 1
+                                                                : 0;
+  return g->kind == GUARD_APART ? apart->sources : (const source *const *)&g->source2;
+}
+
+/* One guard by itself. */
 static bool guard_holds(const guard *g, PyObject *const *args) {
-  if (!g->source) return guard_holds_on(g, NULL, args);
-  if (g->source->kind == SOURCE_ARG) return guard_holds_on(g, args[g->source->index], args);
-  PyObject *object = source_read(g->source, args);
-  bool holds = guard_holds_on(g, object, args);
+  uint32_t count = 0;
+  const source *const *sources = guard_others(g, &count);
+  PyObject *object = g->source ? source_read(g->source, args) : NULL;
+  PyObject **others = calloc(count + 1, sizeof *others);
+  for (uint32_t i = 0; others && i < count; i++)
+    others[i] = source_read(sources[i], args);
+  bool holds = others && guard_holds_on(g, object, others);
+  for (uint32_t i = 0; others && i < count; i++)
+    Py_XDECREF(others[i]);
+  free(others);
   Py_XDECREF(object);
   return holds;
 }
@@ -238,185 +207,6 @@ static bool guard_size_holds(const guard *g, const capture *c, PyObject *const *
   }
 }
 
-/* ---- building ------------------------------------------------------------------------------- */
-
-static bool guard_add_dict(guard_program *p, PyObject *dict) {
-  if (!dict || !PyDict_CheckExact(dict)) return false;
-  for (uint32_t i = 0; i < p->dict_count; i++)
-    if (p->dicts[i] == dict) return true;
-  if (p->dict_count == GUARD_MAX_DICTS) return false;
-  p->dicts[p->dict_count++] = Py_NewRef(dict);
-  return true;
-}
-
-static PyObject *guard_builtins(PyObject *globals) {
-  PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
-  if (!builtins) builtins = PyEval_GetBuiltins();
-  return builtins && PyModule_CheckExact(builtins) ? PyModule_GetDict(builtins) : builtins;
-}
-
-/* Does reading this source depend on nothing but dictionaries that the program watches? Adds them.
- */
-static bool guard_watch_source(guard_program *p, const source *s) {
-  if (s->kind == SOURCE_CONST || s->kind == SOURCE_FUNCTION) return s->object != NULL;
-  if (s->kind == SOURCE_GLOBAL) {
-    if (!guard_add_dict(p, s->object)) return false;
-    PyObject *found = PyDict_GetItemWithError(s->object, s->key);
-    if (!found) error_drop();
-    return found || guard_add_dict(p, guard_builtins(s->object));
-  }
-  if (s->kind != SOURCE_ATTR || !s->base || !guard_watch_source(p, s->base)) return false;
-  PyObject *base = source_read(s->base, NULL);
-  bool good = base && PyModule_CheckExact(base) && guard_add_dict(p, PyModule_GetDict(base));
-  Py_XDECREF(base);
-  return good;
-}
-
-static bool guard_is_named(guard_program *p, const guard *g) {
-  bool kind = g->kind == GUARD_IDENTITY || g->kind == GUARD_NUMBER || g->kind == GUARD_MISSING ||
-              g->kind == GUARD_PRESENT;
-  if (g->kind == GUARD_TYPE) kind = !(((PyTypeObject *)g->object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
-  return kind && g->source && guard_watch_source(p, g->source);
-}
-
-/* The field that a source reads of a function or of one of its cells, NULL when it is none such. */
-static PyObject **guard_field(const source *s, PyObject *base, bool *none) {
-  PyFunctionObject *f = (PyFunctionObject *)base;
-  *none = false;
-  if (!PyFunction_Check(base)) return NULL;
-  if (s->kind == SOURCE_CELL) {
-    if (!f->func_closure || s->index >= PyTuple_GET_SIZE(f->func_closure)) return NULL;
-    return &((PyCellObject *)PyTuple_GET_ITEM(f->func_closure, s->index))->ob_ref;
-  }
-  if (s->kind != SOURCE_ATTR || !PyUnicode_Check(s->key)) return NULL;
-  if (!PyUnicode_CompareWithASCIIString(s->key, "__code__")) return &f->func_code;
-  if (!PyUnicode_CompareWithASCIIString(s->key, "__globals__")) return &f->func_globals;
-  *none = true;
-  if (!PyUnicode_CompareWithASCIIString(s->key, "__defaults__")) return &f->func_defaults;
-  if (!PyUnicode_CompareWithASCIIString(s->key, "__kwdefaults__")) return &f->func_kwdefaults;
-  return NULL;
-}
-
-/* Finds what a held guard looks at; false when its source leads nowhere. */
-static bool guard_resolve(guard_held *h) {
-  const source *s = h->g->source;
-  h->place = NULL;
-  h->object = NULL;
-  PyObject *base = s->base ? source_read(s->base, NULL) : NULL;
-  if (base) h->place = guard_field(s, base, &h->none);
-  Py_XDECREF(base); /* the dictionaries, or the callable itself, keep it alive */
-  if (h->place) return true;
-  h->object = source_read(s, NULL);
-  Py_XDECREF(h->object);
-  return h->object != NULL;
-}
-
-/* Than its source. */
-static bool guard_reads_more(const guard *g) {
-  return g->kind == GUARD_SAME || g->kind == GUARD_DISJOINT || g->kind == GUARD_APART;
-}
-
-static bool guard_is_held(guard_program *p, const guard *g) {
-  const source *s = g->source;
-  guard_held probe = {.g = g};
-  if (!s || guard_reads_more(g) || g->kind == GUARD_MISSING) return false;
-  if (guard_watch_source(p, s)) return guard_resolve(&probe);
-  return s->base && guard_watch_source(p, s->base) && guard_resolve(&probe) && probe.place;
-}
-
-/* What the dispatcher itself makes sure of: that the function is one, and its code. */
-static bool guard_is_given(const guard *g) {
-  const source *s = g->source;
-  if (!s) return false;
-  if (s->kind == SOURCE_FUNCTION) return g->kind == GUARD_TYPE || g->kind == GUARD_IDENTITY;
-  return g->kind == GUARD_IDENTITY && s->kind == SOURCE_ATTR && s->base->kind == SOURCE_FUNCTION &&
-         PyUnicode_CompareWithASCIIString(s->key, "__code__") == 0;
-}
-
-/* Is a name that has to exist read by another guard anyway? */
-static bool guard_is_implied(const capture *c, const guard *g) {
-  if (g->kind != GUARD_PRESENT) return false;
-  for (uint32_t i = 0; i < c->guard_count; i++) {
-    const guard *other = &c->guards[i];
-    bool reads = other->kind != GUARD_PRESENT && other->kind != GUARD_MISSING &&
-                 other->kind != GUARD_CUSTOM && other->kind != GUARD_SIZE;
-    if (reads && other->source == g->source) return true;
-  }
-  return false;
-}
-
-/* Code whose instructions are in the graph. */
-static bool guard_add_codes(guard_program *p, const capture *c) {
-  if (!PYTHON_MONITORS_CODE) return true;
-  p->codes = calloc((size_t)c->guard_count + 1, sizeof *p->codes);
-  for (uint32_t i = 0; p->codes && i < c->guard_count; i++)
-    if (c->guards[i].kind == GUARD_IDENTITY && PyCode_Check(c->guards[i].object))
-      p->codes[p->code_count++] = c->guards[i].object;
-  return p->codes != NULL;
-}
-
-guard_program *guard_program_new(const capture *c) {
-  guard_program *p = calloc(1, sizeof *p);
-  const guard **all = p ? calloc(4 * (size_t)c->guard_count + 1, sizeof *all) : NULL;
-  guard_held *held = p ? calloc((size_t)c->guard_count + 1, sizeof *held) : NULL;
-  if (!all || !held) {
-    free(all);
-    free(held);
-    free(p);
-    return (guard_program *)PyErr_NoMemory();
-  }
-  p->args = all;
-  p->named = all + c->guard_count;
-  p->rest = all + 2 * (size_t)c->guard_count;
-  p->sizes = all + 3 * (size_t)c->guard_count;
-  p->held = held;
-  p->captured = c;
-  if (!guard_add_codes(p, c)) {
-    guard_program_free(p);
-    return (guard_program *)PyErr_NoMemory();
-  }
-  for (uint32_t i = 0; i < c->guard_count; i++) {
-    const guard *g = &c->guards[i];
-    bool simple = !guard_reads_more(g) && g->kind != GUARD_CUSTOM;
-    if (guard_is_given(g) || guard_is_implied(c, g)) continue;
-    if (g->kind == GUARD_SIZE)
-      p->sizes[p->size_count++] = g;
-    else if (simple && g->source && g->source->kind == SOURCE_ARG)
-      p->args[p->arg_count++] = g;
-    else if (guard_is_named(p, g))
-      p->named[p->named_count++] = g;
-    else if (guard_is_held(p, g))
-      p->held[p->held_count++].g = g;
-    else
-      p->rest[p->rest_count++] = g;
-  }
-  return p;
-}
-
-void guard_program_free(guard_program *p) {
-  if (!p) return;
-  for (uint32_t i = 0; i < p->dict_count; i++)
-    if (!(p->borrowed >> i & 1)) Py_DECREF(p->dicts[i]);
-  free(p->args);
-  free(p->held);
-  free(p->codes);
-  free(p);
-}
-
-int guard_program_traverse(guard_program *p, visitproc visit, void *arg) {
-  for (uint32_t i = 0; p && i < p->dict_count; i++)
-    if (!(p->borrowed >> i & 1)) Py_VISIT(p->dicts[i]);
-  return 0;
-}
-
-void guard_program_let_go(guard_program *p, const capture *c) {
-  for (uint32_t i = 0; i < p->dict_count; i++)
-    if (capture_borrows(c, p->dicts[i]) && !(p->borrowed >> i & 1)) {
-      p->borrowed |= 1u << i;
-      Py_DECREF(p->dicts[i]);
-    }
-}
-
 /* ---- checking ------------------------------------------------------------------------------- */
 
 static bool guard_versions_hold(const guard_program *p) {
@@ -438,20 +228,72 @@ static bool guard_check_named(guard_program *p, PyObject *const *args) {
   return true;
 }
 
-static inline bool guard_held_holds(const guard_held *h, PyObject *const *args) {
+static inline bool guard_held_holds(const guard_held *h) {
   PyObject *object = h->place ? *h->place : h->object;
   if (!object && h->none) object = Py_None;
-  return guard_holds_on(h->g, object, args);
+  return guard_holds_on(h->g, object, NULL);
+}
+
+/* ---- the rest: each source is read once ---- */
+
+#define READS_ON_STACK 32 /* longer programs take memory for what they read */
+
+static PyObject *guard_at(guard_place place, PyObject *const *reads, PyObject *const *args) {
+  if (place >= 0) return reads[place];
+  return place == GUARD_NOWHERE ? NULL : args[-1 - place];
+}
+
+static PyObject *guard_read_now(const guard_read *r, PyObject *const *reads,
+                                PyObject *const *args) {
+  if (r->base == GUARD_NOWHERE) return source_read(r->s, args);
+  PyObject *base = guard_at(r->base, reads, args);
+  return base ? source_read_from(r->s, base) : NULL;
+}
+
+static bool guard_rest_holds(const guard_rest *r, PyObject *const *reads, PyObject *const *args) {
+  PyObject *object = guard_at(r->object, reads, args), *one;
+  if (r->other_count == 1) {
+    one = guard_at(*r->others, reads, args);
+    return guard_holds_on(r->g, object, &one);
+  }
+  PyObject **others = r->other_count ? calloc(r->other_count, sizeof *others) : NULL;
+  for (uint32_t i = 0; others && i < r->other_count; i++)
+    others[i] = guard_at(r->others[i], reads, args);
+  bool holds = (others || !r->other_count) && guard_holds_on(r->g, object, others);
+  free(others);
+  return holds;
+}
+
+/* Does the rest hold? `have`: how many sources have been read, which the caller gives back. */
+static bool guard_rest_all(const guard_program *p, PyObject *const *args, PyObject **reads,
+                           uint32_t *have) {
+  for (uint32_t i = 0; i < p->rest_count; i++) {
+    for (; *have < p->rest[i].reads; ++*have)
+      reads[*have] = guard_read_now(&p->reads[*have], reads, args);
+    if (!guard_rest_holds(&p->rest[i], reads, args)) return false;
+  }
+  return true;
+}
+
+static bool guard_check_rest(const guard_program *p, PyObject *const *args) {
+  PyObject *few[READS_ON_STACK];
+  bool on_stack = p->read_count <= READS_ON_STACK;
+  PyObject **reads = on_stack ? few : malloc(p->read_count * sizeof *reads);
+  uint32_t have = 0;
+  bool holds = reads && guard_rest_all(p, args, reads, &have);
+  while (have-- > 0)
+    Py_XDECREF(reads[have]);
+  if (!on_stack) free(reads);
+  return holds;
 }
 
 bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbols) {
   for (uint32_t i = 0; i < p->arg_count; i++)
-    if (!guard_holds_on(p->args[i], args[p->args[i]->source->index], args)) return false;
+    if (!guard_holds_on(p->args[i], args[p->args[i]->source->index], NULL)) return false;
   if (!guard_versions_hold(p) && !guard_check_named(p, args)) return false;
   for (uint32_t i = 0; i < p->held_count; i++)
-    if (!guard_held_holds(&p->held[i], args)) return false;
-  for (uint32_t i = 0; i < p->rest_count; i++)
-    if (!guard_holds(p->rest[i], args)) return false;
+    if (!guard_held_holds(&p->held[i])) return false;
+  if (p->rest_count && !guard_check_rest(p, args)) return false;
   for (uint32_t i = 0; PYTHON_MONITORS_CODE && i < p->code_count; i++)
     if (python_code_is_monitored(p->codes[i])) return false;
   for (uint32_t i = 0; i < p->size_count; i++)
@@ -466,14 +308,27 @@ bool guard_program_check(guard_program *p, PyObject *const *args, int64_t *symbo
 
 typedef enum cost_kind { COST_ARG, COST_NAMES, COST_HELD, COST_READ, COST_SIZE } cost_kind;
 
+/* Of the rest: the guard and the sources that are read for it, those before it being there. */
+typedef struct cost_rest {
+  const guard_rest *r;
+  uint32_t from;
+  PyObject **reads;
+} cost_rest;
+
+static bool cost_read(const guard_program *p, const cost_rest *c, PyObject *const *args) {
+  for (uint32_t i = c->from; i < c->r->reads; i++)
+    Py_XSETREF(c->reads[i], guard_read_now(&p->reads[i], c->reads, args));
+  return guard_rest_holds(c->r, c->reads, args);
+}
+
 static bool cost_once(guard_program *p, cost_kind kind, const void *what, PyObject *const *args,
                       int64_t *symbols) {
   const guard *g = what;
   switch (kind) {
-  case COST_ARG: return guard_holds_on(g, args[g->source->index], args);
+  case COST_ARG: return guard_holds_on(g, args[g->source->index], NULL);
   case COST_NAMES: return guard_versions_hold(p);
-  case COST_HELD: return guard_held_holds(what, args);
-  case COST_READ: return guard_holds(g, args);
+  case COST_HELD: return guard_held_holds(what);
+  case COST_READ: return cost_read(p, what, args);
   default: return guard_size_holds(g, p->captured, args, symbols);
   }
 }
@@ -494,6 +349,19 @@ static double cost_of(guard_program *p, cost_kind kind, const void *what, PyObje
   return least;
 }
 
+static void cost_of_rest(guard_program *p, const capture *c, PyObject *const *args, double *ns) {
+  PyObject **reads = calloc((size_t)p->read_count + 1, sizeof *reads);
+  cost_rest one = {.reads = reads};
+  for (uint32_t i = 0; reads && i < p->rest_count; i++) {
+    one.r = &p->rest[i];
+    ns[one.r->g - c->guards] = cost_of(p, COST_READ, &one, args, NULL);
+    one.from = one.r->reads;
+  }
+  for (uint32_t i = 0; reads && i < p->read_count; i++)
+    Py_XDECREF(reads[i]);
+  free(reads);
+}
+
 double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *args) {
   int64_t symbols[LOOM_MAX_SYMBOLS] = {0};
   double *ns = calloc((size_t)c->guard_count + 1, sizeof *ns);
@@ -505,8 +373,7 @@ double *guard_program_cost(guard_program *p, const capture *c, PyObject *const *
     ns[p->named[i] - c->guards] = names / p->named_count;
   for (uint32_t i = 0; i < p->held_count; i++)
     ns[p->held[i].g - c->guards] = cost_of(p, COST_HELD, &p->held[i], args, symbols);
-  for (uint32_t i = 0; i < p->rest_count; i++)
-    ns[p->rest[i] - c->guards] = cost_of(p, COST_READ, p->rest[i], args, symbols);
+  cost_of_rest(p, c, args, ns);
   for (uint32_t i = 0; i < p->size_count; i++)
     ns[p->sizes[i] - c->guards] = cost_of(p, COST_SIZE, p->sizes[i], args, symbols);
   return ns;

@@ -364,7 +364,7 @@ static PyObject *read_default(PyObject *base, Py_ssize_t index) {
   return Py_NewRef(PyTuple_GET_ITEM(defaults, index));
 }
 
-static PyObject *read_from(const source *s, PyObject *base) {
+PyObject *source_read_from(const source *s, PyObject *base) {
   switch (s->kind) {
   case SOURCE_CELL: return read_cell(base, s->index);
   case SOURCE_ATTR: return source_attribute(base, s->key);
@@ -387,7 +387,7 @@ PyObject *source_read(const source *s, PyObject *const *args) {
   if (s->kind == SOURCE_FUNCTION || s->kind == SOURCE_CONST) return Py_XNewRef(s->object);
   PyObject *base = source_read(s->base, args);
   if (!base) return NULL;
-  PyObject *item = read_from(s, base);
+  PyObject *item = source_read_from(s, base);
   Py_DECREF(base);
   return item;
 }
