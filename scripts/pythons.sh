@@ -53,21 +53,22 @@ prepare() {
   build_extension "build/dev${1/./}" "$venv/bin/python" || { echo "== CPython $1: the extension cannot be built"; exit 1; }
 }
 
-# clean_copy FOLDER: the tree as a checkout has it, with what is not committed yet.
+# clean_copy FOLDER: the tree as a checkout has it, with what is not committed yet. Builds inside of it are kept.
 clean_copy() {
-  rm -rf "$1"
   mkdir -p "$1"
+  find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
   git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
     if [ -f "$file" ] && [ ! -L "$file" ]; then printf '%s\0' "$file"; fi
   done | tar -c --null -T - | tar -x -C "$1" # with the times of the files: builds go on where they were
 }
 
-# build_wheel SOURCE BUILD INTO [DEFINE...]: with the virtual environment `venv`, warnings are errors.
+# build_wheel SOURCE BUILD INTO [DEFINE...]: with the virtual environment `venv`, warnings are errors. The build is in SOURCE/build,
+# so that names of files from there are those of a build of the tree itself, whose objects ccache gives.
 build_wheel() {
-  local source=$1 build=$2 into=$3 defines=()
+  local source=$1 build=$1/build/$2 into=$3 defines=()
   shift 3
   for define in LOOM_WERROR=ON "$@"; do defines+=("-Ccmake.define.$define"); done
-  "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-cache-dir -w "$into" \
+  CCACHE_BASEDIR="$PWD/$source" "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-cache-dir -w "$into" \
     "-Cbuild-dir=$PWD/$build" "${defines[@]}" "./$source"
 }
 

@@ -44,7 +44,7 @@ for group in "$@"; do
   case $group in
     test)
       want+=("pytest>=8" "pytest-timeout" "hypothesis>=6" "lit" "torch==2.13.0" "expecttest" "llvmlite" "markdown-it-py")
-      define=("-Ccmake.define.LOOM_TESTS=ON")
+      define=("-Ccmake.define.LOOM_TESTS=ON" "-Ccmake.define.LOOM_WERROR=ON") # a developer's build, as that of scripts/wheels.sh
       ;;
     bench) want+=(-r bench/requirements.txt) ;;
     models) want+=(-r bench/models.txt) ;;
@@ -66,6 +66,7 @@ if [[ " $* " == *" zoo "* ]] && [ ! -d build/zoo-packages/timm ]; then
     "timm==1.0.31" "torchvision==0.28.0"
 fi
 
-# The build is incremental: build/wheel is kept.
+# The build is incremental: build/wheel is kept. Other builds of the same flags find its objects (scripts/pythons.sh).
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
   --force-reinstall "${define[@]}" .

@@ -11,7 +11,7 @@ for version in ${VERSIONS:-3.11 3.12 3.13}; do
   prepare_venv "$version" || continue
   package="build/clang-package-$version"
   rm -rf "$package" && mkdir -p "$package"
-  build_wheel build/source "build/clang-$version" "$package" "${whole[@]}"
+  build_wheel build/source "clang-$version" "$package" "${whole[@]}"
   "$venv/bin/python" -m zipfile -e "$package"/frameloom-*.whl "$package"
   PYTHONPATH="$package" FRAMELOOM_CACHE_DIR="$PWD/build/test-cache" "$venv/bin/python" - "$backend" <<'PY'
 import sys

@@ -16,7 +16,7 @@ for version in ${VERSIONS:-3.11 3.12 3.13}; do
   prepare_venv "$version" || continue
   tag="cp${version/./}"
   rm -rf "build/wheels-$version" dist/frameloom-*-"$tag"-*.whl
-  build_wheel build/source "build/gcc-$version" "build/wheels-$version"
+  build_wheel build/source "gcc-$version" "build/wheels-$version"
   PATH="$PWD/build/venv-wheels/bin:$PATH" auditwheel repair --wheel-dir dist "build/wheels-$version"/frameloom-*.whl \
     >"build/wheels-$version/audit.log" 2>&1 || { cat "build/wheels-$version/audit.log"; exit 1; }
   wheel=$(ls dist/frameloom-*-"$tag"-*.whl)
