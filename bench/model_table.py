@@ -149,15 +149,15 @@ METHOD = """\
 Made by `make bench-models`; `bench/models.py` says how each figure is measured. Weights are random, models are cut to a
 few layers (`bench/torch_models.py`). A step is a forward pass (eval, no_grad) or forward, loss and backward pass.
 
-- Times are the best of many, all backends in turns in one process. `eager : ours` and `Inductor : ours` above 1: we are
-  faster.
+- Times are the best of many runs, with all backends by turns in one process. With `eager : ours` and
+  `Inductor : ours` above 1 we are faster.
 - Compile times are those inside the backend's own function for each graph (`compile_graph`; Inductor:
-  `compile_fx_inner`), after something small was compiled in the same process: neither import, Dynamo and AOTAutograd,
-  nor what is done once in a process or on a machine are counted. Cold: the disk cache is empty; cached: a new process.
-- Memory: the highest resident size in training steps above that before them, when there are only parameters; in a thread
-  whose heap starts empty.
-- Accuracy: distance of outputs (training: of all gradients) from a float64 run, over eager's distance; the median over
-  nine inputs, since gradients jump where rounding decides about a ReLU or a maximum."""
+  `compile_fx_inner`), after something small was compiled in the same process. So imports, Dynamo, AOTAutograd and work
+  that is done once in a process or on a machine are not counted. Cold: the disk cache is empty; cached: a new process.
+- Memory: how far the resident size rises in training steps above its value before them, when only parameters exist; in a
+  thread whose heap starts empty.
+- Accuracy: the distance of outputs (training: of all gradients) from a float64 run, divided by eager's distance; the
+  median over nine inputs, since gradients jump where rounding decides about a ReLU or a maximum."""
 
 
 def page(facts):
