@@ -18,17 +18,36 @@ static bool gradient_is_smooth(const loom_graph *graph, loom_value v) {
   return loom_dtype_is_inexact(graph->values[v].type.dtype);
 }
 
+/* The rule that a node is a result of, or NULL. */
+static const loom_gradient_known *gradient_known(const gradient_walk *w, uint32_t n) {
+  uint32_t from = 0, to = w->ask->known_count;
+  while (from < to) {
+    uint32_t middle = (from + to) / 2;
+    const loom_gradient_known *known = &w->ask->known[middle];
+    if (n < known->first)
+      to = middle;
+    else if (n >= known->first + known->result_count)
+      from = middle + 1;
+    else
+      return known;
+  }
+  return NULL;
+}
+
 /* Marks the values that depend on the given values through numbers that are not whole. Operands
  * come before their users. */
 static void gradient_mark(gradient_walk *w, uint32_t nodes) {
   const loom_graph *graph = w->b->graph;
+  const loom_gradient_known *known;
   for (uint32_t i = 0; i < w->ask->count; i++)
     w->active[w->ask->to[i]] = gradient_is_smooth(graph, w->ask->to[i]);
   for (uint32_t n = 0; n < nodes; n++) {
     const loom_node *node = &graph->nodes[n];
     bool active = false;
-    for (uint32_t i = 0; i < node->operand_count; i++)
-      active |= w->active[node->operands[i]];
+    const loom_value *operands = (known = gradient_known(w, n)) ? known->operands : node->operands;
+    uint32_t operand_count = known ? known->operand_count : node->operand_count;
+    for (uint32_t i = 0; i < operand_count; i++)
+      active |= w->active[operands[i]];
     for (uint32_t i = 0; active && i < node->result_count; i++)
       w->active[node->first_result + i] |= gradient_is_smooth(graph, node->first_result + i);
   }
@@ -63,10 +82,36 @@ static void gradient_region(gradient_walk *w, const loom_gradient_step *s) {
     gradient_add(w, s->node.operands[i], found[i]);
 }
 
+/* All users of the results come behind the last of them: their cotangents are complete there. */
+static void gradient_by_rule(gradient_walk *w, loom_gradient_step *s,
+                             const loom_gradient_known *known) {
+  const loom_graph *graph = w->b->graph;
+  bool asked = false;
+  if (s->number != known->first + known->result_count - 1) return;
+  s->result = graph->nodes[known->first].first_result;
+  s->cotangents = &w->cotangent[s->result];
+  for (uint32_t i = 0; i < known->result_count; i++)
+    asked |= s->cotangents[i] != LOOM_NO_VALUE;
+  loom_value *found =
+      loom_arena_alloc(&w->b->graph->arena, (known->operand_count + 1) * sizeof *found);
+  if (!asked || !found) {
+    if (!found) loom_emit_fail(w->b, "out of memory");
+    return;
+  }
+  if (!w->ask->rule(s, known, found)) {
+    if (!w->b->failed) loom_emit_fail(w->b, "its rule failed");
+    return;
+  }
+  for (uint32_t i = 0; i < known->operand_count; i++)
+    if (w->active[known->operands[i]]) gradient_add(w, known->operands[i], found[i]);
+}
+
 static void gradient_node(gradient_walk *w, uint32_t n) {
   loom_gradient_step step = {.b = w->b, .ask = w->ask, .number = n, .node = w->b->graph->nodes[n]};
   const loom_node *node = &step.node;
+  const loom_gradient_known *known = gradient_known(w, n);
   bool asked = false;
+  if (known) return gradient_by_rule(w, &step, known);
   step.result = node->first_result;
   step.cotangents = &w->cotangent[step.result];
   step.g = step.cotangents[0];

@@ -18,6 +18,14 @@ typedef struct loom_gradient_step loom_gradient_step;
 /* The cotangent of operand number `index`; LOOM_NO_VALUE with nothing failed: it is zero. */
 typedef loom_value (*loom_gradient_rule)(const loom_gradient_step *s, uint32_t index);
 
+/* Values whose derivative the caller knows: results of one copy each, whose nodes follow one
+ * another from `first` on. They depend on the operands, and on nothing else. */
+typedef struct loom_gradient_known {
+  uint32_t first, result_count, operand_count;
+  const loom_value *operands;
+  void *rule; /* the caller's own */
+} loom_gradient_known;
+
 /* What is differentiated. */
 typedef struct loom_gradient_ask {
   /* Values and their cotangents, of the same types; LOOM_NO_VALUE: zero. */
@@ -29,7 +37,12 @@ typedef struct loom_gradient_ask {
   /* A new symbol of the graph for the index of a loop of this length: its number. NULL: any. False:
    * there are too many. */
   bool (*symbol)(void *context, int64_t length, int64_t *out);
-  void *context; /* for these two */
+  /* In the order of their nodes. The cotangents of the operands, given those of the results
+   * (LOOM_NO_VALUE: zero, also in `found`). False: it failed. */
+  const loom_gradient_known *known;
+  uint32_t known_count;
+  bool (*rule)(const loom_gradient_step *s, const loom_gradient_known *known, loom_value *found);
+  void *context; /* for these three */
 } loom_gradient_ask;
 
 /* Appends the nodes that compute the cotangents; `out` has `count` of them. Those that nothing

@@ -126,5 +126,6 @@ recipe *np_rebuild(tracer *t, value *v); /* the slot `rebuild` of arrays */
 np_storage *np_storages(tracer *t);      /* all storages of the capture, the last one made first */
 np_mask **np_masks(tracer *t);           /* of this capture */
 struct np_derived **np_derivatives(tracer *t); /* of this capture (gradient.c) */
+struct np_known **np_known_calls(tracer *t);   /* of this capture (gradient_known.c) */
 
 #endif

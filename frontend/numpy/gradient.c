@@ -11,6 +11,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/numpy/array_internal.h"
 #include "frontend/numpy/call_internal.h"
+#include "frontend/numpy/gradient_internal.h"
 #include "frontend/numpy/index_internal.h"
 #include "frontend/numpy/numpy.h"
 #include "frontend/size/size.h"
@@ -60,12 +61,11 @@ static loom_value gradient_float(tracer *t, value *v) {
                                                                                  : LOOM_NO_VALUE;
 }
 
-static loom_value gradient_own(tracer *t, loom_value v) {
+loom_value np_gradient_own(tracer *t, loom_value v) {
   return v == LOOM_NO_VALUE ? v : trace_node(t, LOOM_OP_COPY, &v, 1, NULL, 0, NULL);
 }
 
-/* The number behind a float, NumPy's float or array; LOOM_NO_VALUE: raised or broken. */
-static loom_value gradient_node(tracer *t, value *v, const char *what) {
+loom_value np_gradient_node(tracer *t, value *v, const char *what) {
   np_array *a = np_array_of(v);
   if (a && loom_dtype_is_inexact(a->type.dtype)) return np_read(t, a);
   loom_value node = a ? LOOM_NO_VALUE : gradient_float(t, v);
@@ -76,11 +76,26 @@ static loom_value gradient_node(tracer *t, value *v, const char *what) {
 }
 
 /* A value of the kind of `like`: a float, NumPy's scalar, an array. */
-static value *gradient_value(tracer *t, const value *like, loom_value node) {
+value *np_gradient_value(tracer *t, const value *like, loom_value node) {
   const np_array *a = np_array_of(like);
   if (node == LOOM_NO_VALUE) return NULL;
   if (!a) return np_python_number(t, node);
   return a->scalar ? np_result(t, node, NULL) : np_fresh(t, node, NULL);
+}
+
+/* What a rule gave for the value `of`, of its type. */
+loom_value np_gradient_given(tracer *t, loom_emitter *b, const char *rule, loom_value of,
+                             value *given) {
+  const loom_type type = *emit_type(t, of);
+  if (np_is_none(t, given)) return LOOM_NO_VALUE;
+  loom_value v = np_gradient_node(t, given, "a cotangent");
+  if (v == LOOM_NO_VALUE) return v;
+  const loom_type have = *emit_type(t, v);
+  if (have.rank != type.rank || !np_same_sizes(t, &have, &type))
+    return loom_emit_fail(b, "the rule of %s gives another shape", rule);
+  if (loom_dtype_is_complex(have.dtype) && !loom_dtype_is_complex(type.dtype))
+    v = emit1(t, LOOM_OP_REAL, v);
+  return emit_convert(t, v, type.dtype);
 }
 
 /* _track(x): x as a variable of its own. */
@@ -88,13 +103,13 @@ value *np_track(tracer *t, const np_call *c) {
   value *p[1] = {NULL};
   if (!np_parse(t, c, "x |", p)) return NULL;
   np_array *a = np_array_of(p[0]);
-  loom_value node = gradient_node(t, p[0], "what is differentiated by");
+  loom_value node = np_gradient_node(t, p[0], "what is differentiated by");
   if (!a || a->scalar || node == LOOM_NO_VALUE)
-    return gradient_value(t, p[0], gradient_own(t, node));
+    return np_gradient_value(t, p[0], np_gradient_own(t, node));
   value *copy = np_copy(t, a, a->type.dtype, 'K');
   if (!copy) return NULL;
   np_storage *s = np_array_of(copy)->storage;
-  s->current = gradient_own(t, s->current);
+  s->current = np_gradient_own(t, s->current);
   return s->current == LOOM_NO_VALUE ? NULL : copy;
 }
 
@@ -102,7 +117,7 @@ value *np_track(tracer *t, const np_call *c) {
 value *np_variable(tracer *t, const np_call *c) {
   value *p[1] = {NULL};
   if (!np_parse(t, c, "x |", p)) return NULL;
-  return gradient_value(t, p[0], gradient_node(t, p[0], "what is differentiated by"));
+  return np_gradient_value(t, p[0], np_gradient_node(t, p[0], "what is differentiated by"));
 }
 
 /* The bits of a float as an integer and back: nothing is differentiated through integers. */
@@ -127,14 +142,14 @@ value *np_stop_gradient(tracer *t, const np_call *c) {
   if (!a && (!value_is_number(p[0]) || number_is_size(p[0]))) return p[0];
   loom_value node = a ? np_read(t, a) : gradient_float(t, p[0]);
   if (node == LOOM_NO_VALUE) return trace_pending(t) ? NULL : p[0];
-  return gradient_value(t, p[0], gradient_stopped(t, node));
+  return np_gradient_value(t, p[0], gradient_stopped(t, node));
 }
 
 /* The cotangent of the result: what is given, or 1. */
 static loom_value gradient_seed(tracer *t, loom_value y, value *seed) {
   const loom_type type = *emit_type(t, y);
   if (np_is_none(t, seed)) return emit_float(t, &type, 1);
-  loom_value v = gradient_node(t, seed, "a cotangent");
+  loom_value v = np_gradient_node(t, seed, "a cotangent");
   if (v == LOOM_NO_VALUE) return v;
   const loom_type given = *emit_type(t, v);
   if (given.rank != type.rank || !np_same_sizes(t, &given, &type))
@@ -267,16 +282,7 @@ static Py_ssize_t derived_place(const np_derived *d, PyObject *rule, Py_ssize_t 
 /* What the rule gave for one argument, of the argument's type. */
 static loom_value derived_given(tracer *t, loom_emitter *b, const np_derived *d, Py_ssize_t i,
                                 value *given) {
-  const loom_type type = *emit_type(t, d->read[i]);
-  if (np_is_none(t, given)) return LOOM_NO_VALUE;
-  loom_value v = gradient_node(t, given, "a cotangent");
-  if (v == LOOM_NO_VALUE) return v;
-  const loom_type have = *emit_type(t, v);
-  if (have.rank != type.rank || !np_same_sizes(t, &have, &type))
-    return loom_emit_fail(b, "the rule of %s gives another shape", d->name);
-  if (loom_dtype_is_complex(have.dtype) && !loom_dtype_is_complex(type.dtype))
-    v = emit1(t, LOOM_OP_REAL, v);
-  return emit_convert(t, v, type.dtype);
+  return np_gradient_given(t, b, d->name, d->read[i], given);
 }
 
 static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
@@ -380,15 +386,16 @@ value *np_pull(tracer *t, const np_call *c) {
   loom_value *from = trace_alloc(t, (count + 1) * sizeof *from),
              *found = trace_alloc(t, (count + 1) * sizeof *found);
   value **out = trace_alloc(t, (count + 1) * sizeof *out);
-  loom_value y = gradient_node(t, p[0], "what is differentiated");
+  loom_value y = np_gradient_node(t, p[0], "what is differentiated");
   loom_value seed = y == LOOM_NO_VALUE ? y : gradient_seed(t, y, p[1]);
   if (!from || !found || !out || seed == LOOM_NO_VALUE) return NULL;
   for (uint32_t i = 0; i < count; i++)
-    if ((from[i] = gradient_node(t, p[2]->seq.items[i], "what is differentiated by")) ==
+    if ((from[i] = np_gradient_node(t, p[2]->seq.items[i], "what is differentiated by")) ==
         LOOM_NO_VALUE)
       return NULL;
   loom_location at = trace_location(t);
   loom_error err = {0};
+  uint32_t known_count = 0;
   const loom_gradient_ask ask = {.of = &y,
                                  .seeds = &seed,
                                  .of_count = 1,
@@ -396,9 +403,12 @@ value *np_pull(tracer *t, const np_call *c) {
                                  .count = count,
                                  .host = derived_rule,
                                  .symbol = gradient_symbol,
+                                 .known = np_known_rules(t, &known_count),
+                                 .known_count = known_count,
+                                 .rule = np_known_rule,
                                  .context = t};
   if (!loom_gradient(trace_graph(t), &ask, found, &at, &err)) return gradient_failed(t, &at, &err);
   for (uint32_t i = 0; i < count; i++)
-    if (!(out[i] = gradient_value(t, p[2]->seq.items[i], found[i]))) return NULL;
+    if (!(out[i] = np_gradient_value(t, p[2]->seq.items[i], found[i]))) return NULL;
   return value_tuple(t, out, (Py_ssize_t)count);
 }

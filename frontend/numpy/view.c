@@ -36,6 +36,7 @@ typedef struct view_state {
   np_errors errors;
   np_mask *masks;
   struct np_derived *derivatives;
+  struct np_known *known;
 } view_state;
 
 static view_state *view_get_state(tracer *t) {
@@ -63,6 +64,11 @@ np_mask **np_masks(tracer *t) {
 struct np_derived **np_derivatives(tracer *t) {
   view_state *state = view_get_state(t);
   return state ? &state->derivatives : NULL;
+}
+
+struct np_known **np_known_calls(tracer *t) {
+  view_state *state = view_get_state(t);
+  return state ? &state->known : NULL;
 }
 
 np_errors *np_error_tracked(tracer *t) {

@@ -6,7 +6,6 @@ with an underscore are evaluated by capture itself (frontend/numpy/gradient.c): 
 
 import functools as _functools
 
-
 def _open():
     """What is differentiated begins here."""
 
@@ -47,6 +46,16 @@ def _pull(y, cotangent, xs):
 def _refuse(what):
     """`what` has no derivative."""
     raise NotImplementedError(f"{what} has no derivative")
+
+
+def _derives():
+    """Is what runs now differentiated?"""
+    return False
+
+
+def _known(ys, xs, rule):
+    """The floats and arrays `ys` as values whose cotangents `rule` pulls back to those of `xs`."""
+    return ys
 
 
 def stop_gradient(x):
@@ -190,6 +199,95 @@ def grad(fun, argnums=0, has_aux=False):
         return (gradients, value[1]) if has_aux else gradients
 
     return _compiled(gradient, fun, "grad")
+
+
+def _is_smooth(x):
+    import numpy as np
+
+    return isinstance(x, (float, complex, np.inexact)) or isinstance(x, np.ndarray) and issubclass(x.dtype.type, np.inexact)
+
+
+class custom_vjp:
+    """A function whose derivative is given by a rule: JAX's `custom_vjp`.
+
+        @frameloom.custom_vjp
+        def f(x, y): ...
+        f.defvjp(forward, backward)
+
+    fun                a function of positional arguments: floats, arrays, trees of them, and any other objects
+    nondiff_argnums    numbers of arguments that nothing is differentiated by; they come first in `backward`
+    forward(*args)     gives `(fun(*args), residuals)`
+    backward(residuals, cotangent)
+                       gives a tuple: for each argument its cotangent, of the argument's shape (a tree: of its structure), or
+                       None for zero. `cotangent` has the structure of the result
+
+    Where nothing is differentiated `fun` itself is called. Inside of a derivative `forward` is called in its place, and
+    `backward` where the derivative comes to it. Loops of such a derivative are unrolled, and a branch on data is an error there
+    (GraphBreak).
+
+    Raises `frameloom.GraphBreak` (FL0029) where a derivative is taken before `defvjp()`, where a rule raises, and where it gives
+    something else than is said here.
+    """
+
+    def __init__(self, fun, nondiff_argnums=()):
+        if not callable(fun):
+            raise TypeError(f"frameloom.custom_vjp expects a function, not {type(fun).__name__}")
+        self.fun, self.nondiff_argnums = fun, tuple(nondiff_argnums)
+        self.forward = self.backward = None
+        _functools.update_wrapper(self, fun)
+
+    def defvjp(self, forward, backward):
+        """The rule: see the class."""
+        self.forward, self.backward = forward, backward
+
+    def __call__(self, *args):
+        if not _derives():
+            return self.fun(*args)
+        if self.forward is None:
+            _refuse("a custom_vjp without defvjp()")
+        try:
+            made = self.forward(*args)
+        except Exception as error:  # plain Python does not call it
+            _refuse(f"a custom_vjp whose forward rule raises {type(error).__name__}: {error}: it")
+        if not isinstance(made, tuple) or len(made) != 2:
+            _refuse("a custom_vjp whose forward rule gives no pair of the result and the residuals")
+        value, residuals = made
+        by = [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
+        others = [args[i] for i in self.nondiff_argnums]
+
+        def rule(*cotangents):
+            smooth = iter(cotangents)
+            whole = _map(lambda leaf: next(smooth) if _is_smooth(leaf) else None, value)
+            found = self.backward(*others, residuals, whole)
+            if not isinstance(found, tuple) or len(found) != len(by):
+                raise TypeError(f"the backward rule of a frameloom.custom_vjp must give a tuple of {len(by)} cotangents")
+            given = []
+            for x, cotangent in zip(by, found):
+                leaves = _leaves(x)
+                parts = [None] * len(leaves) if cotangent is None else _parts(x, cotangent)
+                given += [part for leaf, part in zip(leaves, parts) if _is_smooth(leaf)]
+            return tuple(given)
+
+        results = [leaf for leaf in _leaves(value) if _is_smooth(leaf)]
+        marked = iter(_known(tuple(results), tuple([leaf for x in by for leaf in _leaves(x) if _is_smooth(leaf)]), rule))
+        return _map(lambda leaf: next(marked) if _is_smooth(leaf) else leaf, value)
+
+
+def _parts(tree, other):
+    """For each leaf of a tree what stands there in another tree of this structure; None stands for None at all leaves."""
+    if other is None:
+        return [None] * len(_leaves(tree))
+    if isinstance(tree, dict):
+        if not isinstance(other, dict) or other.keys() != tree.keys():
+            raise TypeError("the cotangent of a dict must be a dict of the same keys")
+        return [part for key in tree for part in _parts(tree[key], other[key])]
+    if isinstance(tree, (list, tuple)):
+        if not isinstance(other, (list, tuple)) or len(other) != len(tree):
+            raise TypeError("the cotangent of a list or tuple must be one of the same length")
+        return [part for one, two in zip(tree, other) for part in _parts(one, two)]
+    if hasattr(type(tree), "__dataclass_fields__"):
+        return [part for name in tree.__dataclass_fields__ for part in _parts(getattr(tree, name), getattr(other, name))]
+    return [] if tree is None else [other]
 
 
 def _pull_tree(results, cotangents, variables):

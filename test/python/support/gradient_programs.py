@@ -1,5 +1,6 @@
-"""Random programs over arrays whose result is one float, for derivatives: `python gradient_programs.py COUNT [SEED]` tries so
-many and prints those that differ."""
+"""Random programs over arrays whose result is one float, for derivatives: `python gradient_programs.py COUNT [SEED] [rules]` tries
+so many and prints those that differ. With `rules` each is a function of frameloom.custom_vjp as well, whose rule is its own
+derivative, and the gradients of a program that calls it are compared with those of one that calls the function itself."""
 
 import random
 import sys
@@ -94,11 +95,55 @@ def difference(seed):
     return f"{source}\nx = {x!r}\ns = {s!r}\nvalue {value} and {f(x, s)}\n{by_x}\n{expected}\n{by_s} and {expected_s}"
 
 
+def with_rule(f):
+    """The function with its own derivative as the rule."""
+    import frameloom
+
+    known = frameloom.custom_vjp(f)
+    known.defvjp(lambda x, s: (f(x, s), {"given": (x, s)}), lambda kept, g: frameloom.vjp(f, *kept["given"], cotangent=g)[1])
+    return known
+
+
+def caller(f, outer):
+    """A program that calls f several times, and not always on its own arguments."""
+
+    def total(x, s):
+        y = x * np.cos(s)
+        return f(x, s) * outer + np.sin(f(y, s + 0.1)) - f(y, s).real
+
+    return total
+
+
+def rule_difference(seed):
+    """What is wrong with the gradient through a rule, as text; None: nothing."""
+    import frameloom
+
+    source, x, s = program(seed)
+    space = {"np": np}
+    exec(source, space)
+    made = []
+    for f in (space["f"], with_rule(space["f"])):
+        try:
+            made.append(frameloom.value_and_grad(caller(f, 0.5 + seed % 3), (0, 1))(x, s))
+        except Exception:
+            made.append(traceback.format_exc(limit=-2))
+    if isinstance(made[0], str):
+        return None  # difference() looks for these
+    if not isinstance(made[1], str):
+        (value, (by_x, by_s)), (other, (other_x, other_s)) = made
+        scale = max(1.0, np.abs(by_x).max(initial=0), abs(by_s))
+        same = abs(value - other) <= 1e-9 * max(1, abs(value)) and np.abs(by_x - other_x).max(initial=0) <= 1e-9 * scale
+        if same and abs(by_s - other_s) <= 1e-9 * scale or not np.isfinite(scale):
+            return None
+    return f"{source}\nx = {x!r}\ns = {s!r}\n{made[0]}\n{made[1]}"
+
+
 if __name__ == "__main__":
-    count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    bad = 0
+    arguments = [word for word in sys.argv[1:] if word != "rules"]
+    count, first = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 0
+    bad, compare_one = 0, rule_difference if "rules" in sys.argv else difference
     for seed in range(first, first + count):
-        found = difference(seed)
+        found = compare_one(seed)
         if found:
             bad += 1
             print(f"seed {seed}: {found}\n", flush=True)
