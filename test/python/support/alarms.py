@@ -1,5 +1,6 @@
 """Signals that come at events, at no time of a clock."""
 
+import queue
 import signal
 import sys
 import threading
@@ -14,7 +15,8 @@ class Alarm:
     comes between two of Python's instructions."""
 
     def __init__(self, handler=lambda: None, switch=WHERE_THE_LOCK_IS_GIVEN):
-        self.calls, self.asked, self.ended = 0, threading.Semaphore(0), False
+        # A queue may be written to from a handler that comes while this thread writes to it; a semaphore may not.
+        self.calls, self.asked, self.ended = 0, queue.SimpleQueue(), False
         self.handler, self.count, self.switch = handler, 0, switch
 
     def __enter__(self):
@@ -26,22 +28,22 @@ class Alarm:
 
     def __exit__(self, *info):
         self.ended, self.handler, self.count = True, lambda: None, 0
-        self.asked.release()
+        self.asked.put(True)
         self.thread.join()
         sys.setswitchinterval(self.interval)
         signal.signal(signal.SIGALRM, self.before)
 
     def send(self, main):
-        while self.asked.acquire() and not self.ended:
+        while self.asked.get() and not self.ended:
             signal.pthread_kill(main, signal.SIGALRM)
 
     def handle(self, *_):
         self.calls += 1
         if self.calls < self.count:
-            self.asked.release()
+            self.asked.put(True)
         self.handler()
 
     def ring(self, count=1):
         """The handler is called at the next moment, and as often as `count` says at those behind it."""
         self.calls, self.count = 0, count
-        self.asked.release()
+        self.asked.put(True)
