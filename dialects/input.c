@@ -81,8 +81,8 @@ static bool input_from_bytecode(char **data, size_t *size, const char *path,
     ;
   free(*data);
   *data = NULL;
-  rewind(out);
-  bool good = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  bool good =
+      child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && fseek(out, 0, SEEK_SET) == 0;
   good = good ? input_read(out, data, size, err) : loom_fail(err, "the bytecode cannot be read");
   fclose(out);
   return good;

@@ -106,7 +106,7 @@ bool infer_convolution_gradient(infer_state *s) {
   result.dims[0] = rhs->dims[1];
   result.dims[1] = lhs->dims[1] / groups;
   for (int i = 0; i < spatial; i++) {
-    loom_dim pixels, window = infer_attr(s, 3)->ints[i];
+    loom_dim pixels = 0, window = infer_attr(s, 3)->ints[i];
     if (!infer_window(s, i, window, &pixels)) return false;
     if (pixels != rhs->dims[i + 2])
       return INFER_FAIL(s, "spatial dimension %d of the gradient is not the convolution's", i);

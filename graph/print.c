@@ -11,7 +11,7 @@ static const char *print_element(loom_dtype dtype) {
   static const char *const names[LOOM_DTYPE_COUNT] = {
       "i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
       "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
-  return names[dtype];
+  return dtype < LOOM_DTYPE_COUNT ? names[dtype] : "none";
 }
 
 /* Parenthesised affine expression; min and max, which affine expressions lack, become a symbol

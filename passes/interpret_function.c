@@ -51,7 +51,8 @@ static bool walk_bind_results(walk *w, MlirOperation op, walk_value *made, intpt
 static bool walk_find(walk *w, MlirOperation op, intptr_t i, walk_value *out) {
   int64_t number = loom_map_get(&w->numbers, loom_operand(op, i).ptr, -1);
   *out = (walk_value){.low = NULL};
-  if (number < 0) return interpret_refuse(w->call, op, "operand %d has no value here", (int)i);
+  if (number < 0 || (size_t)number >= w->count)
+    return interpret_refuse(w->call, op, "operand %d has no value here", (int)i);
   *out = w->values[number];
   return true;
 }
@@ -231,7 +232,7 @@ static bool walk_control(walk *w, MlirOperation op) {
   }
   interpret_control control = {.op = op,
                                .reads = memory,
-                               .results = memory + reads,
+                               .results = good ? memory + reads : NULL,
                                .read_count = reads,
                                .result_count = results,
                                .run = walk_region};
@@ -276,7 +277,8 @@ static bool walk_block(walk *w, MlirBlock block) {
     int64_t low;
     if (!interpret_extent(&argument.buffer.type, argument.buffer.strides, &low, &argument.bytes))
       return loom_fail(&w->call->err, "an array is too large");
-    argument.low = (char *)argument.buffer.data - low;
+    argument.low = argument.buffer.data;
+    if (low) argument.low = (char *)argument.low - low;
     if (!walk_bind(w, mlirBlockGetArgument(block, i), argument)) return false;
   }
   w->borrowed = w->count;

@@ -290,7 +290,7 @@ static bool plan_run(plan_walk *w, MlirOperation op) {
   }
   interpret_control control = {.op = op,
                                .reads = memory,
-                               .results = memory + reads,
+                               .results = good ? memory + reads : NULL,
                                .read_count = reads,
                                .result_count = count - reads,
                                .run = plan_region};

@@ -263,7 +263,7 @@ static bool reduce_is_float_sum(const reduce_run *run) {
 /* The last elements, one by one, as lane 0 of a vector of identities. */
 static void reduce_scalar_tail(lower *l, const reduce_run *run, MlirValue split, MlirValue high,
                                MlirValue *accs) {
-  MlirValue ones[16], ends[16], wide[16], out[16];
+  MlirValue ones[16], ends[16], wide[16] = {{NULL}}, out[16] = {{NULL}};
   reduce_identities(l, run, 1, ones);
   reduce_identities(l, run, run->width, wide);
   lower_lane_tail(l, &run->group->lanes, split, high, run->count, ones, reduce_step, (void *)run,
@@ -378,7 +378,7 @@ void lower_reduce_order(lower *l, lower_group *g) {
 void reduce_tree(lower *l, const reduce_run *run, MlirValue *accs) {
   loom_builder b = lower_at_level(l, l->depth);
   for (int width = run->width; width > 1; width /= 2) {
-    MlirValue low[16], high[16];
+    MlirValue low[16] = {{NULL}}, high[16] = {{NULL}};
     for (int i = 0; i < run->count; i++)
       (run->group->ordered ? lane_pairs : lane_halves)(&b, accs[i], &low[i], &high[i]);
     reduce_merge(&b, run, low, high, accs);
@@ -441,7 +441,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   reduce_layout(&run);
   lower_outer saved;
   lower_leave(l, out.level, out.lanes, &saved);
-  MlirValue inits[16], accs[16];
+  MlirValue inits[16], accs[16] = {{NULL}};
   if (l->plan->splits && g->depth < l->stage) {
     reduce_combine(l, &run, out.lanes, accs);
   } else {

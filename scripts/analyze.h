@@ -8,7 +8,9 @@
 #define trace_break(...) (trace_break(__VA_ARGS__), (void *)0)
 #elif __has_include(<mlir-c/IR.h>)
 #include "dialects/ir.h"
+#include "passes/interpret.h"
 #define loom_emit_error(...) (loom_emit_error(__VA_ARGS__), false)
+#define interpret_refuse(...) (interpret_refuse(__VA_ARGS__), false)
 #endif
 #include "graph/graph.h"
 #define loom_fail(...) (loom_fail(__VA_ARGS__), false)

@@ -115,8 +115,8 @@ static void reduce_exec(const reduce_job *job) {
   int nothing = open("/dev/null", O_RDWR), said = fcntl(2, F_DUPFD_CLOEXEC, 3);
   setpgid(0, 0);
   reduce_tell(job, getpid());
-  dup2(nothing, 0);
-  if (job->quiet) {
+  if (nothing >= 0) dup2(nothing, 0);
+  if (job->quiet && nothing >= 0) {
     dup2(nothing, 1);
     dup2(nothing, 2);
   }

@@ -116,10 +116,10 @@ static inline bool guard_holds_on(const guard *g, PyObject *object, PyObject *co
   case GUARD_SET_TABLE: return PyAnySet_Check(object) && set_tables_equal(object, g->object);
   case GUARD_ARRAY: return g->adapter->guard_array(object, g->payload);
   case GUARD_NONZERO: return guard_nonzero(object);
-  case GUARD_APART: return guard_are_apart(g, others);
+  case GUARD_APART: return others && guard_are_apart(g, others);
   case GUARD_IN_PARTS: return guard_parts_hold(g->payload, object);
-  case GUARD_SAME: return others[0] && (object == others[0]) == (g->number != 0);
-  case GUARD_DISJOINT: return others[0] && g->adapter->disjoint(object, others[0]);
+  case GUARD_SAME: return others && others[0] && (object == others[0]) == (g->number != 0);
+  case GUARD_DISJOINT: return others && others[0] && g->adapter->disjoint(object, others[0]);
   default: return false;
   }
 }

@@ -162,7 +162,7 @@ static void halves_instruction(void *state, LLVMValueRef v) {
   bool rounds = halves_are(type);
   if (!rounds && !halves_are(LLVMTypeOf(LLVMGetOperand(v, 0)))) return;
   LLVMPositionBuilderBefore(s->builder, v);
-  LLVMValueRef args[HALVES_OPERANDS];
+  LLVMValueRef args[HALVES_OPERANDS] = {NULL};
   for (unsigned i = 0; i < count; i++) {
     args[i] = LLVMGetOperand(v, i);
     if (halves_are(LLVMTypeOf(args[i]))) args[i] = halves_extend(s, args[i]);

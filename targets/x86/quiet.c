@@ -367,7 +367,7 @@ static bool quiet_is_pair(LLVMValueRef v) {
 }
 
 static LLVMValueRef quiet_of_four(const quiet_state *s, LLVMValueRef v) {
-  LLVMValueRef args[3];
+  LLVMValueRef args[3] = {NULL};
   LLVMTypeRef four = LLVMVectorType(LLVMFloatTypeInContext(s->context), 4);
   int count = LLVMIsACallInst(v) ? (int)LLVMGetNumArgOperands(v) : LLVMGetNumOperands(v);
   for (int i = 0; i < count; i++)
