@@ -289,13 +289,7 @@ static bool caught(tracer *t, PyObject *type) {
 
 /* The name that getattr() and its like are given; NULL after a raise or break. */
 static PyObject *attribute_name(tracer *t, value *given) {
-  PyObject *name = value_str_object(given);
-  PyTypeObject *type = name ? NULL : (PyTypeObject *)value_type_of(t, given);
-  if (type && PyType_IsSubtype(type, &PyUnicode_Type))
-    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a name of an attribute that is not known");
-  else if (type)
-    trace_raise(t, PyExc_TypeError, "attribute name must be string");
-  return name;
+  return value_name(t, given, "attribute", "attribute name must be string");
 }
 
 value *builtin_getattr(tracer *t, const builtin_args *a) {

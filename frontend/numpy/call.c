@@ -474,7 +474,7 @@ static bool call_is_public(PyObject *callee) {
  * iterated over. */
 static bool call_wants_sequence(PyObject *own) {
   static const char *const names[] = {"stack",        "hstack", "vstack", "dstack",
-                                      "column_stack", "poly",   "roots"};
+                                      "column_stack", "poly",   "roots",  "multi_dot"};
   const char *name =
       PyFunction_Check(own) ? PyUnicode_AsUTF8(((PyFunctionObject *)own)->func_name) : NULL;
   for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)

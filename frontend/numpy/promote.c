@@ -1,6 +1,7 @@
 /* Operands and dtypes. NEP 50 promotion is NumPy's own: ufunc.resolve_dtypes and PyArray_ResultType
  * are asked at capture (on dtypes only: no user code runs). */
 #include "frontend/base/base.h"
+#include "frontend/captured/objects.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
@@ -148,8 +149,45 @@ bool np_mask_from(tracer *t, value *v, np_operand *out) {
   return false;
 }
 
+/* An instance of a class over a number which NumPy asks for nothing that the class defines. */
+static bool inert_number(PyObject *o) {
+  static const char *const hooks[] = {"__array__",       "__array_interface__", "__array_struct__",
+                                      "__array_ufunc__", "__complex__",         "__len__",
+                                      "__getitem__",     "__buffer__"};
+  PyTypeObject *type = Py_TYPE(o), *base = PyLong_Check(o)      ? &PyLong_Type
+                                           : PyFloat_Check(o)   ? &PyFloat_Type
+                                           : PyComplex_Check(o) ? &PyComplex_Type
+                                                                : NULL;
+  if (!base || type->tp_getattro != PyObject_GenericGetAttr) return false;
+  const PyNumberMethods *own = type->tp_as_number, *known = base->tp_as_number;
+  if (own->nb_int != known->nb_int || own->nb_index != known->nb_index ||
+      own->nb_float != known->nb_float)
+    return false;
+  for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+    PyObject *name = PyUnicode_InternFromString(hooks[i]);
+    bool same = name && _PyType_Lookup(type, name) == _PyType_Lookup(base, name);
+    Py_XDECREF(name);
+    if (!same) return error_drop(), false;
+  }
+  return true;
+}
+
+#define INERT_DEPTH 32 /* lists in lists */
+
+/* Does NumPy make an array of the object without running code of the user's? */
+static bool promote_is_inert(PyObject *o, int depth) {
+  if (object_is_scalar(o) || PyRange_Check(o) || PyArray_CheckAnyScalarExact(o)) return true;
+  if (PyArray_CheckExact(o)) return PyArray_TYPE((PyArrayObject *)o) != NPY_OBJECT;
+  if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return inert_number(o);
+  for (Py_ssize_t i = 0; depth && i < PySequence_Fast_GET_SIZE(o); i++)
+    if (!promote_is_inert(PySequence_Fast_GET_ITEM(o, i), depth - 1)) return false;
+  return depth > 0;
+}
+
 /* A list, tuple or range of known numbers as the array that NumPy makes of it. */
 static value *promote_known(tracer *t, PyObject *known) {
+  if (!promote_is_inert(known, INERT_DEPTH))
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an array of objects that are no numbers");
   PyObject *array = PyArray_FROM_O(known);
   if (!array) return trace_raise_live(t);
   value *made = loom_numpy_adapter.wrap(t, trace_keep(t, array), NULL);

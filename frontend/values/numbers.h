@@ -13,8 +13,9 @@ typedef struct number_series number_series;
 /* ---- scalar.c: instances of Python classes over int, float, str and the like ---- */
 
 /* The constant (number or text) behind an instance of a Python class over int, float, complex, str
- * or bytes. NULL: it is no such instance, or its class has one of the methods `hooks`. */
-value *value_scalar_of(tracer *t, const value *v, const char *const *hooks);
+ * or bytes. NULL: it is no such instance, or its class has one of the methods `hooks`, or converts
+ * it to a number in a way of its own (`__float__` and the like). */
+value *value_scalar_of(tracer *t, value *v, const char *const *hooks);
 /* int, float, complex, str or bytes, when the type is a Python class over it; else NULL. */
 PyTypeObject *scalar_base(PyTypeObject *type);
 /* The constant behind an instance of such a class, or NULL. */

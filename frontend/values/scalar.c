@@ -27,13 +27,6 @@ value *scalar_content(const value *v) {
   return content && value_is_const(content) ? content : NULL;
 }
 
-value *value_scalar_of(tracer *t, const value *v, const char *const *hooks) {
-  value *content = scalar_content(v);
-  for (int i = 0; content && hooks[i]; i++)
-    if (class_special(t, v->any.a, hooks[i])) content = NULL;
-  return content;
-}
-
 bool scalar_wrap(tracer *t, value *v) {
   if (!scalar_base(Py_TYPE(v->object))) return true;
   PyObject *exact = trace_keep(t, scalar_exact(v->object));
@@ -51,6 +44,16 @@ static bool scalar_keeps(tracer *t, value *v, const char *name) {
   PyTypeObject *type = (PyTypeObject *)object_class(v), *base = scalar_base(type);
   PyObject *key = base ? trace_keep(t, PyUnicode_InternFromString(name)) : NULL;
   return key && class_lookup(t, type, key) == _PyType_Lookup(base, key);
+}
+
+value *value_scalar_of(tracer *t, value *v, const char *const *hooks) {
+  static const char *const conversions[] = {"__int__", "__index__", "__float__", "__complex__"};
+  value *content = scalar_content(v);
+  for (int i = 0; content && hooks[i]; i++)
+    if (class_special(t, v->any.a, hooks[i])) content = NULL;
+  for (int i = 0; content && i < 4; i++)
+    if (!scalar_keeps(t, v, conversions[i])) content = NULL;
+  return content;
 }
 
 value *scalar_plain(tracer *t, value *v, const char *name) {

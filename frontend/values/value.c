@@ -124,6 +124,17 @@ PyObject *value_str_object(value *v) {
   return value_is_const(v) && PyUnicode_CheckExact(v->object) ? v->object : NULL;
 }
 
+PyObject *value_name(tracer *t, value *v, const char *what, const char *message) {
+  PyObject *name = value_str_object(v);
+  PyTypeObject *type = name ? NULL : (PyTypeObject *)value_type_of(t, v);
+  if (type && PyType_IsSubtype(type, &PyUnicode_Type))
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a name of a%s %s that is not known",
+                *what == 'a' ? "n" : "", what);
+  else if (type)
+    trace_raise(t, PyExc_TypeError, "%s", message);
+  return name;
+}
+
 /* ---- live objects --------------------------------------------------------------------------- */
 
 static value *wrap_const(tracer *t, PyObject *object, const source *s, guard_kind kind) {

@@ -45,6 +45,9 @@ value *value_int(tracer *t, int64_t number);
 value *value_str(tracer *t, const char *text);
 bool value_same(tracer *t, value *l, value *r, bool *same); /* `is`; false after a break */
 PyObject *value_str_object(value *v); /* borrowed exact str of a constant, or NULL */
+/* A value that names something: a borrowed exact str. NULL after a break, where it is a text that
+ * is not known or not exactly a str, or after a TypeError with this message. */
+PyObject *value_name(tracer *t, value *v, const char *what, const char *message);
 
 /* The value itself, where `v` is lazy: it is looked at now. NULL: that failed. */
 static inline value *value_looked_at(tracer *t, value *v) {

@@ -232,7 +232,7 @@ class deque:
         return NotImplemented if method is None or builtin else method(other, self)
 
     def __add__(self, other):
-        if hasattr(other, "__array_ufunc__"):
+        if hasattr(type(other), "__array_ufunc__"):
             return NotImplemented
         result = self._reflected("__radd__", other)
         if result is not NotImplemented:
@@ -242,7 +242,7 @@ class deque:
         return deque(self._items + other._items, self.maxlen)
 
     def __iadd__(self, other):
-        if hasattr(other, "__array_ufunc__"):
+        if hasattr(type(other), "__array_ufunc__"):
             return NotImplemented
         result = self._reflected("__radd__", other)
         if result is not NotImplemented:
@@ -251,7 +251,7 @@ class deque:
         return self
 
     def __mul__(self, n):
-        if hasattr(n, "__array_ufunc__"):
+        if hasattr(type(n), "__array_ufunc__"):
             return NotImplemented
         result = self._reflected("__rmul__", n)
         return deque(self._items * _index(n), self.maxlen) if result is NotImplemented else result
@@ -259,7 +259,7 @@ class deque:
     __rmul__ = __mul__
 
     def __imul__(self, n):
-        if hasattr(n, "__array_ufunc__"):
+        if hasattr(type(n), "__array_ufunc__"):
             return NotImplemented
         result = self._reflected("__rmul__", n)
         if result is not NotImplemented:
