@@ -137,31 +137,30 @@ static value *repeat_each(tracer *t, value *v, const int64_t *counts, int n, int
   return args[1] && args[2] ? np_take(t, &take) : NULL;
 }
 
-/* Ints that NumPy makes an array of. False after a break: an instance of a class over int that
- * converts itself to a number. */
-static bool join_ints_arg(tracer *t, value *v, int *n, int64_t *out) {
+/* Ints that NumPy makes an array of: are they what they are as numbers? False after a break: an
+ * instance of a class over int converts itself. */
+static bool join_are_ints(tracer *t, value *v) {
   Py_ssize_t count = value_is_sequence(v) ? v->seq.count : 1;
   for (Py_ssize_t i = 0; i < count; i++) {
     value *item = value_is_sequence(v) ? v->seq.items[i] : v;
     if (value_is_instance(item) && !np_scalar_of(t, item))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a number of a class of its own"), false;
   }
-  return np_ints_arg(t, v, n, out);
+  return true;
 }
 
-/* a.repeat(n, axis): each element n times in a row. */
 value *np_repeat(tracer *t, const np_call *c) {
   value *p[3];
   int64_t axis = 0, times, dims[LOOM_MAX_RANK], map[LOOM_MAX_RANK];
   int k = 0;
   if (!np_parse(t, c, "a repeats | axis", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a) return NULL;
+  if (!a || !join_are_ints(t, p[1])) return NULL;
   if (value_is_sequence(p[1]) || np_is_array(p[1])) {
     int n;
     if (np_is_array(p[1]) && !np_known(t, p[1]))
       return np_unsupported(t, c, "counts that are not known");
-    if (!join_ints_arg(t, p[1], &n, dims)) return NULL;
+    if (!np_ints_arg(t, p[1], &n, dims)) return NULL;
     if (n != 1) {
       np_know_sizes(t, a);
       bool flat = np_is_none(t, p[2]);
@@ -239,7 +238,7 @@ value *np_roll(tracer *t, const np_call *c) {
   int ns, na, axis;
   if (!np_parse(t, c, "a shift | axis", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
-  if (!a || !join_ints_arg(t, p[1], &ns, shifts)) return NULL;
+  if (!a || !join_are_ints(t, p[1]) || !np_ints_arg(t, p[1], &ns, shifts)) return NULL;
   loom_value v = np_read(t, a);
   if (np_is_none(t, p[2])) {
     /* As NumPy: the flat array is rolled and given the old sizes, a view of it. */
