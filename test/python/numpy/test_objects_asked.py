@@ -99,6 +99,14 @@ OPERATORS = ["a + o", "o * a", "a[0] < o", "a @ o", "a[o]", "a.reshape(o)", "a.s
              "np.float64(o)", "np.int64(o)", "np.zeros(o)", "np.arange(o)", "a.put([0], [o])", "np.where([o], a, 1)", "np.dtype(o)"]  # fmt: skip
 
 
+METHODS = [name for name in dir(np.ndarray) if callable(getattr(np.ndarray, name)) and name not in {
+    "resize",  # counts references to the array
+    "tofile", "dump", "dumps", "setflags", "__array_finalize__", "__array_wrap__", "__class__", "__class_getitem__", "__delattr__", "__dir__",
+    "__format__", "__getattribute__", "__init__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__setattr__", "__setstate__",
+    "__sizeof__", "__subclasshook__", "__dlpack__", "__array_function__", "__array_ufunc__", "__buffer__", "__repr__", "__str__"}]  # fmt: skip
+METHOD_CALLS = ["a.{f}(o)", "a.{f}([o])", "a.{f}(0, o)", "a[0].{f}(o)"]
+
+
 def outcome(function, a, make):
     asked.clear()
     with warnings.catch_warnings(record=True) as told:
@@ -135,4 +143,10 @@ def test_functions(part):
 
 def test_operators_and_makers():
     found = different(OPERATORS)
+    assert not found, f"{len(found)}: {found[:5]}"
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_methods(part):
+    found = different([call.format(f=method) for method in METHODS[part::3] for call in METHOD_CALLS])
     assert not found, f"{len(found)}: {found[:5]}"
