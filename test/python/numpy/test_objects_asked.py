@@ -107,7 +107,7 @@ METHODS = [name for name in dir(np.ndarray) if callable(getattr(np.ndarray, name
 METHOD_CALLS = ["a.{f}(o)", "a.{f}([o])", "a.{f}(0, o)", "a[0].{f}(o)"]
 
 
-def outcome(function, a, make):
+def outcome_and_asked(function, a, make):
     asked.clear()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -119,16 +119,16 @@ def outcome(function, a, make):
     return list(asked), kind, [str(one.message) for one in told]
 
 
-def different(texts):
+def calls_that_differ(texts):
     """The calls for which a compiled function asks for something else than the plain one, with both."""
     a, found = np.arange(3.0) + 0.5, []
     for text in texts:
         function = eval(f"lambda a, o: {text}", {"np": np})
         for name, make in OBJECTS.items():
-            want = outcome(function, a, make)
+            want = outcome_and_asked(function, a, make)
             compiled = frameloom.compile(function)
             for _ in range(2):
-                got = outcome(compiled, a, make)
+                got = outcome_and_asked(compiled, a, make)
                 if got != want:
                     found.append((text, name, want, got))
                     break
@@ -137,16 +137,16 @@ def different(texts):
 
 @pytest.mark.parametrize("part", range(8))
 def test_functions(part):
-    found = different([call.format(f=function) for function in FUNCTIONS[part::8] for call in CALLS])
+    found = calls_that_differ([call.format(f=function) for function in FUNCTIONS[part::8] for call in CALLS])
     assert not found, f"{len(found)}: {found[:5]}"
 
 
 def test_operators_and_makers():
-    found = different(OPERATORS)
+    found = calls_that_differ(OPERATORS)
     assert not found, f"{len(found)}: {found[:5]}"
 
 
 @pytest.mark.parametrize("part", range(3))
 def test_methods(part):
-    found = different([call.format(f=method) for method in METHODS[part::3] for call in METHOD_CALLS])
+    found = calls_that_differ([call.format(f=method) for method in METHODS[part::3] for call in METHOD_CALLS])
     assert not found, f"{len(found)}: {found[:5]}"
