@@ -92,10 +92,11 @@ static void gradient_by_rule(gradient_walk *w, loom_gradient_step *s,
   s->cotangents = &w->cotangent[s->result];
   for (uint32_t i = 0; i < known->result_count; i++)
     asked |= s->cotangents[i] != LOOM_NO_VALUE;
+  if (!asked) return;
   loom_value *found =
       loom_arena_alloc(&w->b->graph->arena, (known->operand_count + 1) * sizeof *found);
-  if (!asked || !found) {
-    if (!found) loom_emit_fail(w->b, "out of memory");
+  if (!found) {
+    loom_emit_fail(w->b, "out of memory");
     return;
   }
   if (!w->ask->rule(s, known, found)) {

@@ -137,10 +137,10 @@ static bool guard_holds(const guard *g, PyObject *const *args) {
   uint32_t count = 0;
   const source *const *sources = guard_others(g, &count);
   PyObject *object = g->source ? source_read(g->source, args) : NULL;
-  PyObject **others = calloc(count + 1, sizeof *others);
+  PyObject **others = count ? calloc(count, sizeof *others) : NULL;
   for (uint32_t i = 0; others && i < count; i++)
     others[i] = source_read(sources[i], args);
-  bool holds = others && guard_holds_on(g, object, others);
+  bool holds = (others || !count) && guard_holds_on(g, object, others);
   for (uint32_t i = 0; others && i < count; i++)
     Py_XDECREF(others[i]);
   free(others);

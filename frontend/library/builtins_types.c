@@ -289,7 +289,7 @@ static bool caught(tracer *t, PyObject *type) {
 
 /* The name that getattr() and its like are given; NULL after a raise or break. */
 static PyObject *attribute_name(tracer *t, value *given) {
-  return value_name(t, given, "attribute", "attribute name must be string");
+  return value_name(t, given, "an attribute", "attribute name must be string");
 }
 
 value *builtin_getattr(tracer *t, const builtin_args *a) {

@@ -279,12 +279,6 @@ static Py_ssize_t derived_place(const np_derived *d, PyObject *rule, Py_ssize_t 
   return place;
 }
 
-/* What the rule gave for one argument, of the argument's type. */
-static loom_value derived_given(tracer *t, loom_emitter *b, const np_derived *d, Py_ssize_t i,
-                                value *given) {
-  return np_gradient_given(t, b, d->name, d->read[i], given);
-}
-
 static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
   PyObject *rule = d->whole ? derived_lookup(t, "RULES", d->callee) : NULL;
   value *args[2 + DERIVED_ARRAYS], *cotangents[DERIVED_ARRAYS];
@@ -302,7 +296,8 @@ static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
   for (Py_ssize_t i = 0; i < d->total; i++) {
     Py_ssize_t place = d->read[i] == LOOM_NO_VALUE ? -1 : derived_place(d, rule, i);
     bool has = place >= 0 && place < given->seq.count;
-    d->found[i] = has ? derived_given(t, s->b, d, i, given->seq.items[place]) : LOOM_NO_VALUE;
+    d->found[i] = has ? np_gradient_given(t, s->b, d->name, d->read[i], given->seq.items[place])
+                      : LOOM_NO_VALUE;
     if (trace_pending(t) || s->b->failed) return false;
   }
   for (uint32_t i = 0; i < s->node.result_count && i < DERIVED_ARRAYS; i++)

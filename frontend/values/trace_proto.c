@@ -396,7 +396,8 @@ value *trace_call_list(tracer *t, value *callee, value *args, value *kwargs) {
   PyObject *names = PyTuple_New(named);
   if (!trace_keep(t, names)) return trace_fail(t);
   for (Py_ssize_t i = 0; i < named; i++) {
-    PyObject *name = value_name(t, kwargs->seq.items[2 * i], "keyword", "keywords must be strings");
+    PyObject *name =
+        value_name(t, kwargs->seq.items[2 * i], "a keyword", "keywords must be strings");
     if (!name) return NULL;
     PyTuple_SET_ITEM(names, i, Py_NewRef(name));
     if (!all || !seq_append(t, all, kwargs->seq.items[2 * i + 1])) return NULL;

@@ -128,8 +128,7 @@ PyObject *value_name(tracer *t, value *v, const char *what, const char *message)
   PyObject *name = value_str_object(v);
   PyTypeObject *type = name ? NULL : (PyTypeObject *)value_type_of(t, v);
   if (type && PyType_IsSubtype(type, &PyUnicode_Type))
-    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a name of a%s %s that is not known",
-                *what == 'a' ? "n" : "", what);
+    trace_break(t, BREAK_UNSUPPORTED_TYPE, "a name of %s that is not known", what);
   else if (type)
     trace_raise(t, PyExc_TypeError, "%s", message);
   return name;

@@ -14,11 +14,18 @@ def _close():
     """It has ended."""
 
 
+def _is_smooth(x):
+    """Is it a float, a complex number or an array of them?"""
+    import numpy as np
+
+    return isinstance(x, (float, complex, np.inexact)) or isinstance(x, np.ndarray) and issubclass(x.dtype.type, np.inexact)
+
+
 def _track(x):
     """x as a variable to differentiate by."""
     import numpy as np
 
-    if not isinstance(x, (float, complex, np.inexact)) and not (isinstance(x, np.ndarray) and issubclass(x.dtype.type, np.inexact)):
+    if not _is_smooth(x):
         what = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"of type {type(x).__name__}"
         raise TypeError(f"what is differentiated by must be a float or an array of floats or complex numbers; it is {what}")
     return x
@@ -199,12 +206,6 @@ def grad(fun, argnums=0, has_aux=False):
         return (gradients, value[1]) if has_aux else gradients
 
     return _compiled(gradient, fun, "grad")
-
-
-def _is_smooth(x):
-    import numpy as np
-
-    return isinstance(x, (float, complex, np.inexact)) or isinstance(x, np.ndarray) and issubclass(x.dtype.type, np.inexact)
 
 
 class custom_vjp:
