@@ -15,7 +15,7 @@ cmake --build --preset pyasan
 
 files=(aliasing capture classes_made breaks effects fancy generators guards host_calls constants_kept references results rolled
   runtime_tables special_methods writes)
-runner=(-m pytest -q --capture=sys -p no:cacheprovider)
+runner=(scripts/pytest_files.py test/python --capture=sys)
 if [ "${1:-}" = --suite ]; then
   shift
   runner=(test/suites/run.py --processes 1 --limit 900)

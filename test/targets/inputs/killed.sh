@@ -5,7 +5,8 @@ shift 2
 mkdir -p "$folder/files"
 printf '#!/bin/sh\necho $$ >"%s/test"\nkill -%s $PPID\nsleep 100\n' "$folder" "$signal" >"$folder/kill"
 chmod +x "$folder/kill"
-TMPDIR=$folder/files "$@" --test="$folder/kill" >/dev/null 2>&1
+# A shell without a terminal starts what runs in its background with SIGINT ignored, and the tool would inherit that.
+TMPDIR=$folder/files env --default-signal=INT "$@" --test="$folder/kill" >/dev/null 2>&1
 runs() { [ -d "/proc/$1" ] && ! grep -q "^State:.*zombie" "/proc/$1/status" 2>/dev/null; }
 tries=0
 while [ -n "$(ls "$folder/files")" ] || runs "$(cat "$folder/test")"; do
