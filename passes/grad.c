@@ -61,17 +61,6 @@ static bool grad_graph(loom_graph *graph, loom_location *at, loom_error *err) {
   return true;
 }
 
-/* Puts the gradient in the function's place, under its name. */
-static bool grad_replace(MlirOperation func, const loom_graph *graph, loom_error *err) {
-  MlirOperation root = mlirOperationGetParentOperation(func);
-  loom_sizes_leave(root);
-  if (graph->symbol_count) loom_sizes_store(root, graph); /* indices of new loops among them */
-  if (!loom_sizes_enter(root)) return loom_fail(err, "the sizes of the module cannot be read");
-  if (!loom_add_function(func, graph, loom_get_attr(func, "sym_name"), err)) return false;
-  mlirOperationDestroy(func);
-  return true;
-}
-
 static bool grad_function(MlirOperation func) {
   loom_graph graph;
   loom_error err = {0};
@@ -79,7 +68,7 @@ static bool grad_function(MlirOperation func) {
   MlirLocation loc = mlirOperationGetLocation(func);
   loom_graph_init(&graph);
   bool good = loom_export(func, &graph, &err) && grad_graph(&graph, &at, &err) &&
-              grad_replace(func, &graph, &err);
+              loom_replace_function(func, &graph, &err);
   if (!good && at.file)
     loc = mlirLocationFileLineColGet(mlirLocationGetContext(loc), loom_str(at.file),
                                      (unsigned)at.line, (unsigned)at.column);

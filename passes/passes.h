@@ -59,6 +59,8 @@ bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function
 /* Adds the function that a graph is, under this name, in front of another one. */
 bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
                        loom_error *err);
+/* Puts a graph in a function's place, under its name. */
+bool loom_replace_function(MlirOperation func, const loom_graph *graph, loom_error *err);
 
 /* A constant, or a broadcast of a single element: it can be made at any size. */
 bool loom_is_splat(MlirValue value);

@@ -95,6 +95,16 @@ bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttrib
   return true;
 }
 
+bool loom_replace_function(MlirOperation func, const loom_graph *graph, loom_error *err) {
+  MlirOperation root = mlirOperationGetParentOperation(func);
+  loom_sizes_leave(root);
+  if (graph->symbol_count) loom_sizes_store(root, graph); /* indices of new loops among them */
+  if (!loom_sizes_enter(root)) return loom_fail(err, "the sizes of the module cannot be read");
+  if (!loom_add_function(func, graph, loom_get_attr(func, "sym_name"), err)) return false;
+  mlirOperationDestroy(func);
+  return true;
+}
+
 /* ---- classes ---- */
 
 loom_class loom_class_of(MlirOperation op) {
