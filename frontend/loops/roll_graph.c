@@ -37,6 +37,12 @@ static bool body_varies(const body_job *j, loom_value v) {
   return varies;
 }
 
+/* Would somebody hear of a floating-point exception of the node? Not where derivatives are taken.
+ */
+static bool body_reports(const body_job *j, const loom_node *node) {
+  return !j->t->loops.derived && !j->t->flags.derives && loom_node_fp(j->graph, node);
+}
+
 /* Marks what the results need, and what must happen all the same; false when something would be
  * lost. */
 static bool body_mark(body_job *j) {
@@ -50,7 +56,7 @@ static bool body_mark(body_job *j) {
     bool live = loom_node_has_effect(node);
     for (uint32_t i = 0; i < node->result_count; i++)
       live |= needed[node->first_result + i];
-    if (!live && loom_node_fp(j->graph, node)) {
+    if (!live && body_reports(j, node)) {
       if (!j->unread || body_varies(j, node->first_result) ||
           loom_dtype_is_complex(loom_graph_type(j->graph, node->first_result)->dtype))
         return false;

@@ -9,14 +9,22 @@
 #include "frontend/values/rolled.h"
 #include "frontend/values/values.h"
 
+/* The locals that the code behind this place can see; NULL: all. A caller goes on behind its call,
+ * or in a handler for it. */
+static const bool *walk_live(const roll_walk *w, const frame *f) {
+  if (!w->head) return NULL;
+  return f == w->head ? w->live : live_of(w->t, f->code, f->pc - 1);
+}
+
 static void walk_frames(roll_walk *w, const frame *f) {
   for (; f; f = f->back) {
     value *names = f->names, *kwnames = f->kwnames;
+    const bool *live = walk_live(w, f);
     if (f->generator || f->thrown || f->handled) roll_refuse(w, "a generator");
     roll_pointer(w, f->code);
     roll_token(w, (uint64_t)f->pc << 32 | (uint32_t)f->sp);
     for (int32_t i = 0; i < f->code->locals; i++) {
-      if (f == w->head && !w->live[i])
+      if (live && !live[i])
         roll_token(w, WALK_DEAD);
       else
         roll_value(w, &f->locals[i]);
