@@ -10,4 +10,9 @@
  * A break when the library would report a floating-point exception for it at every call. */
 loom_value constants_fold(tracer *t, loom_value v);
 
+/* ---- examples.c: values that stand for one element of a batch ---- */
+
+/* Does the value depend on one of them? */
+bool trace_is_of_example(tracer *t, loom_value v);
+
 #endif

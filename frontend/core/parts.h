@@ -159,6 +159,7 @@ typedef struct trace_live {
 /* Loops that are captured once, and branches on data: roll_ban.c. */
 typedef struct trace_loops {
   uint32_t derived;                 /* more than 0: what is evaluated will be differentiated */
+  struct trace_example *examples;   /* elements of batches, the last one first (examples.c) */
   uint64_t looped;                  /* bit for each symbol that is the index of a loop */
   int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
   int64_t blamed;    /* the symbol of the loop that is the cause of the present failure, or -1 */

@@ -389,6 +389,11 @@ loom_value trace_input(tracer *t, loom_input_kind kind, const loom_type *type,
 
 int64_t trace_output(tracer *t, loom_value v, const int64_t *strides) {
   if (trace_pending(t)) return -1;
+  if (trace_is_of_example(t, v)) {
+    trace_break(t, BREAK_VMAP,
+                "a value of one element leaves the function that frameloom.vmap maps");
+    return -1;
+  }
   if (!loom_graph_output(trace_graph(t), v, strides)) return trace_fail(t), -1;
   return trace_graph(t)->output_count - 1;
 }

@@ -138,6 +138,14 @@ void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object,
 void *trace_raise_value(tracer *t, value *exception);
 bool class_is_made(const tracer *t, PyObject *object); /* a class (or part of one) made inside */
 
+/* ---- examples.c: values that stand for one element of a batch ---- */
+
+/* From now on this value does so. False when out of memory. */
+bool trace_example(tracer *t, loom_value v);
+/* By value of the graph: does it depend on one of these values (NULL: of all that stand for an
+ * element)? malloc'ed; NULL when out of memory. */
+bool *trace_examples_mark(tracer *t, const loom_value *from, uint32_t count);
+
 /* ---- inline ---- */
 
 /* The value that popping an empty stack gives: only invalid bytecode does that. */

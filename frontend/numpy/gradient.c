@@ -27,13 +27,14 @@
 
 #include <string.h>
 
-/* Is the function that is captured one of frameloom.grad() and the like? */
+/* Is the function that is captured one of frameloom.grad() and the like, or of frameloom.vmap()? */
 static bool gradient_is_outermost(tracer *t) {
   PyObject *globals = t->outer.frame->function->globals;
   PyObject *name =
       globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
   return name && PyUnicode_Check(name) &&
-         !PyUnicode_CompareWithASCIIString(name, "frameloom._gradient");
+         (!PyUnicode_CompareWithASCIIString(name, "frameloom._gradient") ||
+          !PyUnicode_CompareWithASCIIString(name, "frameloom._vmap"));
 }
 
 /* _open() and _close(): between them runs what is differentiated. */
@@ -160,26 +161,6 @@ static loom_value gradient_seed(tracer *t, loom_value y, value *seed) {
 
 /* ---- functions of the library that the plan calls ---- */
 
-#define DERIVED_ARRAYS 8
-
-/* A call that the plan makes, as it was when the capture came to it. */
-typedef struct np_derived {
-  struct np_derived *next;
-  int32_t node;
-  PyObject *callee;
-  const char *name;
-  value *args[DERIVED_ARRAYS];
-  loom_value read[DERIVED_ARRAYS]; /* the arrays among the arguments; or LOOM_NO_VALUE */
-  Py_ssize_t count;                /* of positional arguments; with the keywords: */
-  Py_ssize_t total;
-  PyObject *kwnames;
-  value *results[DERIVED_ARRAYS];
-  uint32_t result_count;
-  bool whole;                       /* nothing is missing above */
-  loom_value asked[DERIVED_ARRAYS]; /* the rule was asked for these cotangents of the results */
-  loom_value found[DERIVED_ARRAYS]; /* and gave these of the arguments */
-} np_derived;
-
 /* The module of rules, which lives as long as the process: the function of the dictionary `table`
  * for this one, or NULL. */
 static PyObject *derived_lookup(tracer *t, const char *table, PyObject *callee) {
@@ -193,18 +174,17 @@ static PyObject *derived_lookup(tracer *t, const char *table, PyObject *callee) 
   return found;
 }
 
-static value *derived_function(tracer *t, PyObject *function) {
+value *np_derived_function(tracer *t, PyObject *function) {
   const source *s = function ? trace_source(t, SOURCE_CONST, NULL, function, NULL, 0) : NULL;
   return s ? value_wrap(t, function, s) : NULL;
 }
 
 value *np_derivative_other(tracer *t, PyObject *callee) {
   if (!t->loops.derived) return NULL;
-  return derived_function(t, derived_lookup(t, "REPLACED", callee));
+  return np_derived_function(t, derived_lookup(t, "REPLACED", callee));
 }
 
-/* All arrays and numbers of a result. False: there are too many, or others. */
-static bool derived_leaves(value *v, np_derived *d) {
+bool np_derived_leaves(value *v, np_derived *d) {
   if (np_is_array(v)) {
     if (d->result_count == DERIVED_ARRAYS) return false;
     d->results[d->result_count++] = v;
@@ -212,7 +192,7 @@ static bool derived_leaves(value *v, np_derived *d) {
   }
   if (!value_is_sequence(v)) return false;
   for (Py_ssize_t i = 0; i < v->seq.count; i++)
-    if (!derived_leaves(v->seq.items[i], d)) return false;
+    if (!np_derived_leaves(v->seq.items[i], d)) return false;
   return true;
 }
 
@@ -239,7 +219,7 @@ void np_derivative_note(tracer *t, const np_call *c, value *result) {
     d->asked[i] = LOOM_NO_VALUE;
   while (d->node >= 0 && graph->nodes[d->node].op != LOOM_OP_HOST_CALL)
     d->node--;
-  d->whole = d->total <= DERIVED_ARRAYS && derived_leaves(result, d);
+  d->whole = d->total <= DERIVED_ARRAYS && np_derived_leaves(result, d);
   for (Py_ssize_t i = 0; d->whole && i < d->total; i++) {
     bool array = np_is_array(c->args[i]);
     d->args[i] = array ? derived_now(t, c->args[i]) : c->args[i];
@@ -248,6 +228,13 @@ void np_derivative_note(tracer *t, const np_call *c, value *result) {
   for (uint32_t i = 0; d->whole && i < d->result_count; i++)
     d->whole = (d->results[i] = derived_now(t, d->results[i])) != NULL;
   *list = d;
+}
+
+np_derived *np_derived_of(tracer *t, uint32_t node) {
+  np_derived **list = np_derivatives(t), *d = list ? *list : NULL;
+  while (d && d->node != (int32_t)node)
+    d = d->next;
+  return d;
 }
 
 /* The cotangent of a result: that of the buffer, whose dimensions are in memory order. */
@@ -289,7 +276,7 @@ static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
   args[1] = value_tuple(t, d->results, d->result_count);
   for (Py_ssize_t i = 0; i < d->total; i++)
     args[2 + i] = d->args[i];
-  value *function = derived_function(t, rule);
+  value *function = np_derived_function(t, rule);
   if (!args[0] || !args[1] || !function) return false;
   value *given = trace_call(t, function, args, 2 + d->count, d->kwnames);
   if (!given || !value_is_tuple(given)) return false;
@@ -309,10 +296,8 @@ static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
  */
 static loom_value derived_rule(const loom_gradient_step *s, uint32_t index) {
   tracer *t = s->ask->context;
-  np_derived **list = np_derivatives(t), *d = list ? *list : NULL;
+  np_derived *d = np_derived_of(t, s->number);
   loom_value sum = LOOM_NO_VALUE, operand = s->node.operands[index];
-  while (d && d->node != (int32_t)s->number)
-    d = d->next;
   if (!d)
     return loom_emit_fail(s->b, strstr(s->node.attrs[1].str, "sizes")
                                     ? "a result whose size depends on data has no derivative"
@@ -345,16 +330,15 @@ static bool gradient_symbol(void *context, int64_t length, int64_t *out) {
   return *out = (int64_t)trace_graph(t)->symbol_count - 1, true;
 }
 
-/* Breaks with the failure, at the line of the operation that has no derivative. */
-static value *gradient_failed(tracer *t, const loom_location *at, const loom_error *err) {
+value *np_gradient_failed(tracer *t, int reason, const loom_location *at, const loom_error *err) {
   break_info *info = &t->capture->broke;
   if (!trace_pending(t) && t->loops.looped && !t->kept->bans.all) {
-    t->kept->bans.all = true; /* what a loop has no derivative for, its iterations may have one */
+    t->kept->bans.all = true; /* what cannot be done to a loop, may be done to its iterations */
     t->state = TRACE_RESTART;
     return NULL;
   }
-  if (!trace_pending(t)) trace_break(t, BREAK_GRADIENT, "%s", err->message);
-  if (t->state != TRACE_BROKEN || info->reason != BREAK_GRADIENT) return NULL;
+  if (!trace_pending(t)) trace_break(t, reason, "%s", err->message);
+  if (t->state != TRACE_BROKEN || info->reason != reason) return NULL;
   char *inside = strstr(info->detail, " (in "); /* a function of ours */
   if (inside) *inside = 0;
   info->location = *at;
@@ -402,7 +386,8 @@ value *np_pull(tracer *t, const np_call *c) {
                                  .known_count = known_count,
                                  .rule = np_known_rule,
                                  .context = t};
-  if (!loom_gradient(trace_graph(t), &ask, found, &at, &err)) return gradient_failed(t, &at, &err);
+  if (!loom_gradient(trace_graph(t), &ask, found, &at, &err))
+    return np_gradient_failed(t, BREAK_GRADIENT, &at, &err);
   for (uint32_t i = 0; i < count; i++)
     if (!(out[i] = np_gradient_value(t, p[2]->seq.items[i], found[i]))) return NULL;
   return value_tuple(t, out, (Py_ssize_t)count);

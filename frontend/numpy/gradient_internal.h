@@ -20,6 +20,38 @@ value *np_gradient_value(tracer *t, const value *like, loom_value node);
 loom_value np_gradient_given(tracer *t, loom_emitter *b, const char *rule, loom_value of,
                              value *given);
 
+/* Breaks for this reason with the failure, at the line of the operation. Once before that, loops
+ * are unrolled. Always NULL. */
+value *np_gradient_failed(tracer *t, int reason, const loom_location *at, const loom_error *err);
+
+#define DERIVED_ARRAYS 8 /* of a call of the library */
+
+/* A call that the plan makes, as it was when the capture came to it. */
+typedef struct np_derived {
+  struct np_derived *next;
+  int32_t node;
+  PyObject *callee;
+  const char *name;
+  value *args[DERIVED_ARRAYS];
+  loom_value read[DERIVED_ARRAYS]; /* the arrays among the arguments; or LOOM_NO_VALUE */
+  Py_ssize_t count;                /* of positional arguments; with the keywords: */
+  Py_ssize_t total;
+  PyObject *kwnames;
+  value *results[DERIVED_ARRAYS];
+  uint32_t result_count;
+  bool whole;                       /* nothing is missing above */
+  loom_value asked[DERIVED_ARRAYS]; /* the rule was asked for these cotangents of the results */
+  loom_value found[DERIVED_ARRAYS]; /* and gave these of the arguments */
+} np_derived;
+
+/* The call that is node number `node`; NULL: it was not noted. */
+np_derived *np_derived_of(tracer *t, uint32_t node);
+/* All arrays and numbers of a result, behind those that `d` has. False: there are too many, or
+ * others. */
+bool np_derived_leaves(value *v, np_derived *d);
+/* A function that lives as long as the process. */
+value *np_derived_function(tracer *t, PyObject *function);
+
 /* ---- gradient_known.c: functions whose derivative the user knows ---- */
 
 /* All calls of such functions, in the order of their nodes. */

@@ -422,8 +422,8 @@ def pass_places(stem, flag):
 
     yield f"passes/{stem}.c with loom_make_{stem}_pass(void)", has(f"passes/{stem}.c", f"loom_make_{stem}_pass(void)")
     yield f"test/passes/{stem}.mlir, which runs --{flag}", has(f"test/passes/{stem}.mlir", f"--{flag}", "CHECK")
-    # the interpreter, what compares with it, and the gradient, which capture takes itself, are for who calls loom-opt
-    yield f"the line of passes/pipeline.c that runs {flag}", stem in ("interpret", "check_stages", "grad", "partition") or has(
+    # the interpreter, what compares with it, and what capture does itself (derivatives, batches) are for who calls loom-opt
+    yield f"the line of passes/pipeline.c that runs {flag}", stem in ("interpret", "check_stages", "grad", "vmap", "partition") or has(
         "passes/pipeline.c", f"loom_make_{stem}_pass()")
 
 
