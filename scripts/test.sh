@@ -21,21 +21,28 @@ cmake --preset asan >/dev/null
 cmake --build --preset asan
 ctest --test-dir build/asan --output-on-failure
 
+# What is built and tried for other versions and compilers waits for linkers, archives and environments most of the time: it
+# runs beside the stages that follow, and is shown behind them.
+packages() {
+  local last="" began=$SECONDS
+  stage "wheels for each CPython, without warnings"
+  scripts/wheels.sh
+  scripts/test-wheels.sh
+  stage "the package built by clang, without warnings"
+  scripts/test-clang.sh
+  stage "other versions of CPython"
+  scripts/test-other-versions.sh
+  stage "packages done"
+}
+packages >build/packages.log 2>&1 &
+packages=$!
+trap 'kill $packages 2>/dev/null || true' EXIT
+
 stage "pytest of what hands memory to NumPy (ASan, UBSan)"
 scripts/test-sanitized.sh test/python/runtime/test_results.py test/python/numpy/test_host_calls.py
 
 stage "lit"
 LOOM_BUILD="$PWD/build/wheel" .venv/bin/lit -q test
-
-stage "wheels for each CPython, without warnings"
-scripts/wheels.sh
-scripts/test-wheels.sh
-
-stage "the package built by clang, without warnings"
-scripts/test-clang.sh
-
-stage "other versions of CPython"
-scripts/test-other-versions.sh
 
 export LOOM_BUILD="$PWD/build/wheel"
 
@@ -44,6 +51,12 @@ stage "random programs"
 scripts/fuzz.sh 60 1 numpy,changes --count 300
 scripts/fuzz.sh 60 1 python,ir --count 60
 scripts/fuzz.sh 120 1 graphs --count 30
+
+stage "packages"
+wait $packages || status=$?
+trap - EXIT
+cat build/packages.log
+[ -z "${status:-}" ] || exit "$status"
 
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 stage "pytest, checked kernels"
