@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* How many examples an op without a rule is repeated for. */
-#define BATCH_REPEATED 256
-
 /* ---- values ---- */
 
 bool loom_batch_is(const loom_batch_step *s, uint32_t operand) {
@@ -78,9 +75,9 @@ static bool batch_repeat(const loom_batch_step *s, loom_value *out) {
   int64_t size = s->walk->ask->size;
   uint32_t results = node->result_count, operands = node->operand_count;
   uint32_t declared = loom_op_declares_type(node->op) ? results : 0;
-  if (LOOM_DIM_IS_SYM(size) || size > BATCH_REPEATED)
+  if (LOOM_DIM_IS_SYM(size) || size > LOOM_BATCH_REPEATED)
     return loom_emit_fail(s->b, "'%s' is repeated for each example, and there are more than %d",
-                          loom_op_table[node->op].name, BATCH_REPEATED),
+                          loom_op_table[node->op].name, LOOM_BATCH_REPEATED),
            false;
   for (uint32_t i = 0; i < results && size == 0; i++) {
     loom_type type;

@@ -13,6 +13,9 @@
 #include "graph/emit.h"
 #include "graph/graph.h"
 
+/* How many examples something without a rule is repeated for: each time are a few more nodes. */
+#define LOOM_BATCH_REPEATED 1000
+
 typedef struct loom_batch_walk loom_batch_walk;
 
 /* A node that depends on an example. */

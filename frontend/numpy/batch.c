@@ -23,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_CALLS 256 /* of the library, one for each element */
-
 value *np_vectorises(tracer *t, const np_call *c) {
   (void)c;
   return value_bool(t, true);
@@ -136,9 +134,9 @@ static bool batch_host(void *context, const loom_batch_step *s, loom_value *out)
   int64_t size = s->walk->ask->size;
   if (!d || !d->whole)
     return loom_emit_fail(s->b, "a call of the library cannot be vectorised"), false;
-  if (LOOM_DIM_IS_SYM(size) || size > BATCH_CALLS)
+  if (LOOM_DIM_IS_SYM(size) || size > LOOM_BATCH_REPEATED)
     return loom_emit_fail(s->b, "%s would be called for each of more than %d elements", d->name,
-                          BATCH_CALLS),
+                          LOOM_BATCH_REPEATED),
            false;
   loom_value *rows = trace_alloc(t, (size_t)size * (d->result_count + 1) * sizeof *rows);
   if (!rows || !batch_calls(t, s, d, size, rows)) return false;

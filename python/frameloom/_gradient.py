@@ -381,13 +381,27 @@ def _pushforward_of(fun):
     return _compiled(pushforward, fun, "jvp")
 
 
+def _pull_batch(y, cotangents, variables):
+    """The cotangents of tracked values for each of the cotangents of y, along a first axis."""
+    import numpy as np
+
+    from ._vmap import _batch, _example
+
+    if not cotangents.shape[0]:
+        return [np.zeros((0,) + np.shape(x), np.asarray(x).dtype) for x in variables]
+    one = _example(cotangents)
+    rows = _batch(_pull(y, one, variables), (one,), (cotangents,))
+    return [np.broadcast_to(np.asarray(x) * 0, cotangents.shape[:1] + np.shape(x)) if row is None else row
+            for row, x in zip(rows, variables)]
+
+
 def jacobian(fun, argnums=0):
     """A function that gives the Jacobian of `fun`: an array of the result's shape and then the argument's.
 
     fun      a function over NumPy arrays and numbers whose result is a float or an array of floats
     argnums  the number of the argument, or a tuple of numbers; each a float or an array of floats
 
-    One backward pass for each element of the result. Errors are those of `value_and_grad`.
+    One backward pass over a batch: the elements of the result. Errors are those of `value_and_grad`.
     """
     fun, numbers = _plain(fun, "jacobian"), _positions(argnums, "jacobian")
     single = not isinstance(argnums, tuple)
@@ -403,13 +417,12 @@ def jacobian(fun, argnums=0):
                 given[i] = _track(args[i])
                 variables.append(_variable(given[i]))
             value = np.asarray(fun(*given, **kwargs))
+            # The cotangent of each element of the result, along a first axis.
+            basis = np.eye(value.size, dtype=value.dtype).reshape((value.size,) + value.shape)
+            found = _pull_batch(value, basis, tuple(variables))
         finally:
             _close()
-        flat = value.reshape(-1)
-        rows = [_pull(flat[i], None, tuple(variables)) for i in range(flat.shape[0])]
-        found = tuple([
-            np.stack([np.asarray(row[k]) for row in rows]).reshape(value.shape + np.shape(args[i])) for k, i in enumerate(numbers)
-        ])
+        found = tuple([rows.reshape(value.shape + np.shape(args[i])) for rows, i in zip(found, numbers)])
         return found[0] if single else found
 
     return _compiled(jacobian, fun, "jacobian")
