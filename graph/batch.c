@@ -149,6 +149,11 @@ static bool batch_node(loom_batch_walk *w, uint32_t n) {
                           "'%s', which may raise, in a branch or loop that not all examples take",
                           loom_op_table[node->op].name),
            false;
+  if (node->op == LOOM_OP_WHILE && w->masked)
+    return loom_emit_fail(w->b,
+                          "a loop of unknown length in a branch or loop that not all examples "
+                          "take: it might never end"),
+           false;
   if (!depends) return batch_keep(w, node);
   loom_value *out = loom_arena_alloc(&w->b->graph->arena, (node->result_count + 1) * sizeof *out);
   if (!out) return loom_emit_fail(w->b, "out of memory"), false;

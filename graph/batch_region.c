@@ -6,7 +6,8 @@
  *   while   The same where all examples share the condition. Else a loop for as long as some
  * example goes on, in which those that have ended keep their values.
  *
- * What may raise is an error where it would run for examples that do not come to it. */
+ * What may raise, and a `while`, which may never end, are errors where they would run for examples
+ * that do not come to them. */
 #include "graph/batch.h"
 #include "loom_ops_control.h"
 

@@ -52,7 +52,7 @@ STEPS = [
 ]
 RESULTS = ["w", "w.sum()", "(w, s)", "{'a': w, 'b': [x[0], 3]}", "float(w.sum())", "w > s", "(w.argmax(), np.float32(s))", "np.round(w, 3) + 0j", "w.T"]
 # Reasons for which a program may be refused.
-REFUSED = ("may raise, in a branch or loop", "a Python decision depends on array data")
+REFUSED = ("may raise, in a branch or loop", "a loop of unknown length", "a Python decision depends on array data")
 
 
 def batch_program(seed):

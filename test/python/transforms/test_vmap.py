@@ -212,6 +212,18 @@ def test_what_may_raise_where_not_all_come():
     assert "y = x[i]" in str(told.value)
 
 
+def test_what_might_never_end_where_not_all_come():
+    @frameloom.vmap
+    def f(s):
+        if s > 0.0:
+            while s > 1.0:
+                s = s - 1.0
+        return s
+
+    with pytest.raises(frameloom.GraphBreak, match="FL0032.*unknown length.*might never end"):
+        f(np.array([3.0, -1.0]))
+
+
 def test_too_many_calls_of_the_library():
     with pytest.raises(frameloom.GraphBreak, match="FL0032.*would be called for each of more than 1000 elements"):
         frameloom.vmap(np.linalg.inv)(np.ones((1001, 2, 2)))
