@@ -41,5 +41,6 @@ typedef struct loom_check_frame {
 #define LOOM_CHECK_SCRATCH (-2)
 #define LOOM_CHECK_STACK (-3)
 #define LOOM_CHECK_CONSTANT (-4) /* a table in the code */
+#define LOOM_CHECK_SHARED (-5)   /* a GPU block's shared memory: the simulator compares */
 
 #endif

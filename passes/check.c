@@ -12,6 +12,9 @@
  * launch, to the parameters, the scratch memory or the stack. One that cannot be is an error, and
  * so is every op on pointers that is not known here: nothing stays unchecked.
  *
+ * For the simulator of a GPU each access is also a call of @loom_gpu_access, which looks for races
+ * and knows the bounds of shared memory.
+ *
  * requires: loom-lower. keeps: all but accesses.
  */
 #include <mlir-c/Dialect/Arith.h>
@@ -95,6 +98,21 @@ static bool check_see_load(check_function *f, MlirOperation op) {
   return true;
 }
 
+/* Does it call a function of gpu.def? */
+static bool check_is_primitive(MlirOperation call) {
+  static const char prefix[] = "loom_gpu_";
+  MlirStringRef name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(call, "callee"));
+  return name.length >= sizeof prefix && memcmp(name.data, prefix, sizeof prefix - 1) == 0;
+}
+
+/* A pointer that it gives is shared memory. */
+static bool check_see_primitive(check_function *f, MlirOperation call) {
+  if (!mlirOperationGetNumResults(call) || !check_is_pointer(loom_result(call, 0))) return true;
+  return check_add_base(f, loom_result(call, 0), mlirOperationGetNextInBlock(call),
+                        LOOM_CHECK_SHARED, 0) ||
+         loom_emit_error(mlirOperationGetLocation(call), "out of memory");
+}
+
 static bool check_region(check_function *f, MlirOperation op);
 
 /* Every op on pointers is one that is known here. */
@@ -109,6 +127,7 @@ static bool check_see(MlirOperation op, void *user) {
   if (kind) return check_keep(&f->accesses, op);
   if (loom_is_named(op, "llvm.alloca")) return check_see_stack(f, op);
   if (loom_is_named(op, "llvm.mlir.addressof")) return check_see_table(f, op);
+  if (loom_is_named(op, "func.call") && check_is_primitive(op)) return check_see_primitive(f, op);
   if (loom_is_named(op, "func.call")) return check_keep(&f->calls, op);
   if (!check_region(f, op)) return false;
   if (loom_is_named(op, "scf.for")) return check_see_loop(f, op);
@@ -313,16 +332,23 @@ static bool check_functions(check_module *m) {
         !check_entry(m, op))
       return false;
   for (op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (loom_is_named(op, "func.func") && !check_is_done(m, op))
+    if (loom_is_named(op, "func.func") && check_body(op, 0).ptr && !check_is_done(m, op))
       return loom_emit_error(mlirOperationGetLocation(op), "no kernel calls this function");
   return true;
 }
 
 static bool check_run(MlirOperation root) {
   if (!mlirRegionGetFirstBlock(mlirOperationGetRegion(root, 0)).ptr) return true;
-  if (loom_is_for_gpu(root))
+  if (loom_is_for_gpu(root) && !loom_is_simulated(root))
     return loom_emit_error(mlirOperationGetLocation(root), "kernels for a GPU cannot be checked");
-  check_module m = {.op = root, .ctx = mlirOperationGetContext(root)};
+  MlirBlock body = check_body(root, 0);
+  MlirOperation plan = {NULL};
+  while ((plan = loom_next_plan(body, plan)).ptr)
+    if (!loom_get_attr(plan, loom_mark_extents).ptr)
+      return loom_emit_error(mlirOperationGetLocation(plan),
+                             "a plan without loom.extents has no bounds to compare with");
+  check_module m = {
+      .op = root, .ctx = mlirOperationGetContext(root), .simulated = loom_is_simulated(root)};
   bool good = check_functions(&m);
   if (good) {
     loom_set_attr(root, loom_mark_sites, mlirArrayAttrGet(m.ctx, m.count, m.texts));

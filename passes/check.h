@@ -38,6 +38,7 @@ typedef struct check_module {
   int64_t *numbers, *bytes;
   intptr_t count, capacity;
   check_list done; /* functions that have been seen */
+  bool simulated;  /* the simulator of a GPU is told of each access */
 } check_module;
 
 typedef struct check_function {

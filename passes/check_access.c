@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "passes/check.h"
+#include "passes/gpu.h"
 
 /* ---- what accesses memory ---- */
 
@@ -277,6 +278,20 @@ static void check_report(check_function *f, loom_builder *b, MlirValue bad, Mlir
   loom_build_regions(b, "scf.if", 1, &any, 0, NULL, 0, NULL, 2, regions);
 }
 
+/* Tells the simulator: of no byte where the access goes to spare memory (bad: null for never). */
+static void check_tell(check_function *f, MlirOperation op, const check_kind *kind, MlirValue bad,
+                       int64_t bytes, int64_t site) {
+  if (!f->m->simulated) return;
+  loom_builder b = loom_builder_before(op);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  MlirType types[] = {mlirTypeParseGet(b.ctx, loom_str("!llvm.ptr")), i32, i32};
+  MlirValue size = loom_build_int(&b, i32, bytes);
+  if (bad.ptr) size = lane_select(&b, bad, loom_build_int(&b, i32, 0), size);
+  MlirValue operands[] = {loom_operand(op, kind->pointer), size,
+                          loom_build_int(&b, i32, 2 * site + (kind->value >= 0))};
+  gpu_call(&b, f->m->op, "loom_gpu_access", 3, types, operands, (MlirType){NULL});
+}
+
 /* One address, all of its bytes. */
 static void check_whole(check_function *f, MlirOperation op, const check_kind *kind,
                         check_base *base, int64_t bytes, int64_t site) {
@@ -286,6 +301,7 @@ static void check_whole(check_function *f, MlirOperation op, const check_kind *k
   MlirValue offset = lane_op2(&b, "arith.subi", address, base->start);
   MlirValue bad = lane_cmpi(&b, "uge", offset, limit);
   check_report(f, &b, bad, address, site);
+  check_tell(f, op, kind, bad, bytes, site);
   mlirOperationSetOperand(op, kind->pointer, lane_select(&b, bad, f->spare, pointer));
 }
 
@@ -324,13 +340,16 @@ bool check_access(check_function *f, MlirOperation op) {
   int64_t bytes = check_bytes(kind->mask < 0 ? type : lane_element(type));
   if (bytes <= 0 || bytes > LOOM_CHECK_SPARE || (kind->mask >= 0 && !mlirTypeIsAVector(type)))
     return loom_emit_error(loc, "a %s of a type whose size is not known", kind->what);
-  if (base->number <= LOOM_CHECK_STACK && kind->mask < 0 && bytes <= base->known &&
-      mlirValueEqual(loom_operand(op, kind->pointer), base->root))
+  if (base->number <= LOOM_CHECK_STACK && base->number != LOOM_CHECK_SHARED && kind->mask < 0 &&
+      bytes <= base->known && mlirValueEqual(loom_operand(op, kind->pointer), base->root))
     return true;
-  if (!f->frame.ptr) return loom_emit_error(loc, "a %s out of the launch's reach", kind->what);
+  if (!f->frame.ptr && base->number != LOOM_CHECK_SHARED)
+    return loom_emit_error(loc, "a %s out of the launch's reach", kind->what);
   int64_t site = check_site(f, op, kind, base, bytes);
   if (site < 0) return false;
-  if (kind->mask < 0)
+  if (base->number == LOOM_CHECK_SHARED)
+    check_tell(f, op, kind, (MlirValue){NULL}, bytes, site);
+  else if (kind->mask < 0)
     check_whole(f, op, kind, base, bytes, site);
   else
     check_lanes(f, op, kind, base, bytes, site);

@@ -87,7 +87,8 @@ intptr_t loom_loop_takes(MlirOperation control, MlirValue value);
 
 /* An attribute of the op or of the nearest op around it that has one; or null. */
 MlirAttribute loom_option(MlirOperation op, const char *name);
-bool loom_is_for_gpu(MlirOperation op); /* by the option `loom.target` */
+bool loom_is_for_gpu(MlirOperation op);   /* by the option `loom.target` */
+bool loom_is_simulated(MlirOperation op); /* a GPU that the runtime simulates (runtime/sim.c) */
 
 /* Strides in elements of a value of this static type: of a function argument or result from the
  * attribute `loom.strides` (absent: C order). */

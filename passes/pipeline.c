@@ -87,6 +87,14 @@ static bool pipeline_stage(MlirModule module, const char *stage,
   return good;
 }
 
+/* Does a module have a plan, and no kernel that is yet to be lowered? */
+static bool pipeline_is_lowered(MlirBlock body) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_body(op).ptr) return false;
+  return loom_next_plan(body, (MlirOperation){NULL}).ptr != NULL;
+}
+
 bool loom_lower_module(MlirModule module, const char *target, int vector_bits, bool check,
                        loom_stage_fn run, void *user) {
   MlirOperation op = mlirModuleGetOperation(module);
@@ -95,6 +103,9 @@ bool loom_lower_module(MlirModule module, const char *target, int vector_bits, b
   loom_set_attr(op, loom_mark_vector, loom_attr_i64(ctx, vector_bits / 8));
   if (check) loom_set_attr(op, loom_mark_check, mlirUnitAttrGet(ctx));
   if (!run) run = pipeline_stage;
+  if (pipeline_is_lowered(mlirModuleGetBody(module)))
+    return (!check || run(module, "check", loom_add_check_passes, user)) &&
+           run(module, "llvm", loom_add_llvm_passes, user);
   return run(module, "fuse", loom_add_front_passes, user) &&
          run(module, "schedule", loom_add_kernel_passes, user) &&
          run(module, "plan", loom_add_plan_passes, user) &&

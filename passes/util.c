@@ -188,7 +188,14 @@ bool loom_is_for_gpu(MlirOperation op) {
   MlirAttribute target = loom_option(op, loom_mark_target);
   return target.ptr && mlirAttributeIsAString(target) &&
          (loom_str_is(mlirStringAttrGetValue(target), "nvptx") ||
-          loom_str_is(mlirStringAttrGetValue(target), "amdgpu"));
+          loom_str_is(mlirStringAttrGetValue(target), "amdgpu") ||
+          loom_str_is(mlirStringAttrGetValue(target), "sim"));
+}
+
+bool loom_is_simulated(MlirOperation op) {
+  MlirAttribute target = loom_option(op, loom_mark_target);
+  return target.ptr && mlirAttributeIsAString(target) &&
+         loom_str_is(mlirStringAttrGetValue(target), "sim");
 }
 
 /* ---- layouts ---- */

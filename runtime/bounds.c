@@ -105,6 +105,8 @@ static bounds_range bounds_range_of(const loom_check_frame *frame, void *const *
     snprintf(range.name, sizeof range.name, "the parameters");
   } else if (site->buffer == LOOM_CHECK_CONSTANT) {
     snprintf(range.name, sizeof range.name, "a table in the code");
+  } else if (site->buffer == LOOM_CHECK_SHARED) {
+    snprintf(range.name, sizeof range.name, "the block's shared memory");
   } else if (site->buffer == LOOM_CHECK_SCRATCH) {
     range.size = frame->scratch.size;
     snprintf(range.name, sizeof range.name, "the scratch memory of its thread");
@@ -156,6 +158,19 @@ static uint32_t bounds_enter(void *const *buffers, const uint64_t *params, void 
   return kernel(buffers, params, scratch, begin, end);
 }
 
+/* What the simulator of a GPU has found, and the access that it is about. */
+static uint32_t bounds_simulated(const run *r) {
+  const loom_plan *root = r->plan->root;
+  char text[640];
+  int64_t site;
+  if (!loom_sim_take_fault(text, sizeof text, &site)) return 0;
+  if (!r->call->violation) return LOOM_STATUS_BOUNDS;
+  bool known = root->sites && site >= 0 && site < loom_plan_header_of(root)->sites.count;
+  snprintf(r->call->violation->text, sizeof r->call->violation->text, "%s%s%s",
+           known ? root->names + root->sites[site].text : "", known ? ": " : "", text);
+  return LOOM_STATUS_BOUNDS;
+}
+
 uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, int64_t chunks) {
   union {
     loom_check_frame frame;
@@ -177,6 +192,7 @@ uint32_t bounds_launch(const run *r, const loom_plan_instr *in, size_t scratch, 
   }
   uint32_t status = loom_threads_launch(bounds_enter, table + 1, r->params, scratch, in->b, chunks);
   status &= in->fp_mask | PLAN_STOPS;
+  status |= bounds_simulated(r);
   if (!frame->taken) return status;
   bounds_report(r, frame, table + 1);
   return status | LOOM_STATUS_BOUNDS;

@@ -92,7 +92,7 @@ static uint32_t compile_count_applies(const compile_job *job) {
 }
 
 static bool compile_emit(compile_job *job, loom_bytes *out) {
-  loom_target_options target = {job->options->cpu, job->options->quiet};
+  loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, &loom_target_x86, &target);
   return loom_plan_bytes(job->module, &target, out, job->err);
@@ -113,7 +113,7 @@ static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
                           loom_compile_info *info) {
   loom_target_cpu cpu;
-  loom_target_options target = {job->options->cpu, job->options->quiet};
+  loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
   double start = compile_now(), at = start;
   if (!loom_target_resolve(&loom_target_x86, &target, &cpu, job->err)) return false;
   if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;

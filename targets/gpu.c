@@ -1,13 +1,21 @@
-/* The GPU entry point of a kernel stage: one thread is one lane, and a chunk is one lane's work.
+/* The GPU entry point of a kernel stage.
  *
  *   void <name>(buffers, params, scratch, int64_t begin, int64_t end, uint32_t *status)
  *
- * launched with groups of 256 threads, ceil((end - begin) / 256) of them: thread t of group g runs
- * chunk begin + 256 g + t. Pointers are to device memory. Status bits of all threads are or'ed into
- * *status.
+ * Pointers are to device memory. Status bits of all threads are or'ed into *status. A stage has one
+ * of two forms. Where the lowering has written it for blocks (attribute `loom-gpu-threads`), block
+ * g of so many threads runs chunk begin + g, and end - begin blocks are launched. Any other stage
+ * was written for lanes: blocks have 256 threads, thread t of block g runs chunk begin + 256 g + t,
+ * and ceil((end - begin) / 256) blocks are launched.
+ *
+ * The primitives that kernels call (passes/gpu.def) are functions of IR: a target hands over their
+ * bodies as text, which is linked to the module and inlined.
  */
 #include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "targets/target.h"
@@ -19,7 +27,22 @@ typedef struct gpu_entry {
   LLVMTypeRef ptr, i32, i64;
   LLVMValueRef body, function;
   const loom_gpu_names *names;
+  loom_gpu_stage stage;
+  int shared; /* the most of all stages */
 } gpu_entry;
+
+static const char *const gpu_primitives[] = {
+#define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU) "loom_gpu_" #NAME,
+#include "passes/gpu.def"
+#undef LOOM_GPU
+};
+enum { GPU_PRIMITIVES = sizeof gpu_primitives / sizeof *gpu_primitives };
+
+bool loom_gpu_is_primitive(const char *name) {
+  for (size_t i = 0; i < GPU_PRIMITIVES; i++)
+    if (strcmp(gpu_primitives[i], name) == 0) return true;
+  return false;
+}
 
 static void gpu_attribute(LLVMValueRef function, const char *name) {
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
@@ -28,8 +51,10 @@ static void gpu_attribute(LLVMValueRef function, const char *name) {
                           LLVMCreateEnumAttribute(context, kind, 0));
 }
 
-/* A special register, as a 64-bit number. */
-static LLVMValueRef gpu_register(gpu_entry *e, const char *name) {
+/* ---- the entry point ---- */
+
+/* A primitive without parameters, as a 64-bit number. */
+static LLVMValueRef gpu_number(gpu_entry *e, const char *name) {
   LLVMTypeRef type = LLVMFunctionType(e->i32, NULL, 0, 0);
   LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
   if (!function) function = LLVMAddFunction(e->module, name, type);
@@ -37,17 +62,26 @@ static LLVMValueRef gpu_register(gpu_entry *e, const char *name) {
   return LLVMBuildZExt(e->builder, value, e->i64, "");
 }
 
-static void gpu_blocks(gpu_entry *e) {
+/* The number of the chunk that a thread runs, alone or with its block. */
+static LLVMValueRef gpu_chunk(gpu_entry *e) {
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef number = gpu_number(e, "loom_gpu_block");
+  if (!e->stage.blocks) {
+    LLVMValueRef size = LLVMConstInt(e->i64, (unsigned)e->stage.threads, 0);
+    number = LLVMBuildMul(b, number, size, "");
+    number = LLVMBuildAdd(b, number, gpu_number(e, "loom_gpu_thread"), "");
+  }
+  return LLVMBuildAdd(b, LLVMGetParam(e->function, 3), number, "");
+}
+
+static void gpu_code(gpu_entry *e) {
   LLVMBuilderRef b = e->builder;
   LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->context, e->function, "entry");
   LLVMBasicBlockRef run = LLVMAppendBasicBlockInContext(e->context, e->function, "run");
   LLVMBasicBlockRef report = LLVMAppendBasicBlockInContext(e->context, e->function, "report");
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, e->function, "done");
   LLVMPositionBuilderAtEnd(b, entry);
-  LLVMValueRef size = LLVMConstInt(e->i64, LOOM_GPU_GROUP, 0);
-  LLVMValueRef group = LLVMBuildMul(b, gpu_register(e, e->names->group), size, "");
-  LLVMValueRef thread = LLVMBuildAdd(b, group, gpu_register(e, e->names->thread), "");
-  LLVMValueRef chunk = LLVMBuildAdd(b, LLVMGetParam(e->function, 3), thread, "");
+  LLVMValueRef chunk = gpu_chunk(e);
   LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLT, chunk, LLVMGetParam(e->function, 4), "");
   LLVMBuildCondBr(b, inside, run, done);
   LLVMPositionBuilderAtEnd(b, run);
@@ -72,6 +106,22 @@ static bool gpu_is_stage(LLVMValueRef f) {
          LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(f))) == LLVMIntegerTypeKind;
 }
 
+/* A number in an attribute of a function; 0 where it has none. */
+static int gpu_read(LLVMValueRef function, const char *name) {
+  LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, name,
+                                                         (unsigned)strlen(name));
+  unsigned length = 0;
+  return found ? atoi(LLVMGetStringAttributeValue(found, &length)) : 0;
+}
+
+static void gpu_size(const gpu_entry *e) {
+  char text[32];
+  const char *name = e->names->size_attribute;
+  if (!name) return;
+  snprintf(text, sizeof text, e->names->size_format, e->stage.threads, e->stage.threads);
+  LLVMAddTargetDependentFunctionAttr(e->function, name, text);
+}
+
 static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   char name[512], inner[520];
   size_t length;
@@ -81,14 +131,65 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   LLVMSetValueName2(body, inner, strlen(inner));
   LLVMSetLinkage(body, LLVMInternalLinkage);
   gpu_attribute(body, "alwaysinline");
+  int threads = gpu_read(body, LOOM_GPU_THREADS);
+  e->stage = (loom_gpu_stage){.name = name,
+                              .blocks = threads > 0,
+                              .threads = threads > 0 ? threads : LOOM_GPU_GROUP,
+                              .shared = gpu_read(body, LOOM_GPU_SHARED)};
+  if (e->stage.shared > e->shared) e->shared = e->stage.shared;
   LLVMTypeRef types[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->ptr};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, 6, 0);
   e->body = body;
   e->function = LLVMAddFunction(e->module, name, type);
   LLVMSetFunctionCallConv(e->function, e->names->calling_convention);
-  LLVMAddTargetDependentFunctionAttr(e->function, e->names->size_attribute, e->names->size_value);
-  gpu_blocks(e);
+  gpu_size(e);
+  gpu_code(e);
+  if (e->names->entry) e->names->entry(e->function, &e->stage);
 }
+
+/* ---- the primitives ---- */
+
+/* Those that the module calls; malloc'ed, or NULL. */
+static char *gpu_text(const gpu_entry *e) {
+  size_t size = 200, used = 0;
+  for (size_t i = 0; i < GPU_PRIMITIVES; i++)
+    size += strlen(e->names->primitives[i]);
+  char *text = calloc(1, size);
+  for (size_t i = 0; i < GPU_PRIMITIVES && text; i++) {
+    if (!LLVMGetNamedFunction(e->module, gpu_primitives[i])) continue;
+    if (strcmp(gpu_primitives[i], "loom_gpu_shared") == 0)
+      used += (size_t)snprintf(
+          text + used, size - used,
+          "@loom_gpu_memory = internal addrspace(3) global [%d x i8] undef, align 16\n", e->shared);
+    used += (size_t)snprintf(text + used, size - used, "%s", e->names->primitives[i]);
+  }
+  return text;
+}
+
+/* Text of IR becomes a part of the module. Where that fails, the functions stay declarations, which
+ * no tool links. */
+static void gpu_expand(const gpu_entry *e) {
+  char *text = gpu_text(e), *message = NULL;
+  LLVMModuleRef made = NULL;
+  if (!text) return;
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "gpu.def");
+  free(text);
+  if (LLVMParseIRInContext(e->context, buffer, &made, &message)) {
+    fprintf(stderr, "frameloom: passes/gpu.def: %s\n", message);
+    LLVMDisposeMessage(message);
+    return;
+  }
+  LLVMSetTarget(made, LLVMGetTarget(e->module));
+  LLVMSetDataLayout(made, LLVMGetDataLayoutStr(e->module));
+  LLVMLinkModules2(e->module, made);
+  for (size_t i = 0; i < GPU_PRIMITIVES; i++) {
+    LLVMValueRef f = LLVMGetNamedFunction(e->module, gpu_primitives[i]);
+    if (f) LLVMSetLinkage(f, LLVMInternalLinkage);
+  }
+}
+
+/* ---- all of a module ---- */
 
 void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names) {
   LLVMContextRef context = LLVMGetModuleContext(module);
@@ -98,9 +199,10 @@ void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names) {
   e.i32 = LLVMInt32TypeInContext(context);
   e.i64 = LLVMInt64TypeInContext(context);
   LLVMValueRef last = LLVMGetLastFunction(module);
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+    next = f == last ? NULL : LLVMGetNextFunction(f); /* what follows was made here */
     if (gpu_is_stage(f)) gpu_wrap(&e, f);
-    if (f == last) break; /* what follows was made here */
   }
+  if (names->primitives) gpu_expand(&e);
   LLVMDisposeBuilder(e.builder);
 }

@@ -11,7 +11,7 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-enum { X86 = 1, NVPTX = 2, AMDGPU = 4, ALL = 7 };
+enum { X86 = 1, NVPTX = 2, AMDGPU = 4, SIM = 8, ALL = 15 };
 
 typedef struct legal_row {
   const char *name;
@@ -106,6 +106,19 @@ static bool legal_values(legal_walk *walk, MlirOperation op) {
 
 /* ---- ops with conditions of their own ---- */
 
+/* A size of a stage for a GPU: ["loom-gpu-threads", "256"]. */
+static bool legal_size(MlirAttribute pair) {
+  if (!mlirAttributeIsAArray(pair) || mlirArrayAttrGetNumElements(pair) != 2) return false;
+  MlirAttribute parts[] = {mlirArrayAttrGetElement(pair, 0), mlirArrayAttrGetElement(pair, 1)};
+  if (!mlirAttributeIsAString(parts[0]) || !mlirAttributeIsAString(parts[1])) return false;
+  MlirStringRef digits = mlirStringAttrGetValue(parts[1]);
+  for (size_t i = 0; i < digits.length; i++)
+    if (digits.data[i] < '0' || digits.data[i] > '9') return false;
+  return digits.length > 0 && digits.length < 7 &&
+         (loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_THREADS) ||
+          loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_SHARED));
+}
+
 /* Function attributes handed through to LLVM: only those that the lowering writes. */
 static bool legal_passthrough(MlirOperation op) {
   MlirAttribute all = loom_get_attr(op, "passthrough");
@@ -113,6 +126,7 @@ static bool legal_passthrough(MlirOperation op) {
   if (!mlirAttributeIsAArray(all)) return false;
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(all); i++) {
     MlirAttribute entry = mlirArrayAttrGetElement(all, i);
+    if (legal_size(entry)) continue;
     if (!mlirAttributeIsAString(entry) ||
         !(loom_str_is(mlirStringAttrGetValue(entry), "alwaysinline") ||
           loom_str_is(mlirStringAttrGetValue(entry), "noinline")))
@@ -135,7 +149,10 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
   if (name.length < sizeof text) {
     memcpy(text, name.data, name.length);
     text[name.length] = 0;
-    if (walk->target->bit == X86 && loom_support_find(text) >= 0) return true;
+    bool primitive = strncmp(text, "loom_gpu_", 9) == 0;
+    if (walk->target->bit == X86 && !primitive && loom_support_find(text) >= 0) return true;
+    if (walk->target->bit == SIM && loom_support_find(text) >= 0) return true;
+    if (walk->target->bit & (NVPTX | AMDGPU) && loom_gpu_is_primitive(text)) return true;
   }
   return legal_refuse(walk, op, "declares a function that is not in the support table");
 }

@@ -69,7 +69,7 @@ enum {
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
     {"emit", OPTION_EMIT, "KIND", 0, "obj (default), asm or llvm", 0},
-    {"target", OPTION_TARGET, "NAME", 0, "x86 (default), nvptx or amdgpu", 0},
+    {"target", OPTION_TARGET, "NAME", 0, "x86 (default), nvptx, amdgpu or sim", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the target", 0},
     {"emit-header", OPTION_HEADER, "FILE", 0, "also write a C header of the entry points", 0},
     {"name", OPTION_NAME, "NAME", 0, "C name of the function (default: its own, or the file's)", 0},

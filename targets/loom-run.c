@@ -30,7 +30,7 @@ typedef struct run_job {
   const char *function, *check;
   run_file inputs[RUN_FILES], saves[RUN_FILES];
   int input_count, save_count;
-  long seed, size, shown, milliseconds, timeout;
+  long seed, size, shown, milliseconds, timeout, order;
   bool counts;
   loom_counters *counters;
 } run_job;
@@ -279,7 +279,7 @@ static bool run_functions(run_job *job, MlirModule module) {
 static bool run_module(run_job *job, MlirContext ctx) {
   MlirModule module = loom_tool_parse(&job->tool, ctx);
   bool good = module.ptr &&
-              loom_tool_lower(&job->tool, module, &loom_target_x86, &job->options,
+              loom_tool_lower(&job->tool, module, loom_target_here(&job->options), &job->options,
                               job->check != NULL, &(loom_trace){.verified = true}) &&
               run_functions(job, module);
   if (module.ptr) mlirModuleDestroy(module);
@@ -376,6 +376,8 @@ enum {
   OPTION_SHOWN,
   OPTION_TIME,
   OPTION_COUNTERS,
+  OPTION_TARGET,
+  OPTION_ORDER,
   OPTION_CPU,
   OPTION_CHECK,
   OPTION_SAVE,
@@ -395,6 +397,9 @@ static const struct argp_option run_options[] = {
     {"counters", OPTION_COUNTERS, NULL, 0, "with --time: the processor's counters, too", 0},
     {"timeout", OPTION_TIMEOUT, "SECONDS", 0,
      "a function that runs longer is an error; 0: never (default: 60)", 0},
+    {"target", OPTION_TARGET, "NAME", 0, "x86 (default), or sim: GPU kernels on a simulator", 0},
+    {"order", OPTION_ORDER, "NUMBER", 0,
+     "sim: the seed of the order in which threads run (default 0: by number)", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the x86 target", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},
@@ -434,6 +439,14 @@ static error_t run_option(int key, char *value, struct argp_state *state) {
   case OPTION_TIMEOUT: good = run_number(value, 0, 1000000, &job->timeout); break;
   case OPTION_COUNTERS: job->counts = true; break;
   case OPTION_CPU: job->options.cpu = value; break;
+  case OPTION_TARGET:
+    job->options.machine = loom_target_find(value);
+    good = job->options.machine == &loom_target_x86 || job->options.machine == &loom_target_sim;
+    break;
+  case OPTION_ORDER:
+    good = run_number(value, 0, INT32_MAX, &job->order);
+    loom_sim_set_seed((uint64_t)job->order);
+    break;
   case OPTION_CHECK:
     job->check = value;
     good = strcmp(value, "bounds") == 0;

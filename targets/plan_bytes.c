@@ -41,7 +41,7 @@ bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom
   intptr_t count;
   loom_target_cpu cpu;
   MlirOperation op = mlirModuleGetOperation(module);
-  if (!loom_target_resolve(&loom_target_x86, options, &cpu, err)) return false;
+  if (!loom_target_resolve(loom_target_here(options), options, &cpu, err)) return false;
   MlirOperation *plans = bytes_take_plans(module, &count, err);
   if (!plans) return false;
   bytes_take_sites(op, plans[0]);

@@ -15,6 +15,10 @@ const loom_target *loom_target_find(const char *name) {
   return NULL;
 }
 
+const loom_target *loom_target_here(const loom_target_options *options) {
+  return options && options->machine ? options->machine : &loom_target_x86;
+}
+
 bool loom_target_resolve(const loom_target *target, const loom_target_options *options,
                          loom_target_cpu *out, loom_error *err) {
   memset(out, 0, sizeof *out);

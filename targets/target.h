@@ -18,7 +18,11 @@ typedef struct loom_target_options {
   const char
       *cpu;   /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
   bool quiet; /* floating-point flags need not survive */
+  const struct loom_target *machine; /* of code that runs in the process; NULL: x86 */
 } loom_target_options;
+
+/* The target of code that runs in the process. */
+const struct loom_target *loom_target_here(const loom_target_options *options);
 
 /* What a CPU name means for LLVM. */
 typedef struct loom_target_cpu {
@@ -83,16 +87,36 @@ void loom_emission_drop(loom_emission *emission);
 
 /* ---- gpu.c ----------------------------------------------------------------------------------- */
 
-#define LOOM_GPU_GROUP 256 /* threads of a group */
+#define LOOM_GPU_GROUP 256 /* threads of a block whose threads run a chunk each */
+
+/* Attributes of a stage that is written for blocks: threads of a block, bytes of shared memory. */
+#define LOOM_GPU_THREADS "loom-gpu-threads"
+#define LOOM_GPU_SHARED "loom-gpu-shared"
+
+typedef struct loom_gpu_stage {
+  const char *name;
+  bool blocks; /* a chunk is a block's work, not a thread's */
+  int threads, shared;
+} loom_gpu_stage;
+
+/* A function of passes/gpu.def in IR. */
+#define LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, BODY)                                              \
+  "define hidden " RESULT " @loom_gpu_" #NAME "(" PARAMETERS ") alwaysinline convergent {\n" BODY  \
+  "\n}\n"
 
 typedef struct loom_gpu_names {
-  const char *thread, *group; /* intrinsics: number of the thread in its group, of the group */
-  const char *size_attribute, *size_value; /* of a function: fixes the group's size */
+  const char *const *primitives; /* each as a LOOM_GPU_TEXT; NULL: they stay calls */
+  /* An attribute of entry points that fixes the block's size, and its text by two numbers; or NULL.
+   */
+  const char *size_attribute, *size_format;
   unsigned calling_convention;
+  void (*entry)(LLVMValueRef function, const loom_gpu_stage *stage); /* may be NULL */
 } loom_gpu_names;
 
 /* Puts a GPU entry point around every stage of a module. */
 void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names);
+/* Is it a function of passes/gpu.def? */
+bool loom_gpu_is_primitive(const char *name);
 
 /* ---- x86/image.c: from an object to position-independent code -------------------------------- */
 
@@ -129,8 +153,9 @@ void loom_x86_halves(LLVMModuleRef module);
  * raises. Nothing may optimise the module behind it. */
 void loom_x86_quiet(LLVMModuleRef module, const loom_target_cpu *cpu);
 
-/* x86/parts.c: loom_target_emit and loom_x86_link in one, what the compiler library does. Functions
- * are divided among threads; a private function is used by the next public one and by no other. */
+/* x86/parts.c: loom_target_emit and loom_x86_link in one, what the compiler library does, for x86
+ * or the simulator. Functions are divided among threads; a private function is used by the next
+ * public one and by no other. */
 bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_bytes *image,
                    loom_entries *entries, loom_error *err);
 

@@ -165,6 +165,7 @@ bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target
   loom_error err = {0};
   if (!loom_target_resolve(machine, options, &cpu, &err))
     return loom_tool_error(tool, tool->input, err.message);
+  check |= machine == &loom_target_sim; /* it needs to know of every access */
   loom_trace_module(trace, module, "import");
   bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check, tool_stage, trace);
   if (ok) loom_trace_code(trace, module, machine, options);

@@ -33,11 +33,17 @@ static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *
   return loom_fail(err, "unknown AMDGPU architecture '%s': gfx90a, gfx942 or gfx1100", name);
 }
 
+static const char *const amdgpu_primitives[] = {
+#define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
+  LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, AMDGPU),
+#include "passes/gpu.def"
+#undef LOOM_GPU
+};
+
 static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  static const loom_gpu_names names = {.thread = "llvm.amdgcn.workitem.id.x",
-                                       .group = "llvm.amdgcn.workgroup.id.x",
+  static const loom_gpu_names names = {.primitives = amdgpu_primitives,
                                        .size_attribute = "amdgpu-flat-work-group-size",
-                                       .size_value = "256,256",
+                                       .size_format = "%d,%d",
                                        .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, &names);
 }

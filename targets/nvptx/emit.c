@@ -38,11 +38,17 @@ static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *o
   return loom_fail(err, "unknown NVPTX architecture '%s': sm_70 to sm_120", name);
 }
 
+static const char *const nvptx_primitives[] = {
+#define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
+  LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, NVPTX),
+#include "passes/gpu.def"
+#undef LOOM_GPU
+};
+
 static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
-  static const loom_gpu_names names = {.thread = "llvm.nvvm.read.ptx.sreg.tid.x",
-                                       .group = "llvm.nvvm.read.ptx.sreg.ctaid.x",
+  static const loom_gpu_names names = {.primitives = nvptx_primitives,
                                        .size_attribute = "nvvm.reqntid",
-                                       .size_value = "256",
+                                       .size_format = "%d",
                                        .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, &names);
 }

@@ -155,13 +155,13 @@ static void parts_start(parts_one *part) {
 
 /* The MLIR context is read by this thread alone: it translates a part after the other, and threads
  * go on with what is translated. The last part is its own. */
-static bool parts_run(parts_job *job, const loom_target_cpu *cpu, loom_error *err) {
+static bool parts_run(parts_job *job, const loom_target *target, const loom_target_cpu *cpu,
+                      loom_error *err) {
   int last = job->part_count - 1;
   bool ok = true;
   for (int i = 0; i <= last && ok; i++) {
     parts_one *part = &job->parts[i];
-    ok = loom_emission_begin(&loom_target_x86, part->module, cpu, LOOM_EMIT_OBJECT, &part->emission,
-                             err);
+    ok = loom_emission_begin(target, part->module, cpu, LOOM_EMIT_OBJECT, &part->emission, err);
     if (!ok)
       loom_emission_drop(part->emission);
     else if (i < last)
@@ -181,15 +181,16 @@ static bool parts_run(parts_job *job, const loom_target_cpu *cpu, loom_error *er
 static bool parts_objects(parts_job *job, const loom_target_options *options, loom_bytes *objects,
                           int *count, loom_error *err) {
   loom_target_cpu cpu;
+  const loom_target *target = loom_target_here(options);
   if (parts_find_groups(job)) parts_divide(job);
   if (!job->part_count) {
     *count = 1;
-    return loom_target_emit(&loom_target_x86, job->module, options, LOOM_EMIT_OBJECT, objects, err);
+    return loom_target_emit(target, job->module, options, LOOM_EMIT_OBJECT, objects, err);
   }
-  bool ok = loom_target_resolve(&loom_target_x86, options, &cpu, err);
+  bool ok = loom_target_resolve(target, options, &cpu, err);
   for (int i = 0; i < job->part_count && ok; i++)
-    ok = loom_legal_check(&loom_target_x86, job->parts[i].module, err);
-  ok = ok && parts_run(job, &cpu, err);
+    ok = loom_legal_check(target, job->parts[i].module, err);
+  ok = ok && parts_run(job, target, &cpu, err);
   *count = job->part_count;
   for (int i = 0; i < job->part_count; i++)
     objects[i] = job->parts[i].object;

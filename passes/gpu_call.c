@@ -1,0 +1,37 @@
+/* Calls of functions that a target or the runtime has (gpu.def). */
+#include "passes/gpu.h"
+
+static MlirOperation call_module(MlirOperation op) {
+  while (!loom_is_named(op, "builtin.module"))
+    op = mlirOperationGetParentOperation(op);
+  return op;
+}
+
+static bool call_is_declared(MlirBlock body, const char *name) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_is_named(op, "func.func") && loom_str_is(loom_get_str(op, "sym_name"), name))
+      return true;
+  return false;
+}
+
+static void call_declare(const loom_builder *b, MlirOperation inside, const char *name,
+                         MlirType type) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(call_module(inside), 0));
+  if (call_is_declared(body, name)) return;
+  loom_builder at = loom_builder_at_end(body, mlirLocationUnknownGet(b->ctx));
+  MlirRegion region = mlirRegionCreate();
+  loom_named attrs[] = {{"sym_name", loom_attr_str(b->ctx, name)},
+                        {"function_type", mlirTypeAttrGet(type)},
+                        {"sym_visibility", loom_attr_str(b->ctx, "private")}};
+  loom_build_regions(&at, "func.func", 0, NULL, 0, NULL, 3, attrs, 1, &region);
+}
+
+MlirValue gpu_call(loom_builder *b, MlirOperation inside, const char *name, intptr_t count,
+                   const MlirType *types, const MlirValue *operands, MlirType result) {
+  intptr_t results = result.ptr != NULL;
+  call_declare(b, inside, name, mlirFunctionTypeGet(b->ctx, count, types, results, &result));
+  loom_named callee = {"callee", mlirFlatSymbolRefAttrGet(b->ctx, loom_str(name))};
+  MlirOperation call = loom_build(b, "func.call", count, operands, results, &result, 1, &callee);
+  return results ? loom_result(call, 0) : (MlirValue){NULL};
+}

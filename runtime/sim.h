@@ -1,0 +1,70 @@
+/* The simulator of a GPU: shared by its files only.
+ *
+ * Sections by file: sim.c (launches, blocks, fibers), sim_memory.c (what threads do to memory).
+ */
+#ifndef LOOM_SIM_H
+#define LOOM_SIM_H
+
+#include "runtime/runtime.h"
+
+#define SIM_WARP 32
+#define SIM_THREADS 1024 /* of a block, at most */
+#define SIM_ZONE 65536u  /* bytes before and behind shared memory that are nobody's */
+
+/* ---- sim.c ---- */
+
+/* The entry point of a stage, as every GPU target has it (targets/gpu.c). */
+typedef void (*sim_kernel)(void *const *buffers, const uint64_t *params, void *scratch,
+                           int64_t begin, int64_t end, uint32_t *status);
+
+typedef enum sim_state { SIM_READY, SIM_BARRIER, SIM_SHUFFLE, SIM_DONE } sim_state;
+
+typedef struct sim_fiber {
+  void *stack; /* where it goes on */
+  sim_state state;
+  uint32_t site;        /* of the call that it waits in */
+  uint32_t value, mask; /* of a shuffle; then the result */
+} sim_fiber;
+
+typedef struct sim_line sim_line;
+
+/* The block that this thread of the host runs. */
+typedef struct sim_block {
+  const char *name;
+  sim_kernel kernel;
+  void *const *buffers;
+  const uint64_t *params;
+  void *scratch;
+  int64_t begin, end;
+  uint32_t status;
+  int threads, thread; /* of the block; the one that runs */
+  uint32_t number;     /* of the block in its launch */
+  void *scheduler;     /* its place, while a thread of the block runs */
+  sim_fiber fibers[SIM_THREADS];
+  uint16_t order[SIM_THREADS];
+  uint8_t *stacks;
+  uint64_t phase; /* barriers so far */
+  bool ended;     /* it cannot go on */
+  /* sim_memory.c */
+  uint8_t *zone, *shared, *written; /* shared memory, and which bytes of it hold something */
+  size_t shared_size;
+  sim_line *lines;
+  size_t line_count, line_capacity;
+  uint32_t epoch; /* lines of another one say nothing */
+} sim_block;
+
+sim_block *sim_current(void);
+/* Keeps the first fault of a launch: the text, and the access that it is about (-1: none). */
+void sim_fault(const sim_block *block, int64_t site, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- sim_memory.c ---- */
+
+bool sim_memory_init(sim_block *block, size_t shared);
+void sim_memory_fini(sim_block *block);
+/* Before a block's threads begin: shared memory holds nothing. */
+void sim_memory_begin(sim_block *block);
+/* What was accessed before can be accessed by any thread from here on. */
+void sim_memory_barrier(sim_block *block);
+
+#endif
