@@ -132,7 +132,7 @@ static bool emit_optimise(emit_job *job) {
   if (job->kind == LOOM_EMIT_TRANSLATION) return true;
   if (!emit_run(job, emit_passes, job->machine)) return false;
   if (job->target->finish) job->target->finish(job->ir, &job->cpu);
-  return true;
+  return !job->target->late || emit_run(job, job->target->late, job->machine);
 }
 
 static bool emit_copy(emit_job *job, const char *data, size_t size) {

@@ -206,3 +206,43 @@ void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names) {
   if (names->primitives) gpu_expand(&e);
   LLVMDisposeBuilder(e.builder);
 }
+
+/* ---- address spaces ---- */
+
+#define GPU_GLOBAL 1 /* the address space of device memory, of NVPTX and AMDGPU alike */
+
+/* From here on all users have the pointer by way of the address space. */
+static void gpu_global(LLVMBuilderRef b, LLVMValueRef pointer) {
+  LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(pointer));
+  LLVMValueRef there =
+      LLVMBuildAddrSpaceCast(b, pointer, LLVMPointerTypeInContext(context, GPU_GLOBAL), "");
+  LLVMValueRef back = LLVMBuildAddrSpaceCast(b, there, LLVMTypeOf(pointer), "");
+  LLVMReplaceAllUsesWith(pointer, back);
+  LLVMSetOperand(there, 0, pointer);
+}
+
+static bool gpu_is_flat(LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  return LLVMGetTypeKind(type) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == 0;
+}
+
+static void gpu_globals_of(LLVMBuilderRef b, LLVMValueRef function) {
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+       block = LLVMGetNextBasicBlock(block))
+    for (LLVMValueRef v = LLVMGetFirstInstruction(block), next; v; v = next) {
+      next = LLVMGetNextInstruction(v);
+      if (!LLVMIsALoadInst(v) || !gpu_is_flat(v)) continue;
+      LLVMPositionBuilderBefore(b, next);
+      gpu_global(b, v);
+    }
+  LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+  for (unsigned i = 0; i < LLVMCountParams(function); i++)
+    if (gpu_is_flat(LLVMGetParam(function, i))) gpu_global(b, LLVMGetParam(function, i));
+}
+
+void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && LLVMGetFunctionCallConv(f) != LLVMCCallConv) gpu_globals_of(b, f);
+  LLVMDisposeBuilder(b);
+}

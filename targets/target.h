@@ -42,6 +42,7 @@ typedef struct loom_target {
   void (*prepare)(LLVMModuleRef module, const loom_target_cpu *cpu);
   /* Behind LLVM's passes, before code is generated. May be NULL. */
   void (*finish)(LLVMModuleRef module, const loom_target_cpu *cpu);
+  const char *late; /* passes of LLVM behind that, or NULL */
 } loom_target;
 
 /* NULL for a name that is in no row. */
@@ -115,6 +116,9 @@ typedef struct loom_gpu_names {
 
 /* Puts a GPU entry point around every stage of a module. */
 void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names);
+/* Pointers that a kernel gets, and those that it loads, are of device memory: says so, for LLVM's
+ * infer-address-spaces. Behind all that would drop such a cast. */
+void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu);
 /* Is it a function of passes/gpu.def? */
 bool loom_gpu_is_primitive(const char *name);
 

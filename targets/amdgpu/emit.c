@@ -56,4 +56,6 @@ const loom_target loom_target_amdgpu = {
     .init = amdgpu_init,
     .resolve = amdgpu_resolve,
     .prepare = amdgpu_prepare,
+    .finish = loom_gpu_globals,
+    .late = "function(infer-address-spaces)",
 };

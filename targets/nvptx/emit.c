@@ -21,8 +21,9 @@ static void nvptx_init(void) { pthread_once(&nvptx_once, nvptx_register); }
 static const struct {
   const char *name, *features;
 } nvptx_cpus[] = {
-    {"sm_70", "+ptx70"}, {"sm_75", "+ptx70"}, {"sm_80", "+ptx70"},  {"sm_86", "+ptx71"},
-    {"sm_89", "+ptx78"}, {"sm_90", "+ptx80"}, {"sm_100", "+ptx86"}, {"sm_120", "+ptx87"},
+    {"sm_70", "+ptx70"},  {"sm_75", "+ptx70"},  {"sm_80", "+ptx70"},
+    {"sm_86", "+ptx71"},  {"sm_89", "+ptx78"},  {"sm_90", "+ptx80"},
+    {"sm_90a", "+ptx80"}, {"sm_100", "+ptx86"}, {"sm_120", "+ptx87"},
 };
 
 static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *out,
@@ -61,4 +62,6 @@ const loom_target loom_target_nvptx = {
     .init = nvptx_init,
     .resolve = nvptx_resolve,
     .prepare = nvptx_prepare,
+    .finish = loom_gpu_globals,
+    .late = "function(infer-address-spaces)",
 };

@@ -16,7 +16,7 @@
 // ELEMENTWISE: .reqntid 256
 // ELEMENTWISE: mul.rn.f32
 // ELEMENTWISE: add.rn.f32
-// ELEMENTWISE: st.b32
+// ELEMENTWISE: st.global.b32
 func.func @axpy(%x: tensor<1000x64xf32>, %y: tensor<1000x64xf32>) -> tensor<1000x64xf32> {
   %0 = loom.mul %x, %y : tensor<1000x64xf32>
   %1 = loom.add %0, %y : tensor<1000x64xf32>
@@ -26,7 +26,7 @@ func.func @axpy(%x: tensor<1000x64xf32>, %y: tensor<1000x64xf32>) -> tensor<1000
 // ROWS: .target sm_90
 // ROWS: .visible .entry rows_k0_s0(
 // ROWS-DAG: add.rn.f32
-// ROWS-DAG: st.b32
+// ROWS-DAG: st.global.b32
 func.func @rows(%x: tensor<1000x64xf32>) -> tensor<1000xf32> {
   %0 = loom.mul %x, %x : tensor<1000x64xf32>
   %1 = loom.reduce "sum" %0 axes = [1] : (tensor<1000x64xf32>) -> tensor<1000xf32>
