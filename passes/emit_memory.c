@@ -1,6 +1,7 @@
 /* Loads and stores of kernels (lower.h): where the elements of a buffer lie for the lanes of an
  * index. */
 #include "passes/emit.h"
+#include "passes/gpu.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -208,6 +209,7 @@ lower_value emit_load(lower *l, const lower_buffer *buffer, int operand, const l
   } else {
     if (place.reversed && mask.ptr) mask = lane_reverse(&b, mask);
     out.v = lane_load(&b, place.address, dtype, l->width, mask);
+    gpu_align_load(l, out.v, dtype);
     if (place.reversed)
       out.v = loom_dtype_is_complex(dtype) ? lane_pair_reverse(&b, out.v) : lane_reverse(&b, out.v);
   }
@@ -243,7 +245,7 @@ void lower_store(lower *l, int result, const lower_at *at, lower_value value) {
     v = loom_dtype_is_complex(value.dtype) ? lane_pair_reverse(&b, v) : lane_reverse(&b, v);
     if (mask.ptr) mask = lane_reverse(&b, mask);
   }
-  lane_store(&b, v, place.address, buffer->type.dtype, mask);
+  gpu_align(l, lane_store(&b, v, place.address, buffer->type.dtype, mask), buffer->type.dtype);
 }
 
 lower_value emit_parameter(lower *l, const lower_buffer *buffer) {

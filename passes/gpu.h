@@ -1,9 +1,18 @@
-/* Kernels for a GPU: the calls that they make (gpu_call.c).
+/* Kernels for a GPU: forms of them in which the threads of a block work together. The forms have in
+ * common that a lane loop belongs to a team: the threads of a warp, or all of a block. Member m of
+ * the team takes vectors m, m + size, m + 2 size, ... of the loop, so that the team's accesses are
+ * next to each other. Everything around a lane loop is the same for all of a team.
+ *
+ * Sections by file.
  */
 #ifndef LOOM_GPU_H
 #define LOOM_GPU_H
 
-#include "dialects/ir.h"
+#include "passes/lower.h"
+#include "passes/reduce.h"
+
+#define GPU_WARP 32
+#define GPU_BLOCK 256 /* threads of a block */
 
 /* ---- gpu_call.c ---- */
 
@@ -11,5 +20,32 @@
  * yet: its result, or null where `result` is. */
 MlirValue gpu_call(loom_builder *b, MlirOperation inside, const char *name, intptr_t count,
                    const MlirType *types, const MlirValue *operands, MlirType result);
+
+/* ---- gpu_form.c: which form a kernel has, and the threads' share of its units ---- */
+
+/* Gives the schedule a team and a width of vectors where the kernel has a form for teams. */
+void gpu_schedule(const lower *l, lower_schedule *out);
+bool gpu_team_is(int64_t size);
+/* The units of a block, each by one team. */
+void gpu_units(lower *l, const lower_schedule *schedule,
+               void (*unit)(lower *l, const lower_schedule *schedule, MlirValue unit));
+/* Says how large the blocks of a stage are. */
+void gpu_set_sizes(MlirOperation function, const lower_team *team);
+
+/* ---- gpu_lanes.c: lane loops, and accesses of vectors ---- */
+
+/* A team's lane loop over [low, high), at the width of `l`. */
+void gpu_lanes(lower *l, MlirValue low, MlirValue high, int var, int carried,
+               const MlirValue *inits, lower_body body, void *user, MlirValue *out);
+/* What only the first member of a team does. */
+void gpu_first(lower *l, lower_body body, void *user);
+/* Marks an access of a vector, or the load that a value comes from, where vectors are aligned. */
+void gpu_align(const lower *l, MlirOperation access, loom_dtype dtype);
+void gpu_align_load(const lower *l, MlirValue value, loom_dtype dtype);
+
+/* ---- gpu_reduce.c ---- */
+
+/* The carried values of all members become one, in every member. */
+void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs);
 
 #endif

@@ -309,7 +309,8 @@ MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width,
   return lane_from_memory(b, loom_result(op, 0), dtype);
 }
 
-void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask) {
+MlirOperation lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype,
+                         MlirValue mask) {
   value = lane_to_memory(b, value, dtype);
   bool complex = loom_dtype_is_complex(dtype);
   if (complex && lane_width(mlirValueGetType(value)) == 2) mask.ptr = NULL;
@@ -317,12 +318,11 @@ void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtyp
   if (!mask.ptr || lane_width(mlirValueGetType(value)) == 1) {
     loom_named attr = lanes_alignment(b, dtype, 64);
     MlirValue operands[] = {value, ptr};
-    loom_build(b, "llvm.store", 2, operands, 0, NULL, 1, &attr);
-    return;
+    return loom_build(b, "llvm.store", 2, operands, 0, NULL, 1, &attr);
   }
   loom_named attr = lanes_alignment(b, dtype, 32);
   MlirValue operands[] = {value, ptr, mask};
-  loom_build(b, "llvm.intr.masked.store", 3, operands, 0, NULL, 1, &attr);
+  return loom_build(b, "llvm.intr.masked.store", 3, operands, 0, NULL, 1, &attr);
 }
 
 static MlirValue lanes_all(loom_builder *b, int width) {

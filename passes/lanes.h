@@ -47,7 +47,8 @@ MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane);
 MlirValue lane_address(loom_builder *b, MlirValue ptr, MlirValue offset, loom_dtype dtype);
 /* Consecutive elements; `mask` may be null (all lanes). Lanes that are off read 0. */
 MlirValue lane_load(loom_builder *b, MlirValue ptr, loom_dtype dtype, int width, MlirValue mask);
-void lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype, MlirValue mask);
+MlirOperation lane_store(loom_builder *b, MlirValue value, MlirValue ptr, loom_dtype dtype,
+                         MlirValue mask);
 /* Elements at ptr + offsets (a vector of i64). */
 MlirValue lane_gather(loom_builder *b, MlirValue ptr, MlirValue offsets, loom_dtype dtype,
                       MlirValue mask);

@@ -17,6 +17,7 @@
 #include "dialects/pass.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
+#include "passes/gpu.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -65,10 +66,12 @@ static void lower_kernel_types(MlirContext ctx, MlirType *out) {
 }
 
 /* The entry function: loads the pointers and calls the body. */
-static void lower_entry(const lower_kernel *k, const char *name, const char *body, int slots) {
+static void lower_entry(const lower_kernel *k, const char *name, const char *body, int slots,
+                        const lower_team *team) {
   MlirType types[5];
   lower_kernel_types(k->ctx, types);
   MlirBlock block = lower_function(k, name, 5, types, false, 0);
+  if (team->size) gpu_set_sizes(mlirBlockGetParentOperation(block), team);
   loom_builder b = loom_builder_at_end(block, mlirOperationGetLocation(k->op));
   MlirValue buffers = mlirBlockGetArgument(block, 0), args[72];
   int shared[64], count = 0;
@@ -231,7 +234,10 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
     lower_first_part(l, values);
     return;
   }
-  lower_store_results(l, false, values);
+  if (l->team.size && l->plan->lane_reduced)
+    gpu_first(l, lower_first_body, values);
+  else
+    lower_store_results(l, false, values);
 }
 
 static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
@@ -267,10 +273,8 @@ static MlirValue lower_unit_part(lower *l, MlirValue unit) {
   return lane_op2(&b, "arith.divui", unit, count);
 }
 
-static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const lower_schedule *schedule = user;
+static void lower_unit_at(lower *l, const lower_schedule *schedule, MlirValue unit) {
   const lower_nest *kept = &l->plan->kept;
-  MlirValue unit = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
   unit = lower_unit_part(l, unit);
   MlirValue row = unit;
   loom_builder b = lower_at_level(l, l->depth);
@@ -287,6 +291,10 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
   l->part_high.ptr = NULL;
   for (int i = 0; i < loops; i++)
     if (kept->loops[i].var >= 0) l->vars[kept->loops[i].var].iv.ptr = NULL;
+}
+
+static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_unit_at(l, user, mlirBlockGetArgument(l->scopes[l->depth].block, 0));
 }
 
 static void lower_strip(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -316,6 +324,10 @@ static void lower_units(lower *l) {
               : loom_num_mul(loom_num_mul(lower_plan_rows(plan), schedule.blocks), lower_parts(l));
   if (tiled) total = lower_tile_units(plan);
   if (plan->panel) total = lower_panel_units(plan, schedule.block);
+  if (schedule.team) {
+    gpu_units(l, &schedule, lower_unit_at);
+    return;
+  }
   MlirValue scale = lower_int(l, per_chunk).v;
   MlirValue low = lane_op2(&b, "arith.muli", l->begin, scale);
   MlirValue high = lower_min(&b, lane_op2(&b, "arith.muli", l->end, scale), lower_int(l, total).v);
@@ -385,7 +397,7 @@ static bool lower_stage(lower_job *job, int stage, int slots) {
   lower_open(&l, body, slots);
   lower_stage_body(&l, job, stage);
   lower_close(&l);
-  lower_entry(job->kernel, name, body, slots);
+  lower_entry(job->kernel, name, body, slots, &l.team);
   return !l.failed;
 }
 

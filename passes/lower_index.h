@@ -190,6 +190,16 @@ typedef struct lower_plan {
 
 typedef struct lower_memo lower_memo;
 
+/* Threads that share the lane loops of a unit, for a GPU (gpu.h). */
+typedef struct lower_team {
+  int size;         /* 0: a thread has loops of its own */
+  bool once;        /* a lane loop that carries nothing has one iteration at most */
+  bool aligned;     /* vectors lie at multiples of their size */
+  MlirValue member; /* the number of the thread in its team, i64 */
+  int shared;       /* bytes of shared memory that the stage needs */
+  int sites;        /* calls that wait for other threads */
+} lower_team;
+
 /* A symbolic number that has been computed, at the outermost scope. */
 typedef struct lower_number {
   int64_t code;
@@ -218,6 +228,7 @@ typedef struct lower {
   int lane_var;   /* -1: none */
   int width;      /* lanes */
   MlirValue mask; /* lanes that are on, or null for all */
+  lower_team team;
   MlirValue pointers[64], params, scratch, begin, end, status;
   int phase, phase_count;              /* passes over a row */
   int stage;                           /* reductions of a lower depth come from slots */

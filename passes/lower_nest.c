@@ -1,4 +1,5 @@
 /* Loops (lower.h): their order, folding neighbours into one, and building them. */
+#include "passes/gpu.h"
 #include "passes/lower.h"
 
 #include <string.h>
@@ -161,7 +162,10 @@ void lower_lane_main(lower *l, const lower_lanes *lanes, MlirValue low, MlirValu
   l->lane_var = lanes->var;
   l->width = lanes->width;
   MlirValue step = lower_int(l, lanes->width).v;
-  lower_for(l, low, split, step, lanes->var, carried, inits, body, user, out);
+  if (l->team.size)
+    gpu_lanes(l, low, split, lanes->var, carried, inits, body, user, out);
+  else
+    lower_for(l, low, split, step, lanes->var, carried, inits, body, user, out);
   l->lane_var = -1;
   l->width = 1;
 }
@@ -195,8 +199,11 @@ void lower_lane_tail(lower *l, const lower_lanes *lanes, MlirValue split, MlirVa
   l->lane_var = lanes->var;
   l->width = masked ? lanes->width : 1;
   MlirValue step = lower_int(l, l->width).v;
-  lower_for(l, split, high, step, lanes->var, carried, inits, masked ? nest_masked : body,
-            masked ? &tail : user, out);
+  if (l->team.size)
+    gpu_lanes(l, split, high, lanes->var, carried, inits, body, user, out);
+  else
+    lower_for(l, split, high, step, lanes->var, carried, inits, masked ? nest_masked : body,
+              masked ? &tail : user, out);
   l->lane_var = -1;
   l->width = 1;
 }

@@ -10,6 +10,7 @@
  * The order depends on sizes only. Sums of few numbers are as NumPy's to the last bit: programs
  * compare what they divide by them.
  */
+#include "passes/gpu.h"
 #include "passes/passes.h"
 #include "passes/reduce.h"
 
@@ -297,7 +298,8 @@ static void reduce_lanes(lower *l, const reduce_run *run, MlirValue low, MlirVal
     return;
   }
   MlirValue split = lower_lane_split(l, lanes, high), sums[16];
-  if (reduce_is_float_sum(run) && loom_num_hint(extent) / run->width > 2 * REDUCE_BLOCK) {
+  if (reduce_is_float_sum(run) && !l->team.size &&
+      loom_num_hint(extent) / run->width > 2 * REDUCE_BLOCK) {
     reduce_block block = {run, split};
     MlirValue step = lower_int(l, (int64_t)run->width * REDUCE_BLOCK).v;
     lower_for(l, low, split, step, -1, run->count, inits, reduce_one_block, &block, sums);
@@ -450,6 +452,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
     reduce_loops(l, &run, 0, inits, accs);
     lower_phase_close(l, phase);
     if (run.row && run.width > 1 && !g->ordered && !l->failed) reduce_tree(l, &run, accs);
+    if (run.row && l->team.size && !l->failed) gpu_reduce(l, &run, accs);
   }
   loom_builder b = lower_at_level(l, out.level);
   lower_value wanted = out;

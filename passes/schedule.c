@@ -14,6 +14,7 @@
 #include "dialects/pass.h"
 #include "passes/alone.h"
 #include "passes/dot.h"
+#include "passes/gpu.h"
 #include "passes/lower.h"
 #include "passes/passes.h"
 
@@ -65,6 +66,7 @@ static int schedule_sums(const lower *l) {
 /* Masked loads and stores exist for elements of 4 and 8 bytes; others end with single elements. */
 lower_tail lower_tail_for(const lower *l, int64_t extent, int width) {
   if (loom_num_multiple(extent, width)) return LOWER_TAIL_NONE;
+  if (l->kernel->target == LANES_GPU) return LOWER_TAIL_SCALAR;
   for (int i = 0; i < l->access_count; i++)
     if (loom_dtype_size(l->accesses[i].dtype) < 4 && l->kernel->vector_bytes < 64)
       return LOWER_TAIL_SCALAR;
@@ -160,8 +162,9 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   if (l->kernel->target == LANES_GPU) { /* a thread is a lane: one element, or one row, each */
     out->units = 1;
     out->block = plan->lane_reduced || plan->lanes.var < 0 ? extent : 1;
-    out->blocks = plan->lane_reduced || plan->lanes.var < 0 ? 1 : extent;
+    out->blocks = plan->lane_reduced || plan->lanes.var < 0 ? 1 : schedule_max(extent, 1);
     out->chunks = schedule_max(rows * out->blocks, 1);
+    gpu_schedule(l, out);
   }
   if (plan->tile_loop < 0) return;
   /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */
@@ -275,7 +278,10 @@ static void schedule_write(lower *l, const lower_schedule *s) {
                  {"tail", s->tail},     {"units", s->units},
                  {"width", s->width}};
   enum { COUNT = sizeof entries / sizeof *entries };
-  MlirNamedAttribute named[COUNT];
+  MlirNamedAttribute named[COUNT + 1];
+  if (s->team)
+    named[COUNT] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str("team")),
+                                         loom_attr_i64(ctx, s->team));
   for (int i = 0; i < COUNT; i++)
     named[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(entries[i].name)),
                                      loom_attr_i64(ctx, entries[i].value));
@@ -291,7 +297,7 @@ static void schedule_write(lower *l, const lower_schedule *s) {
     }
     lower_reduce_slots(l);
   }
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT, named));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT + (s->team != 0), named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
   loom_set_attr(kernel->op, "scratch",
                 loom_attr_i64(ctx, s->splits
@@ -336,11 +342,13 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   out->splits = schedule_entry(dict, "splits");
   out->split_size = schedule_entry(dict, "split_size");
   out->join = schedule_entry(dict, "join");
-  if (tail < 0 || tail > LOWER_TAIL_SCALAR || !schedule_width_ok(width) ||
-      !schedule_width_ok(reduce_width) || !schedule_at_least(out->block, 0) ||
-      !schedule_at_least(out->blocks, 1) || !schedule_at_least(out->units, 1) ||
-      !schedule_at_least(out->splits, 0) || !schedule_at_least(out->join, 0) ||
-      (out->splits && !schedule_at_least(out->split_size, 1)) ||
+  int64_t team = schedule_entry(dict, "team");
+  out->team = team < 0 ? 0 : (int)team;
+  if ((team > 0 && !gpu_team_is(team)) || tail < 0 || tail > LOWER_TAIL_SCALAR ||
+      !schedule_width_ok(width) || !schedule_width_ok(reduce_width) ||
+      !schedule_at_least(out->block, 0) || !schedule_at_least(out->blocks, 1) ||
+      !schedule_at_least(out->units, 1) || !schedule_at_least(out->splits, 0) ||
+      !schedule_at_least(out->join, 0) || (out->splits && !schedule_at_least(out->split_size, 1)) ||
       (out->splits && !l->plan->lane_reduced && !schedule_at_least(out->join, 1)))
     return loom_emit_error(loc, "kernel has a bad schedule");
   out->tail = (lower_tail)tail;

@@ -1,5 +1,5 @@
 // REQUIRES: ptxas
-// The same lowering gives PTX that ptxas takes: an elementwise group and sums of rows. A thread is a lane.
+// The same lowering gives PTX that ptxas takes: an elementwise group and sums of rows. Members of a team take vectors.
 // RUN: split-file %s %t
 // RUN: %loom-compile --target=nvptx --emit=asm %t/elementwise.mlir -o %t/elementwise.ptx
 // RUN: FileCheck %s --check-prefix=ELEMENTWISE --input-file=%t/elementwise.ptx
@@ -16,7 +16,7 @@
 // ELEMENTWISE: .reqntid 256
 // ELEMENTWISE: mul.rn.f32
 // ELEMENTWISE: add.rn.f32
-// ELEMENTWISE: st.global.b32
+// ELEMENTWISE: st.global.v4.b32
 func.func @axpy(%x: tensor<1000x64xf32>, %y: tensor<1000x64xf32>) -> tensor<1000x64xf32> {
   %0 = loom.mul %x, %y : tensor<1000x64xf32>
   %1 = loom.add %0, %y : tensor<1000x64xf32>
@@ -26,6 +26,7 @@ func.func @axpy(%x: tensor<1000x64xf32>, %y: tensor<1000x64xf32>) -> tensor<1000
 // ROWS: .target sm_90
 // ROWS: .visible .entry rows_k0_s0(
 // ROWS-DAG: add.rn.f32
+// ROWS-DAG: shfl.sync.bfly.b32
 // ROWS-DAG: st.global.b32
 func.func @rows(%x: tensor<1000x64xf32>) -> tensor<1000xf32> {
   %0 = loom.mul %x, %x : tensor<1000x64xf32>

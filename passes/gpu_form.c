@@ -1,0 +1,231 @@
+/* Forms of kernels for blocks (gpu.h).
+ *
+ * Before: a thread runs a chunk, which is one element or one row. After: a chunk is a block's work,
+ * a unit a team's.
+ *
+ *   lanes   elementwise kernels, and reductions of columns: a unit is as many lanes of a row as a
+ *           block has threads, each with a vector of up to 16 bytes; a warp takes a short row
+ *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block
+ *
+ * Vectors are for accesses of consecutive elements at multiples of their size. Rows have to be
+ * apart by such multiples, which is known here. Where the buffers begin is asked in the kernel, and
+ * the same code with single elements stands beside the code with vectors.
+ *
+ * All other kernels (scans, what has no loop for lanes, reductions under guards or at indices that
+ * are read) keep a thread a chunk.
+ */
+#include "passes/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FORM_BYTES 16      /* of an access, at most */
+#define FORM_LANES 8       /* of a vector, at most */
+#define FORM_SHORT 128     /* vectors of a row that a warp takes */
+#define FORM_WARP_ROW 1024 /* elements of a row that a warp reduces */
+
+bool gpu_team_is(int64_t size) { return size == GPU_WARP || size == GPU_BLOCK; }
+
+/* ---- vectors ---- */
+
+/* The variables that loops of the kernel have. */
+static uint32_t form_vars(const lower_plan *plan) {
+  uint32_t vars = 0;
+  const lower_nest *nests[2 + LOWER_GROUPS] = {&plan->kept, &plan->inner};
+  for (int g = 0; g < plan->group_count; g++)
+    nests[2 + g] = &plan->groups[g].nest;
+  for (int n = 0; n < 2 + plan->group_count; n++)
+    for (int i = 0; i < nests[n]->count; i++)
+      if (nests[n]->loops[i].var >= 0) vars |= 1u << nests[n]->loops[i].var;
+  return vars;
+}
+
+static bool form_divides(int64_t number, int64_t width) {
+  return !LOOM_STRIDE_IS_SYM(number) && number % width == 0;
+}
+
+/* Can every access of the lanes be one of vectors of so many elements, or of one for all lanes? */
+static bool form_fits(const lower *l, int width) {
+  int lane = l->plan->lanes.var;
+  uint32_t vars = form_vars(l->plan) & ~(1u << lane);
+  for (int i = 0; i < l->access_count; i++) {
+    const lower_access *a = &l->accesses[i];
+    if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
+    if (a->coef[lane] == 0) continue;
+    if (a->coef[lane] != 1 || !form_divides(a->constant, width)) return false;
+    for (int v = 0; v < l->var_count; v++)
+      if (vars >> v & 1 && !form_divides(a->coef[v], width)) return false;
+  }
+  return true;
+}
+
+static int form_width(const lower *l, int64_t extent) {
+  size_t widest = 1;
+  for (int i = 0; i < l->access_count; i++)
+    if (loom_dtype_size(l->accesses[i].dtype) > widest)
+      widest = loom_dtype_size(l->accesses[i].dtype);
+  int width = FORM_BYTES / (int)widest;
+  if (width > FORM_LANES) width = FORM_LANES;
+  if (l->plan->lane_reduced)
+    for (int g = 0; g < l->plan->group_count; g++)
+      if (!l->plan->groups[g].primary) return 1;
+  while (width > 1 && (width > extent || !form_fits(l, width)))
+    width /= 2;
+  return width < 1 ? 1 : width;
+}
+
+/* ---- the schedule ---- */
+
+/* A reduction under a guard or at an index that is read may be one that threads of a team disagree
+ * about. */
+static bool form_is_uniform(const lower *l) {
+  for (int i = 0; i < l->access_count && l->plan->group_count; i++)
+    if (l->accesses[i].opaque || l->accesses[i].guarded) return false;
+  return true;
+}
+
+void gpu_schedule(const lower *l, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
+  int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  if (plan->lanes.var < 0 || plan->scan_count || !form_is_uniform(l) || extent == 0 || rows == 0)
+    return;
+  out->width = form_width(l, extent);
+  out->reduce_width = plan->lane_reduced ? out->width : 1;
+  out->tail = lower_tail_for(l, extent, out->width);
+  int64_t vectors = (extent + out->width - 1) / out->width, blocks = 1;
+  if (plan->lane_reduced)
+    out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
+  else
+    out->team = rows > 1 && vectors <= FORM_SHORT ? GPU_WARP : GPU_BLOCK;
+  out->block = extent;
+  if (!plan->lane_reduced && out->team == GPU_BLOCK) {
+    out->block = (int64_t)GPU_BLOCK * out->width;
+    blocks = (extent + out->block - 1) / out->block;
+  }
+  out->blocks = blocks;
+  out->units = GPU_BLOCK / out->team;
+  out->chunks = (rows * blocks + out->units - 1) / out->units;
+}
+
+/* ---- the code ---- */
+
+typedef struct form_job {
+  const lower_schedule *schedule;
+  void (*run)(lower *l, const lower_schedule *schedule, MlirValue unit);
+  MlirValue unit, total; /* total: null where every team of the launch has a unit */
+} form_job;
+
+static void form_unit(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const form_job *job = user;
+  job->run(l, job->schedule, job->unit);
+}
+
+static void form_teams(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const form_job *job = user;
+  if (!job->total.ptr) {
+    form_unit(l, user, carried, next);
+    return;
+  }
+  loom_builder b = lower_at_level(l, l->depth);
+  lower_if(l, lane_cmpi(&b, "slt", job->unit, job->total), form_unit, user);
+}
+
+/* The same with single elements: no lane loop has a rest. */
+static void form_single(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_plan *plan = l->plan;
+  lower_lanes lanes = plan->lanes, groups[LOWER_GROUPS];
+  lower_team team = l->team;
+  plan->lanes.width = 1;
+  plan->lanes.tail = LOWER_TAIL_NONE;
+  for (int g = 0; g < plan->group_count; g++) {
+    groups[g] = plan->groups[g].lanes;
+    plan->groups[g].lanes.width = 1;
+    plan->groups[g].lanes.tail = LOWER_TAIL_NONE;
+  }
+  l->team.once = l->team.aligned = false;
+  form_teams(l, user, carried, next);
+  l->team.once = team.once;
+  l->team.aligned = team.aligned;
+  plan->lanes = lanes;
+  for (int g = 0; g < plan->group_count; g++)
+    plan->groups[g].lanes = groups[g];
+}
+
+/* Do all buffers of vectors begin at multiples of their size? An i1. */
+static MlirValue form_aligned(lower *l) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  MlirValue off = loom_build_int(&b, i64, 0);
+  int64_t seen[64] = {0};
+  for (int i = 0; i < l->access_count; i++) {
+    const lower_access *a = &l->accesses[i];
+    const lower_buffer *buffer =
+        a->store ? &l->kernel->results[a->operand] : &l->kernel->operands[a->operand];
+    if (buffer->slot < 0 || a->coef[l->plan->lanes.var] == 0 || seen[buffer->slot]) continue;
+    seen[buffer->slot] = 1;
+    int64_t bytes = l->plan->lanes.width * (int64_t)loom_dtype_size(a->dtype);
+    MlirValue at = loom_build1(&b, "llvm.ptrtoint", l->pointers[buffer->slot], i64);
+    at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, bytes - 1));
+    off = lane_op2(&b, "arith.ori", off, at);
+  }
+  return lane_cmpi(&b, "eq", off, loom_build_int(&b, i64, 0));
+}
+
+/* Numbers of threads and units are of 32 bits where all units can be counted so. */
+static void form_numbers(lower *l, form_job *job, int64_t total) {
+  const lower_schedule *s = job->schedule;
+  loom_builder b = lower_at_level(l, 0);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
+  bool narrow = total + s->units < INT32_MAX;
+  MlirType type = narrow ? i32 : i64;
+  MlirValue thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
+  MlirValue size = loom_build_int(&b, i32, s->team);
+  MlirValue member = lane_op2(&b, "arith.remui", thread, size);
+  l->team.member = loom_build1(&b, "arith.extui", member, i64);
+  MlirValue chunk = narrow ? loom_build1(&b, "arith.trunci", l->begin, i32) : l->begin;
+  MlirValue unit = lane_op2(&b, "arith.muli", chunk, loom_build_int(&b, type, s->units));
+  if (s->units > 1) {
+    MlirValue team = lane_op2(&b, "arith.divui", thread, size);
+    if (!narrow) team = loom_build1(&b, "arith.extui", team, i64);
+    unit = lane_op2(&b, "arith.addi", unit, team);
+  }
+  job->unit = narrow ? loom_build1(&b, "arith.extui", unit, i64) : unit;
+  job->total = total % s->units ? loom_build_int(&b, i64, total) : (MlirValue){NULL};
+}
+
+void gpu_units(lower *l, const lower_schedule *schedule,
+               void (*unit)(lower *l, const lower_schedule *schedule, MlirValue unit)) {
+  form_job job = {.schedule = schedule, .run = unit};
+  int width = l->plan->lanes.width;
+  l->team.size = schedule->team;
+  form_numbers(l, &job, lower_plan_rows(l->plan) * schedule->blocks);
+  l->team.once = !l->plan->lane_reduced && schedule->block <= (int64_t)schedule->team * width;
+  if (width == 1) {
+    form_teams(l, &job, NULL, NULL);
+    return;
+  }
+  MlirValue aligned = form_aligned(l);
+  loom_builder b = lower_at_level(l, 0);
+  MlirValue yes = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 1), 1);
+  MlirValue single = lane_op2(&b, "arith.xori", aligned, yes);
+  l->team.aligned = true;
+  lower_if(l, aligned, form_teams, &job);
+  lower_if(l, single, form_single, &job);
+}
+
+/* ---- sizes ---- */
+
+void gpu_set_sizes(MlirOperation function, const lower_team *team) {
+  MlirContext ctx = mlirOperationGetContext(function);
+  const char *const names[] = {"loom-gpu-threads", "loom-gpu-shared"};
+  const int values[] = {GPU_BLOCK, team->shared};
+  MlirAttribute all[2];
+  for (int i = 0; i < 2; i++) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", values[i]);
+    MlirAttribute pair[] = {loom_attr_str(ctx, names[i]), loom_attr_str(ctx, text)};
+    all[i] = mlirArrayAttrGet(ctx, 2, pair);
+  }
+  loom_set_attr(function, "passthrough", mlirArrayAttrGet(ctx, 1 + (team->shared > 0), all));
+}
