@@ -62,7 +62,7 @@ static bool form_fits(const lower *l, int width) {
 static int form_width(const lower *l, int64_t extent) {
   size_t widest = 1;
   for (int i = 0; i < l->access_count; i++)
-    if (loom_dtype_size(l->accesses[i].dtype) > widest)
+    if (l->accesses[i].coef[l->plan->lanes.var] && loom_dtype_size(l->accesses[i].dtype) > widest)
       widest = loom_dtype_size(l->accesses[i].dtype);
   int width = FORM_BYTES / (int)widest;
   if (width > FORM_LANES) width = FORM_LANES;

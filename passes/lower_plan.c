@@ -104,11 +104,12 @@ static bool plan_group_vars(lower *l, lower_group *g) {
   return true;
 }
 
-/* How many accesses run along a variable with step 1. */
-static int plan_unit_steps(const lower *l, int var) {
+/* How many accesses run along a variable with step 1; of all, or of loads alone. */
+static int plan_unit_steps(const lower *l, int var, bool loads) {
   int count = 0;
   for (int i = 0; var >= 0 && i < l->access_count; i++) {
     const lower_access *a = &l->accesses[i];
+    if (loads && a->store) continue;
     if (a->opaque && !a->store) continue;
     count += a->coef[var] == 1 || a->coef[var] == -1;
   }
@@ -182,13 +183,14 @@ static void plan_loops(lower *l) {
   lower_loop inner = plan->inner.loops[plan->inner.count - 1];
   plan->lane_reduced =
       plan->reduced && inner.var >= 0 &&
-      (kept.var < 0 || (l->kernel->target == LANES_GPU
-                            ? plan_unit_steps(l, inner.var) >= plan_unit_steps(l, kept.var)
-                            : plan_lanes_reduce(l, kept, inner)));
+      (kept.var < 0 || (l->kernel->target == LANES_GPU ? plan_unit_steps(l, inner.var, true) >=
+                                                             plan_unit_steps(l, kept.var, true)
+                                                       : plan_lanes_reduce(l, kept, inner)));
   plan->lanes.var = plan->lane_reduced ? inner.var : kept.var;
   if (!plan->scan_count) return;
   /* A scan's own axis never has the lanes. */
-  plan->lane_reduced = kept.var < 0 || plan_unit_steps(l, inner.var) > plan_unit_steps(l, kept.var);
+  plan->lane_reduced =
+      kept.var < 0 || plan_unit_steps(l, inner.var, false) > plan_unit_steps(l, kept.var, false);
   plan->lanes.var = plan->lane_reduced ? -1 : kept.var;
 }
 

@@ -20,6 +20,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1 /* as GCC says it */
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -247,6 +252,7 @@ static bool sim_release(sim_block *block) {
     block->fibers[t].state = SIM_READY;
   block->phase++;
   sim_memory_barrier(block);
+  sim_count_barrier(block);
   sim_shuffle_order(block);
   return true;
 }
@@ -258,6 +264,7 @@ static void sim_run_block(sim_block *block) {
   for (int t = 0; t < block->threads; t++)
     sim_fiber_init(block, t);
   sim_memory_begin(block);
+  sim_count_begin(block);
   sim_shuffle_order(block);
   while (!block->ended) {
     bool ran = false;
@@ -305,13 +312,14 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
   block->stacks =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   uint32_t status = LOOM_STATUS_MEMORY;
-  if (block->stacks != MAP_FAILED && sim_memory_init(block, shared)) {
+  if (block->stacks != MAP_FAILED && sim_memory_init(block, shared) && sim_count_init(block)) {
     sim_running = block;
     sim_run_blocks(block, blocks != 0, begin, end);
     sim_running = outer;
     status = block->status;
   }
   sim_memory_fini(block);
+  sim_count_fini(block);
   if (block->stacks != MAP_FAILED) munmap(block->stacks, bytes);
   if (block->ended) status |= LOOM_STATUS_BOUNDS;
   free(block);

@@ -1,6 +1,7 @@
 /* The simulator of a GPU: shared by its files only.
  *
- * Sections by file: sim.c (launches, blocks, fibers), sim_memory.c (what threads do to memory).
+ * Sections by file: sim.c (launches, blocks, fibers), sim_memory.c (what threads do to memory),
+ * sim_count.c (what that costs a GPU).
  */
 #ifndef LOOM_SIM_H
 #define LOOM_SIM_H
@@ -27,6 +28,7 @@ typedef struct sim_fiber {
 } sim_fiber;
 
 typedef struct sim_line sim_line;
+typedef struct sim_counter sim_counter;
 
 /* The block that this thread of the host runs. */
 typedef struct sim_block {
@@ -50,7 +52,8 @@ typedef struct sim_block {
   size_t shared_size;
   sim_line *lines;
   size_t line_count, line_capacity;
-  uint32_t epoch; /* lines of another one say nothing */
+  uint32_t epoch;       /* lines of another one say nothing */
+  sim_counter *counter; /* NULL: nothing is counted */
 } sim_block;
 
 sim_block *sim_current(void);
@@ -66,5 +69,15 @@ void sim_memory_fini(sim_block *block);
 void sim_memory_begin(sim_block *block);
 /* What was accessed before can be accessed by any thread from here on. */
 void sim_memory_barrier(sim_block *block);
+
+/* ---- sim_count.c ---- */
+
+/* Around a launch, and before each block. False: out of memory. */
+bool sim_count_init(sim_block *block);
+void sim_count_fini(sim_block *block);
+void sim_count_begin(sim_block *block);
+/* The thread that runs accesses device memory. */
+void sim_count_access(sim_block *block, uintptr_t at, uint32_t bytes, bool writes, int64_t site);
+void sim_count_barrier(sim_block *block);
 
 #endif

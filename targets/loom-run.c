@@ -31,7 +31,7 @@ typedef struct run_job {
   run_file inputs[RUN_FILES], saves[RUN_FILES];
   int input_count, save_count;
   long seed, size, shown, milliseconds, timeout, order;
-  bool counts;
+  bool counts, requests;
   loom_counters *counters;
 } run_job;
 
@@ -161,6 +161,21 @@ static bool run_time(run_job *job, interpret_call *c, const run_code *code,
   return true;
 }
 
+/* What the kernels of a simulated GPU have asked of device memory. */
+static void run_print_requests(void) {
+  static const char *const what[] = {"loads", "stores"};
+  loom_sim_counts c;
+  while (loom_sim_take_counts(&c)) {
+    printf("%s: %" PRIu64 " blocks, %" PRIu64 " barriers", c.name, c.blocks, c.barriers);
+    for (int i = 0; i < 2; i++)
+      if (c.requests[i])
+        printf("; %s: %" PRIu64 " bytes, %" PRIu64 " requests of %.2f sectors, %.0f %% used",
+               what[i], c.bytes[i], c.requests[i], (double)c.sectors[i] / (double)c.requests[i],
+               (double)c.bytes[i] / (double)c.sectors[i] / 32 * 100);
+    printf("\n");
+  }
+}
+
 static void run_print(const run_job *job, const interpret_call *c, const char *name) {
   char text[80];
   for (uint32_t r = 0; r < c->output_count; r++) {
@@ -199,6 +214,7 @@ static bool run_plan(run_job *job, interpret_call *c, const run_code *object, co
     good = run_time(job, c, &code, &laid, name);
   else if (good)
     run_print(job, c, name);
+  if (good && job->requests) run_print_requests();
   good = good && run_save(job, c);
   if (code.plan) loom_plan_unref(code.plan);
   return good;
@@ -378,6 +394,7 @@ enum {
   OPTION_COUNTERS,
   OPTION_TARGET,
   OPTION_ORDER,
+  OPTION_REQUESTS,
   OPTION_CPU,
   OPTION_CHECK,
   OPTION_SAVE,
@@ -400,6 +417,8 @@ static const struct argp_option run_options[] = {
     {"target", OPTION_TARGET, "NAME", 0, "x86 (default), or sim: GPU kernels on a simulator", 0},
     {"order", OPTION_ORDER, "NUMBER", 0,
      "sim: the seed of the order in which threads run (default 0: by number)", 0},
+    {"requests", OPTION_REQUESTS, NULL, 0,
+     "sim: what the kernels ask of memory: bytes, requests of a warp and their sectors", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the x86 target", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},
@@ -437,6 +456,10 @@ static error_t run_option(int key, char *value, struct argp_state *state) {
   case OPTION_SHOWN: good = run_number(value, 0, INT32_MAX, &job->shown); break;
   case OPTION_TIME: good = run_number(value ? value : "200", 0, 1000000, &job->milliseconds); break;
   case OPTION_TIMEOUT: good = run_number(value, 0, 1000000, &job->timeout); break;
+  case OPTION_REQUESTS:
+    job->requests = true;
+    loom_sim_count(true);
+    break;
   case OPTION_COUNTERS: job->counts = true; break;
   case OPTION_CPU: job->options.cpu = value; break;
   case OPTION_TARGET:

@@ -1,0 +1,140 @@
+/* What the blocks of a simulated kernel ask of memory, as a GPU counts it.
+ *
+ * The threads of a warp run one after another here. On a GPU they access memory together: the n-th
+ * access at a place in the code of each thread is one request, which fetches or writes whole
+ * sectors of 32 bytes. A request of 32 floats next to each other is 4 sectors, and of floats in 32
+ * rows it is 32. So sectors in relation to bytes say how well a kernel's accesses fit together. No
+ * cache is taken account of.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/sim.h"
+
+#define COUNT_SECTOR 32u
+#define COUNT_KERNELS 64 /* names, at most; others are not counted */
+
+static bool count_on;
+static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
+static loom_sim_counts count_table[COUNT_KERNELS];
+static size_t count_used;
+
+void loom_sim_count(bool on) { count_on = on; }
+
+bool loom_sim_take_counts(loom_sim_counts *out) {
+  pthread_mutex_lock(&count_lock);
+  bool there = count_used > 0;
+  if (there) {
+    *out = count_table[0];
+    memmove(count_table, count_table + 1, sizeof *count_table * --count_used);
+  }
+  pthread_mutex_unlock(&count_lock);
+  return there;
+}
+
+/* ---- a map of 64-bit keys: open addressing, at most half full ---- */
+
+typedef struct count_slot {
+  uint64_t key; /* 0: none */
+  uint32_t value;
+} count_slot;
+
+struct sim_counter {
+  loom_sim_counts sums;
+  count_slot *slots;
+  size_t used, capacity;
+};
+
+static uint64_t count_mix(uint64_t x, uint64_t y) {
+  x = (x ^ y) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 31) * 0x94d049bb133111ebu;
+  return x ^ x >> 29;
+}
+
+static count_slot *count_find(const sim_counter *c, uint64_t key) {
+  size_t slot = (size_t)key & (c->capacity - 1);
+  while (c->slots[slot].key && c->slots[slot].key != key)
+    slot = (slot + 1) & (c->capacity - 1);
+  return &c->slots[slot];
+}
+
+static bool count_grow(sim_counter *c) {
+  sim_counter larger = *c;
+  larger.capacity = c->capacity ? 2 * c->capacity : 8192;
+  larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+  if (!larger.slots) return false;
+  for (size_t i = 0; i < c->capacity; i++)
+    if (c->slots[i].key) *count_find(&larger, c->slots[i].key) = c->slots[i];
+  free(c->slots);
+  *c = larger;
+  return true;
+}
+
+/* How often the key has come before. */
+static uint32_t count_before(sim_counter *c, uint64_t key) {
+  if (2 * c->used >= c->capacity && !count_grow(c)) return 1;
+  count_slot *slot = count_find(c, key | 1);
+  c->used += !slot->key;
+  slot->key = key | 1;
+  return slot->value++;
+}
+
+/* ---- a launch ---- */
+
+bool sim_count_init(sim_block *block) {
+  if (!count_on) return true;
+  block->counter = calloc(1, sizeof *block->counter);
+  return block->counter != NULL;
+}
+
+void sim_count_begin(sim_block *block) {
+  sim_counter *c = block->counter;
+  if (!c) return;
+  c->sums.blocks++;
+  if (c->slots) memset(c->slots, 0, sizeof *c->slots * c->capacity);
+  c->used = 0;
+}
+
+void sim_count_access(sim_block *block, uintptr_t at, uint32_t bytes, bool writes, int64_t site) {
+  sim_counter *c = block->counter;
+  if (!c || !bytes) return;
+  uint64_t thread = (uint64_t)block->thread, place = count_mix((uint64_t)site + 1, writes);
+  uint32_t turn = count_before(c, count_mix(place, thread + 1));
+  uint64_t request = count_mix(count_mix(place, 4096 + thread / SIM_WARP), turn);
+  c->sums.bytes[writes] += bytes;
+  c->sums.requests[writes] += !count_before(c, request);
+  for (uintptr_t s = at / COUNT_SECTOR; s <= (at + bytes - 1) / COUNT_SECTOR; s++)
+    c->sums.sectors[writes] += !count_before(c, count_mix(request, s));
+}
+
+void sim_count_barrier(sim_block *block) {
+  if (block->counter) block->counter->sums.barriers++;
+}
+
+static loom_sim_counts *count_entry(const char *name) {
+  for (size_t i = 0; i < count_used; i++)
+    if (strcmp(count_table[i].name, name) == 0) return &count_table[i];
+  if (count_used == COUNT_KERNELS) return NULL;
+  loom_sim_counts *entry = &count_table[count_used++];
+  memset(entry, 0, sizeof *entry);
+  strncpy(entry->name, name, sizeof entry->name - 1);
+  return entry;
+}
+
+void sim_count_fini(sim_block *block) {
+  sim_counter *c = block->counter;
+  if (!c) return;
+  pthread_mutex_lock(&count_lock);
+  loom_sim_counts *entry = count_entry(block->name);
+  for (int i = 0; entry && i < 2; i++) {
+    entry->requests[i] += c->sums.requests[i];
+    entry->sectors[i] += c->sums.sectors[i];
+    entry->bytes[i] += c->sums.bytes[i];
+  }
+  if (entry) entry->blocks += c->sums.blocks;
+  if (entry) entry->barriers += c->sums.barriers;
+  pthread_mutex_unlock(&count_lock);
+  free(c->slots);
+  free(c);
+}
