@@ -29,8 +29,9 @@ RUNS = ("first", "second", "dynamic")
 
 
 def place(message):
-    """A warning as it is compared: category, text without addresses, file and line."""
+    """A warning as it is compared: category, text without addresses and names of temporary folders, file and line."""
     text = re.sub(r"0x[0-9a-f]+", "0x", str(message.message))
+    text = re.sub(r"/pytest-[^/]+/pytest-\d+/[^/ ]+", "/pytest", text)  # a folder of the test's own
     return f"{message.category.__name__}: {text} ({os.path.basename(message.filename)}:{message.lineno})"
 
 
