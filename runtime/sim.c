@@ -26,6 +26,7 @@
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -111,6 +112,8 @@ static _Thread_local size_t sim_home_size;
 static void sim_leave(void **fake, const void *bottom, size_t size) {
   __sanitizer_start_switch_fiber(fake, bottom, size);
 }
+/* A fiber ends without leaving its frames, whose red zones stay. */
+static void sim_clean(void *stack, size_t size) { __asan_unpoison_memory_region(stack, size); }
 static void sim_arrive(void *fake, bool in_fiber) {
   __sanitizer_finish_switch_fiber(fake, in_fiber ? &sim_home : NULL,
                                   in_fiber ? &sim_home_size : NULL);
@@ -121,6 +124,7 @@ static const size_t sim_home_size;
 static void sim_leave(void **fake, const void *bottom, size_t size) {
   (void)fake, (void)bottom, (void)size;
 }
+static void sim_clean(void *stack, size_t size) { (void)stack, (void)size; }
 static void sim_arrive(void *fake, bool in_fiber) { (void)fake, (void)in_fiber; }
 #endif
 
@@ -149,6 +153,7 @@ static uint8_t *sim_stack(const sim_block *block, int thread) {
 /* The stack of a fiber that has not run: six registers, and the address to return to. */
 static void sim_fiber_init(sim_block *block, int thread) {
   uintptr_t *top = (uintptr_t *)(sim_stack(block, thread) + SIM_STACK - 16);
+  sim_clean(sim_stack(block, thread), SIM_STACK);
   memset(top - 6, 0, 6 * sizeof *top);
   *top = (uintptr_t)sim_fiber_main;
   block->fibers[thread] = (sim_fiber){.stack = top - 6};
