@@ -29,14 +29,17 @@ bool loom_batch_wider(const loom_batch_walk *w, const loom_type *type, loom_type
   return true;
 }
 
-loom_value loom_batch_value(const loom_batch_walk *w, loom_value v) {
+loom_value loom_batch_share(const loom_batch_walk *w, loom_value v) {
   loom_type type;
   int64_t map[LOOM_MAX_RANK];
-  if (w->batch[v] != LOOM_NO_VALUE) return w->batch[v];
-  if (!loom_batch_wider(w, &w->from->values[v].type, &type)) return LOOM_NO_VALUE;
+  if (!loom_batch_wider(w, loom_emit_type(w->b, v), &type)) return LOOM_NO_VALUE;
   for (int i = 0; i < LOOM_MAX_RANK; i++)
     map[i] = i + 1;
-  return loom_emit_broadcast(w->b, w->plain[v], type.rank, type.dims, map);
+  return loom_emit_broadcast(w->b, v, type.rank, type.dims, map);
+}
+
+loom_value loom_batch_value(const loom_batch_walk *w, loom_value v) {
+  return w->batch[v] != LOOM_NO_VALUE ? w->batch[v] : loom_batch_share(w, w->plain[v]);
 }
 
 loom_value loom_batch_of(const loom_batch_step *s, uint32_t operand) {
@@ -45,28 +48,9 @@ loom_value loom_batch_of(const loom_batch_step *s, uint32_t operand) {
 
 /* ---- ops without a rule ---- */
 
-static uint32_t batch_attrs(loom_opcode op) {
-  uint32_t count = 0;
-  while (count < LOOM_MAX_ATTRS && loom_op_table[op].attrs[count].name)
-    count++;
-  return count;
-}
-
 static loom_value batch_example(const loom_batch_step *s, uint32_t operand, int64_t i) {
-  const loom_type type = *loom_batch_type(s, operand);
   if (!loom_batch_is(s, operand)) return loom_batch_plain(s, operand);
-  loom_value row = loom_emit_slice(s->b, loom_batch_of(s, operand), 0, i, 1, 1);
-  return loom_emit_reshape(s->b, row, type.rank, type.dims);
-}
-
-/* A row of a batch: the result with an axis of one element in front. */
-static loom_value batch_row(const loom_batch_step *s, loom_value v) {
-  const loom_type type = *loom_emit_type(s->b, v);
-  loom_dim dims[LOOM_MAX_RANK] = {1};
-  if (type.rank == LOOM_MAX_RANK) return loom_emit_fail(s->b, "a batch has too many dimensions");
-  for (int i = 0; i < type.rank; i++)
-    dims[i + 1] = type.dims[i];
-  return loom_emit_reshape(s->b, v, type.rank + 1, dims);
+  return loom_emit_row(s->b, loom_batch_of(s, operand), i);
 }
 
 /* The op once for each example. */
@@ -97,9 +81,9 @@ static bool batch_repeat(const loom_batch_step *s, loom_value *out) {
     for (uint32_t i = 0; i < operands; i++)
       given[i] = batch_example(s, i, e);
     loom_value first = loom_emit(s->b, node->op, given, operands, node->attrs,
-                                 batch_attrs(node->op), declared ? types : NULL, declared);
+                                 loom_op_attr_count(node->op), declared ? types : NULL, declared);
     for (uint32_t i = 0; i < results && !s->b->failed; i++)
-      rows[i * (uint32_t)size + (uint32_t)e] = batch_row(s, first + i);
+      rows[i * (uint32_t)size + (uint32_t)e] = loom_emit_as_row(s->b, first + i);
     if (s->b->failed) return false;
   }
   for (uint32_t i = 0; i < results; i++)

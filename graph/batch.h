@@ -71,6 +71,8 @@ bool loom_batch_nodes(loom_batch_walk *w, uint32_t first, uint32_t end);
 bool loom_batch_is(const loom_batch_step *s, uint32_t operand);
 /* The batch of an operand: one value for all where it depends on no example. */
 loom_value loom_batch_of(const loom_batch_step *s, uint32_t operand);
+/* A batch in which this value of the graph that is written is each example's. */
+loom_value loom_batch_share(const loom_batch_walk *w, loom_value v);
 /* The batch of a value of the graph that is read. */
 loom_value loom_batch_value(const loom_batch_walk *w, loom_value v);
 /* The operand where it depends on no example. */

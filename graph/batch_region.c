@@ -4,7 +4,7 @@
  *           for itself: both branches, and a choice element by element.
  *   for     The same loop over batches of what it carries.
  *   while   The same where all examples share the condition. Else a loop for as long as some
- * example goes on, in which those that have ended keep their values.
+ *           example goes on, in which those that have ended keep their values.
  *
  * What may raise, and a `while`, which may never end, are errors where they would run for examples
  * that do not come to them. */
@@ -15,18 +15,6 @@
 
 /* ---- which values of a region depend on an example ---- */
 
-/* `depends`: by value of the region, set for its inputs. */
-static void region_mark(const loom_graph *region, bool *depends) {
-  for (uint32_t n = 0; n < region->node_count; n++) {
-    const loom_node *node = &region->nodes[n];
-    bool any = false;
-    for (uint32_t i = 0; i < node->operand_count; i++)
-      any |= depends[node->operands[i]];
-    for (uint32_t i = 0; i < node->result_count; i++)
-      depends[node->first_result + i] = any;
-  }
-}
-
 /* Do the outputs of the region depend on an example, given whether its inputs do? */
 static bool region_outputs(const loom_batch_step *s, const loom_graph *region, const bool *inputs,
                            bool *outputs) {
@@ -34,7 +22,7 @@ static bool region_outputs(const loom_batch_step *s, const loom_graph *region, c
   if (!depends) return loom_emit_fail(s->b, "out of memory"), false;
   for (uint32_t i = 0; i < region->input_count; i++)
     depends[region->inputs[i].value] = inputs[i];
-  region_mark(region, depends);
+  loom_graph_mark(region, depends);
   for (uint32_t i = 0; i < region->output_count; i++)
     outputs[i] = depends[region->outputs[i].value];
   free(depends);
@@ -66,16 +54,8 @@ static bool region_node(const loom_batch_step *s, loom_graph *regions, const loo
   loom_value first = loom_graph_region_node(s->b->graph, node->op, operands, node->operand_count,
                                             regions, symbol, &node->location, &err);
   if (first == LOOM_NO_VALUE) return loom_emit_fail(s->b, "%s", err.message), false;
-  for (uint32_t i = 0; i < node->result_count; i++) {
-    loom_type wide;
-    const loom_type *type = &s->walk->from->values[node->first_result + i].type;
-    if (!loom_batch_wider(s->walk, type, &wide)) return false;
-    int64_t map[LOOM_MAX_RANK];
-    for (int k = 0; k < LOOM_MAX_RANK; k++)
-      map[k] = k + 1;
-    out[i] =
-        outputs[i] ? first + i : loom_emit_broadcast(s->b, first + i, wide.rank, wide.dims, map);
-  }
+  for (uint32_t i = 0; i < node->result_count; i++)
+    out[i] = outputs[i] ? first + i : loom_batch_share(s->walk, first + i);
   return !s->b->failed;
 }
 
@@ -83,9 +63,7 @@ static bool region_node(const loom_batch_step *s, loom_graph *regions, const loo
 static bool *region_flags(const loom_batch_step *s) {
   size_t count = (size_t)s->node.operand_count + s->node.result_count + 2;
   bool *flags = loom_arena_alloc(&s->b->graph->arena, 2 * count);
-  if (!flags) return loom_emit_fail(s->b, "out of memory"), NULL;
-  for (size_t i = 0; i < 2 * count; i++)
-    flags[i] = false;
+  if (!flags) loom_emit_fail(s->b, "out of memory");
   return flags;
 }
 

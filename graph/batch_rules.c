@@ -39,13 +39,6 @@ static loom_attr rule_axis(const loom_batch_step *s, int attr) {
 
 /* ---- the op itself, with more in its operands and attributes ---- */
 
-static uint32_t rule_attr_count(loom_opcode op) {
-  uint32_t count = 0;
-  while (count < LOOM_MAX_ATTRS && loom_op_table[op].attrs[count].name)
-    count++;
-  return count;
-}
-
 /* The op with other operands; its types are those of batches where it declares them. */
 static loom_value rule_emit(const loom_batch_step *s, const loom_value *operands,
                             const loom_attr *attrs) {
@@ -55,8 +48,8 @@ static loom_value rule_emit(const loom_batch_step *s, const loom_value *operands
   if (declares &&
       !loom_batch_wider(s->walk, &s->walk->from->values[node->first_result].type, &type))
     return LOOM_NO_VALUE;
-  return loom_emit(s->b, node->op, operands, node->operand_count, attrs, rule_attr_count(node->op),
-                   declares ? &type : NULL, declares);
+  return loom_emit(s->b, node->op, operands, node->operand_count, attrs,
+                   loom_op_attr_count(node->op), declares ? &type : NULL, declares);
 }
 
 /* The same with batches of all operands. */
@@ -126,7 +119,7 @@ static loom_value rule_size(const loom_batch_step *s) {
   const loom_attr axis = rule_axis(s, 0);
   loom_value v = loom_batch_of(s, 0);
   v = loom_emit(s->b, LOOM_OP_SIZE, &v, 1, &axis, 1, NULL, 0);
-  return loom_emit_broadcast(s->b, v, 1, &s->walk->ask->size, NULL);
+  return loom_batch_share(s->walk, v);
 }
 
 static loom_value rule_view(const loom_batch_step *s) {

@@ -164,6 +164,23 @@ loom_value loom_emit_slice(loom_emitter *b, loom_value v, int axis, int64_t star
   return loom_emit(b, LOOM_OP_SLICE, &v, 1, attrs, 3, NULL, 0);
 }
 
+loom_value loom_emit_row(loom_emitter *b, loom_value v, int64_t i) {
+  const loom_type type = *loom_emit_type(b, v);
+  return v == LOOM_NO_VALUE ? v
+                            : loom_emit_reshape(b, loom_emit_slice(b, v, 0, i, 1, 1), type.rank - 1,
+                                                type.dims + 1);
+}
+
+loom_value loom_emit_as_row(loom_emitter *b, loom_value v) {
+  const loom_type type = *loom_emit_type(b, v);
+  loom_dim dims[LOOM_MAX_RANK] = {1};
+  if (v == LOOM_NO_VALUE) return v;
+  if (type.rank == LOOM_MAX_RANK)
+    return loom_emit_fail(b, "an array of %d dimensions cannot have one more", type.rank);
+  memcpy(dims + 1, type.dims, (size_t)type.rank * sizeof *dims);
+  return loom_emit_reshape(b, v, type.rank + 1, dims);
+}
+
 loom_value loom_emit_reduce(loom_emitter *b, const char *kind, loom_value v, uint32_t axes,
                             bool keepdims) {
   if (v == LOOM_NO_VALUE) return v;

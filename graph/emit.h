@@ -49,6 +49,10 @@ loom_value loom_emit_transpose(loom_emitter *b, loom_value v, const int64_t *per
  * symbolic numbers (of a size: loom_stride_of_dim). */
 loom_value loom_emit_slice(loom_emitter *b, loom_value v, int axis, int64_t start, int64_t size,
                            int64_t step);
+/* Element number `i` along the first axis, without that axis; and a value with an axis of one
+ * element in front. */
+loom_value loom_emit_row(loom_emitter *b, loom_value v, int64_t i);
+loom_value loom_emit_as_row(loom_emitter *b, loom_value v);
 /* Over the axes of the mask; keepdims leaves them with size 1. */
 loom_value loom_emit_reduce(loom_emitter *b, const char *kind, loom_value v, uint32_t axes,
                             bool keepdims);

@@ -130,12 +130,17 @@ const loom_type *loom_graph_type(const loom_graph *graph, loom_value value) {
 
 /* ---- nodes ---- */
 
+uint32_t loom_op_attr_count(loom_opcode op) {
+  uint32_t count = 0;
+  while (count < LOOM_MAX_ATTRS && loom_op_table[op].attrs[count].name)
+    count++;
+  return count;
+}
+
 static bool graph_copy_attrs(loom_graph *graph, loom_node *node, const loom_attr *attrs,
                              uint32_t count, loom_error *err) {
   const loom_op_info *info = &loom_op_table[node->op];
-  uint32_t wanted = 0;
-  while (wanted < LOOM_MAX_ATTRS && info->attrs[wanted].name)
-    wanted++;
+  uint32_t wanted = loom_op_attr_count(node->op);
   if (count != wanted)
     return loom_fail(err, "'%s' takes %u attributes, not %u", info->name, wanted, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -362,6 +367,17 @@ static void graph_renumber(loom_graph *graph, const uint8_t *live, loom_value *m
   }
   graph->node_count = nodes;
   graph->value_count = values;
+}
+
+void loom_graph_mark(const loom_graph *graph, bool *marks) {
+  for (uint32_t n = 0; n < graph->node_count; n++) { /* operands come before their users */
+    const loom_node *node = &graph->nodes[n];
+    bool any = false;
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      any |= marks[node->operands[i]];
+    for (uint32_t i = 0; any && i < node->result_count; i++)
+      marks[node->first_result + i] = true;
+  }
 }
 
 void loom_graph_prune(loom_graph *graph) {

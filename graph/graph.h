@@ -141,6 +141,8 @@ typedef struct loom_op_info {
 extern const loom_op_info loom_op_table[];
 /* Is it an op of graphs? Groups have room for more opcodes than there are. */
 bool loom_op_exists(loom_opcode op);
+/* How many attributes its nodes have. */
+uint32_t loom_op_attr_count(loom_opcode op);
 /* The opcode of a name of `length` bytes without "loom."; LOOM_OP_COUNT where there is none. */
 loom_opcode loom_op_find(const char *name, size_t length);
 
@@ -273,6 +275,9 @@ bool loom_node_has_effect(const loom_node *node);
  * floating-point exception, so that it is not dropped: the library would report the exception.
  * False when out of memory. */
 bool loom_graph_keep_raising(loom_graph *graph);
+
+/* `marks`, by value: marks what depends on a value that is marked. */
+void loom_graph_mark(const loom_graph *graph, bool *marks);
 
 /* Drops nodes that no output needs and that have no effect. Values are renumbered; inputs and
  * outputs stay. */

@@ -25,12 +25,11 @@ void loom_region_init(loom_graph *region, const loom_graph *parent) {
 
 bool loom_graph_copy_node(const loom_graph *from, const loom_node *node, loom_graph *to,
                           loom_value *map, loom_error *err) {
-  uint32_t attrs = 0, declared = loom_op_declares_type(node->op) ? node->result_count : 0;
+  uint32_t attrs = loom_op_attr_count(node->op);
+  uint32_t declared = loom_op_declares_type(node->op) ? node->result_count : 0;
   loom_value *operands = loom_arena_alloc(&to->arena, (node->operand_count + 1) * sizeof *operands);
   loom_type *types = loom_arena_alloc(&to->arena, (declared + 1) * sizeof *types);
   if (!operands || !types) return loom_fail(err, "out of memory");
-  while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
-    attrs++;
   for (uint32_t i = 0; i < node->operand_count; i++)
     operands[i] = map[node->operands[i]];
   for (uint32_t i = 0; i < declared; i++)

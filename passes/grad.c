@@ -65,14 +65,10 @@ static bool grad_function(MlirOperation func) {
   loom_graph graph;
   loom_error err = {0};
   loom_location at = {0};
-  MlirLocation loc = mlirOperationGetLocation(func);
   loom_graph_init(&graph);
   bool good = loom_export(func, &graph, &err) && grad_graph(&graph, &at, &err) &&
               loom_replace_function(func, &graph, &err);
-  if (!good && at.file)
-    loc = mlirLocationFileLineColGet(mlirLocationGetContext(loc), loom_str(at.file),
-                                     (unsigned)at.line, (unsigned)at.column);
-  if (!good) loom_emit_error(loc, "cannot differentiate: %s", err.message);
+  if (!good) loom_function_error(func, &at, "differentiate", &err);
   loom_graph_fini(&graph);
   return good;
 }

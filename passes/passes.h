@@ -59,6 +59,9 @@ bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function
 /* Adds the function that a graph is, under this name, in front of another one. */
 bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
                        loom_error *err);
+/* "cannot <do>: <why>" at this place of the user's, or at the function where there is none. */
+void loom_function_error(MlirOperation func, const loom_location *at, const char *what,
+                         const loom_error *err);
 /* Puts a graph in a function's place, under its name. */
 bool loom_replace_function(MlirOperation func, const loom_graph *graph, loom_error *err);
 

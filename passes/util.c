@@ -95,6 +95,15 @@ bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttrib
   return true;
 }
 
+void loom_function_error(MlirOperation func, const loom_location *at, const char *what,
+                         const loom_error *err) {
+  MlirLocation loc = mlirOperationGetLocation(func);
+  if (at->file)
+    loc = mlirLocationFileLineColGet(mlirLocationGetContext(loc), loom_str(at->file),
+                                     (unsigned)at->line, (unsigned)at->column);
+  loom_emit_error(loc, "cannot %s: %s", what, err->message);
+}
+
 bool loom_replace_function(MlirOperation func, const loom_graph *graph, loom_error *err) {
   MlirOperation root = mlirOperationGetParentOperation(func);
   loom_sizes_leave(root);

@@ -48,7 +48,6 @@ static bool vmap_function(MlirOperation func) {
   loom_graph graph, to;
   loom_error err = {0};
   loom_location at = {0};
-  MlirLocation loc = mlirOperationGetLocation(func);
   loom_graph_init(&graph);
   bool good = loom_export(func, &graph, &err);
   bool *shared = calloc((size_t)graph.input_count + 1, sizeof *shared);
@@ -57,10 +56,7 @@ static bool vmap_function(MlirOperation func) {
   good = good && vmap_shared(shared, graph.input_count, &err) &&
          loom_batch_function(&graph, loom_pass_value(VMAP_SIZE, 2), shared, &to, &at, &err) &&
          loom_replace_function(func, &to, &err);
-  if (!good && at.file)
-    loc = mlirLocationFileLineColGet(mlirLocationGetContext(loc), loom_str(at.file),
-                                     (unsigned)at.line, (unsigned)at.column);
-  if (!good) loom_emit_error(loc, "cannot vectorise: %s", err.message);
+  if (!good) loom_function_error(func, &at, "vectorise", &err);
   free(shared);
   loom_graph_fini(&to);
   loom_graph_fini(&graph);

@@ -27,14 +27,7 @@ bool *trace_examples_mark(tracer *t, const loom_value *from, uint32_t count) {
     marks[from[i]] = true;
   for (const struct trace_example *e = from ? NULL : t->loops.examples; e; e = e->next)
     marks[e->value] = true;
-  for (uint32_t n = 0; n < graph->node_count; n++) {
-    const loom_node *node = &graph->nodes[n];
-    bool any = false;
-    for (uint32_t i = 0; i < node->operand_count; i++)
-      any |= marks[node->operands[i]];
-    for (uint32_t i = 0; any && i < node->result_count; i++)
-      marks[node->first_result + i] = true;
-  }
+  loom_graph_mark(graph, marks);
   return marks;
 }
 

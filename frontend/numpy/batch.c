@@ -18,7 +18,6 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 #include "loom_ops_control.h"
-#include "loom_ops_shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,20 +38,22 @@ static loom_value batch_node(tracer *t, value *v) {
 
 /* ---- elements ---- */
 
-/* Row number `i` of a batch. */
-static loom_value batch_row(loom_emitter *b, loom_value batch, int64_t i) {
-  const loom_type type = *loom_emit_type(b, batch);
-  return loom_emit_reshape(b, loom_emit_slice(b, batch, 0, i, 1, 1), type.rank - 1, type.dims + 1);
+/* The array that a function with one parameter gets, and its node; LOOM_NO_VALUE: raised or broken.
+ */
+static loom_value batch_argument(tracer *t, const np_call *c, const char *format, np_array **out) {
+  value *p[1] = {NULL};
+  if (!np_parse(t, c, format, p)) return LOOM_NO_VALUE;
+  *out = np_array_of(p[0]);
+  if (!*out) np_unsupported(t, c, "of no array");
+  return *out ? np_read(t, *out) : LOOM_NO_VALUE;
 }
 
 value *np_example(tracer *t, const np_call *c) {
-  value *p[1] = {NULL};
-  if (!np_parse(t, c, "batch |", p)) return NULL;
-  np_array *a = np_array_of(p[0]);
-  loom_value batch = a ? np_read(t, a) : LOOM_NO_VALUE;
-  if (batch == LOOM_NO_VALUE) return trace_pending(t) ? NULL : np_unsupported(t, c, "of no array");
+  np_array *a;
+  loom_value batch = batch_argument(t, c, "batch |", &a);
+  if (batch == LOOM_NO_VALUE) return NULL;
   loom_emitter b = {.graph = trace_graph(t), .location = trace_location(t)};
-  loom_value v = batch_row(&b, batch, 0);
+  loom_value v = loom_emit_row(&b, batch, 0);
   if (b.failed) return trace_break(t, BREAK_VMAP, "%s", b.err.message);
   v = np_gradient_own(t, v);
   if (v == LOOM_NO_VALUE || !trace_example(t, v)) return NULL;
@@ -60,11 +61,9 @@ value *np_example(tracer *t, const np_call *c) {
 }
 
 value *np_example_whole(tracer *t, const np_call *c) {
-  value *p[1] = {NULL};
-  if (!np_parse(t, c, "x |", p)) return NULL;
-  np_array *a = np_array_of(p[0]);
-  loom_value v = a ? np_read(t, a) : LOOM_NO_VALUE;
-  if (v == LOOM_NO_VALUE) return trace_pending(t) ? NULL : np_unsupported(t, c, "of no array");
+  np_array *a;
+  loom_value v = batch_argument(t, c, "x |", &a);
+  if (v == LOOM_NO_VALUE) return NULL;
   return a->scalar ? np_result(t, v, NULL) : np_fresh(t, v, NULL);
 }
 
@@ -77,7 +76,7 @@ static bool batch_arguments(tracer *t, const loom_batch_step *s, const np_derive
     args[k] = d->args[k];
     loom_value of = d->read[k] == LOOM_NO_VALUE ? LOOM_NO_VALUE : s->walk->batch[d->read[k]];
     if (of == LOOM_NO_VALUE) continue;
-    loom_value row = batch_row(s->b, of, i);
+    loom_value row = loom_emit_row(s->b, of, i);
     if (row == LOOM_NO_VALUE) return false;
     args[k] = np_array_of(d->args[k])->scalar ? np_result(t, row, NULL) : np_fresh(t, row, NULL);
     if (!args[k]) return false;
@@ -97,34 +96,24 @@ static bool batch_calls(tracer *t, const loom_batch_step *s, const np_derived *d
     if (!np_derived_leaves(result, &made) || made.result_count != d->result_count)
       return loom_emit_fail(s->b, "%s gives something else for another element", d->name), false;
     for (uint32_t k = 0; k < made.result_count; k++) {
-      loom_value v = np_read(t, np_array_of(made.results[k]));
-      const loom_type type = v == LOOM_NO_VALUE ? (loom_type){0} : *loom_emit_type(s->b, v);
-      loom_dim dims[LOOM_MAX_RANK] = {1};
-      if (v == LOOM_NO_VALUE) return false;
-      if (type.rank == LOOM_MAX_RANK)
-        return loom_emit_fail(s->b, "a batch has too many dimensions"), false;
-      memcpy(dims + 1, type.dims, (size_t)type.rank * sizeof *dims);
-      rows[k * (uint32_t)size + (uint32_t)i] = loom_emit_reshape(s->b, v, type.rank + 1, dims);
+      loom_value row = loom_emit_as_row(s->b, np_read(t, np_array_of(made.results[k])));
+      if (row == LOOM_NO_VALUE) return false;
+      rows[k * (uint32_t)size + (uint32_t)i] = row;
     }
   }
   return true;
 }
 
-/* The batch of the buffer that a result lies in, whose dimensions are in memory order. */
+/* The batch of the buffer that a result lies in. */
 static bool batch_buffer(tracer *t, const loom_batch_step *s, value *result, loom_value batch,
                          loom_value *out) {
-  const loom_graph *graph = trace_graph(t);
-  loom_value v = np_read(t, np_array_of(result));
-  if (v == LOOM_NO_VALUE) return false;
-  const loom_node *node = &graph->nodes[graph->values[v].node];
-  bool turned = node->op == LOOM_OP_TRANSPOSE;
-  loom_value of = turned ? node->operands[0] : v;
-  if (of < s->node.first_result || of >= s->node.first_result + s->node.result_count)
+  const loom_attr *turned;
+  int64_t number = np_derived_buffer(t, &s->node, result, &turned), perm[LOOM_MAX_RANK] = {0};
+  if (number < 0)
     return loom_emit_fail(s->b, "a part of a result of the library cannot be vectorised"), false;
-  int64_t perm[LOOM_MAX_RANK] = {0};
-  for (int i = 0; turned && i < node->attrs[0].count; i++)
-    perm[node->attrs[0].ints[i] + 1] = i + 1;
-  out[of - s->node.first_result] = turned ? loom_emit_transpose(s->b, batch, perm) : batch;
+  for (int i = 0; turned && i < turned->count; i++)
+    perm[turned->ints[i] + 1] = i + 1;
+  out[number] = turned ? loom_emit_transpose(s->b, batch, perm) : batch;
   return true;
 }
 

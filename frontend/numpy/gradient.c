@@ -237,19 +237,27 @@ np_derived *np_derived_of(tracer *t, uint32_t node) {
   return d;
 }
 
-/* The cotangent of a result: that of the buffer, whose dimensions are in memory order. */
-static value *derived_cotangent(tracer *t, const loom_gradient_step *s, value *result) {
+int64_t np_derived_buffer(tracer *t, const loom_node *call, value *result,
+                          const loom_attr **turned) {
   const loom_graph *graph = trace_graph(t);
   loom_value v = np_read(t, np_array_of(result));
-  if (v == LOOM_NO_VALUE) return NULL;
+  if (v == LOOM_NO_VALUE) return -1;
   const loom_node *node = &graph->nodes[graph->values[v].node];
-  bool turned = node->op == LOOM_OP_TRANSPOSE;
-  loom_value of = turned ? node->operands[0] : v;
-  if (of < s->result || of >= s->result + s->node.result_count)
-    return loom_emit_fail(s->b, "a part of a result has no derivative"), NULL;
-  loom_value g = s->cotangents[of - s->result];
+  bool is_turned = node->op == LOOM_OP_TRANSPOSE;
+  loom_value of = is_turned ? node->operands[0] : v;
+  *turned = is_turned ? &node->attrs[0] : NULL;
+  if (of < call->first_result || of >= call->first_result + call->result_count) return -1;
+  return of - call->first_result;
+}
+
+/* The cotangent of a result: that of the buffer. */
+static value *derived_cotangent(tracer *t, const loom_gradient_step *s, value *result) {
+  const loom_attr *turned;
+  int64_t number = np_derived_buffer(t, &s->node, result, &turned);
+  if (number < 0) return loom_emit_fail(s->b, "a part of a result has no derivative"), NULL;
+  loom_value g = s->cotangents[number];
   if (g == LOOM_NO_VALUE) return t->constants.none;
-  if (turned) g = emit_transpose(t, g, node->attrs[0].ints);
+  if (turned) g = emit_transpose(t, g, turned->ints);
   return np_array_of(result)->scalar ? np_result(t, g, NULL) : np_fresh(t, g, NULL);
 }
 

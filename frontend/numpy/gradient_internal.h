@@ -49,6 +49,10 @@ np_derived *np_derived_of(tracer *t, uint32_t node);
 /* All arrays and numbers of a result, behind those that `d` has. False: there are too many, or
  * others. */
 bool np_derived_leaves(value *v, np_derived *d);
+/* Which result of the node the array is, -1: none. Its buffer has the dimensions in memory order;
+ * `turned`: the order in which the array has them, NULL: the same (until a node is made). */
+int64_t np_derived_buffer(tracer *t, const loom_node *call, value *result,
+                          const loom_attr **turned);
 /* A function that lives as long as the process. */
 value *np_derived_function(tracer *t, PyObject *function);
 

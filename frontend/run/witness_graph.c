@@ -380,13 +380,11 @@ static bool witness_repeat(witness_walk *w, const witness_condition *c, const lo
     const loom_node *node = &c->nodes[n];
     loom_value operands[node->operand_count + 1];
     loom_type types[node->result_count + 1];
-    uint32_t attrs = 0;
+    uint32_t attrs = loom_op_attr_count(node->op);
     for (uint32_t i = 0; i < node->operand_count; i++)
       operands[i] = map[node->operands[i]];
     for (uint32_t i = 0; i < node->result_count; i++)
       types[i] = c->values[node->first_result + i].type;
-    while (attrs < LOOM_MAX_ATTRS && loom_op_table[node->op].attrs[attrs].name)
-      attrs++;
     loom_value made = loom_graph_node(graph, node->op, operands, node->operand_count, node->attrs,
                                       attrs, types, node->result_count, &node->location, &w->b.err);
     if (made == LOOM_NO_VALUE) return false;
