@@ -250,7 +250,10 @@ static bool export_node(export_state *s, MlirOperation op) {
   if (!export_operands(s, op, operands)) return false;
   loom_value first = loom_graph_node(s->graph, e.view.op, operands, e.view.operand_count, e.attrs,
                                      e.attr_count, e.results, e.result_count, NULL, s->err);
-  return first != LOOM_NO_VALUE && export_results(s, op, first);
+  if (first == LOOM_NO_VALUE) return false;
+  s->graph->nodes[s->graph->values[first].node].location.checkpoint =
+      (int32_t)loom_get_i64(op, loom_mark_checkpoint, 0);
+  return export_results(s, op, first);
 }
 
 /* ---- regions (graph.h says how their inputs pair up with operands) ---- */

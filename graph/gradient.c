@@ -11,6 +11,7 @@ typedef struct gradient_walk {
   loom_emitter *b;
   const loom_gradient_ask *ask;
   bool *active;          /* does the value depend on one of those asked for? */
+  int32_t kept;          /* the checkpoint whose nodes are differentiated as all others */
   loom_value *cotangent; /* the sum so far, or LOOM_NO_VALUE */
 } gradient_walk;
 
@@ -120,11 +121,48 @@ static void gradient_node(gradient_walk *w, uint32_t n) {
     asked |= step.cotangents[i] != LOOM_NO_VALUE;
   if (!asked) return;
   w->b->location = node->location;
-  w->b->location.warning = 0;
+  w->b->location.warning = w->b->location.checkpoint = 0;
   if (node->regions) return gradient_region(w, &step);
   for (uint32_t i = 0; i < node->operand_count && !w->b->failed; i++)
     if (w->active[node->operands[i]])
       gradient_add(w, node->operands[i], gradient_operand(&step, i));
+}
+
+static bool gradient_is_in(int32_t node, uint32_t first, uint32_t last) {
+  return node >= (int32_t)first && node <= (int32_t)last;
+}
+
+/* May the nodes be computed again? Not calls of the library, and not those inside of which the
+ * walk ends. */
+static bool gradient_is_repeatable(const gradient_walk *w, uint32_t first, uint32_t last) {
+  const loom_graph *graph = w->b->graph;
+  for (uint32_t i = 0; i < w->ask->count; i++)
+    if (gradient_is_in(graph->values[w->ask->to[i]].node, first, last)) return false;
+  for (uint32_t n = first; n <= last; n++)
+    if (graph->nodes[n].op == LOOM_OP_HOST_CALL || loom_node_has_effect(&graph->nodes[n]) ||
+        gradient_known(w, n))
+      return false;
+  return true;
+}
+
+/* The checkpointed call whose last node is number `last`: the number of its first node, once its
+ * cotangents are known; -1: the node is differentiated by itself. */
+static int32_t gradient_checkpoint(gradient_walk *w, uint32_t last) {
+  const loom_node *nodes = w->b->graph->nodes;
+  int32_t mark = nodes[last].location.checkpoint;
+  uint32_t first = last;
+  if (!w->ask->checkpoints || !mark || mark == w->kept) return -1;
+  while (first && (nodes[first - 1].location.checkpoint == mark || !nodes[first - 1].operand_count))
+    first--; /* constants belong to whom they are next to */
+  if (!gradient_is_repeatable(w, first, last)) return w->kept = mark, -1;
+  loom_gradient_checkpoint c = {
+      .first = first, .last = last, .active = w->active, .cotangents = w->cotangent};
+  w->b->location = nodes[last].location;
+  w->b->location.warning = w->b->location.checkpoint = 0;
+  if (!loom_gradient_again(w->b, &c)) return (int32_t)first;
+  for (uint32_t i = 0; i < c.count; i++)
+    gradient_add(w, c.read[i], c.found[i]);
+  return (int32_t)first;
 }
 
 static bool gradient_run(gradient_walk *w, loom_value *out) {
@@ -138,8 +176,12 @@ static bool gradient_run(gradient_walk *w, loom_value *out) {
   gradient_mark(w, (uint32_t)(last + 1));
   for (uint32_t i = 0; i < ask->of_count; i++)
     if (w->active[ask->of[i]]) gradient_add(w, ask->of[i], ask->seeds[i]);
-  for (int32_t n = last; n >= 0 && !w->b->failed; n--)
-    gradient_node(w, (uint32_t)n);
+  for (int32_t n = last, first; n >= 0 && !w->b->failed; n--) {
+    if ((first = gradient_checkpoint(w, (uint32_t)n)) < 0)
+      gradient_node(w, (uint32_t)n);
+    else
+      n = first;
+  }
   for (uint32_t i = 0; i < ask->count && !w->b->failed; i++) {
     const loom_type type = graph->values[ask->to[i]].type;
     out[i] = w->cotangent[ask->to[i]];

@@ -43,6 +43,8 @@ typedef struct loom_gradient_ask {
   uint32_t known_count;
   bool (*rule)(const loom_gradient_step *s, const loom_gradient_known *known, loom_value *found);
   void *context; /* for these three */
+  /* Are the nodes of a checkpointed call computed again (gradient_checkpoint.c)? */
+  bool checkpoints;
 } loom_gradient_ask;
 
 /* Appends the nodes that compute the cotangents; `out` has `count` of them. Those that nothing

@@ -24,4 +24,18 @@ bool loom_gradient_region(const loom_gradient_step *s, const bool *active, loom_
 /* The same of a `for` (gradient_loop.c). */
 bool loom_gradient_loop(const loom_gradient_step *s, const bool *active, loom_value *out);
 
+/* Nodes of one checkpointed call. By value of the graph: does it depend on what is differentiated
+ * by, and its cotangent so far (LOOM_NO_VALUE: zero). */
+typedef struct loom_gradient_checkpoint {
+  uint32_t first, last;
+  const bool *active;
+  const loom_value *cotangents;
+  loom_value *read, *found; /* made: what the nodes read of others, and its cotangents */
+  uint32_t count;
+} loom_gradient_checkpoint;
+
+/* Appends the nodes that compute the checkpoint's nodes again and then these cotangents. False: the
+ * builder has failed (gradient_checkpoint.c). */
+bool loom_gradient_again(loom_emitter *b, loom_gradient_checkpoint *c);
+
 #endif

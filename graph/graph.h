@@ -154,7 +154,8 @@ bool loom_parts_take(const char *name, const char *word, size_t length);
 typedef struct loom_location {
   const char *file, *function;
   int32_t line, column; /* from 1 */
-  int32_t warning; /* 1 + the row of what its library would warn of, for the frontend; 0: none */
+  int32_t warning;    /* 1 + the row of what its library would warn of, for the frontend; 0: none */
+  int32_t checkpoint; /* the checkpointed call that the node belongs to (gradient.h); 0: none */
 } loom_location;
 
 typedef uint32_t loom_value; /* index into loom_graph.values */

@@ -8,6 +8,7 @@
  */
 #include "graph/partition.h"
 #include "graph/flow.h"
+#include "loom_ops_control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define CUT_BYTE_READ 0.1
 #define CUT_BYTE_HELD 0.01 /* of a result, which exists in any case */
 #define CUT_INSTRUCTION 0.04
+/* How often the traffic of a value counts that a checkpoint is there to forget. */
+#define CUT_FORGOTTEN 1e3
 
 typedef struct cut {
   const loom_joint *joint;
@@ -25,6 +28,7 @@ typedef struct cut {
   bool *needed; /* by value: the backward computes or reads it */
   bool *result; /* by value: it is a result of the forward */
   bool *direct; /* by value: the backward reads it, or a view of it */
+  bool *border; /* by value: it is of a checkpointed call, and read outside of that call */
   flow flow;
 } cut;
 
@@ -44,14 +48,24 @@ static double cut_bytes(const cut *c, loom_value v) {
   return (double)loom_type_elements(type) * (double)loom_dtype_size(type->dtype);
 }
 
+/* Does the backward compute a value of a checkpointed call again, whatever that costs? What others
+ * read of the call is saved, as the checkpoint's arguments are. */
+static bool cut_is_forgotten(const cut *c, loom_value v) {
+  const loom_node *node = cut_node(c, v);
+  return node && node->location.checkpoint && !c->border[v] && !c->result[v] && !node->regions &&
+         node->op != LOOM_OP_HOST_CALL && !loom_node_has_effect(node);
+}
+
 static double cut_save_cost(const cut *c, loom_value v) {
   const loom_value_info *info = &c->graph->values[v];
   if (c->direct[v] && info->node < 0 && c->joint->held[info->index]) return 0;
-  return cut_bytes(c, v) * (c->direct[v] && c->result[v] ? CUT_BYTE_HELD : CUT_BYTE_SAVED);
+  double cost = cut_bytes(c, v) * (c->direct[v] && c->result[v] ? CUT_BYTE_HELD : CUT_BYTE_SAVED);
+  return cut_is_forgotten(c, v) ? (cost + 1) * CUT_FORGOTTEN : cost;
 }
 
-static bool cut_is_repeatable(const loom_node *node) {
-  if (!node || node->result_count != 1 || loom_node_has_effect(node)) return false;
+static bool cut_is_repeatable(const cut *c, loom_value v) {
+  const loom_node *node = cut_node(c, v);
+  if (!node || c->border[v] || node->result_count != 1 || loom_node_has_effect(node)) return false;
   switch (loom_op_table[node->op].fusion) {
   case LOOM_CLASS_CONSTANT:
   case LOOM_CLASS_VIEW:
@@ -65,7 +79,8 @@ static bool cut_is_repeatable(const loom_node *node) {
 static double cut_repeat_cost(const cut *c, loom_value v) {
   const loom_node *node = cut_node(c, v);
   const loom_type *type = &c->graph->values[v].type;
-  if (!cut_is_repeatable(node)) return FLOW_ENDLESS;
+  if (cut_is_forgotten(c, v)) return 0;
+  if (!cut_is_repeatable(c, v)) return FLOW_ENDLESS;
   const loom_op_info *info = &loom_op_table[node->op];
   if (info->fusion == LOOM_CLASS_VIEW || info->fusion == LOOM_CLASS_CONSTANT) return 0;
   double work = (double)(type->dtype == LOOM_F64 ? info->cost_f64 : info->cost) + 1;
@@ -117,6 +132,18 @@ static void cut_find_direct(cut *c) {
     for (uint32_t i = 0; i < node->operand_count; i++)
       c->direct[node->operands[i]] |= n >= c->joint->nodes ? c->needed[node->first_result]
                                                            : view && c->direct[node->first_result];
+  }
+}
+
+static void cut_find_borders(cut *c) {
+  for (uint32_t n = 0; n < c->joint->nodes; n++) {
+    const loom_node *node = &c->graph->nodes[n];
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+      const loom_node *made = cut_node(c, node->operands[i]);
+      if (made && made->location.checkpoint &&
+          made->location.checkpoint != node->location.checkpoint)
+        c->border[node->operands[i]] = true;
+    }
   }
 }
 
@@ -201,13 +228,14 @@ static bool cut_build(const cut *c, loom_graph *backward, loom_value *map, loom_
 
 static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error *err) {
   loom_value *map = malloc((c->graph->value_count + 1) * sizeof *map);
-  bool good = map && c->needed && c->result && c->direct;
+  bool good = map && c->needed && c->result && c->direct && c->border;
   if (good) {
     memset(map, 0xff, (c->graph->value_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < c->joint->result_count; i++)
       c->result[c->joint->results[i]] = true;
     cut_mark(c);
     cut_find_direct(c);
+    cut_find_borders(c);
     good = cut_solve(c);
     if (good) cut_mark(c);
     good = good && cut_save(c, backward, map, saved);
@@ -231,7 +259,8 @@ bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_sa
            .graph = joint->graph,
            .needed = calloc(values + 1, sizeof(bool)),
            .result = calloc(values + 1, sizeof(bool)),
-           .direct = calloc(values + 1, sizeof(bool))};
+           .direct = calloc(values + 1, sizeof(bool)),
+           .border = calloc(values + 1, sizeof(bool))};
   *saved = (loom_saved){NULL, NULL, 0};
   loom_graph_init(backward);
   bool good = cut_run(&c, backward, saved, err);
@@ -244,5 +273,6 @@ bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_sa
   free(c.needed);
   free(c.result);
   free(c.direct);
+  free(c.border);
   return good;
 }

@@ -35,10 +35,11 @@ typedef struct loom_saved {
 
 /* Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
  * costs the memory traffic of a value, and computing again the instructions of an op. Products,
- * sorts, control flow and host calls are never run twice. Makes the backward graph: its
- * inputs are the saved values in their order, in C order unless they are inputs of the joint graph,
- * then the backward's inputs; its outputs are the gradients in C order. Sizes have to be known.
- * False with `err` set. */
+ * sorts, control flow and host calls are never run twice, but for products and sorts of a
+ * checkpointed call: the backward computes again what is inside of one. Makes the backward graph:
+ * its inputs are the saved values in their order, in C order unless they are inputs of the joint
+ * graph, then the backward's inputs; its outputs are the gradients in C order. Sizes have to be
+ * known. False with `err` set. */
 bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
                           loom_error *err);
 void loom_saved_fini(loom_saved *saved);

@@ -15,7 +15,8 @@
  *
  * Further arguments are the cotangents of the results that are floats or complex numbers; results
  * are the cotangents of the arguments that are, behind the function's own results with the option
- * "values". The rules are those of graph/gradient.h.
+ * "values". The rules are those of graph/gradient.h. Ops with one number in `loom.checkpoint`
+ * belong to a call whose values the derivative computes again.
  *
  *   requires: functions of one block of tensor ops.  keeps: what else the module holds.
  *   breaks: attributes of results, as what they overwrite.
@@ -49,8 +50,12 @@ static bool grad_graph(loom_graph *graph, loom_location *at, loom_error *err) {
       return loom_fail(err, "the sizes of a result cannot be expressed");
     seeds[of_count++] = loom_graph_input(graph, LOOM_INPUT_ARRAY, &type, strides);
   }
-  const loom_gradient_ask ask = {
-      .of = of, .seeds = seeds, .of_count = of_count, .to = to, .count = to_count};
+  const loom_gradient_ask ask = {.of = of,
+                                 .seeds = seeds,
+                                 .of_count = of_count,
+                                 .to = to,
+                                 .count = to_count,
+                                 .checkpoints = true};
   if (!loom_gradient(graph, &ask, found, at, err)) return false;
   if (!loom_pass_value(GRAD_VALUES, 0)) graph->output_count = 0;
   for (uint32_t i = 0; i < graph->output_count; i++)

@@ -158,10 +158,11 @@ typedef struct trace_live {
 
 /* Loops that are captured once, and branches on data: roll_ban.c. */
 typedef struct trace_loops {
-  uint32_t derived;                 /* more than 0: what is evaluated will be differentiated */
-  struct trace_example *examples;   /* elements of batches, the last one first (examples.c) */
-  uint64_t looped;                  /* bit for each symbol that is the index of a loop */
-  int64_t counts[LOOM_MAX_SYMBOLS]; /* iterations of those loops, as numbers */
+  uint32_t derived;                     /* more than 0: what is evaluated will be differentiated */
+  int32_t checkpoint, checkpoint_count; /* the checkpointed call that runs now, or 0; all so far */
+  struct trace_example *examples;       /* elements of batches, the last one first (examples.c) */
+  uint64_t looped;                      /* bit for each symbol that is the index of a loop */
+  int64_t counts[LOOM_MAX_SYMBOLS];     /* iterations of those loops, as numbers */
   int64_t blamed;    /* the symbol of the loop that is the cause of the present failure, or -1 */
   int blamed_period; /* the failure would not occur with a period of so many iterations; or 0 */
   int blamed_peel, blamed_tail; /* nor with so many more iterations peeled at the begin or end; or 0

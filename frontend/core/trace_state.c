@@ -186,8 +186,17 @@ loom_location trace_location(tracer *t) {
     if (!f->library) break;
   }
   if (chosen) frame_location(chosen, &location);
+  location.checkpoint = t->loops.checkpoint;
   return location;
 }
+
+bool trace_checkpoint_begin(tracer *t) {
+  if (t->loops.checkpoint) return false;
+  t->loops.checkpoint = ++t->loops.checkpoint_count;
+  return true;
+}
+
+void trace_checkpoint_end(tracer *t) { t->loops.checkpoint = 0; }
 
 /* ---- what is appended to the capture -------------------------------------------------------- */
 

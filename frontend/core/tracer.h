@@ -82,6 +82,10 @@ void *trace_raise_plainly(tracer *t, const char *format, ...);
 void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
 loom_graph *trace_graph(tracer *t);
 loom_location trace_location(tracer *t); /* of the user's instruction now being evaluated */
+/* Nodes from here on belong to one checkpointed call, until its end (loom_location.checkpoint).
+ * False: they already belong to a call around it. */
+bool trace_checkpoint_begin(tracer *t);
+void trace_checkpoint_end(tracer *t);
 /* Appends a node with the current location; NULL attrs when the op has none. LOOM_NO_VALUE after
  * trace_break(). */
 loom_value trace_node(tracer *t, loom_opcode op, const loom_value *operands, uint32_t count,

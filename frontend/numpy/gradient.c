@@ -393,7 +393,8 @@ value *np_pull(tracer *t, const np_call *c) {
                                  .known = np_known_rules(t, &known_count),
                                  .known_count = known_count,
                                  .rule = np_known_rule,
-                                 .context = t};
+                                 .context = t,
+                                 .checkpoints = true};
   if (!loom_gradient(trace_graph(t), &ask, found, &at, &err))
     return np_gradient_failed(t, BREAK_GRADIENT, &at, &err);
   for (uint32_t i = 0; i < count; i++)

@@ -30,6 +30,19 @@ value *np_derives(tracer *t, const np_call *c) {
   return value_bool(t, t->loops.derived > 0);
 }
 
+/* _begin_checkpoint(), _end_checkpoint(begun): a derivative computes again what is between them. */
+value *np_checkpoint_begin(tracer *t, const np_call *c) {
+  (void)c;
+  return value_bool(t, trace_checkpoint_begin(t));
+}
+
+value *np_checkpoint_end(tracer *t, const np_call *c) {
+  value *p[1] = {NULL};
+  if (!np_parse(t, c, "begun |", p)) return NULL;
+  if (p[0]->object == Py_True) trace_checkpoint_end(t);
+  return t->constants.none;
+}
+
 static bool known_operands(tracer *t, struct np_known *k, value *const *xs) {
   loom_value *nodes = trace_alloc(t, (k->of.operand_count + 1) * sizeof *nodes);
   for (uint32_t i = 0; nodes && i < k->of.operand_count; i++)

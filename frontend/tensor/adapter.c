@@ -21,7 +21,8 @@ tensor_state *tensor_state_of(tracer *t) {
   if (!torch_modes_are_plain(&state->modes))
     return trace_break(
         t, BREAK_TENSOR,
-        "autocast, inference mode, or a mode or transformation of torch's is active");
+        "autocast, inference mode, hooks of saved tensors, or a mode or transformation of torch's "
+        "is active");
   tensor_guard wanted = {.modes = state->modes};
   if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
     return NULL;

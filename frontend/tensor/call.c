@@ -44,7 +44,7 @@ static bool call_is_known(PyObject *set, PyObject *callee) {
 bool tensor_has_row(PyObject *callee) {
   return tensor_ready() && PyFunction_Check(callee) &&
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
-          tensor_has_model(callee));
+          tensor_has_model(callee) || tensor_is_checkpoint(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -305,6 +305,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
+  if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);
   *mine = state || tensor_is_backward(callee) || call_is_known(call_python.functions, callee);
   if (!*mine) return NULL;

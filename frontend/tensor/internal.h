@@ -33,6 +33,8 @@ typedef struct tensor_state {
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;
   uint32_t leaf_count, leaf_room, result_count, result_room;
+  struct tensor_kept *kept; /* tensors from before the call, where a checkpoint has begun */
+  uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
 } tensor_state;
 
@@ -120,6 +122,9 @@ bool tensor_take_calls(tracer *t, PyObject *calls, PyObject *called);
 
 bool tensor_models_init(void); /* false with an exception */
 bool tensor_has_model(PyObject *callee);
+/* Is it one of the two functions between which a checkpointed call is? */
+bool tensor_is_checkpoint(const PyObject *callee);
+value *tensor_checkpoint(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
 value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames);
 

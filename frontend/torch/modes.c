@@ -11,6 +11,7 @@ static struct {
   bool (*records)(void);           /* c10::GradMode::is_enabled() */
   int8_t (*dtype)(void);           /* c10::get_default_dtype_as_scalartype() */
   int64_t (*function_modes)(void); /* at::impl::PythonTorchFunctionTLS::stack_len() */
+  const uint64_t *(*hooks)(void);  /* at::SavedTensorDefaultHooks::get_tls_state() */
   void *core;                      /* the library that holds the dispatch keys of a thread */
 } modes;
 
@@ -22,6 +23,13 @@ static const uint64_t *modes_find_keys(void) {
   return modes_keys;
 }
 
+/* Does autograd call functions of the user's with what it saves? Their stack is a std::deque, whose
+ * words 2 and 6 are the places of its begin and of its end. */
+static bool modes_has_hooks(void) {
+  const uint64_t *stack = modes.hooks();
+  return stack[2] != stack[6];
+}
+
 void torch_modes_read(torch_modes *out) {
   const uint64_t *keys = modes_find_keys();
   memset(out, 0, sizeof *out);
@@ -30,15 +38,17 @@ void torch_modes_read(torch_modes *out) {
   out->function_modes = modes.function_modes();
   out->dtype = modes.dtype();
   out->records = modes.records();
+  out->hooks = modes_has_hooks();
 }
 
 bool torch_modes_are_plain(const torch_modes *m) {
-  return !m->included && !m->excluded && !m->function_modes;
+  return !m->included && !m->excluded && !m->function_modes && !m->hooks;
 }
 
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
   return a->included == b->included && a->excluded == b->excluded &&
-         a->function_modes == b->function_modes && a->dtype == b->dtype && a->records == b->records;
+         a->function_modes == b->function_modes && a->dtype == b->dtype &&
+         a->records == b->records && a->hooks == b->hooks;
 }
 
 static bool modes_find(PyObject *module) {
@@ -47,26 +57,62 @@ static bool modes_find(PyObject *module) {
   void *records = modes.core ? dlsym(modes.core, "_ZN3c108GradMode10is_enabledEv") : NULL;
   void *dtype = modes.core ? dlsym(modes.core, "_ZN3c1031get_default_dtype_as_scalartypeEv") : NULL;
   void *functions = cpu ? dlsym(cpu, "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv") : NULL;
+  void *hooks = cpu ? dlsym(cpu, "_ZN2at23SavedTensorDefaultHooks13get_tls_stateEv") : NULL;
   memcpy(&modes.records, &records, sizeof records);
+  memcpy(&modes.hooks, &hooks, sizeof hooks);
   memcpy(&modes.dtype, &dtype, sizeof dtype);
   memcpy(&modes.function_modes, &functions, sizeof functions);
-  return records && dtype && functions && modes_find_keys();
+  return records && dtype && functions && hooks && modes_find_keys();
+}
+
+/* A call of a function of a module of torch; takes `args`. False with an exception. */
+static bool modes_call(PyObject *module, const char *name, PyObject *args) {
+  PyObject *function = args ? PyObject_GetAttrString(module, name) : NULL;
+  PyObject *done = function ? PyObject_CallObject(function, args) : NULL;
+  Py_XDECREF(function);
+  Py_XDECREF(args);
+  Py_XDECREF(done);
+  return done != NULL;
 }
 
 /* Do the functions tell what torch's public ones do? Gradients are switched off and on again. */
-static bool modes_agree(PyObject *module) {
+static bool modes_agree_on_records(PyObject *core, bool enabled) {
   torch_modes before, off, after;
   torch_modes_read(&before);
+  if (!modes_call(core, "_set_grad_enabled", Py_BuildValue("(O)", Py_False))) return false;
+  torch_modes_read(&off);
+  if (!modes_call(core, "_set_grad_enabled", Py_BuildValue("(O)", enabled ? Py_True : Py_False)))
+    return false;
+  torch_modes_read(&after);
+  return before.records == enabled && !off.records && after.records == enabled;
+}
+
+/* The same of hooks, which are pushed twice and popped. */
+static bool modes_agree_on_hooks(PyObject *core) {
+  PyObject *autograd = PyObject_GetAttrString(core, "_autograd");
+  torch_modes before, now;
+  torch_modes_read(&before);
+  bool good = autograd != NULL;
+  for (int i = 0; good && i < 2; i++) {
+    good = modes_call(autograd, "_push_saved_tensors_default_hooks",
+                      Py_BuildValue("(OO)", (PyObject *)&PyTuple_Type, (PyObject *)&PyTuple_Type));
+    torch_modes_read(&now);
+    good = good && now.hooks;
+  }
+  for (int i = 0; good && i < 2; i++) {
+    good = modes_call(autograd, "_pop_saved_tensors_default_hooks", PyTuple_New(0));
+    torch_modes_read(&now);
+    good = good && now.hooks == (before.hooks || !i);
+  }
+  Py_XDECREF(autograd);
+  return good;
+}
+
+static bool modes_agree(PyObject *module) {
   PyObject *enabled = PyObject_CallMethod(module, "is_grad_enabled", NULL);
   PyObject *core = enabled ? PyObject_GetAttrString(module, "_C") : NULL;
-  PyObject *set = core ? PyObject_CallMethod(core, "_set_grad_enabled", "O", Py_False) : NULL;
-  if (set) torch_modes_read(&off);
-  PyObject *again = set ? PyObject_CallMethod(core, "_set_grad_enabled", "O", enabled) : NULL;
-  if (again) torch_modes_read(&after);
-  bool good = again && before.records == (enabled == Py_True) && !off.records &&
-              after.records == before.records;
-  Py_XDECREF(again);
-  Py_XDECREF(set);
+  bool good =
+      core && modes_agree_on_records(core, enabled == Py_True) && modes_agree_on_hooks(core);
   Py_XDECREF(core);
   Py_XDECREF(enabled);
   return good;

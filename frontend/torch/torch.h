@@ -57,6 +57,7 @@ typedef struct torch_modes {
   int64_t function_modes;      /* that are active */
   int8_t dtype;                /* the default one */
   bool records;                /* gradients are recorded */
+  bool hooks;                  /* torch.autograd.graph.saved_tensors_hooks(), or a checkpoint */
 } torch_modes;
 
 bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */

@@ -65,6 +65,15 @@ def _known(ys, xs, rule):
     return ys
 
 
+def _begin_checkpoint():
+    """Does a checkpoint begin here, and not inside of another one?"""
+    return False
+
+
+def _end_checkpoint(begun):
+    return None
+
+
 def stop_gradient(x):
     """The same number or array (of any shape and dtype), which counts as a constant where derivatives are taken.
 
@@ -206,6 +215,37 @@ def grad(fun, argnums=0, has_aux=False):
         return (gradients, value[1]) if has_aux else gradients
 
     return _compiled(gradient, fun, "grad")
+
+
+def checkpoint(fun):
+    """`fun`, of which derivatives keep no values inside but compute them again: JAX's `checkpoint` (`remat`).
+
+        def loss(layers, x):
+            for weights in layers:
+                x = frameloom.checkpoint(layer)(weights, x)
+            return np.sum(x ** 2)
+
+    fun   any function; arguments and results may be any objects
+
+    Gives a function with the arguments and results of `fun`. A derivative keeps what a call reads, and what others read of it.
+    What is computed in between is computed once more where the derivative needs it, so that it takes no memory until then.
+    Values and derivatives are those of `fun`; its side effects happen once. A call that calls the library is differentiated as
+    without a checkpoint, and so is one inside of another.
+
+    Raises TypeError where `fun` cannot be called.
+    """
+    if not callable(fun):
+        raise TypeError(f"frameloom.checkpoint expects a function, not {type(fun).__name__}")
+
+    @_functools.wraps(fun)
+    def checkpointed(*args, **kwargs):
+        begun = _begin_checkpoint()
+        try:
+            return fun(*args, **kwargs)
+        finally:
+            _end_checkpoint(begun)
+
+    return checkpointed
 
 
 class custom_vjp:

@@ -4,12 +4,13 @@ Capture follows the function that `model_of` gives in place of the original. The
 no part, and does not inform a profiler.
 """
 
+import types
 import weakref
 
 import torch
 from torch.autograd.profiler import record_function
 from torch.optim import optimizer
-from torch.utils import _foreach_utils
+from torch.utils import _foreach_utils, checkpoint
 
 
 def _plain(disabled):
@@ -67,6 +68,36 @@ def _value(number):
     return number.to(torch.float64) if isinstance(number, torch.Tensor) else number
 
 
+def begin_checkpoint():
+    """Capture notes where a checkpointed call begins, and whether it is inside of another one."""
+    raise NotImplementedError
+
+
+def end_checkpoint(begun):
+    raise NotImplementedError
+
+
+def _checkpointed(original):
+    """A call whose values the backward computes again. Capture follows what else torch's own function does in other cases."""
+    code, defaults = original.__code__.replace(), original.__defaults__
+    other = types.FunctionType(code, original.__globals__, original.__name__, defaults, original.__closure__)
+    other.__kwdefaults__ = original.__kwdefaults__
+    no_context = checkpoint.noop_context_fn
+
+    def run(function, *args, use_reentrant=None, context_fn=no_context, determinism_check="default", debug=False, early_stop=True,
+            preserve_rng_state=True, **kwargs):
+        if use_reentrant is not False or context_fn is not no_context or debug or checkpoint._checkpoint_debug_enabled:
+            return other(function, *args, use_reentrant=use_reentrant, context_fn=context_fn, determinism_check=determinism_check,
+                         debug=debug, early_stop=early_stop, preserve_rng_state=preserve_rng_state, **kwargs)
+        begun = begin_checkpoint()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            end_checkpoint(begun)
+
+    return run
+
+
 def _inner(function, *args):
     """The code of the functions that a decorator of torch's makes."""
     return function(*args).__code__
@@ -77,6 +108,7 @@ _MODELS = {
     _inner(torch._disable_dynamo, _left): _plain,
     _inner(optimizer._use_grad_for_differentiable, _left): _use_grad,
     _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
+    checkpoint.checkpoint.__wrapped__.__code__: _checkpointed,
     optimizer._get_value.__code__: lambda original: _value,
     record_function.__init__.__code__: lambda original: _named,
     record_function.__enter__.__code__: lambda original: _entered,

@@ -118,3 +118,57 @@ func.func @length(%n: tensor<i64>, %x: tensor<3xf64>) -> tensor<3xf64> {
   } : (tensor<i64>, tensor<3xf64>) -> tensor<3xf64>
   return %0 : tensor<3xf64>
 }
+
+// -----
+
+// A checkpointed call (loom.checkpoint): the derivative computes its ops again, in a loop of one iteration, from what they read.
+// CHECK-LABEL: func.func @again
+// CHECK-SAME: (%{{.*}}: tensor<4x4xf64>{{.*}}, %[[W:.*]]: tensor<4x4xf64>{{.*}}, %[[G:.*]]: tensor<f64>{{.*}})
+// CHECK: %[[S:.*]] = loom.sin
+// CHECK-NOT: loom.tanh
+// CHECK: %[[B:.*]] = loom.broadcast %[[G]]
+// CHECK: %[[ONE:.*]] = loom.constant(1 : i64)
+// CHECK: %[[F:.*]]:2 = loom.for %[[ONE]] init
+// CHECK: %[[P:.*]] = loom.dot_general %[[S]], %[[W]]
+// CHECK: loom.tanh %[[P]]
+// CHECK: loom.dot_general %{{.*}}, %[[S]]
+// CHECK: loom.yield
+// CHECK: loom.mul %[[F]]#0, %{{.*}}
+// CHECK: return %{{.*}}, %[[F]]#1
+func.func @again(%x: tensor<4x4xf64>, %w: tensor<4x4xf64>) -> tensor<f64> {
+  %0 = loom.sin %x : tensor<4x4xf64>
+  %1 = loom.dot_general %0, %w batch = [] x [] contract = [1] x [0] {loom.checkpoint = 1} : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
+  %2 = loom.tanh %1 {loom.checkpoint = 1} : tensor<4x4xf64>
+  %3 = loom.constant(3.0 : f64) : tensor<4x4xf64>
+  %4 = loom.mul %2, %3 {loom.checkpoint = 1} : tensor<4x4xf64>
+  %5 = loom.reduce "sum" %4 axes = [0, 1] : (tensor<4x4xf64>) -> tensor<f64>
+  return %5 : tensor<f64>
+}
+
+// -----
+
+// Two calls: each of them has a loop of its own, the later one first.
+// CHECK-LABEL: func.func @twice
+// CHECK: loom.for
+// CHECK: loom.exp
+// CHECK: loom.yield
+// CHECK: loom.for
+// CHECK: loom.tanh
+// CHECK: loom.yield
+func.func @twice(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = loom.tanh %x {loom.checkpoint = 1} : tensor<4xf64>
+  %1 = loom.exp %0 {loom.checkpoint = 2} : tensor<4xf64>
+  return %1 : tensor<4xf64>
+}
+
+// -----
+
+// A call of which nothing is asked has none.
+// CHECK-LABEL: func.func @unused
+// CHECK-NOT: loom.for
+func.func @unused(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xi64>) {
+  %0 = loom.sin %x : tensor<4xf64>
+  %1 = loom.exp %x {loom.checkpoint = 1} : tensor<4xf64>
+  %2 = loom.convert %1 {loom.checkpoint = 1} : (tensor<4xf64>) -> tensor<4xi64>
+  return %0, %2 : tensor<4xf64>, tensor<4xi64>
+}

@@ -92,3 +92,47 @@ func.func @symbolic(%x: tensor<?xf32, affine_map<()[s0] -> (s0)>>, %g: tensor<f3
   %0 = loom.reduce "sum" %x axes = [0] : (tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<f32>
   return %0, %x : tensor<f32>, tensor<?xf32, affine_map<()[s0] -> (s0)>>
 }
+
+// -----
+
+// What is inside of a checkpointed call (loom.checkpoint) is computed again, also a product: its arguments are saved.
+// CHECK-LABEL: func.func @again_forward
+// CHECK: %[[S:.*]] = loom.sin
+// CHECK: %[[P:.*]] = loom.dot_general %[[S]], %[[S]]
+// CHECK: return %{{.*}}, %[[S]] : tensor<f64>, tensor<8x8xf64>
+// CHECK-LABEL: func.func @again_backward
+// CHECK-SAME: (%[[A:.*]]: tensor<8x8xf64>{{.*}}, %[[G:.*]]: tensor<f64>
+// CHECK: loom.dot_general %[[A]], %[[A]]
+// CHECK: loom.tanh
+func.func @again(%x: tensor<8x8xf64>, %g: tensor<f64>) -> (tensor<f64>, tensor<8x8xf64>) {
+  %0 = loom.sin %x : tensor<8x8xf64>
+  %1 = loom.dot_general %0, %0 batch = [] x [] contract = [1] x [1] {loom.checkpoint = 1} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
+  %2 = loom.tanh %1 {loom.checkpoint = 1} : tensor<8x8xf64>
+  %3 = loom.reduce "sum" %2 axes = [0, 1] {loom.checkpoint = 1} : (tensor<8x8xf64>) -> tensor<f64>
+  %4 = loom.exp %3 : tensor<f64>
+  %5 = loom.broadcast %g dims = [] : (tensor<f64>) -> tensor<8x8xf64>
+  %6 = loom.mul %2, %5 : tensor<8x8xf64>
+  %7 = loom.dot_general %6, %0 batch = [] x [] contract = [1] x [0] : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
+  return %4, %7 : tensor<f64>, tensor<8x8xf64>
+}
+
+// -----
+
+// What others read of the call is saved, so that nothing before it is computed again.
+// CHECK-LABEL: func.func @border_forward
+// CHECK: %[[E:.*]] = loom.exp
+// CHECK: %[[T:.*]] = loom.tanh
+// CHECK: return %{{.*}}, %[[T]]
+// CHECK-LABEL: func.func @border_backward
+// CHECK-NOT: loom.exp
+// CHECK: loom.sin
+func.func @border(%x: tensor<64xf64>, %g: tensor<f64>) -> (tensor<f64>, tensor<64xf64>) {
+  %0 = loom.exp %x {loom.checkpoint = 1} : tensor<64xf64>
+  %1 = loom.tanh %0 {loom.checkpoint = 1} : tensor<64xf64>
+  %2 = loom.sin %1 {loom.checkpoint = 2} : tensor<64xf64>
+  %3 = loom.mul %2, %2 {loom.checkpoint = 2} : tensor<64xf64>
+  %4 = loom.reduce "sum" %3 axes = [0] : (tensor<64xf64>) -> tensor<f64>
+  %5 = loom.broadcast %g dims = [] : (tensor<f64>) -> tensor<64xf64>
+  %6 = loom.mul %2, %5 : tensor<64xf64>
+  return %4, %6 : tensor<f64>, tensor<64xf64>
+}

@@ -19,7 +19,7 @@ static loom_type f32(int rank, loom_dim a, loom_dim b) {
 
 static loom_value add(loom_graph *g, loom_value a, loom_value b, loom_error *err) {
   loom_value operands[] = {a, b};
-  loom_location here = {"f.py", "f", 3, 5, 0};
+  loom_location here = {.file = "f.py", .function = "f", .line = 3, .column = 5};
   return loom_graph_node(g, LOOM_OP_ADD, operands, 2, NULL, 0, NULL, 0, &here, err);
 }
 
@@ -146,7 +146,7 @@ static void build_sample(loom_graph *g, int line, uint32_t bits) {
   loom_graph_init(g);
   loom_type type = f32(1, 4, 0);
   loom_value x = loom_graph_input(g, LOOM_INPUT_ARRAY, &type, NULL);
-  loom_location here = {"f.py", "f", line, 1, 0};
+  loom_location here = {.file = "f.py", .function = "f", .line = line, .column = 1};
   loom_value minus = loom_graph_node(g, LOOM_OP_NEG, &x, 1, NULL, 0, NULL, 0, &here, NULL);
   loom_graph_output(g, minus, NULL);
   loom_graph_output(g, constant(g, bits), NULL);
