@@ -1,8 +1,10 @@
-"""Random programs over arrays whose result is one float, for derivatives: `python gradient_programs.py COUNT [SEED] [rules]` tries
-so many and prints those that differ. With `rules` each is a function of frameloom.custom_vjp as well, whose rule is its own
-derivative, and the gradients of a program that calls it are compared with those of one that calls the function itself."""
+"""Random programs over arrays whose result is one float, for derivatives: `python gradient_programs.py COUNT [SEED] [WORD]` tries
+so many and prints those that differ. With the word `rules` each is a function of frameloom.custom_vjp as well, whose rule is its
+own derivative, and the gradients of a program that calls it are compared with those of one that calls the function itself. With
+`checkpoints` parts of each program are calls of frameloom.checkpoint."""
 
 import random
+import re
 import sys
 import traceback
 
@@ -104,6 +106,19 @@ def with_rule(f):
     return known
 
 
+def with_checkpoints(source, seed):
+    """The program with some of its statements in a checkpointed function, which it calls."""
+    r = random.Random(seed)
+    head, *lines = source.splitlines()
+    starts = [i for i, line in enumerate(lines) if not line.startswith("     ")]
+    begin, end = sorted(r.sample(starts, 2))
+    made = sorted(set(re.findall(r"^ +(\w+)(?: =|\[.*?\] =| \+=)", "\n".join(lines[begin:end]), re.M)))
+    given = ", ".join(["x", "s", *sorted(set(re.findall(r"^    (\w+) =", "\n".join(lines[:begin]), re.M)))])
+    part = [f"    def part({given}):", *("    " + line for line in lines[begin:end]), f"        return {', '.join(made)},"]
+    call = f"    {', '.join(made)}, = frameloom.checkpoint(part)({given})" if made else "    pass"
+    return "\n".join([head, *lines[:begin], *part, call, *lines[end:]]) + "\n"
+
+
 def caller(f, outer):
     """A program that calls f several times, and not always on its own arguments."""
 
@@ -114,17 +129,14 @@ def caller(f, outer):
     return total
 
 
-def rule_difference(seed):
-    """What is wrong with the gradient through a rule, as text; None: nothing."""
+def gradients_differ(f, g, x, s):
+    """The values and gradients by (x, s) of two functions that should have the same, as text; None: they have."""
     import frameloom
 
-    source, x, s = program(seed)
-    space = {"np": np}
-    exec(source, space)
     made = []
-    for f in (space["f"], with_rule(space["f"])):
+    for function in (f, g):
         try:
-            made.append(frameloom.value_and_grad(caller(f, 0.5 + seed % 3), (0, 1))(x, s))
+            made.append(frameloom.value_and_grad(function, (0, 1))(x, s))
         except Exception:
             made.append(traceback.format_exc(limit=-2))
     if isinstance(made[0], str):
@@ -135,13 +147,39 @@ def rule_difference(seed):
         same = abs(value - other) <= 1e-9 * max(1, abs(value)) and np.abs(by_x - other_x).max(initial=0) <= 1e-9 * scale
         if same and abs(by_s - other_s) <= 1e-9 * scale or not np.isfinite(scale):
             return None
-    return f"{source}\nx = {x!r}\ns = {s!r}\n{made[0]}\n{made[1]}"
+    return f"x = {x!r}\ns = {s!r}\n{made[0]}\n{made[1]}"
 
+
+def rule_difference(seed):
+    """What is wrong with the gradient through a rule, as text; None: nothing."""
+    source, x, s = program(seed)
+    space = {"np": np}
+    exec(source, space)
+    f, g = (caller(f, 0.5 + seed % 3) for f in (space["f"], with_rule(space["f"])))
+    found = gradients_differ(f, g, x, s)
+    return found and f"{source}\n{found}"
+
+
+def checkpoint_difference(seed):
+    """What is wrong with the gradient of a program with checkpoints, as text; None: nothing."""
+    import frameloom
+
+    source, x, s = program(seed)
+    other = with_checkpoints(source, seed)
+    spaces = [{"np": np, "frameloom": frameloom} for _ in range(2)]
+    exec(source, spaces[0])
+    exec(other, spaces[1])
+    outer = frameloom.checkpoint(spaces[1]["f"]) if seed % 2 else spaces[1]["f"]
+    found = gradients_differ(caller(spaces[0]["f"], 0.5), caller(outer, 0.5), x, s)
+    return found and f"{other}\n{found}"
+
+
+DIFFERENCES = {"rules": rule_difference, "checkpoints": checkpoint_difference}
 
 if __name__ == "__main__":
-    arguments = [word for word in sys.argv[1:] if word != "rules"]
+    arguments = [word for word in sys.argv[1:] if word not in DIFFERENCES]
     count, first = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 0
-    bad, compare_one = 0, rule_difference if "rules" in sys.argv else difference
+    bad, compare_one = 0, DIFFERENCES.get(sys.argv[-1], difference)
     for seed in range(first, first + count):
         found = compare_one(seed)
         if found:
