@@ -127,6 +127,8 @@ void fuse_find_reads(fuse_state *s, int n);
 
 /* ---- fuse_legal.c ---- */
 
+/* Does the broadcast bring a reduced value of the group back over the reduced axes? */
+bool fuse_is_back_broadcast(const fuse_group *g, MlirOperation op);
 /* Why groups `a` and `b` may not be merged into `joint`; NULL: they may. `related`: `b` reads a
  * value of `a`. */
 const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group *joint);
@@ -183,6 +185,9 @@ bool fuse_constants_stay(const fuse_state *s, int g);
 
 /* May the reductions of both groups be in one kernel, of this domain and these axes? */
 bool fuse_reductions_fit(fuse_state *s, int a, int b, const fuse_group *joint);
+/* Is what both compute of the result of each row little beside the row itself, or does the row need
+ * it? */
+bool fuse_tail_fits(const fuse_state *s, int a, int b, const fuse_group *joint);
 
 /* ---- fuse_explain.c ---- */
 

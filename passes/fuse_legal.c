@@ -111,8 +111,7 @@ static bool legal_node_is_full(const fuse_group *g, const fuse_node *node) {
   return node->class != LOOM_CLASS_REDUCE && fuse_same_sizes(&g->space, &node->type);
 }
 
-/* Does the broadcast bring a reduced value back over the reduced axes? */
-static bool legal_is_back_broadcast(const fuse_group *g, MlirOperation op) {
+bool fuse_is_back_broadcast(const fuse_group *g, MlirOperation op) {
   int64_t dims[LOOM_MAX_RANK];
   loom_type type;
   if (!op.ptr || !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type) ||
@@ -134,7 +133,7 @@ static bool legal_edge_fits(const fuse_state *s, const fuse_group *g, const fuse
   bool to_full = user->class == LOOM_CLASS_REDUCE || legal_node_is_full(g, user);
   if (edge->via == FUSE_DIRECT) return from_full == to_full;
   return !from_full && to_full && edge->via == FUSE_BROADCAST && legal_rows(&g->space, g->axes) &&
-         legal_is_back_broadcast(g, edge->broadcast);
+         fuse_is_back_broadcast(g, edge->broadcast);
 }
 
 /* Every edge between the two groups must fit the joint group. */
@@ -254,6 +253,8 @@ const char *fuse_obstacle(fuse_state *s, int a, int b, bool related, fuse_group 
   if (!legal_yields_fit(s, a, b, joint))
     return "a value of full size would leave a reduction that goes by columns";
   if (!legal_costs_fit(s, a, b, joint)) return "a scan of rows takes costly ops one by one";
+  if (!fuse_tail_fits(s, a, b, joint))
+    return "what is computed of the result of each short row would be computed without lanes";
   if (!fuse_reductions_fit(s, a, b, joint)) return "their reductions do not fit one kernel";
   if (related && legal_should_wait(s, a, b, joint))
     return "it is cheaper to compute it again for each reader";

@@ -563,3 +563,68 @@ func.func @host_views(%a: tensor<4x3xf32> {loom.strides = array<i64: 1, 4>}, %b:
   %3 = loom.host_call "torch" (%0, %1, %2) effects = "pure raises" slot = 0 : (tensor<3x4xf32>, tensor<2x3xf32>, tensor<4x2xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }
+
+// -----
+
+// What is computed of the result of a short row would be computed without lanes: it has a kernel of its own, whose lanes are the rows.
+// CHECK-LABEL: func.func @short_rows
+// CHECK: loom.fusion
+// CHECK: loom.reduce "sum"
+// CHECK: loom.yield
+// CHECK: loom.fusion
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: loom.log
+// CHECK-NEXT: loom.yield
+func.func @short_rows(%x: tensor<5000x30xf64>) -> tensor<5000xf64> {
+  %0 = loom.mul %x, %x : tensor<5000x30xf64>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<5000x30xf64>) -> tensor<5000xf64>
+  %2 = loom.log %1 : tensor<5000xf64>
+  return %2 : tensor<5000xf64>
+}
+
+// -----
+
+// Beside a long row it does not matter; nor in few rows; nor what is cheap.
+// CHECK-LABEL: func.func @long_rows
+// CHECK: loom.fusion
+// CHECK-NOT: loom.fusion
+// CHECK-LABEL: func.func @few_rows
+// CHECK: loom.fusion
+// CHECK-NOT: loom.fusion
+// CHECK-LABEL: func.func @cheap_tail
+// CHECK: loom.fusion
+// CHECK-NOT: loom.fusion
+func.func @long_rows(%x: tensor<5000x3000xf64>) -> tensor<5000xf64> {
+  %0 = loom.mul %x, %x : tensor<5000x3000xf64>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<5000x3000xf64>) -> tensor<5000xf64>
+  %2 = loom.log %1 : tensor<5000xf64>
+  return %2 : tensor<5000xf64>
+}
+func.func @few_rows(%x: tensor<50x30xf64>) -> tensor<50xf64> {
+  %0 = loom.mul %x, %x : tensor<50x30xf64>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<50x30xf64>) -> tensor<50xf64>
+  %2 = loom.log %1 : tensor<50xf64>
+  return %2 : tensor<50xf64>
+}
+func.func @cheap_tail(%x: tensor<5000x30xf64>) -> tensor<5000xf64> {
+  %0 = loom.mul %x, %x : tensor<5000x30xf64>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<5000x30xf64>) -> tensor<5000xf64>
+  %2 = loom.sqrt %1 : tensor<5000xf64>
+  return %2 : tensor<5000xf64>
+}
+
+// -----
+
+// A row that needs its own result is read once: both are in one kernel.
+// CHECK-LABEL: func.func @goes_back
+// CHECK: loom.fusion
+// CHECK-NOT: loom.fusion
+func.func @goes_back(%x: tensor<5000x30xf64>) -> tensor<5000x30xf64> {
+  %0 = loom.exp %x : tensor<5000x30xf64>
+  %1 = loom.reduce "sum" %0 axes = [1] : (tensor<5000x30xf64>) -> tensor<5000xf64>
+  %2 = loom.log %1 : tensor<5000xf64>
+  %3 = loom.neg %2 : tensor<5000xf64>
+  %4 = loom.broadcast %3 dims = [0] : (tensor<5000xf64>) -> tensor<5000x30xf64>
+  %5 = loom.add %x, %4 : tensor<5000x30xf64>
+  return %5 : tensor<5000x30xf64>
+}
