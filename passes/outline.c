@@ -50,8 +50,9 @@ typedef struct outline_state {
   intptr_t operand_count;
   uint32_t operand_capacity;
   outline_kernel *kernels;
-  size_t kernel_count;
+  size_t kernel_count, number; /* number: of the next name */
   uint32_t kernel_capacity;
+  MlirSymbolTable symbols; /* of the module as it was */
   uint64_t *words;
   size_t word_count;
   uint32_t word_capacity;
@@ -320,6 +321,19 @@ static void outline_describe(outline_state *s, MlirBlock block, intptr_t attr_co
   loom_map_fini(&numbers);
 }
 
+static bool outline_is_taken(const outline_state *s, const char *name) {
+  return mlirSymbolTableLookup(s->symbols, loom_str(name)).ptr != NULL;
+}
+
+/* A name that nothing in the module has, and whose stages (loom-lower) have such names, too. */
+static void outline_name(outline_state *s, outline_kernel *kernel) {
+  char stage[sizeof kernel->name + 4];
+  do {
+    snprintf(kernel->name, sizeof kernel->name, "k%zu", s->number++);
+    snprintf(stage, sizeof stage, "%s_s0", kernel->name);
+  } while (outline_is_taken(s, kernel->name) || outline_is_taken(s, stage));
+}
+
 /* The kernel that has the words now described, or a new entry with a fresh name. */
 static outline_kernel *outline_find_kernel(outline_state *s, bool *is_new) {
   *is_new = false;
@@ -334,7 +348,8 @@ static outline_kernel *outline_find_kernel(outline_state *s, bool *is_new) {
   if (!kernel->words) return NULL;
   memcpy(kernel->words, s->words, sizeof *s->words * s->word_count);
   kernel->count = s->word_count;
-  snprintf(kernel->name, sizeof kernel->name, "k%zu", s->kernel_count++);
+  s->kernel_count++;
+  outline_name(s, kernel);
   *is_new = true;
   return kernel;
 }
@@ -475,7 +490,8 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
 }
 
 static bool outline_run(MlirOperation module) {
-  outline_state s = {.ctx = mlirOperationGetContext(module)};
+  outline_state s = {.ctx = mlirOperationGetContext(module),
+                     .symbols = mlirSymbolTableCreate(module)};
   bool good = true;
   for (MlirOperation f = loom_next_function(module, s.function); f.ptr && good;
        f = loom_next_function(module, f)) {
@@ -488,6 +504,7 @@ static bool outline_run(MlirOperation module) {
   free(s.kernels);
   free(s.operands);
   free(s.words);
+  mlirSymbolTableDestroy(s.symbols);
   return good;
 }
 

@@ -50,6 +50,7 @@ typedef struct regions_job {
   regions_list outside;
   loom_map numbers; /* value of the outside -> number in `outside` */
   int made;
+  MlirSymbolTable symbols; /* of the module as it was */
 } regions_job;
 
 static void regions_add(regions_job *j, regions_list *list, MlirValue value) {
@@ -224,6 +225,17 @@ static MlirAttribute regions_overwrites(const regions_job *j, intptr_t count) {
   return made;
 }
 
+/* A name that nothing in the module has. */
+static MlirAttribute regions_name(regions_job *j) {
+  char name[160];
+  MlirStringRef outer = loom_get_str(j->function, "sym_name");
+  int length = outer.length < 100 ? (int)outer.length : 100;
+  do
+    snprintf(name, sizeof name, "%.*s_r%d", length, outer.data, j->made++);
+  while (mlirSymbolTableLookup(j->symbols, loom_str(name)).ptr);
+  return loom_attr_str(j->ctx, name);
+}
+
 /* Region `r` as a function that returns `results`; its name as a symbol. */
 static MlirAttribute regions_function(regions_job *j, intptr_t r, const regions_list *results,
                                       bool carries) {
@@ -244,12 +256,9 @@ static MlirAttribute regions_function(regions_job *j, intptr_t r, const regions_
     types[i] = mlirValueGetType(mlirBlockGetArgument(block, i));
   for (intptr_t i = 0; i < results->count; i++)
     types[ins + i] = mlirValueGetType(results->values[i]);
-  char name[160];
-  MlirStringRef outer = loom_get_str(j->function, "sym_name");
-  int length = outer.length < 100 ? (int)outer.length : 100;
-  snprintf(name, sizeof name, "%.*s_r%d", length, outer.data, j->made++);
+  MlirAttribute name = regions_name(j);
   loom_named attrs[] = {
-      {"sym_name", loom_attr_str(j->ctx, name)},
+      {"sym_name", name},
       {"function_type",
        mlirTypeAttrGet(mlirFunctionTypeGet(j->ctx, ins, types, results->count, types + ins))},
       {loom_mark_region, mlirUnitAttrGet(j->ctx)},
@@ -261,7 +270,7 @@ static MlirAttribute regions_function(regions_job *j, intptr_t r, const regions_
   loom_builder b = loom_builder_at_end(top, loc);
   loom_build_regions(&b, "func.func", 0, NULL, 0, NULL, attrs[3].value.ptr ? 4 : 3, attrs, 1,
                      &region);
-  return mlirFlatSymbolRefAttrGet(j->ctx, loom_str(name));
+  return mlirFlatSymbolRefAttrGet(j->ctx, mlirStringAttrGetValue(name));
 }
 
 static void regions_yielded(regions_job *j, intptr_t r, regions_list *out) {
@@ -360,7 +369,9 @@ static bool regions_take(regions_job *j, MlirOperation op) {
 
 /* Functions made on the way come last, and have their turn. */
 static bool regions_run(MlirOperation module) {
-  regions_job j = {.module = module, .ctx = mlirOperationGetContext(module)};
+  regions_job j = {.module = module,
+                   .ctx = mlirOperationGetContext(module),
+                   .symbols = mlirSymbolTableCreate(module)};
   bool good = true;
   MlirBlock top = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   for (MlirOperation f = mlirBlockGetFirstOperation(top); f.ptr && good;
@@ -376,6 +387,7 @@ static bool regions_run(MlirOperation module) {
   }
   free(j.carried.values);
   free(j.outside.values);
+  mlirSymbolTableDestroy(j.symbols);
   return good;
 }
 

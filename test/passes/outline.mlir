@@ -170,3 +170,28 @@ func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {loom.overwrites = 0}, tens
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %a : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Functions of the user's may have any names: kernels get others.
+// CHECK: loom.kernel @k2
+// CHECK: func.func @k0
+// CHECK: loom.apply @k2
+// CHECK: func.func @k1_s0
+// CHECK: loom.apply @k2
+func.func @k0(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<4xf32>):
+    %1 = loom.exp %x : tensor<4xf32>
+    loom.yield %1 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @k1_s0(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = loom.fusion(%a) {
+  ^bb0(%x: tensor<4xf32>):
+    %1 = loom.exp %x : tensor<4xf32>
+    loom.yield %1 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -83,3 +83,24 @@ func.func @main(%a: tensor<i64>, %limit: tensor<i64>) -> tensor<i64> {
   } : (tensor<i64>) -> tensor<i64>
   return %0 : tensor<i64>
 }
+
+// -----
+
+// A function of the user's may have the name that a region would get.
+// CHECK-LABEL: func.func @taken(
+// CHECK: loom.control "for" [@taken_r1]
+// CHECK: func.func @taken_r0
+// CHECK-NOT: loom.region
+// CHECK: func.func @taken_r1
+// PLAN: loom.plan @taken
+func.func @taken(%n: tensor<i64>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = loom.for %n init(%a) {
+  ^bb0(%i: tensor<i64>, %x: tensor<4xf32>):
+    %y = loom.exp %x : tensor<4xf32>
+    loom.yield %y : tensor<4xf32>
+  } : (tensor<i64>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @taken_r0(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
