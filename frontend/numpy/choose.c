@@ -13,6 +13,7 @@
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_functions.h"
+#include "loom_ops_logic.h"
 
 #include <math.h>
 #include <string.h>
@@ -161,6 +162,68 @@ value *np_take(tracer *t, const np_call *c) {
     if (emit_type(t, v[0])->dims[d] == 0) return np_unsupported(t, c, "from nothing");
   loom_attr attrs[2] = {attr_int(k), attr_str(mode)};
   return np_result(t, trace_node(t, LOOM_OP_GATHER, v, 2, attrs, 2, NULL), NULL);
+}
+
+/* ---- np.choose --------------------------------------------------------------------------------
+ */
+
+#define CHOOSE_MOST 16 /* arrays to choose from: each element is compared with all their numbers   \
+                        */
+
+/* Arrays of one dtype, in a known sequence. */
+static bool choose_reads(tracer *t, value *choices, np_operand *o, int *count) {
+  if (!value_is_sequence(choices) || choices->seq.count > CHOOSE_MOST || !choices->seq.count)
+    return false;
+  *count = (int)choices->seq.count;
+  for (int i = 0; i < *count; i++) {
+    np_array *a = np_array_of(choices->seq.items[i]);
+    if (!a || (i && a->type.dtype != o[1].dtype)) return false;
+    o[1 + i] = (np_operand){.array = a, .dtype = a->type.dtype};
+  }
+  return true;
+}
+
+/* The index as one of `count`; "raise": where another one is met, the plain function runs. */
+static loom_value choose_index(tracer *t, loom_value index, int count, const char *mode) {
+  const loom_type type = *emit_type(t, index);
+  int64_t axes[LOOM_MAX_RANK];
+  loom_value low = emit_float(t, &type, 0), high = emit_float(t, &type, count - 1);
+  if (!strcmp(mode, "clip")) return emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, index, low), high);
+  loom_value out =
+      emit2(t, LOOM_OP_OR, emit_compare(t, "lt", index, low), emit_compare(t, "gt", index, high));
+  for (int i = 0; i < type.rank; i++)
+    axes[i] = i;
+  if (type.rank && out != LOOM_NO_VALUE) out = emit_reduce(t, "or", out, axes, type.rank);
+  return out != LOOM_NO_VALUE && trace_assume(t, out, false) ? index : LOOM_NO_VALUE;
+}
+
+/* np.choose(a, choices, out, mode) */
+value *np_choose_call(tracer *t, const np_call *c) {
+  value *p[4];
+  np_operand o[1 + CHOOSE_MOST] = {{0}};
+  int count = 0, rank;
+  int64_t dims[LOOM_MAX_RANK];
+  if (!np_parse(t, c, "a choices | out mode", p)) return NULL;
+  np_array *a = np_array_of(p[0]);
+  const char *mode = np_is_none(t, p[3]) ? "raise" : np_str_arg(t, p[3]);
+  if (trace_pending(t)) return NULL;
+  bool fits = a && mode && (!strcmp(mode, "raise") || !strcmp(mode, "clip")) &&
+              np_is_none(t, p[2]) && np_elements(&a->type) > 1 &&
+              loom_dtype_is_integer(a->type.dtype) && a->type.dtype != LOOM_U64 &&
+              choose_reads(t, p[1], o, &count);
+  if (!fits) return trace_pending(t) ? NULL : np_host(t, c);
+  o[0] = (np_operand){.array = a, .dtype = a->type.dtype};
+  if (!np_broadcast(t, o, 1 + count, &rank, dims)) return NULL;
+  loom_value index = choose_index(t, emit_convert(t, np_read(t, a), LOOM_I64), count, mode);
+  index = index == LOOM_NO_VALUE ? index : emit_broadcast_to(t, index, rank, dims);
+  loom_value r = LOOM_NO_VALUE;
+  for (int i = 0; i < count && index != LOOM_NO_VALUE; i++) {
+    const loom_type type = *emit_type(t, index);
+    loom_value one = emit_broadcast_to(t, np_read(t, o[1 + i].array), rank, dims);
+    r = i == 0 ? one
+               : emit_select(t, emit_compare(t, "eq", index, emit_float(t, &type, i)), one, r);
+  }
+  return r == LOOM_NO_VALUE ? NULL : np_fresh(t, r, NULL);
 }
 
 /* np.round: rint, for floats with no decimals; integers are copied. */
