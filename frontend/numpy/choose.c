@@ -167,8 +167,7 @@ value *np_take(tracer *t, const np_call *c) {
 /* ---- np.choose --------------------------------------------------------------------------------
  */
 
-#define CHOOSE_MOST 16 /* arrays to choose from: each element is compared with all their numbers   \
-                        */
+#define CHOOSE_MOST 16 /* arrays to choose from: an element is compared with all numbers */
 
 /* Arrays of one dtype, in a known sequence. */
 static bool choose_reads(tracer *t, value *choices, np_operand *o, int *count) {
