@@ -226,7 +226,8 @@ static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
   loom_builder b = dot_here(l);
   MlirValue row = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->row0);
   MlirValue ptr = dot_sum_pointer(l, job, row, vector);
-  dot_finish_sums(l, job, lane_load(&b, ptr, job->p->work, job->p->vl, (MlirValue){NULL}));
+  MlirValue sums = lane_load(&b, ptr, job->p->work, job->p->vl, (MlirValue){NULL});
+  dot_finish_sums(l, job, lower_repeat_first(l, &b, sums));
 }
 
 static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -256,7 +257,8 @@ static void dot_mirror_vector(lower *l, const dot_job *job, int vector) {
   }
   b = dot_here(l);
   MlirValue rows = lane_op2(&b, "arith.muli", lane_id(&b, i64s), lane_const_int(&b, i64s, step));
-  dot_finish_sums(l, job, lane_gather(&b, ptr, rows, p->work, l->mask));
+  MlirValue sums = lane_gather(&b, ptr, rows, p->work, l->mask);
+  dot_finish_sums(l, job, lower_repeat_first(l, &b, sums));
 }
 
 static void dot_mirror_column(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

@@ -61,6 +61,7 @@ static void reduce_join_part(lower *l, void *user, const MlirValue *carried, Mli
   for (int i = 0; i < join->run->count; i++) {
     MlirValue place = reduce_slot(l, join->run, i, part);
     parts[i] = lane_load(&b, place, join->run->dtypes[i], join->lanes ? l->width : 1, l->mask);
+    if (join->lanes) parts[i] = lower_repeat_first(l, &b, parts[i]);
     plain[i] = join->wide[i] ? parts[i] : carried[i];
   }
   reduce_merge(&b, join->run, plain, parts, next);

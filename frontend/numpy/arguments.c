@@ -183,6 +183,8 @@ value *np_unsupported(tracer *t, const np_call *c, const char *what) {
 
 static PyObject *arguments_no_value; /* numpy._NoValue: an argument that was not given */
 
+bool np_is_no_value(const PyObject *object) { return object == arguments_no_value; }
+
 /* Number of the parameter called `name`, or -1; parameters in front of a slash have no name for
  * callers. The bar says where optional parameters begin. */
 static int arguments_parameter(const char *names, const char *name, size_t length) {

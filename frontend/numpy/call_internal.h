@@ -45,7 +45,8 @@ bool np_arguments_init(void);
 /* Binds arguments to names ("a / b | axis dtype out": required before the bar, those before the
  * slash by position only); missing ones are NULL. False after a break. */
 bool np_parse(tracer *t, const np_call *c, const char *names, value **out);
-bool np_is_none(tracer *t, value *v); /* NULL or None */
+bool np_is_none(tracer *t, value *v);        /* NULL or None */
+bool np_is_no_value(const PyObject *object); /* numpy._NoValue */
 /* The live object of a value, borrowed, or NULL when it is not known; guards. */
 PyObject *np_known(tracer *t, value *v);
 /* A known bool argument; `missing` when NULL. False after a break. */

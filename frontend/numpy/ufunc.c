@@ -25,6 +25,7 @@ typedef struct ufunc_args {
   np_operand in[3]; /* inputs, then where= */
   value *out[2];
   bool casts;         /* an operand with dimensions is converted for the loop */
+  bool everywhere;    /* where=numpy._NoValue, which the library takes for a mask of True */
   bool masked, array; /* array: out=..., an array also where a scalar would come back */
   bool asked;         /* by the code itself, not as a part of something else */
   PyObject *dtype, *casting;
@@ -126,6 +127,7 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
   if (strcmp(name, "where") == 0) {
     PyObject *known = np_is_array(v) ? NULL : np_known(t, v);
     if (known == Py_True) return true;
+    if (known && np_is_no_value(known)) return a->everywhere = true;
     a->masked = true;
     return np_mask_from(t, v, &a->in[a->nin]);
   }
@@ -180,7 +182,9 @@ static bool ufunc_parse(tracer *t, ufunc_args *a, value *const *args, Py_ssize_t
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
     if (!ufunc_keyword(t, a, PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, i)), args[count + i]))
       return false;
-  return true;
+  if (!a->everywhere || a->out[0]) return true;
+  trace_break(t, BREAK_NUMPY_FUNCTION, "a mask without out=, of which the library warns");
+  return false;
 }
 
 /* The sizes of the result: of the inputs (and the mask), or of out=, to which the inputs must

@@ -11,7 +11,9 @@
 #include "frontend/size/size.h"
 #include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
+#include "loom_ops_functions.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *method_kind_of(PyObject *ufunc) {
@@ -23,9 +25,47 @@ static const char *method_kind_of(PyObject *ufunc) {
   return NULL;
 }
 
+/* fmin and fmax leave NaN out: "min" or "max" of the other elements. NULL: another ufunc. */
+static const char *method_number_kind(PyObject *ufunc) {
+  return np_ufunc_object("fmin") == ufunc ? "min" : np_ufunc_object("fmax") == ufunc ? "max" : NULL;
+}
+
+static value *method_like(tracer *t, const np_array *a, loom_value node) {
+  return node == LOOM_NO_VALUE ? NULL : np_fresh(t, node, a->strides);
+}
+
+/* The result of the others, or NaN where there is none. */
+static value *method_reduce_numbers(tracer *t, const np_call *c, np_reduction *r) {
+  np_array *a = r->a;
+  if (r->typed || r->initial || r->where || r->out || loom_dtype_is_complex(a->type.dtype))
+    return np_unsupported(t, c, "of this ufunc, with such options");
+  if (!loom_dtype_is_float(a->type.dtype)) return np_reduce(t, r);
+  loom_value v = np_read(t, a), missing = emit_predicate(t, LOOM_OP_IS_NAN, v);
+  if (missing == LOOM_NO_VALUE) return NULL;
+  const loom_type type = *emit_type(t, v);
+  loom_value end = emit_float(t, &type, strcmp(r->kind, "min") ? -HUGE_VAL : HUGE_VAL);
+  value *numbers = method_like(t, a, emit_select(t, missing, end, v));
+  value *lost = numbers ? method_like(t, a, missing) : NULL;
+  if (!lost) return NULL;
+  np_reduction none = *r;
+  r->a = np_array_of(numbers);
+  none.a = np_array_of(lost);
+  none.kind = "and";
+  value *found = np_reduce(t, r), *empty = found ? np_reduce(t, &none) : NULL;
+  if (!empty) return NULL;
+  np_array *f = np_array_of(found);
+  loom_value result = np_read(t, f), no = np_read(t, np_array_of(empty));
+  if (result == LOOM_NO_VALUE || no == LOOM_NO_VALUE) return NULL;
+  const loom_type small = *emit_type(t, result);
+  result = emit_select(t, no, emit_float(t, &small, (double)NAN), result);
+  if (result == LOOM_NO_VALUE) return NULL;
+  return f->scalar ? np_result(t, result, NULL) : np_fresh(t, result, f->strides);
+}
+
 static value *method_reduce(tracer *t, PyObject *ufunc, const np_call *c) {
   value *p[7];
-  np_reduction r = {.kind = method_kind_of(ufunc)};
+  const char *number_kind = method_number_kind(ufunc);
+  np_reduction r = {.kind = number_kind ? number_kind : method_kind_of(ufunc)};
   if (!r.kind) return np_unsupported(t, c, "of this ufunc");
   if (!np_parse(t, c, "array | axis dtype out keepdims initial where", p) ||
       !(r.a = np_as_array(t, p[0])))
@@ -41,7 +81,8 @@ static value *method_reduce(tracer *t, PyObject *ufunc, const np_call *c) {
   if (!np_outs_arg(t, p[3], &r.out)) return NULL;
   r.initial = p[5];
   r.where = p[6] && !np_is_array(p[6]) && np_known(t, p[6]) == Py_True ? NULL : p[6];
-  return np_bool_arg(t, p[4], false, &r.keepdims) ? np_reduce(t, &r) : NULL;
+  if (!np_bool_arg(t, p[4], false, &r.keepdims)) return NULL;
+  return number_kind ? method_reduce_numbers(t, c, &r) : np_reduce(t, &r);
 }
 
 static value *method_accumulate(tracer *t, PyObject *ufunc, const np_call *c) {

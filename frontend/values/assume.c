@@ -1,9 +1,9 @@
 /* Decisions that depend on array data and that need not be taken at capture.
  *
  * `if (x < 0).any(): raise ...` and `assert np.isfinite(x).all()` only look whether all is well.
- * One way of the jump surely raises. So capture goes the other way, and the graph checks the
- * condition. When the condition does not hold, the plan reports that before anything was written,
- * and the plain function runs and raises its exception. */
+ * One way of the jump surely raises, or only warns. So capture goes the other way, and the graph
+ * checks the condition. When the condition does not hold, the plan reports that before anything was
+ * written, and the plain function runs and raises its exception, or warns. */
 #include "frontend/base/base.h"
 #include "frontend/bytecode/bytecode.h"
 #include "frontend/captured/adapter.h"
@@ -123,9 +123,30 @@ static bool assume_raises(const loom_code *code, int32_t at) {
   return false;
 }
 
+static bool assume_is_name(const loom_code *code, const loom_instr *in, const char *name) {
+  PyObject *has = PyTuple_GET_ITEM(code->object->co_names, in->arg);
+  return PyUnicode_Check(has) && !PyUnicode_CompareWithASCIIString(has, name);
+}
+
+/* Does the code in [at, end) ask for warnings.warn, before it decides anything? */
+static bool assume_warns(const loom_code *code, int32_t at, int32_t end) {
+  bool module = false;
+  for (; at >= 0 && at < end && at < code->count; at++) {
+    const loom_instr *in = &code->instrs[at];
+    if (in->target >= 0) return false;
+    if (in->op == BC_LOAD_GLOBAL) module = assume_is_name(code, in, "warnings");
+    if (in->op == BC_LOAD_ATTR && module && assume_is_name(code, in, "warn")) return true;
+  }
+  return false;
+}
+
 int jump_assumed(tracer *t, const frame *f, const loom_instr *in, bool when, value *v) {
   bool jumped = assume_raises(f->code, in->target), falls = assume_raises(f->code, f->pc);
-  if (jumped == falls) return -1;
+  if (jumped == falls) {
+    jumped = false;
+    falls = assume_warns(f->code, f->pc, in->target);
+    if (!falls) return -1;
+  }
   loom_value condition = trace_condition(t, v);
   if (condition == LOOM_NO_VALUE) return -1;
   bool truth = jumped ? !when : when;
