@@ -19,16 +19,16 @@ tensor_state *tensor_state_of(tracer *t) {
   torch_modes_read(&state->modes);
   state->records = state->modes.records;
   if (!torch_modes_are_plain(&state->modes))
-    return trace_break(
-        t, BREAK_TENSOR,
-        "autocast, inference mode, hooks of saved tensors, or a mode or transformation of torch's "
-        "is active");
+    return trace_break(t, BREAK_TENSOR,
+                       "inference mode, hooks of saved tensors, or a mode or transformation of "
+                       "torch's is active");
   tensor_guard wanted = {.modes = state->modes};
   if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
     return NULL;
   state->calls = trace_keep(t, PyList_New(0));
   state->numbers = trace_keep(t, PyList_New(0));
-  if (!state->calls || !state->numbers) return trace_raise_live(t);
+  state->autocast = trace_keep(t, tensor_autocast_new());
+  if (!state->calls || !state->numbers || !state->autocast) return trace_raise_live(t);
   t->capture->adapter = &loom_tensor_adapter;
   *slot = state;
   return state;
@@ -77,12 +77,15 @@ static value *adapter_wrap(tracer *t, PyObject *object, const source *s) {
   return NULL;
 }
 
-/* A part of a function ends only where gradients are recorded as they were at its begin. */
+/* A part of a function ends only where gradients are recorded, and autocast is, as they were at its
+ * begin. */
 static bool adapter_finish(tracer *t) {
   const tensor_state *state = *trace_state(t, &loom_tensor_adapter);
   if (!state) return true;
-  if (state->records == state->modes.records) return tensor_gradient_check_writes(t);
-  trace_break(t, BREAK_TENSOR, "recording of gradients is switched on or off, and stays so");
+  bool cast = tensor_autocast_is_as_before(state);
+  if (cast && state->records == state->modes.records) return tensor_gradient_check_writes(t);
+  trace_break(t, BREAK_TENSOR, "%s is switched on or off, and stays so",
+              cast ? "recording of gradients" : "autocast");
   return false;
 }
 

@@ -183,8 +183,8 @@ value *tensor_backward(tracer *t, PyObject *function, PyObject *args, PyObject *
   tensor_state *state = tensor_state_of(t);
   PyObject *leaves = state ? tensor_metas(t, state->leaves, state->leaf_count) : NULL;
   if (!leaves) return trace_pending(t) ? NULL : trace_raise_live(t);
-  PyObject *made =
-      PyObject_CallFunctionObjArgs(backward_python.backward, function, leaves, args, kwargs, NULL);
+  PyObject *made = PyObject_CallFunctionObjArgs(backward_python.backward, function, leaves, args,
+                                                kwargs, state->autocast, NULL);
   Py_DECREF(leaves);
   if (!made) return tensor_call_failed(t, function);
   state->ran_backward = true;

@@ -15,7 +15,7 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches;
+      *operators, *tells, *switches, *autocast, *casts;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -25,9 +25,12 @@ bool tensor_call_init(void) {
       {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
       {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches}};
+  static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
+                                      {"FUNCTIONS", &call_python.casts}};
   call_python.operators = PyImport_ImportModule("operator");
   return call_python.operators &&
-         tensor_import("frameloom._tensor_calls", names, sizeof names / sizeof *names);
+         tensor_import("frameloom._tensor_calls", names, sizeof names / sizeof *names) &&
+         tensor_import("frameloom._tensor_autocast", casts, sizeof casts / sizeof *casts);
 }
 
 bool tensor_is_constant(PyObject *object) {
@@ -82,7 +85,8 @@ static PyObject *call_tensor(tracer *t, value *v) {
   const np_array *a = np_layout_of(v);
   PyObject *meta = tensor_meta(t, v);
   if (!meta) return NULL;
-  bool asks = a->kind == VIEW_ROOT && a->storage->live && tensor_state_of(t)->records;
+  const tensor_state *state = tensor_state_of(t);
+  bool asks = a->kind == VIEW_ROOT && a->storage->live && state->records;
   if (asks && tensor_requires(t, a->storage->live, a->storage->source) &&
       !tensor_is_recorded(meta) && !tensor_gradient_leaf(t, v, meta))
     return NULL;
@@ -169,9 +173,9 @@ void *tensor_call_failed(tracer *t, PyObject *function) {
 static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
   tensor_state *state = tensor_state_of(t);
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
-  PyObject *made =
-      PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
-                                   state->records ? Py_True : Py_False, state->numbers, NULL);
+  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
+                                                state->records ? Py_True : Py_False, state->numbers,
+                                                state->autocast, NULL);
   if (!made) return tensor_call_failed(t, function);
   value *result = NULL;
   bool good = trace_keep(t, made) &&
@@ -297,6 +301,36 @@ static value *call_switch(tracer *t, value *const *args, Py_ssize_t count, PyObj
   return t->constants.none;
 }
 
+/* ---- autocast -------------------------------------------------------------------------------- */
+
+PyObject *tensor_autocast_new(void) { return PyObject_CallNoArgs(call_python.autocast); }
+
+bool tensor_autocast_is_as_before(const tensor_state *state) {
+  PyObject *same = PyObject_CallMethod(state->autocast, "is_as_before", NULL);
+  error_drop();
+  Py_XDECREF(same);
+  return same == Py_True;
+}
+
+/* A function that tells or changes the state of autocast. */
+static value *call_autocast(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames) {
+  const tensor_state *state = tensor_state_of(t);
+  if (!state) return NULL;
+  if (kwnames) return trace_break(t, BREAK_TENSOR, "such a call of a function of autocast's");
+  value **all = trace_alloc(t, sizeof *all * (size_t)(count + 1));
+  if (!all || !(all[0] = value_const(t, callee))) return NULL;
+  for (Py_ssize_t i = 0; i < count; i++)
+    all[i + 1] = args[i];
+  PyObject *list = call_items(t, all, count + 1, false);
+  PyObject *call = list ? PyObject_GetAttrString(state->autocast, "call") : NULL;
+  PyObject *made = call ? PyObject_CallObject(call, list) : NULL;
+  Py_XDECREF(call);
+  Py_XDECREF(list);
+  if (made) return value_made(t, made);
+  return trace_pending(t) ? NULL : tensor_call_failed(t, callee);
+}
+
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine) {
   *mine = false;
@@ -306,6 +340,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   *mine = true;
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
+  if (call_is_known(call_python.casts, callee))
+    return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);
   *mine = state || tensor_is_backward(callee) || call_is_known(call_python.functions, callee);
   if (!*mine) return NULL;

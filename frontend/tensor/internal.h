@@ -30,6 +30,7 @@ typedef struct tensor_state {
   PyObject *numbers;  /* list (borrowed): the objects that stand for numbers among the arguments of
                          a call */
   PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
+  PyObject *autocast; /* (borrowed) the object that follows autocast */
   value **leaves;     /* tensors from before the call that require a gradient */
   tensor_result *results;
   uint32_t leaf_count, leaf_room, result_count, result_room;
@@ -82,6 +83,10 @@ value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
 /* ---- call.c: calls of torch's functions ---- */
 
 bool tensor_call_init(void); /* false with an exception */
+/* What autocast is at the begin of a call: a new object. */
+PyObject *tensor_autocast_new(void);
+/* Is autocast as it was then? */
+bool tensor_autocast_is_as_before(const tensor_state *state);
 /* Is it a function or class written in Python that is called as a whole? */
 bool tensor_has_row(PyObject *callee);
 /* Is it an object of torch that never changes: a dtype, a device, ...? */

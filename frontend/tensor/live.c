@@ -72,7 +72,9 @@ static PyObject *live_custom_words(const void *payload) {
   const tensor_guard *wanted = payload;
   if (wanted->of_tensor)
     return PyUnicode_FromFormat("requires %s gradient", wanted->requires ? "a" : "no");
-  return PyUnicode_FromFormat("has no mode of torch's active, and records %sgradients",
+  return PyUnicode_FromFormat("has no mode of torch's active but autocast %s, and records "
+                              "%sgradients",
+                              wanted->modes.excluded ? "on" : "off",
                               wanted->modes.records ? "" : "no ");
 }
 

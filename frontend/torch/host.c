@@ -364,7 +364,9 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
   PyObject *list = host_map(args, host_settle, &s);
   PyObject *keywords = list && !s.varies ? host_keywords(kwargs, host_settle, &s) : NULL;
   bool settled = keywords && s.tensors && !s.varies;
+  bool paused = torch_autocast_pause();
   PyObject *result = settled ? PyObject_Call(c->target, list, keywords) : NULL;
+  torch_autocast_resume(paused);
   bool good = result && host_bind(c, result, out);
   error_drop();
   Py_XDECREF(result);
@@ -534,7 +536,7 @@ static bool host_store_all(host_fill *f, PyObject *specs, PyObject *result) {
   return true;
 }
 
-int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
+static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
   if (call->slot >= PyList_GET_SIZE(hosts)) return 1;
   PyObject *row = PyList_GET_ITEM(hosts, call->slot), *key, *item;
   host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call};
@@ -557,4 +559,12 @@ int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_cal
   Py_XDECREF(kwargs);
   Py_XDECREF(args);
   return f.other ? TORCH_HOST_OTHER : !good;
+}
+
+/* The graph has the casts that autocast makes: none is added. */
+int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
+  bool paused = torch_autocast_pause();
+  int status = host_run(hosts, graph, call);
+  torch_autocast_resume(paused);
+  return status;
 }

@@ -12,8 +12,14 @@ static struct {
   int8_t (*dtype)(void);           /* c10::get_default_dtype_as_scalartype() */
   int64_t (*function_modes)(void); /* at::impl::PythonTorchFunctionTLS::stack_len() */
   const uint64_t *(*hooks)(void);  /* at::SavedTensorDefaultHooks::get_tls_state() */
-  void *core;                      /* the library that holds the dispatch keys of a thread */
+  int8_t (*cast_dtype)(int8_t);    /* at::autocast::get_autocast_dtype() of a kind of devices */
+  bool (*keeps_casts)(void);       /* at::autocast::is_autocast_cache_enabled() */
+  void (*set_casts)(int8_t, bool); /* at::autocast::set_autocast_enabled() */
+  uint64_t casts; /* of the excluded keys, the one that differs where the CPU has autocast */
+  void *core;     /* the library that holds the dispatch keys of a thread */
 } modes;
+
+#define MODES_CPU 0 /* c10::DeviceType::CPU */
 
 /* Where this thread has its dispatch keys: the included ones, then the excluded ones. */
 static _Thread_local const uint64_t *modes_keys __attribute__((tls_model("initial-exec")));
@@ -39,16 +45,52 @@ void torch_modes_read(torch_modes *out) {
   out->dtype = modes.dtype();
   out->records = modes.records();
   out->hooks = modes_has_hooks();
+  out->cast_dtype = modes.cast_dtype(MODES_CPU);
+  out->keeps_casts = modes.keeps_casts();
 }
 
 bool torch_modes_are_plain(const torch_modes *m) {
-  return !m->included && !m->excluded && !m->function_modes && !m->hooks;
+  return !m->included && !(m->excluded & ~modes.casts) && !m->function_modes && !m->hooks;
 }
 
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
   return a->included == b->included && a->excluded == b->excluded &&
          a->function_modes == b->function_modes && a->dtype == b->dtype &&
-         a->records == b->records && a->hooks == b->hooks;
+         a->cast_dtype == b->cast_dtype && a->records == b->records &&
+         a->keeps_casts == b->keeps_casts && a->hooks == b->hooks;
+}
+
+bool torch_autocast_pause(void) {
+  if (!modes.ready || !(modes_find_keys()[1] & modes.casts)) return false;
+  modes.set_casts(MODES_CPU, false);
+  return true;
+}
+
+void torch_autocast_resume(bool paused) {
+  if (paused) modes.set_casts(MODES_CPU, true);
+}
+
+static bool modes_find_autocast(void *cpu) {
+  void *dtype = cpu ? dlsym(cpu, "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE") : NULL;
+  void *keeps = cpu ? dlsym(cpu, "_ZN2at8autocast25is_autocast_cache_enabledEv") : NULL;
+  void *set = cpu ? dlsym(cpu, "_ZN2at8autocast20set_autocast_enabledEN3c1010DeviceTypeEb") : NULL;
+  memcpy(&modes.cast_dtype, &dtype, sizeof dtype);
+  memcpy(&modes.keeps_casts, &keeps, sizeof keeps);
+  memcpy(&modes.set_casts, &set, sizeof set);
+  return dtype && keeps && set;
+}
+
+/* Which key tells that the CPU has autocast: it is switched on and off. False: none does. */
+static bool modes_find_casts(void) {
+  const uint64_t *keys = modes_find_keys();
+  uint64_t before = keys[1], on, off;
+  modes.set_casts(MODES_CPU, true);
+  on = keys[1];
+  modes.set_casts(MODES_CPU, false);
+  off = keys[1];
+  modes.set_casts(MODES_CPU, before == on);
+  modes.casts = on & ~off;
+  return modes.casts && !(modes.casts & (modes.casts - 1)) && keys[1] == before;
 }
 
 static bool modes_find(PyObject *module) {
@@ -62,7 +104,8 @@ static bool modes_find(PyObject *module) {
   memcpy(&modes.hooks, &hooks, sizeof hooks);
   memcpy(&modes.dtype, &dtype, sizeof dtype);
   memcpy(&modes.function_modes, &functions, sizeof functions);
-  return records && dtype && functions && hooks && modes_find_keys();
+  return records && dtype && functions && hooks && modes_find_keys() && modes_find_autocast(cpu) &&
+         modes_find_casts();
 }
 
 /* A call of a function of a module of torch; takes `args`. False with an exception. */

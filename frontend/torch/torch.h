@@ -56,13 +56,16 @@ typedef struct torch_modes {
   uint64_t included, excluded; /* dispatch keys of this thread: autocast, modes, torch.func */
   int64_t function_modes;      /* that are active */
   int8_t dtype;                /* the default one */
+  int8_t cast_dtype;           /* of autocast on the CPU, whether or not it is active */
   bool records;                /* gradients are recorded */
   bool hooks;                  /* torch.autograd.graph.saved_tensors_hooks(), or a checkpoint */
+  bool keeps_casts;            /* autocast keeps casts of leaves */
 } torch_modes;
 
 bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */
 void torch_modes_read(torch_modes *out);
-/* Has nothing been changed but the default dtype and whether gradients are recorded? */
+/* Has nothing been changed but the default dtype, whether gradients are recorded, and autocast on
+ * the CPU? */
 bool torch_modes_are_plain(const torch_modes *m);
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b);
 

@@ -89,4 +89,10 @@ PyObject *torch_describe(const torch_description *d); /* a new dict */
 void torch_log(const torch_description *d);
 PyObject *torch_graph_text(const loom_graph *graph); /* as MLIR */
 
+/* ---- modes.c ---- */
+
+/* Ends autocast on the CPU in this thread. Was it active? */
+bool torch_autocast_pause(void);
+void torch_autocast_resume(bool paused);
+
 #endif

@@ -13,7 +13,8 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native
+from . import _native, _tensor_autocast
+from ._tensor_autocast import Unsupported
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size
@@ -25,9 +26,9 @@ CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_for
 TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 # Functions that tell something which capture guards: the modes of the thread.
 STATE = frozenset(
-    {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_autocast_enabled, torch.is_autocast_cpu_enabled}
+    {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled}
     | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
-                                             "_is_torch_function_enabled", "_is_any_autocast_enabled", "_log_api_usage_once", "_get_privateuse1_backend_name",
+                                             "_is_torch_function_enabled", "_is_torch_function_mode_enabled", "_log_api_usage_once", "_get_privateuse1_backend_name",
                                              "_accelerator_getAccelerator") if hasattr(torch._C, name)}
 )
 # Functions that ask whether an argument's class overrides torch's functions.
@@ -62,14 +63,10 @@ def _functions():
             hidden = name.startswith("_") and space is torch or name in EXCLUDED
             if isinstance(one, kinds) and own and not hidden:
                 found.add(one)
-    return frozenset(found - STATE - OVERRIDES)
+    return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
 
 
 FUNCTIONS = _functions()
-
-
-class Unsupported(Exception):
-    """An operation that capture has no form for; the text says which."""
 
 
 def on_meta(value):
@@ -288,7 +285,8 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        results = self.take(func, args, kwargs)
+        with _tensor_autocast.without():
+            results = self.take(func, args, kwargs)
         if not self.depth:
             self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
         return results
@@ -424,11 +422,12 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
 
 # Functions that choose their operations by the device.
 _CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention}
+_tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 
-def record(function, args, kwargs, gradients, numbers):
+def record(function, args, kwargs, gradients, numbers, autocast):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
-    `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats.
+    `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats. `autocast`: its state.
 
     Raises Unsupported with a reason, or what torch raises.
     """
@@ -441,8 +440,8 @@ def record(function, args, kwargs, gradients, numbers):
     elif device is not None or function in _device_constructors():
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
-    function, recorder = _CHOOSE.get(function, function), Recorder()
-    with torch.set_grad_enabled(gradients), recorder:
+    function, recorder = function if autocast.enabled else _CHOOSE.get(function, function), Recorder()
+    with torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = function(*args, **kwargs)
     return on_cpu(result), recorder.calls, recorder.called
 
@@ -474,7 +473,7 @@ class Elements:
                 self._forget(one.untyped_storage()._cdata)
             return
         take = lambda one: self.real[id(one)] if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-        with torch.no_grad():
+        with torch.no_grad(), _tensor_autocast.quiet():
             given = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
         leaves = [one for one in _pytree.tree_leaves(given) if isinstance(one, torch.Tensor)]
         self.real.update((id(one), real) for one, real in zip(made, leaves, strict=True))

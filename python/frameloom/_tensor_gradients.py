@@ -9,6 +9,7 @@ import threading
 import torch
 
 from ._native import write_counts
+from ._tensor_autocast import quiet
 from ._tensor_calls import META, Recorder, Unsupported, draws, written_by
 
 
@@ -25,7 +26,7 @@ def gradients(outputs, leaves, ran_backward):
     tangents = tuple(torch.empty_strided(one.size(), one.stride(), dtype=one.dtype, device=META) for one in outputs)
     given = [(one, tangent) for one, tangent, end in zip(outputs, tangents, ends) if end is None]
     recorder = Recorder()
-    with recorder:
+    with quiet(), recorder:
         made = torch.autograd.grad([one for one, _ in given], leaves, [tangent for _, tangent in given], allow_unused=True)
     return tangents, made, recorder.calls, ends if any(ends) else None
 
@@ -70,8 +71,9 @@ def _leaves_of(roots):
         nodes += [of for of, _ in node.next_functions if of is not None]
 
 
-def backward(function, leaves, args, kwargs):
+def backward(function, leaves, args, kwargs, autocast):
     """What a call of `backward()` adds to `grad` of each of the `leaves`: `(gradients, operations, these as they are called)`.
+    `autocast`: its state.
 
     A leaf that gets nothing has None where autograd comes to it, and False where it does not. Raises Unsupported, or what torch
     raises.
@@ -89,7 +91,7 @@ def backward(function, leaves, args, kwargs):
             raise Unsupported("inputs that are no leaves")
     wanted = leaves if inputs is None else inputs
     recorder = Recorder()
-    with recorder:
+    with autocast.applied(), recorder:
         made = torch.autograd.grad(roots, wanted, given, retain_graph=retain_graph, allow_unused=True)
     found = {id(one): gradient for one, gradient in zip(wanted, made)}
     return tuple(found.get(id(one)) if id(one) in reached else False for one in leaves), recorder.calls, recorder.called
@@ -190,7 +192,7 @@ def _replay(call, known, take, written):
     if func is None:  # a constant
         known[id(kwargs)] = args.clone() if id(kwargs) in written else args
         return
-    with torch.set_grad_enabled(records):
+    with torch.set_grad_enabled(records), quiet():
         made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
         known[id(stand_in)] = one

@@ -1,13 +1,15 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients|training]
+    python tensor_programs.py COUNT SEED [gradients|training|modes]
 
 Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
 arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
-calls backward() itself, too, and uses what its arguments have in `grad`.
+calls backward() itself, too, and uses what its arguments have in `grad`; compare(seed, "modes") one of these with parts under
+autocast, whose calls are under autocast or not.
 """
 
+import contextlib
 import random
 import sys
 
@@ -18,6 +20,7 @@ import frameloom
 UNARY = ("relu", "exp", "tanh", "neg", "abs", "sigmoid", "square", "clone", "contiguous", "floor", "sign", "isnan")
 BINARY = ("+", "-", "*", "/", "<", ">=", "==")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "cumsum", "softmax", "argmax", "flip")
+SMOOTH_UNARY = ("tanh", "neg", "sigmoid", "clone", "contiguous", "square")
 SMOOTH = ("gelu", "silu", "softplus", "log_softmax", "softmax", "elu", "logsigmoid", "hardswish")
 INPLACE = ("add_", "mul_", "sub_", "copy_")
 
@@ -27,7 +30,7 @@ class Program:
     arguments. Of every fourth the arguments are so large that a run writes straight into them."""
 
     def __init__(self, seed, kind=None):
-        self.gradients, self.training = kind is not None, kind == "training"
+        self.gradients, self.training, self.modes = kind is not None, kind in ("training", "modes"), kind == "modes"
         self.random = random.Random(seed)
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
@@ -48,21 +51,22 @@ class Program:
     def statement(self):
         getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
                                              *("quiet", "smooth", "smooth") * self.gradients,
-                                             *("backward", "backward", "gradient", "step") * self.training)))()
+                                             *("backward", "backward", "gradient", "step") * self.training,
+                                             *("cast", "cast", "cast") * self.modes)))()
 
     def unary(self):
         name = self.pick()
-        self.new(f"{name}.{self.random.choice(UNARY)}()", self.shapes[name])
+        self.new(f"{name}.{self.random.choice(SMOOTH_UNARY if self.modes else UNARY)}()", self.shapes[name])
 
     def binary(self):
         name = self.pick()
         same = [other for other, shape in self.shapes.items() if shape == self.shapes[name]]
         other = self.random.choice([*same, "2", "0.5", "c" if self.shapes[name][-1:] == (self.columns,) else "3"])
-        self.new(f"{name} {self.random.choice(BINARY)} {other}", self.shapes[name])
+        self.new(f"{name} {self.random.choice(BINARY[:3] if self.modes else BINARY)} {other}", self.shapes[name])
 
     def reduce(self):
         name = self.pick(1)
-        shape, what = self.shapes[name], self.random.choice(REDUCTIONS)
+        shape, what = self.shapes[name], self.random.choice(REDUCTIONS[:2] if self.modes else REDUCTIONS)
         axis = self.random.randrange(len(shape))
         if what in ("cumsum", "softmax", "flip"):
             argument = f"[{axis}]" if what == "flip" else axis
@@ -122,7 +126,32 @@ class Program:
             self.new(f"{name}.index_select(0, i % {shape[0]})", (self.rows, *shape[1:]))
 
     def product(self):
+        if self.modes and self.random.random() < 0.5:
+            return self.cast()
         self.new(self.random.choice(("a @ b.T", "torch.einsum('ij,kj->ik', a, b)", "torch.matmul(b, a.t())")), (self.rows, self.rows))
+
+    def cast(self):
+        """What autocast casts, and parts of it where it does not."""
+        dtype = "float16" if self.seed % 3 == 1 else "bfloat16"  # one for all, since torch keeps casts
+        self.lines.append(f"with torch.autocast('cpu', dtype=torch.{dtype}{self.random.choice(('', ', cache_enabled=False'))}):\n        pass")
+        for _ in range(self.random.randint(1, 3)):
+            name = self.pick(2)
+            shape = self.shapes[name]
+            if self.random.random() < 0.2:
+                self.lines[-1] += f"\n        with torch.autocast('cpu', enabled=False):\n            v{self.count + 1} = {name}.float() @ {name}.float().mT"
+                self.count += 1
+                self.shapes[f"v{self.count}"] = (*shape[:-1], shape[-2])
+                continue
+            text, made = self.random.choice((
+                (f"{name}.float() @ {name}.float().mT", (*shape[:-1], shape[-2])), ("torch.mm(a, b.t())", (self.rows, self.rows)),
+                ("torch.nn.functional.linear(a, b, a[:, 0])" if self.rows == shape[-2] else "a @ c", (self.rows, self.rows) if self.rows == shape[-2] else (self.rows,)),
+                (f"torch.nn.functional.mse_loss({name}, {name} * 0.5)", ()), (f"torch.cat([{name}.bfloat16(), {name}.float()])" if dtype == "bfloat16" else f"torch.stack([{name}.half(), {name}.half()])",
+                                                                            (2 * shape[0], *shape[1:]) if dtype == "bfloat16" else (2, *shape)),
+                (f"{name}.softmax(-1)", shape), (f"torch.nn.functional.layer_norm({name}.float(), {name}.shape[-1:])", shape), (f"{name} * 0.5", shape),
+            ))  # fmt: skip
+            self.count += 1
+            self.lines[-1] += f"\n        v{self.count} = {text}"
+            self.shapes[f"v{self.count}"] = made
 
     def many(self):
         name = self.pick(1)
@@ -240,7 +269,7 @@ def gradients(results, arguments):
     return [torch.zeros(0) if one is None else one.detach().contiguous() for one in (*first, *second)]
 
 
-def difference(plain, compiled):
+def difference(plain, compiled, tolerance=1e-4):
     """Words for what differs of two outcomes, or None."""
     if not plain[1] or compiled[0] == "modified by an inplace operation":
         return None  # the compiled backward may not need what was modified, or be one with another that does
@@ -252,7 +281,7 @@ def difference(plain, compiled):
         if told(one) != told(other):
             return f"tensor {number} is {told(other)}, not {told(one)}"
         largest = one.double()[one.isfinite()].abs().max().item() if one.isfinite().any() else 0
-        if not torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-5 * max(largest, 1), equal_nan=True):
+        if not torch.allclose(one.double(), other.double(), rtol=tolerance, atol=tolerance / 10 * max(largest, 1), equal_nan=True):
             return f"tensor {number} holds other numbers"
     return None
 
@@ -267,7 +296,10 @@ def compare(seed, kind=None):
         for _ in range(2):
             plain, other = program.arguments(), program.arguments()
             for _ in range(1 + (kind == "training")):  # a second time with what the first one has left in `grad`
-                found = difference(outcome(space["program"], plain), outcome(compiled, other))
+                outer = torch.autocast("cpu", torch.bfloat16) if kind == "modes" and seed % 3 == 0 else contextlib.nullcontext()
+                with outer:
+                    expected, got = outcome(space["program"], plain), outcome(compiled, other)
+                found = difference(expected, got, 0.1 if kind == "modes" else 1e-4)
                 if found:
                     return program.source(), found
     return program.source(), None
