@@ -77,4 +77,19 @@ PyObject *np_host_mark(np_hole hole); /* borrowed: the hole itself */
 int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                 uint32_t count, int64_t *symbols, PyObject **kept);
 
+/* ---- lapack.c: small systems of linear equations ---- */
+
+/* Matrices in C order of double (`wide`) or float: `a` of n rows and columns, `b` of n rows (NULL:
+ * the identity), `out` like `b`. */
+typedef struct np_lapack_call {
+  bool wide;
+  int64_t n, columns;
+  const void *a, *b;
+  void *out;
+} np_lapack_call;
+/* Is it np.linalg.solve() (2 operands) or np.linalg.inv() (1)? Else 0. */
+int np_lapack_operands(PyObject *callable);
+/* Solves a x = b. False: NumPy has to do it, which may raise. */
+bool np_lapack_run(const np_lapack_call *c);
+
 #endif

@@ -266,6 +266,49 @@ static PyObject *host_invoke(PyObject *row, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
+/* A matrix or vector of the buffers: its sizes; false: another array, or one without memory. */
+static bool host_matrix(const host_sizes *now, PyObject *spec, int type, int64_t *dims, int *rank) {
+  if (!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) != 2) return false;
+  PyObject *sizes = PyTuple_GET_ITEM(spec, 1);
+  *rank = (int)PyTuple_GET_SIZE(sizes);
+  if (PyLong_AsLong(PyTuple_GET_ITEM(spec, 0)) != type || *rank < 1 || *rank > 2) return false;
+  for (int i = 0; i < *rank; i++)
+    if (!loom_dim_eval(now->graph, PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, i)), now->symbols,
+                       &dims[i]))
+      return false;
+  return true;
+}
+
+/* Calls LAPACK in place of NumPy where that is possible: see lapack.c. */
+static bool host_direct(const host_sizes *now, PyObject *row, void **buffers, uint32_t reads) {
+  PyObject *args = PyTuple_GET_ITEM(row, 1), *specs = PyTuple_GET_ITEM(row, 3),
+           *outputs = PyTuple_GET_ITEM(row, 4);
+  int64_t dims[3][2] = {{0}};
+  int count = np_lapack_operands(PyTuple_GET_ITEM(row, 0)), rank[3] = {0};
+  if (!count || PyTuple_GET_SIZE(args) != count || (int)reads != count ||
+      PyDict_GET_SIZE(PyTuple_GET_ITEM(row, 2)) || PyList_GET_SIZE(outputs) != 1 || !buffers[reads])
+    return false;
+  for (int i = 0; i < count; i++)
+    if (PyTuple_GET_ITEM(args, i) != np_host_mark(HOLE_ARRAY)) return false;
+  PyObject *first = PyList_GET_ITEM(specs, 0);
+  int type = PyTuple_Check(first) ? (int)PyLong_AsLong(PyTuple_GET_ITEM(first, 0)) : -1;
+  if (type != NPY_DOUBLE && type != NPY_FLOAT) return false;
+  for (int i = 0; i <= count; i++) {
+    PyObject *spec = i < count ? PyList_GET_ITEM(specs, i) : PyList_GET_ITEM(outputs, 0);
+    if (!host_matrix(now, spec, type, dims[i], &rank[i])) return false;
+  }
+  bool square = rank[0] == 2 && dims[0][0] == dims[0][1] && dims[1][0] == dims[0][0];
+  bool like = rank[count] == rank[count - 1] && dims[count][0] == dims[count - 1][0] &&
+              dims[count][1] == dims[count - 1][1];
+  const np_lapack_call call = {.wide = type == NPY_DOUBLE,
+                               .n = dims[0][0],
+                               .columns = rank[1] == 1 ? 1 : dims[1][1],
+                               .a = buffers[0],
+                               .b = count == 2 ? buffers[1] : NULL,
+                               .out = buffers[reads]};
+  return square && like && np_lapack_run(&call);
+}
+
 int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                 uint32_t count, int64_t *symbols, PyObject **kept) {
   const capture *c = context;
@@ -277,10 +320,11 @@ int np_host_run(void *context, const char *name, uint32_t slot, void **buffers, 
   Py_ssize_t next = 0, results = PyList_GET_SIZE(outputs);
   host_inputs in = {.specs = PyTuple_GET_ITEM(row, 3), .buffers = buffers, .now = &now};
   if (PyList_GET_SIZE(in.specs) != reads || count != reads + results) return 1;
-  PyObject *args = host_fill_items(&in, PyTuple_GET_ITEM(row, 1));
-  PyObject *kwargs = args ? host_fill_keywords(&in, PyTuple_GET_ITEM(row, 2)) : NULL;
   fexcept_t flags; /* NumPy reports its own: they are not the kernels' */
   fegetexceptflag(&flags, FE_ALL_EXCEPT);
+  if (host_direct(&now, row, buffers, reads)) return fesetexceptflag(&flags, FE_ALL_EXCEPT), 0;
+  PyObject *args = host_fill_items(&in, PyTuple_GET_ITEM(row, 1));
+  PyObject *kwargs = args ? host_fill_keywords(&in, PyTuple_GET_ITEM(row, 2)) : NULL;
   if (kwargs) result = host_invoke(row, args, kwargs);
   bool good = result && host_store_all(&now, outputs, buffers + reads, &next, result) &&
               host_store_counts(&now, outputs, buffers + reads, &next) && next == results;
