@@ -20,8 +20,7 @@ tensor_state *tensor_state_of(tracer *t) {
   state->records = state->modes.records;
   if (!torch_modes_are_plain(&state->modes))
     return trace_break(t, BREAK_TENSOR,
-                       "inference mode, hooks of saved tensors, or a mode or transformation of "
-                       "torch's is active");
+                       "hooks of saved tensors, or a mode or transformation of torch's is active");
   tensor_guard wanted = {.modes = state->modes};
   if (!trace_guard_payload(t, GUARD_CUSTOM, NULL, &loom_tensor_adapter, &wanted, sizeof wanted))
     return NULL;
@@ -51,6 +50,8 @@ static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE,
                        "a tensor that is not strided, not on the CPU, misaligned, or of a dtype "
                        "that is not compiled");
+  if (p.flags & NUMPY_INFERENCE && !tensor_state_of(t)->modes.inference)
+    return trace_break(t, BREAK_TENSOR, "a tensor of inference mode outside of it");
   loom_type type = {.dtype = p.dtype, .rank = p.nd};
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
   for (int i = 0; i < p.nd; i++) {

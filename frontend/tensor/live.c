@@ -39,6 +39,7 @@ bool tensor_describe(PyObject *object, numpy_array_payload *out) {
   out->typenum = view.dtype;
   out->nd = (int)view.rank;
   out->flags = NUMPY_ALIGNED | NUMPY_WRITEABLE | NUMPY_TENSOR;
+  if (view.inference) out->flags |= NUMPY_INFERENCE;
   if ((uintptr_t)view.data % (uintptr_t)size) return false;
   for (int i = 0; i < out->nd; i++) {
     out->dims[i] = view.sizes[i];
@@ -53,6 +54,7 @@ static bool live_guard(PyObject *object, const void *payload) {
   const numpy_array_payload *p = payload;
   torch_view view;
   if (!torch_look(object, &view) || view.dtype != p->typenum || view.rank != p->nd) return false;
+  if (view.inference != ((p->flags & NUMPY_INFERENCE) != 0)) return false;
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   for (int i = 0; i < p->nd; i++)
     if (view.sizes[i] != p->dims[i] || view.strides[i] * size != p->strides[i]) return false;
@@ -72,9 +74,10 @@ static PyObject *live_custom_words(const void *payload) {
   const tensor_guard *wanted = payload;
   if (wanted->of_tensor)
     return PyUnicode_FromFormat("requires %s gradient", wanted->requires ? "a" : "no");
-  return PyUnicode_FromFormat("has no mode of torch's active but autocast %s, and records "
-                              "%sgradients",
-                              wanted->modes.excluded ? "on" : "off",
+  return PyUnicode_FromFormat("has no mode of torch's active but autocast %s, inference mode %s, "
+                              "and records %sgradients",
+                              wanted->modes.casts ? "on" : "off",
+                              wanted->modes.inference ? "on" : "off",
                               wanted->modes.records ? "" : "no ");
 }
 

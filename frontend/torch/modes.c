@@ -15,6 +15,8 @@ static struct {
   int8_t (*cast_dtype)(int8_t);    /* at::autocast::get_autocast_dtype() of a kind of devices */
   bool (*keeps_casts)(void);       /* at::autocast::is_autocast_cache_enabled() */
   void (*set_casts)(int8_t, bool); /* at::autocast::set_autocast_enabled() */
+  bool (*inference)(void);         /* c10::InferenceMode::is_enabled() */
+  uint64_t inference_included, inference_excluded; /* the keys of inference mode */
   uint64_t casts; /* of the excluded keys, the one that differs where the CPU has autocast */
   void *core;     /* the library that holds the dispatch keys of a thread */
 } modes;
@@ -47,10 +49,15 @@ void torch_modes_read(torch_modes *out) {
   out->hooks = modes_has_hooks();
   out->cast_dtype = modes.cast_dtype(MODES_CPU);
   out->keeps_casts = modes.keeps_casts();
+  out->inference = modes.inference();
+  out->casts = (out->excluded & modes.casts) != 0;
 }
 
 bool torch_modes_are_plain(const torch_modes *m) {
-  return !m->included && !(m->excluded & ~modes.casts) && !m->function_modes && !m->hooks;
+  uint64_t included = m->inference ? modes.inference_included : 0;
+  uint64_t excluded = m->inference ? modes.inference_excluded : 0;
+  return m->included == included && !((m->excluded ^ excluded) & ~modes.casts) &&
+         !m->function_modes && !m->hooks;
 }
 
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
@@ -103,9 +110,11 @@ static bool modes_find(PyObject *module) {
   memcpy(&modes.records, &records, sizeof records);
   memcpy(&modes.hooks, &hooks, sizeof hooks);
   memcpy(&modes.dtype, &dtype, sizeof dtype);
+  void *inference = modes.core ? dlsym(modes.core, "_ZN3c1013InferenceMode10is_enabledEv") : NULL;
+  memcpy(&modes.inference, &inference, sizeof inference);
   memcpy(&modes.function_modes, &functions, sizeof functions);
-  return records && dtype && functions && hooks && modes_find_keys() && modes_find_autocast(cpu) &&
-         modes_find_casts();
+  return records && dtype && functions && inference && hooks && modes_find_keys() &&
+         modes_find_autocast(cpu) && modes_find_casts();
 }
 
 /* A call of a function of a module of torch; takes `args`. False with an exception. */
@@ -151,11 +160,36 @@ static bool modes_agree_on_hooks(PyObject *core) {
   return good;
 }
 
+/* Inference mode is switched on and off. What it changes of the keys is learned. */
+static bool modes_agree_on_inference(PyObject *core) {
+  torch_modes off, on;
+  PyObject *outer = PyObject_CallMethod(core, "_InferenceMode", "O", Py_False), *mode = NULL;
+  PyObject *entered = outer ? PyObject_CallMethod(outer, "__enter__", NULL) : NULL;
+  bool good = entered != NULL;
+  torch_modes_read(&off);
+  if (good) good = (mode = PyObject_CallMethod(core, "_InferenceMode", "O", Py_True)) != NULL;
+  PyObject *inner = mode ? PyObject_CallMethod(mode, "__enter__", NULL) : NULL;
+  torch_modes_read(&on);
+  PyObject *left =
+      inner ? PyObject_CallMethod(mode, "__exit__", "OOO", Py_None, Py_None, Py_None) : NULL;
+  if (entered)
+    Py_XSETREF(entered, PyObject_CallMethod(outer, "__exit__", "OOO", Py_None, Py_None, Py_None));
+  modes.inference_included = on.included ^ off.included;
+  modes.inference_excluded = on.excluded ^ off.excluded;
+  good = good && left && entered && on.inference && !off.inference && !on.records;
+  Py_XDECREF(left);
+  Py_XDECREF(inner);
+  Py_XDECREF(mode);
+  Py_XDECREF(entered);
+  Py_XDECREF(outer);
+  return good;
+}
+
 static bool modes_agree(PyObject *module) {
   PyObject *enabled = PyObject_CallMethod(module, "is_grad_enabled", NULL);
   PyObject *core = enabled ? PyObject_GetAttrString(module, "_C") : NULL;
-  bool good =
-      core && modes_agree_on_records(core, enabled == Py_True) && modes_agree_on_hooks(core);
+  bool good = core && modes_agree_on_records(core, enabled == Py_True) &&
+              modes_agree_on_hooks(core) && modes_agree_on_inference(core);
   Py_XDECREF(core);
   Py_XDECREF(enabled);
   return good;

@@ -22,6 +22,7 @@ static struct {
   size_t keys;    /* where a TensorImpl holds its dispatch keys */
   uint64_t lazy;  /* keys of conjugate and negative views, and of zeros without memory */
   uint64_t plain; /* those of an ordinary tensor on the CPU */
+  uint64_t quiet; /* those of one that was made in inference mode */
   /* Where a TensorImpl holds the counter of writes that its views share, and where that object
    * holds the count, 32 bits; 0: not found. */
   size_t counter, count;
@@ -201,6 +202,33 @@ static void torch_probe_counter(PyObject *tensor) {
   Py_XDECREF(done);
 }
 
+/* Switches inference mode on or off: what torch_leave() takes. NULL with an exception. */
+static PyObject *torch_enter(PyObject *module, PyObject *on) {
+  PyObject *mode = PyObject_CallMethod(module, "inference_mode", "O", on);
+  PyObject *entered = mode ? PyObject_CallMethod(mode, "__enter__", NULL) : NULL;
+  if (!entered) Py_CLEAR(mode);
+  Py_XDECREF(entered);
+  return mode;
+}
+
+static bool torch_leave(PyObject *mode) {
+  PyObject *left =
+      mode ? PyObject_CallMethod(mode, "__exit__", "OOO", Py_None, Py_None, Py_None) : NULL;
+  Py_XDECREF(left);
+  Py_XDECREF(mode);
+  return left != NULL;
+}
+
+/* A tensor that is made in inference mode lacks autograd's keys. */
+static bool torch_probe_quiet(PyObject *module) {
+  PyObject *mode = torch_enter(module, Py_True);
+  PyObject *tensor = mode ? PyObject_CallMethod(module, "zeros", "i", 3) : NULL;
+  if (tensor) torch.quiet = tensor_keys(tensor);
+  Py_XDECREF(tensor);
+  return torch_leave(mode) && torch.quiet && torch.quiet != torch.plain &&
+         !(torch.quiet & ~torch.plain);
+}
+
 static bool torch_probe(PyObject *module) {
   PyObject *tensor = PyObject_CallMethod(module, "zeros", "i", 3);
   PyObject *address = tensor ? PyObject_CallMethod(tensor, "data_ptr", NULL) : NULL;
@@ -212,7 +240,7 @@ static bool torch_probe(PyObject *module) {
               torch_probe_keys(tensor, negative, conjugate, zeros);
   PyObject *leaf = good ? PyObject_CallMethod(module, "zeros", "i", 3) : NULL;
   if (leaf) torch_probe_counter(leaf);
-  good = leaf && torch_probe_autograd(leaf);
+  good = leaf && torch_probe_autograd(leaf) && torch_probe_quiet(module);
   Py_XDECREF(leaf);
   if (!good && !PyErr_Occurred())
     PyErr_SetString(PyExc_ImportError, "frameloom: tensors of this torch are laid out differently");
@@ -232,7 +260,11 @@ bool torch_init(void) {
   PyObject *nn = PyImport_ImportModule("torch.nn");
   torch.tensor = (PyTypeObject *)PyObject_GetAttrString(module, "Tensor");
   torch.parameter = nn ? (PyTypeObject *)PyObject_GetAttrString(nn, "Parameter") : NULL;
-  torch.ready = torch.tensor && torch.parameter && torch_symbols(module) && torch_probe(module);
+  if (torch.tensor && torch.parameter && torch_symbols(module)) {
+    PyObject *mode = torch_enter(module, Py_False); /* ordinary tensors are looked at */
+    bool good = mode && torch_probe(module);
+    torch.ready = torch_leave(mode) && good;
+  }
   Py_XDECREF(nn);
   Py_DECREF(module);
   return torch.ready;
@@ -325,10 +357,13 @@ static bool torch_is_stored(void *handle, const torch_view *v) {
  */
 bool torch_look(PyObject *tensor, torch_view *out) {
   void *handle = tensor_handle(tensor);
-  return torch_is_exact(tensor) && tensor_keys(tensor) == torch.plain &&
-         !torch.dtype(handle, &out->dtype) && !torch.rank(handle, &out->rank) &&
-         !torch.sizes(handle, &out->sizes) && !torch.strides(handle, &out->strides) &&
-         !torch.data(handle, &out->data) && torch_is_stored(handle, out);
+  if (!torch_is_exact(tensor)) return false;
+  uint64_t keys = tensor_keys(tensor);
+  out->inference = keys == torch.quiet;
+  return (keys == torch.plain || out->inference) && !torch.dtype(handle, &out->dtype) &&
+         !torch.rank(handle, &out->rank) && !torch.sizes(handle, &out->sizes) &&
+         !torch.strides(handle, &out->strides) && !torch.data(handle, &out->data) &&
+         torch_is_stored(handle, out);
 }
 
 bool torch_requires_grad(PyObject *tensor) {
@@ -344,6 +379,7 @@ bool torch_requires_grad(PyObject *tensor) {
 bool torch_count_write(PyObject *tensor) {
   if (!torch.counter) return false;
   char *counter = torch_word(tensor, torch.counter);
+  if (!counter) return false; /* made in inference mode */
   __atomic_fetch_add((uint32_t *)(void *)(counter + torch.count), 1, __ATOMIC_RELAXED);
   return true;
 }
@@ -356,8 +392,9 @@ PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors) {
   for (Py_ssize_t i = 0; all && i < count; i++) {
     PyObject *tensor = PyTuple_GET_ITEM(tensors, i);
     uint32_t writes = 0;
-    if (torch.counter && torch_is_exact(tensor))
-      memcpy(&writes, (char *)torch_word(tensor, torch.counter) + torch.count, sizeof writes);
+    char *counter =
+        torch.counter && torch_is_exact(tensor) ? torch_word(tensor, torch.counter) : NULL;
+    if (counter) memcpy(&writes, counter + torch.count, sizeof writes);
     memcpy(PyBytes_AS_STRING(all) + 4 * i, &writes, sizeof writes);
   }
   return all;

@@ -22,7 +22,8 @@ typedef struct torch_view {
   void *data;
   int64_t *sizes, *strides;
   int64_t rank;
-  int32_t dtype; /* torch's ScalarType */
+  int32_t dtype;  /* torch's ScalarType */
+  bool inference; /* made in inference mode */
 } torch_view;
 
 /* Finds torch's C interface; false with an exception when torch is not imported or too different.
@@ -58,14 +59,16 @@ typedef struct torch_modes {
   int8_t dtype;                /* the default one */
   int8_t cast_dtype;           /* of autocast on the CPU, whether or not it is active */
   bool records;                /* gradients are recorded */
+  bool inference;              /* nothing is recorded, and writes are not counted */
   bool hooks;                  /* torch.autograd.graph.saved_tensors_hooks(), or a checkpoint */
-  bool keeps_casts;            /* autocast keeps casts of leaves */
+  bool casts;                  /* autocast on the CPU */
+  bool keeps_casts;            /* it keeps casts of leaves */
 } torch_modes;
 
 bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */
 void torch_modes_read(torch_modes *out);
-/* Has nothing been changed but the default dtype, whether gradients are recorded, and autocast on
- * the CPU? */
+/* Has nothing been changed but the default dtype, whether gradients are recorded, inference mode,
+ * and autocast on the CPU? */
 bool torch_modes_are_plain(const torch_modes *m);
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b);
 

@@ -395,7 +395,8 @@ class Recorder(TorchDispatchMode):
 
 def empty(sizes, strides, dtype, extent):
     """A tensor without memory that lies as one of the user's does, on `extent` elements of storage."""
-    return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
+    with torch.inference_mode(False), torch.set_grad_enabled(False):
+        return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
 
 
 FLASH = torch.nn.attention.SDPBackend.FLASH_ATTENTION.value
@@ -441,7 +442,7 @@ def record(function, args, kwargs, gradients, numbers, autocast):
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled else _CHOOSE.get(function, function), Recorder()
-    with torch.set_grad_enabled(gradients), autocast.applied(), recorder:
+    with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = function(*args, **kwargs)
     return on_cpu(result), recorder.calls, recorder.called
 

@@ -1,4 +1,4 @@
-"""Functions of tensors under autocast, and with parts under autocast: dtypes, values and gradients as eager torch has them."""
+"""Functions of tensors under autocast or in inference mode, and with parts under autocast, as eager torch has them."""
 
 import contextlib
 import copy
@@ -258,6 +258,69 @@ def test_autocast_that_stays_on_breaks():
         assert frameloom.compile(function)(a, b).dtype == torch.bfloat16
     finally:
         torch.set_autocast_enabled("cpu", False)
+
+
+def quiet_things(x, y, model):
+    z = x @ y
+    z[1:].add_(1)
+    x.mul_(2)
+    made = torch.zeros(3)
+    made[0] = 1
+    return (
+        z, z[1:], x[1:], y, made, model(x), F.scaled_dot_product_attention(x[None], x[None], y[None]), torch.tensor([1.0, 2.0]), y.t(), x.softmax(-1),
+        model.weight, model.weight.t(), torch.linalg.inv(x + 9 * torch.eye(3)), torch.is_inference_mode_enabled(), torch.is_grad_enabled(),
+    )  # fmt: skip
+
+
+def traits(one):
+    return (*tensor_programs.told(one), one.is_inference()) if isinstance(one, torch.Tensor) else one
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["ordinary", "of inference mode"])
+def test_inference_mode_around_a_call(inside):
+    model = torch.nn.Linear(3, 3)
+    compiled = frameloom.compile(quiet_things, fullgraph=True)
+    for _ in range(2):
+        found = []
+        for each in (quiet_things, compiled):
+            with torch.inference_mode(inside):
+                arguments = [torch.arange(9.0).reshape(3, 3) + i for i in range(2)]
+            with torch.inference_mode():
+                found.append((*each(*arguments, model), *arguments))
+            assert inside or arguments[0]._version == 1
+        assert [traits(one) for one in found[1]] == [traits(one) for one in found[0]]
+        torch.testing.assert_close(found[1], found[0])
+    assert not compiled(torch.ones(3, 3), torch.ones(3, 3), model)[0].is_inference()
+
+
+def test_tensors_of_inference_mode_outside_of_it():
+    with torch.inference_mode():
+        x = torch.ones(3)
+    assert break_codes(lambda x: x * 2, x) == ["FL0030"]
+    assert frameloom.compile(lambda x: x * 2)(x).tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        frameloom.compile(lambda x: x.add_(1))(x)
+
+
+@torch.inference_mode()
+def decorated_for_inference(x):
+    return x * 2 + x.sum()
+
+
+def inference_inside(x):
+    with torch.inference_mode():
+        y = x * 2
+    return y, x * 3
+
+
+def test_inference_mode_inside_breaks():
+    x = torch.ones(3, requires_grad=True)
+    assert break_codes(inference_inside, x)[0] == "FL0003"
+    for function in (inference_inside, decorated_for_inference):
+        compiled = frameloom.compile(function)
+        for _ in range(2):
+            expected, got = function(x), compiled(x)
+            assert [traits(one) for one in flat([got])] == [traits(one) for one in flat([expected])]
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
