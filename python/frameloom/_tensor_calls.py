@@ -395,7 +395,7 @@ class Recorder(TorchDispatchMode):
 
 def empty(sizes, strides, dtype, extent):
     """A tensor without memory that lies as one of the user's does, on `extent` elements of storage."""
-    with torch.inference_mode(False), torch.set_grad_enabled(False):
+    with torch.inference_mode(False):  # and where gradients are recorded, so that the view may be written
         return torch.empty(extent, dtype=getattr(torch, dtype), device=META).as_strided(sizes, strides)
 
 
