@@ -129,11 +129,12 @@ void loom_sim_set_seed(uint64_t seed);
 /* Takes what a kernel did that no GPU would forgive, the first since the last call: a text, and the
  * number of the access among the plan's sites (-1: none). False: nothing. */
 bool loom_sim_take_fault(char *text, size_t size, int64_t *site);
-/* Counts what kernels ask of device memory from now on. loom_sim_take_counts takes those of one
+/* Counts what kernels ask of memory from now on. loom_sim_take_counts takes those of one
  * kernel, in the order of first launches; false: there is none. Index 0: loads, 1: stores. */
 typedef struct loom_sim_counts {
   char name[128];
   uint64_t blocks, barriers, requests[2], sectors[2], bytes[2];
+  uint64_t shared, conflicts; /* requests of shared memory, and passes that they take besides */
 } loom_sim_counts;
 void loom_sim_count(bool on);
 bool loom_sim_take_counts(loom_sim_counts *out);

@@ -78,6 +78,8 @@ void sim_count_fini(sim_block *block);
 void sim_count_begin(sim_block *block);
 /* The thread that runs accesses device memory. */
 void sim_count_access(sim_block *block, uintptr_t at, uint32_t bytes, bool writes, int64_t site);
+/* Of shared memory: `offset` from its begin. */
+void sim_count_shared(sim_block *block, uint32_t offset, uint32_t bytes, bool writes, int64_t site);
 void sim_count_barrier(sim_block *block);
 
 #endif

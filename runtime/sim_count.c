@@ -5,6 +5,12 @@
  * sectors of 32 bytes. A request of 32 floats next to each other is 4 sectors, and of floats in 32
  * rows it is 32. So sectors in relation to bytes say how well a kernel's accesses fit together. No
  * cache is taken account of.
+ *
+ * Shared memory lies in 32 banks, word by word of 4 bytes. A request takes as many passes as the
+ * most different words of one bank that it asks for. All passes but the first are conflicts. A
+ * request of 8 or 16 bytes a thread is made by each half or quarter of the warp for itself. (CUDA
+ * C++ Programming Guide, Compute Capabilities: Shared Memory; the same on AMD's CDNA, 32 banks of
+ * 4 bytes.)
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,6 +19,8 @@
 #include "runtime/sim.h"
 
 #define COUNT_SECTOR 32u
+#define COUNT_BANKS 32u
+#define COUNT_WORD 4u
 #define COUNT_KERNELS 64 /* names, at most; others are not counted */
 
 static bool count_on;
@@ -108,6 +116,32 @@ void sim_count_access(sim_block *block, uintptr_t at, uint32_t bytes, bool write
     c->sums.sectors[writes] += !count_before(c, count_mix(request, s));
 }
 
+/* The group of threads whose accesses are made together. */
+static uint64_t count_group(uint64_t thread, uint32_t bytes) {
+  uint32_t words = bytes <= COUNT_WORD ? 1 : bytes <= 2 * COUNT_WORD ? 2 : 4;
+  return thread / (SIM_WARP / words) * 4 + words;
+}
+
+void sim_count_shared(sim_block *block, uint32_t offset, uint32_t bytes, bool writes,
+                      int64_t site) {
+  sim_counter *c = block->counter;
+  if (!c || !bytes) return;
+  uint64_t thread = (uint64_t)block->thread, place = count_mix((uint64_t)site + 1, 2u + writes);
+  uint32_t turn = count_before(c, count_mix(place, thread + 1));
+  uint64_t group = count_mix(count_mix(place, 8192 + count_group(thread, bytes)), turn);
+  c->sums.shared += !count_before(c, group);
+  for (uint32_t w = offset / COUNT_WORD; w <= (offset + bytes - 1) / COUNT_WORD; w++) {
+    if (count_before(c, count_mix(group, w))) continue;
+    /* One more word of the bank: is it the bank with the most? Then the group takes one more pass.
+     */
+    uint32_t words = 1 + count_before(c, count_mix(count_mix(group, 1), w % COUNT_BANKS));
+    uint64_t passes = count_mix(count_mix(group, 2), 0);
+    if (words <= count_find(c, passes | 1)->value) continue;
+    count_before(c, passes);
+    c->sums.conflicts += words > 1;
+  }
+}
+
 void sim_count_barrier(sim_block *block) {
   if (block->counter) block->counter->sums.barriers++;
 }
@@ -132,6 +166,8 @@ void sim_count_fini(sim_block *block) {
     entry->sectors[i] += c->sums.sectors[i];
     entry->bytes[i] += c->sums.bytes[i];
   }
+  if (entry) entry->shared += c->sums.shared;
+  if (entry) entry->conflicts += c->sums.conflicts;
   if (entry) entry->blocks += c->sums.blocks;
   if (entry) entry->barriers += c->sums.barriers;
   pthread_mutex_unlock(&count_lock);

@@ -138,6 +138,7 @@ void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code) {
   bool writes = code & 1;
   bool shared = at >= block->zone && at < block->shared + block->shared_size + SIM_ZONE;
   if (shared && !memory_shared(block, at, bytes, writes, site)) return;
+  if (shared) sim_count_shared(block, (uint32_t)(at - block->shared), bytes, writes, site);
   if (!shared) sim_count_access(block, (uintptr_t)at, bytes, writes, site);
   for (uintptr_t a = (uintptr_t)at, end = a + bytes; a < end;) {
     sim_line *line = memory_line(block, a / MEMORY_LINE);

@@ -161,7 +161,7 @@ static bool run_time(run_job *job, interpret_call *c, const run_code *code,
   return true;
 }
 
-/* What the kernels of a simulated GPU have asked of device memory. */
+/* What the kernels of a simulated GPU have asked of memory. */
 static void run_print_requests(void) {
   static const char *const what[] = {"loads", "stores"};
   loom_sim_counts c;
@@ -172,6 +172,8 @@ static void run_print_requests(void) {
         printf("; %s: %" PRIu64 " bytes, %" PRIu64 " requests of %.2f sectors, %.0f %% used",
                what[i], c.bytes[i], c.requests[i], (double)c.sectors[i] / (double)c.requests[i],
                (double)c.bytes[i] / (double)c.sectors[i] / 32 * 100);
+    if (c.shared)
+      printf("; shared: %" PRIu64 " requests, %" PRIu64 " conflicts", c.shared, c.conflicts);
     printf("\n");
   }
 }
@@ -418,7 +420,8 @@ static const struct argp_option run_options[] = {
     {"order", OPTION_ORDER, "NUMBER", 0,
      "sim: the seed of the order in which threads run (default 0: by number)", 0},
     {"requests", OPTION_REQUESTS, NULL, 0,
-     "sim: what the kernels ask of memory: bytes, requests of a warp and their sectors", 0},
+     "sim: what the kernels ask of memory: bytes, requests of a warp, their sectors and conflicts",
+     0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the x86 target", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},

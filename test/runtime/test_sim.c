@@ -118,6 +118,43 @@ KERNEL(asks) {
   loom_sim_access((float *)buffers[0] + 32 * me, 4, 2 * 2 + 1);
 }
 
+/* Words that are read by the 32 threads of a warp: next to each other, all the same, in one bank,
+ * in one bank but for a padding word, pairs next to each other, pairs of every second pair. */
+KERNEL(banks) {
+  uint32_t me = loom_sim_thread(), *words = loom_sim_shared();
+  for (uint32_t i = me; i < 1056; i += THREADS) {
+    loom_sim_access(&words[i], 4, 2 * 1 + 1);
+    words[i] = i;
+  }
+  loom_sim_barrier(0);
+  if (me >= 32) return;
+  switch (params[0]) {
+  case 0: loom_sim_access(&words[me], 4, 2 * 2); break;
+  case 1: loom_sim_access(&words[7], 4, 2 * 2); break;
+  case 2: loom_sim_access(&words[32 * me], 4, 2 * 2); break;
+  case 3: loom_sim_access(&words[33 * me], 4, 2 * 2); break;
+  case 4: loom_sim_access(&words[2 * me], 8, 2 * 2); break;
+  case 5: loom_sim_access(&words[4 * me], 8, 2 * 2); break;
+  case 6: loom_sim_access((uint8_t *)words + me, 1, 2 * 2); break;
+  default: loom_sim_access(&words[4 * me], 16, 2 * 2); break;
+  }
+}
+
+static void conflicts_of_banks_are_counted(void **state) {
+  static const uint64_t requests[] = {1, 1, 1, 1, 2, 2, 1, 4},
+                        conflicts[] = {0, 0, 31, 0, 0, 2, 0, 0};
+  for (uint64_t way = 0; way < 8; way++) {
+    loom_sim_counts c;
+    loom_sim_count(true);
+    assert_int_equal(
+        loom_sim_launch(address(banks), "banks", 1, THREADS, 4224, NULL, &way, NULL, 0, 1), 0);
+    loom_sim_count(false);
+    assert_true(loom_sim_take_counts(&c));
+    assert_int_equal(c.shared, 33 + requests[way]); /* 33 stores of a warp */
+    assert_int_equal(c.conflicts, conflicts[way]);
+  }
+}
+
 static void requests_are_counted(void **state) {
   static _Alignas(32) float bytes[1024];
   void *buffers[] = {bytes};
@@ -146,6 +183,7 @@ int main(void) {
       cmocka_unit_test(chunks_are_divided),
       cmocka_unit_test(faults_are_found),
       cmocka_unit_test(requests_are_counted),
+      cmocka_unit_test(conflicts_of_banks_are_counted),
       cmocka_unit_test(sizes_are_limited),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
