@@ -17,9 +17,10 @@
 
 #include <string.h>
 
-/* Of _tensor_gradients.py: `backward`, and the functions of torch's that it stands for. */
+/* Of _tensor_gradients.py: `backward`, the functions of torch's that it stands for, and others of
+ * torch's. */
 static struct {
-  PyObject *backward, *of_tensor, *of_all, *clone;
+  PyObject *backward, *of_tensor, *of_all, *clone, *gradient, *require;
 } backward_python;
 
 static PyObject *backward_grad; /* "grad" */
@@ -42,10 +43,10 @@ static bool backward_find_members(void) {
 }
 
 bool tensor_backward_init(void) {
-  static const tensor_name names[] = {{"backward", &backward_python.backward},
-                                      {"OF_TENSOR", &backward_python.of_tensor},
-                                      {"OF_ALL", &backward_python.of_all},
-                                      {"CLONE", &backward_python.clone}};
+  static const tensor_name names[] = {
+      {"backward", &backward_python.backward}, {"OF_TENSOR", &backward_python.of_tensor},
+      {"OF_ALL", &backward_python.of_all},     {"CLONE", &backward_python.clone},
+      {"GRADIENT", &backward_python.gradient}, {"REQUIRE", &backward_python.require}};
   backward_grad = PyUnicode_InternFromString("grad");
   return backward_grad &&
          tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names) &&
@@ -54,6 +55,45 @@ bool tensor_backward_init(void) {
 
 bool tensor_is_backward(const PyObject *function) {
   return function == backward_python.of_tensor || function == backward_python.of_all;
+}
+
+/* ---- leaves that the function makes ---------------------------------------------------------- */
+
+bool tensor_is_gradient(const PyObject *function) { return function == backward_python.gradient; }
+
+bool tensor_is_leaf_maker(const PyObject *function) { return function == backward_python.require; }
+
+bool tensor_is_made_leaf(const tensor_state *state, const value *v) {
+  const np_array *a = np_layout_of(v);
+  for (uint32_t i = 0; i < state->made_count; i++) {
+    const np_array *leaf = np_layout_of(state->made[i]);
+    if (leaf == a || (leaf->kind == VIEW_ROOT && leaf->storage == a->storage)) return true;
+  }
+  return false;
+}
+
+value *tensor_make_leaf(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  PyObject *live = tensor_live(v), *meta = state ? tensor_meta(t, v) : NULL;
+  if (!meta) return NULL;
+  if (live && tensor_requires(t, live, np_layout_of(v)->storage->source)) return v;
+  if (live)
+    return trace_break(t, BREAK_TENSOR, "a tensor from before the call is to require a gradient");
+  if (tensor_is_recorded(meta)) return v;
+  PyObject *done = PyObject_CallMethod(meta, "requires_grad_", NULL);
+  if (!done) return tensor_call_failed(t, backward_python.require);
+  Py_DECREF(done);
+  state->made = trace_more(t, state->made, state->made_count, &state->made_room, sizeof v);
+  if (!state->made) return trace_fail(t);
+  state->made[state->made_count++] = v;
+  return v;
+}
+
+/* Exactly such a leaf, no view of it. */
+static bool backward_is_made(const tensor_state *state, const value *v) {
+  for (uint32_t i = 0; i < state->made_count; i++)
+    if (np_layout_of(state->made[i]) == np_layout_of(v)) return true;
+  return false;
 }
 
 /* ---- the attribute `grad` ---------------------------------------------------------------------
@@ -99,7 +139,10 @@ static value *backward_grad_of_live(tracer *t, value *v, PyObject *live) {
 value *tensor_grad(tracer *t, value *v) {
   PyObject *live = tensor_live(v), *meta = tensor_meta(t, v);
   if (live) return backward_grad_of_live(t, v, live);
-  if (meta && !tensor_is_recorded(meta)) return t->constants.none;
+  value *kept = meta ? pointer_map_get(&tensor_state_of(t)->grads, np_layout_of(v)) : NULL;
+  if (kept) return kept;
+  if (meta && (!tensor_is_recorded(meta) || backward_is_made(tensor_state_of(t), v)))
+    return t->constants.none;
   return trace_break(t, BREAK_TENSOR, "the gradient of a tensor that has a history");
 }
 
@@ -113,10 +156,13 @@ static bool backward_fits(tracer *t, value *v, value *item) {
 
 bool tensor_set_grad(tracer *t, value *v, value *item) {
   PyObject *live = tensor_live(v);
-  if (!live || !item || !backward_fits(t, v, item)) {
+  tensor_state *state = tensor_state_of(t);
+  bool made = state && backward_is_made(state, v);
+  if ((!live && !made) || !item || !backward_fits(t, v, item)) {
     trace_break(t, BREAK_TENSOR, "setting the attribute grad of a tensor");
     return false;
   }
+  if (made) return trace_map_set(t, &state->grads, np_layout_of(v), item);
   if (!backward_grad_of_live(t, v, live)) return false; /* guards what is there */
   overlay *o = overlay_open(t, live, np_layout_of(v)->storage->source, true);
   return o && overlay_put(t, o, backward_grad, item);
@@ -166,28 +212,42 @@ static bool backward_accumulate(tracer *t, value *leaf, PyObject *meta) {
 }
 
 /* What is `made`: gradients for each leaf, the operations, and these as they are called. */
-static bool backward_take(tracer *t, tensor_state *state, PyObject *made) {
+static bool backward_take(tracer *t, tensor_state *state, PyObject *made, value *const *leaves,
+                          uint32_t count) {
   PyObject *gradients = PyTuple_GET_ITEM(made, 0);
   bool records = state->records;
   if (!tensor_take_calls(t, PyTuple_GET_ITEM(made, 1), PyTuple_GET_ITEM(made, 2))) return false;
   state->records = false; /* as autograd's own writes are */
   bool good = true;
-  for (uint32_t i = 0; good && i < state->leaf_count; i++)
+  for (uint32_t i = 0; good && i < count; i++)
     if (PyTuple_GET_ITEM(gradients, i) != Py_False)
-      good = backward_accumulate(t, state->leaves[i], PyTuple_GET_ITEM(gradients, i));
+      good = backward_accumulate(t, leaves[i], PyTuple_GET_ITEM(gradients, i));
   state->records = records;
   return good && !trace_pending(t);
 }
 
+/* Leaves from before the call, and those that the function has made. */
+static value **backward_leaves(tracer *t, const tensor_state *state, uint32_t *count) {
+  *count = state->leaf_count + state->made_count;
+  value **all = trace_alloc(t, sizeof *all * ((size_t)*count + 1));
+  if (!all) return NULL;
+  if (state->leaf_count) memcpy(all, state->leaves, sizeof *all * state->leaf_count);
+  if (state->made_count)
+    memcpy(all + state->leaf_count, state->made, sizeof *all * state->made_count);
+  return all;
+}
+
 value *tensor_backward(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
   tensor_state *state = tensor_state_of(t);
-  PyObject *leaves = state ? tensor_metas(t, state->leaves, state->leaf_count) : NULL;
+  uint32_t count = 0;
+  value **all = state ? backward_leaves(t, state, &count) : NULL;
+  PyObject *leaves = all ? tensor_metas(t, all, count) : NULL;
   if (!leaves) return trace_pending(t) ? NULL : trace_raise_live(t);
   PyObject *made = PyObject_CallFunctionObjArgs(backward_python.backward, function, leaves, args,
                                                 kwargs, state->autocast, NULL);
   Py_DECREF(leaves);
   if (!made) return tensor_call_failed(t, function);
   state->ran_backward = true;
-  bool good = trace_keep(t, made) && backward_take(t, state, made);
+  bool good = trace_keep(t, made) && backward_take(t, state, made, all, count);
   return good ? t->constants.none : NULL;
 }

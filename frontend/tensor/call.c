@@ -47,7 +47,7 @@ static bool call_is_known(PyObject *set, PyObject *callee) {
 bool tensor_has_row(PyObject *callee) {
   return tensor_ready() && PyFunction_Check(callee) &&
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
-          tensor_has_model(callee) || tensor_is_checkpoint(callee));
+          tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -181,6 +181,9 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
   bool good = trace_keep(t, made) &&
               tensor_take_calls(t, PyTuple_GET_ITEM(made, 1), PyTuple_GET_ITEM(made, 2));
   if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));
+  if (tensor_is_gradient(function)) state->ran_backward = true;
+  if (result && PyDict_GetItemString(kwargs, "requires_grad") == Py_True)
+    result = tensor_make_leaf(t, result);
   return trace_pending(t) ? NULL : result;
 }
 
@@ -247,6 +250,9 @@ static value *call_elements(tracer *t, PyObject *function, value *self) {
 
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames) {
+  if (tensor_is_leaf_maker(function) && !kwnames &&
+      (!count || (count == 1 && args[0]->object == Py_True)))
+    return tensor_make_leaf(t, self);
   if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
     value *known = !count && !kwnames ? call_elements(t, function, self) : NULL;
     if (known || trace_pending(t)) return known;
@@ -343,7 +349,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);
-  *mine = state || tensor_is_backward(callee) || call_is_known(call_python.functions, callee);
+  *mine = state || tensor_is_backward(callee) || tensor_is_gradient(callee) ||
+          call_is_known(call_python.functions, callee);
   if (!*mine) return NULL;
   if (state) return call_state(t, callee, args, count, kwnames);
   return call_torch(t, callee, self, args, count, kwnames);

@@ -110,6 +110,8 @@ recipe *tensor_rebuild(tracer *t, value *v) {
   recipe *r = state ? np_rebuild(t, v) : NULL;
   PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
   if (!r || !meta || r->kind == RECIPE_SOURCE || !tensor_is_recorded(meta)) return r;
+  if (tensor_is_made_leaf(state, v))
+    return trace_break(t, BREAK_TENSOR, "a leaf that the function has made is a result");
   if (a->kind != VIEW_ROOT && a->detached)
     return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
   if (a->kind != VIEW_ROOT && state->modes.records) return r; /* torch's view of its base */
@@ -357,9 +359,11 @@ static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyO
                                   PyObject *arguments) {
   PyObject *hosts = t->capture->hosts ? Py_NewRef(t->capture->hosts) : PyList_New(0);
   PyObject *name = gradient_name(t), *places = gradient_places(g), *program = NULL;
-  if (hosts && name && places)
+  PyObject *made = tensor_metas(t, g->state->made, g->state->made_count);
+  if (hosts && name && places && made)
     program = PyObject_CallFunctionObjArgs(gradient_python.program, name, outputs, leaves,
-                                           arguments, g->state->calls, places, g->ends, NULL);
+                                           arguments, g->state->calls, places, g->ends, made, NULL);
+  Py_XDECREF(made);
   PyObject *backward = program && !g->ended
                            ? torch_program_new(&g->backward, name, g->constants, hosts, program)
                            : NULL;
@@ -411,6 +415,8 @@ bool tensor_gradient_complete(tracer *t) {
                 .values = graph->value_count,
                 .inputs = graph->input_count};
   if (!g.state || !g.state->result_count) return true;
+  if (!g.state->leaf_count)
+    return trace_break(t, BREAK_TENSOR, "a result of a leaf that the function has made") != NULL;
   loom_graph_init(&g.backward);
   t->capture->derived = true;
   bool good = gradient_make(t, &g);

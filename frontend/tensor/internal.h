@@ -32,8 +32,10 @@ typedef struct tensor_state {
   PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
   PyObject *autocast; /* (borrowed) the object that follows autocast */
   value **leaves;     /* tensors from before the call that require a gradient */
+  value **made;       /* leaves that the function has made */
+  pointer_map grads;  /* array of such a leaf -> what it has in `grad` */
   tensor_result *results;
-  uint32_t leaf_count, leaf_room, result_count, result_room;
+  uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room;
   struct tensor_kept *kept; /* tensors from before the call, where a checkpoint has begun */
   uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
@@ -139,6 +141,14 @@ bool tensor_backward_init(void); /* false with an exception */
 /* Is it backward(), of tensors or of torch.autograd? */
 bool tensor_is_backward(const PyObject *function);
 value *tensor_backward(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs);
+/* Is it the function that gives gradients, torch.autograd.grad()? */
+bool tensor_is_gradient(const PyObject *function);
+/* Is it the method by which a tensor becomes a leaf, requires_grad_()? */
+bool tensor_is_leaf_maker(const PyObject *function);
+/* Makes a tensor a leaf that requires a gradient. Gives the tensor. */
+value *tensor_make_leaf(tracer *t, value *v);
+/* Is it a leaf that the function has made, or a view of one? */
+bool tensor_is_made_leaf(const tensor_state *state, const value *v);
 value *tensor_grad(tracer *t, value *v);
 bool tensor_set_grad(tracer *t, value *v, value *item);
 /* For the adapter's `derived`. */

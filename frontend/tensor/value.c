@@ -204,6 +204,8 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
 
 static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   if (!PyUnicode_CompareWithASCIIString(name, "grad")) return tensor_set_grad(t, v, item);
+  if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && item && item->object == Py_True)
+    return tensor_make_leaf(t, v) != NULL;
   trace_break(t, BREAK_TENSOR, "setting the attribute %s of a tensor", PyUnicode_AsUTF8(name));
   return false;
 }

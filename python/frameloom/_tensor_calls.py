@@ -432,8 +432,12 @@ def record(function, args, kwargs, gradients, numbers, autocast):
 
     Raises Unsupported with a reason, or what torch raises.
     """
-    if kwargs.get("requires_grad"):
-        raise Unsupported("requires_grad=True")
+    if "requires_grad" in kwargs:  # capture makes the result a leaf
+        if not isinstance(kwargs["requires_grad"], bool):
+            raise Unsupported("requires_grad that is no bool")
+        kwargs = {name: given for name, given in kwargs.items() if name != "requires_grad"}
+    if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
+        raise Unsupported("is_grads_batched=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
     device = kwargs.get("device")
     if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant

@@ -41,6 +41,7 @@ def _ends(output, leaves):
 
 
 OF_TENSOR, OF_ALL = torch.Tensor.backward, torch.autograd.backward
+GRADIENT, REQUIRE = torch.autograd.grad, torch.Tensor.requires_grad_
 CLONE = torch.ops.aten.clone.default
 
 
@@ -107,12 +108,14 @@ class Program:
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
     tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
     the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind); `ends`: for
-    each result the text of the error in which its gradient ends, or None; or None for all of them.
+    each result the text of the error in which its gradient ends, or None; or None for all of them; `made`: the tensors without
+    memory of leaves that the function makes.
     """
 
-    def __init__(self, name, outputs, leaves, arguments, calls, places, ends):
+    def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
         self.calls, self.places, self.ends = calls, places, ends
+        self.made, self.made_ids = made, {id(one) for one in made}
         self.draws = any(draws(func) for func, *_ in calls)
         self.backward = None
         self.lock, self.ready = threading.Lock(), False
@@ -165,7 +168,7 @@ class Program:
                 given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         for call in self.calls:
-            _replay(call, known, take, written)
+            _replay(call, known, take, written, self.made_ids)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
     def differentiable(self, call, tangents, create_graph=True):
@@ -187,15 +190,22 @@ class Program:
         )
 
 
-def _replay(call, known, take, written):
+def _replay(call, known, take, written, leaves):
     func, args, kwargs, results, records = call
     if func is None:  # a constant
-        known[id(kwargs)] = args.clone() if id(kwargs) in written else args
+        known[id(kwargs)] = args.clone() if id(kwargs) in written or id(kwargs) in leaves else args
+        _become_leaf(kwargs, known, leaves)
         return
     with torch.set_grad_enabled(records), quiet():
         made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
         known[id(stand_in)] = one
+        _become_leaf(stand_in, known, leaves)
+
+
+def _become_leaf(stand_in, known, leaves):
+    if id(stand_in) in leaves and not known[id(stand_in)].requires_grad:
+        known[id(stand_in)].requires_grad_()
 
 
 class InPlaceOf(torch.autograd.Function):

@@ -52,7 +52,7 @@ class Program:
         getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
                                              *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
-                                             *("cast", "cast", "cast") * self.modes)))()
+                                             *("cast", "cast", "cast", "leaf", "leaf") * self.modes)))()
 
     def unary(self):
         name = self.pick()
@@ -152,6 +152,27 @@ class Program:
             self.count += 1
             self.lines[-1] += f"\n        v{self.count} = {text}"
             self.shapes[f"v{self.count}"] = made
+
+    def leaf(self):
+        """A leaf that the program makes, and a gradient of it."""
+        name = self.pick()
+        shape = self.shapes[name]
+        made, gradient = f"v{self.count + 1}", f"v{self.count + 2}"
+        self.count += 2
+        self.lines.append(self.random.choice((
+            f"{made} = {name}.float().detach().requires_grad_()", f"{made} = {name}.detach().clone().float()\n    {made}.requires_grad = True",
+            f"{made} = torch.full({tuple(shape)}, 0.5, requires_grad=True)", f"{made} = torch.ones_like({name}, dtype=torch.float32, requires_grad=True)",
+        )))  # fmt: skip
+        self.lines.append(self.random.choice((
+            f"({made}.sin() * {made}).sum().backward()\n    {gradient} = {made}.grad",
+            f"({made} * {name}.float()).sum().backward()\n    {gradient} = {made}.grad",
+            f"({gradient},) = torch.autograd.grad(({made} * {made}.exp()).sum(), {made})",
+            f"({gradient},) = torch.autograd.grad(({made} * {made} * 2).sum(), [{made}], create_graph=True)",
+            f"{gradient}, = torch.autograd.grad(({made} * {name}.float()).mean(), {made}, retain_graph=True)",
+        )))  # fmt: skip
+        self.shapes[gradient] = shape
+        if self.random.random() < 0.3:
+            self.shapes[made] = shape
 
     def many(self):
         name = self.pick(1)
