@@ -152,6 +152,25 @@ def _scaled(function, kwargs):
     return lambda self, *args: scaled(self, *args, by.to(self.dtype)), {}
 
 
+# Functions of lists of tensors whose last argument is a list of numbers: the function of one tensor, and the number's name.
+_SCALED_EACH = {"_foreach_addcdiv_": (torch.Tensor.addcdiv_, "value"), "_foreach_addcmul_": (torch.Tensor.addcmul_, "value")}
+
+
+def _scaled_each(function, args):
+    """The function without tensors in place of the numbers: for each tensor of the lists the function of one."""
+    one, name = _SCALED_EACH.get(function.__name__, (None, None))
+    numbers = args[3] if len(args) == 4 and isinstance(args[3], (list, tuple)) else ()
+    if one is None or not numbers or not all(isinstance(by, torch.Tensor) and not by.dim() and by.dtype == torch.float64 for by in numbers):
+        return function
+
+    def each(*lists):
+        for *tensors, by in zip(*lists, strict=True):
+            scaled, rest = _scaled(one, {name: by})
+            scaled(*tensors, **rest)
+
+    return each
+
+
 # Functions, by their names without underscores, that compute with a Python float as with a tensor of float64 without axes.
 _TAKE_NUMBERS = frozenset(
     "add sub mul div iadd isub imul itruediv truediv radd rsub rmul rtruediv subtract multiply divide true_divide".split()
@@ -444,6 +463,8 @@ def record(function, args, kwargs, gradients, numbers, autocast):
         kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
     elif device is not None or function in _device_constructors():
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
+    if not kwargs:
+        function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled else _CHOOSE.get(function, function), Recorder()
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:

@@ -245,6 +245,17 @@ OPTIMIZERS = {
     "NAdam": lambda of: torch.optim.NAdam(of),
     "RMSprop": lambda of: torch.optim.RMSprop(of, momentum=0.5, centered=True),
     "Rprop": lambda of: torch.optim.Rprop(of),
+    "Adam of lists": lambda of: torch.optim.Adam(of, lr=0.1, foreach=True),
+    "AdamW of lists": lambda of: torch.optim.AdamW(of, lr=0.1, amsgrad=True, foreach=True),
+    "Adamax of lists": lambda of: torch.optim.Adamax(of, foreach=True),
+}
+# Those that decide in Python by what they keep in tensors, at every step.
+DECIDING = {
+    "RAdam": lambda of: torch.optim.RAdam(of, lr=0.1),
+    "RAdam of lists": lambda of: torch.optim.RAdam(of, lr=0.1, foreach=True),
+    "NAdam of lists": lambda of: torch.optim.NAdam(of, foreach=True),
+    "ASGD": lambda of: torch.optim.ASGD(of, lr=0.1, t0=2),
+    "Adafactor": lambda of: torch.optim.Adafactor(of, lr=0.1),
 }
 
 
@@ -288,6 +299,53 @@ def test_a_training_step_is_one_graph(name):
     report = compiled._report()
     assert not report["breaks"]
     assert report["captures"] <= 4  # without gradients and state, with them, and where numbers have changed
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_a_step_that_decides_by_tensors_breaks(name):
+    plain, model, _ = training(DECIDING[name])
+    step, other_model, _ = training(DECIDING[name])
+    compiled = frameloom.compile(step)
+    made = torch.Generator().manual_seed(2)
+    for _ in range(8):  # RAdam takes another branch from the sixth step on
+        x, y = torch.randn(5, 6, generator=made, dtype=torch.float64), torch.randint(0, 4, (5,), generator=made)
+        torch.testing.assert_close(compiled(x, y), plain(x, y))
+        torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+    assert set(break_codes(step, x, y)) <= {"FL0002", "FL0030"}
+
+
+def scaled(dtype):
+    """A step with a gradient scaler, its model and scaler."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = torch.nn.Linear(6, 4)
+    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
+
+    def step(x):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=dtype):
+            loss = model(x).float().square().mean()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+
+    return step, model, scaler
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_gradient_scaler_breaks_and_is_right(dtype):
+    plain, model, scaler = scaled(dtype)
+    step, other_model, other = scaled(dtype)
+    compiled = frameloom.compile(step)
+    made = torch.Generator().manual_seed(2)
+    for number in range(7):
+        x = torch.randn(5, 6, generator=made) * (float("inf") if number == 3 else 1)  # that step is left out
+        torch.testing.assert_close(compiled(x), plain(x), rtol=2e-2, atol=2e-2, equal_nan=True)
+        torch.testing.assert_close(other_model.state_dict(), model.state_dict(), rtol=2e-2, atol=2e-2)
+        assert other.get_scale() == scaler.get_scale()
+    assert set(break_codes(step, x)) <= {"FL0003", "FL0030"}
 
 
 def test_a_changed_learning_rate_has_its_effect():
