@@ -40,8 +40,9 @@ class Run:
             skipped.write("\n".join(self.rows))
             skipped.flush()
             paths = os.pathsep.join(os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
-            # What is wrong is looked for, not what is slow: all is compiled that would not be before many more calls.
-            environment = {"FRAMELOOM_PUT_OFF": "0", **os.environ, "LOOM_REPORT": str(writer), "PYTHONFAULTHANDLER": "1", "PYTHONPATH": paths,
+            # What is wrong is looked for, not what is slow: all is compiled that would not be before many more calls. Sets have
+            # one order in all processes, which the order of warnings may follow.
+            environment = {"FRAMELOOM_PUT_OFF": "0", "PYTHONHASHSEED": "0", **os.environ, "LOOM_REPORT": str(writer), "PYTHONFAULTHANDLER": "1", "PYTHONPATH": paths,
                            **self.environment}
             process = subprocess.Popen([*self.command, "--skip", skipped.name], cwd=folder, pass_fds=[writer],
                                        env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
