@@ -1,8 +1,10 @@
-"""Every function of modules for each GPU, through the vendors' tools: `accept.py BIN FILE ...`.
+"""Every function of modules for each GPU, through the vendors' tools: `accept.py BIN [--sum] FILE ...`.
 
 PTX goes through ptxas where it is found; objects of AMDGPU through the linker, and the code object has the kernels in it. Prints a
-row for each function: what ptxas says of registers and spills on sm_90, or the error.
+row for each function: what ptxas says of registers on sm_90 and of spills on all, or why the compiler has no code for it yet. With
+--sum, a row for each file: how many functions there are of each sort, and the bytes that they spill.
 """
+import collections
 import re
 import shutil
 import subprocess
@@ -12,6 +14,11 @@ from pathlib import Path
 
 NVIDIA = ("sm_80", "sm_90", "sm_90a", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx1100")
+NOT_YET = re.compile(r"error: (.*no code for this target|symbolic sizes on a GPU)$", re.MULTILINE)
+
+
+class NotYet(Exception):
+    """The compiler refuses a function with one of the errors for what has no form on GPUs."""
 
 
 def run(*command):
@@ -21,38 +28,69 @@ def run(*command):
     return done.stdout + done.stderr
 
 
+def compile(bin, *words):
+    command = [str(bin / "loom-compile"), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if refused := done.returncode == 1 and NOT_YET.search(done.stderr):
+        raise NotYet(refused[1])
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
 def accept(bin, name, source, folder):
-    said = "no ptxas"
+    """The kernels, the most registers of one on sm_90 (None: not known), and the bytes spilled on all."""
+    registers, spilled, kernels = None, 0, []
     ptx, cubin, obj, code = (folder / f"x.{end}" for end in ("ptx", "cubin", "o", "hsaco"))
     for arch in NVIDIA:
-        run(bin / "loom-compile", "--target=nvptx", f"--mcpu={arch}", "--emit=asm", source, "-o", ptx)
-        if ".extern" in ptx.read_text():
+        compile(bin, "--target=nvptx", f"--mcpu={arch}", "--emit=asm", source, "-o", ptx)
+        text = ptx.read_text()
+        kernels = re.findall(r"\.entry (\w+)", text)
+        if ".extern" in text:
             sys.exit(f"{name}: the PTX refers to what is not in it")
-        if shutil.which("ptxas"):
+        if shutil.which("ptxas") and kernels:
             told = run("ptxas", "-v", f"-arch={arch}", ptx, "-o", cubin)
+            used, spills = (re.findall(pattern, told) for pattern in (r"Used (\d+) registers", r"(\d+) bytes spill"))
+            spilled += sum(map(int, spills))
             if arch == "sm_90":
-                registers, spills = (re.findall(pattern, told) for pattern in (r"Used (\d+) registers", r"(\d+) bytes spill"))
-                said = f"registers {max(map(int, registers))}, spilled bytes {sum(map(int, spills))}"
+                registers = max(map(int, used))
     for arch in AMD:
-        run(bin / "loom-compile", "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
+        compile(bin, "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
         run("ld.lld", "-shared", obj, "-o", code)
         symbols = run("llvm-readelf", "--dyn-syms", "--notes", code)
-        kernels = re.findall(r"FUNC +GLOBAL +PROTECTED +\d+ (\S+)", symbols)
-        if not kernels or not all(f"{kernel}.kd" in symbols for kernel in kernels):
+        there = re.findall(r"FUNC +GLOBAL +PROTECTED +\d+ (\S+)", symbols)
+        if sorted(there) != sorted(kernels) or not all(f"{kernel}.kd" in symbols for kernel in there):
             sys.exit(f"{name}: the code object for {arch} lacks kernels\n{symbols}")
-    return said
+    return kernels, registers, spilled
+
+
+def functions(path):
+    """Names and modules of a file's functions: each with the aliases that the file defines."""
+    text = path.read_text()
+    aliases = "".join(re.findall(r"^[#!].*\n", text, re.MULTILINE))
+    for function in re.findall(r"^func\.func .*?^}\n", text, re.DOTALL | re.MULTILINE):
+        yield re.match(r"func\.func @(\w+)", function)[1], aliases + function
 
 
 def main():
-    bin = Path(sys.argv[1])
+    bin, paths = Path(sys.argv[1]), sys.argv[2:]
+    sums = paths[0] == "--sum"
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        for path in sys.argv[2:]:
-            for function in re.findall(r"^func\.func .*?^}\n", Path(path).read_text(), re.DOTALL | re.MULTILINE):
-                name = re.match(r"func\.func @(\w+)", function)[1]
-                source = folder / "x.mlir"
-                source.write_text(function)
-                print(f"{name}: {accept(bin, name, source, folder)}")
+        source = Path(folder) / "x.mlir"
+        for path in map(Path, paths[sums:]):
+            sorts, total = collections.Counter(), 0
+            for name, module in functions(path):
+                source.write_text(module)
+                try:
+                    kernels, registers, spilled = accept(bin, name, source, Path(folder))
+                    said = "no ptxas" if registers is None else f"registers {registers}, spilled bytes {spilled}"
+                    sort, total = "accepted" if kernels else "without kernels", total + spilled
+                except NotYet as refused:
+                    said, sort = f"refused: {refused}", "refused"
+                sorts[sort] += 1
+                if not sums:
+                    print(f"{name}: {said}")
+            if sums:
+                print(f"{path.name}: {', '.join(f'{n} {sort}' for sort, n in sorted(sorts.items()))}, spilled bytes {total}")
 
 
 main()
