@@ -13,8 +13,10 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast
+from . import _native, _tensor_autocast, _tensor_imports
 from ._tensor_autocast import Unsupported
+
+_tensor_imports.keep_away()
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size

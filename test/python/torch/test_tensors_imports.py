@@ -1,0 +1,42 @@
+"""Functions of tensors are captured without an import of Dynamo, whose later import finds torch as it was."""
+
+from processes import printed
+
+CAPTURED = """
+import sys
+import torch
+import frameloom
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4), torch.nn.Softmax(-1))
+compiled = frameloom.compile(lambda x: (model(x) * 2 + x.sum() ** 2).log_softmax(-1).cos().mean())
+compiled(torch.randn(3, 8)).backward()
+with torch.no_grad():
+    compiled(torch.randn(3, 8))
+assert not frameloom.explain(compiled, torch.randn(3, 8)).graph_break_count
+"""
+
+LATER = """
+from frameloom import _tensor_imports
+functions = list(_tensor_imports._kept_out())
+assert len(functions) > 100 and any(hasattr(one, _tensor_imports.ASKED) for one in functions)
+
+import torch._dynamo
+assert not any(getattr(one, _tensor_imports.ASKED, None) is one for one in functions)
+x = torch.randn(5)
+traced = torch.compile(lambda x: torch._refs.sin(x) + torch.mul(x, x), backend="eager")
+torch.testing.assert_close(traced(x), x.sin() + x * x)
+torch.testing.assert_close(compiled(torch.ones(3, 8)), compiled(torch.ones(3, 8)))
+"""
+
+
+def test_dynamo_is_not_imported():
+    assert printed(CAPTURED + "print('torch._dynamo' in sys.modules, 'torch._functorch.aot_autograd' in sys.modules)").split() == ["False", "False"]
+
+
+def test_a_later_import_of_dynamo():
+    assert printed(CAPTURED + LATER + "print('as it was')").strip() == "as it was"
+
+
+def test_an_earlier_import_of_dynamo():
+    assert printed("import torch._dynamo\n" + CAPTURED + "from frameloom import _tensor_imports\n"
+                   "print([one for one in _tensor_imports._kept_out() if getattr(one, _tensor_imports.ASKED, None) is one])").strip() == "[]"
