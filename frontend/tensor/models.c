@@ -19,12 +19,18 @@ bool tensor_models_init(void) {
          PyTuple_Check(model_python.codes);
 }
 
+/* Has torch.compile() kept Dynamo out of the function? */
+static bool models_is_kept_out(PyObject *function) {
+  PyObject *attributes = ((PyFunctionObject *)function)->func_dict;
+  return attributes && PyDict_GetItemString(attributes, "_torchdynamo_disable") == Py_True;
+}
+
 bool tensor_has_model(PyObject *callee) {
   if (!PyFunction_Check(callee)) return false;
   PyObject *code = PyFunction_GET_CODE(callee);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(model_python.codes); i++)
     if (PyTuple_GET_ITEM(model_python.codes, i) == code) return true;
-  return false;
+  return models_is_kept_out(callee);
 }
 
 value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,

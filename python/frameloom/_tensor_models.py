@@ -119,7 +119,14 @@ _made = weakref.WeakKeyDictionary()
 
 
 def model_of(original):
-    """The function that is followed in place of one whose code is among CODES; None while a profiler listens."""
+    """The function that is followed in place of one whose code is among CODES, or that Dynamo is kept out of; None: the original,
+    as while a profiler listens.
+
+    The first torch.compile() of a process makes functions of torch.optim such that Dynamo is kept out of them.
+    """
+    if original.__code__ not in CODES:
+        kept_out = getattr(original, "_torchdynamo_orig_callable", original)
+        return kept_out if getattr(kept_out, "__module__", "").startswith("torch.optim.") and kept_out is not original else None
     if original.__qualname__.startswith("record_function.") and torch.autograd._profiler_enabled():
         return None
     if original not in _made:

@@ -40,3 +40,41 @@ def test_a_later_import_of_dynamo():
 def test_an_earlier_import_of_dynamo():
     assert printed("import torch._dynamo\n" + CAPTURED + "from frameloom import _tensor_imports\n"
                    "print([one for one in _tensor_imports._kept_out() if getattr(one, _tensor_imports.ASKED, None) is one])").strip() == "[]"
+
+
+STEPS = """
+import torch
+import frameloom
+
+model = torch.nn.Linear(4, 4)
+NAMES = ["SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RMSprop", "Rprop"]
+torch.compile(lambda x: x.sin(), backend="eager")(torch.ones(3))
+for name in NAMES:
+    optimizer = getattr(torch.optim, name)(model.parameters())
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    step(torch.ones(2, 4))
+    compiled = frameloom.compile(step, fullgraph=True)
+    for _ in range(2):
+        compiled(torch.ones(2, 4))
+    print(name)
+
+@torch.compiler.disable
+def apart(x):
+    return x.cos()
+
+whole = frameloom.compile(lambda x: apart(x.sin()) + 1)
+torch.testing.assert_close(whole(torch.ones(3)), torch.ones(3).sin().cos() + 1)
+print(frameloom.explain(whole, torch.ones(3)).graph_break_count > 0)
+"""
+
+
+def test_optimizers_that_torch_compile_has_changed():
+    """The first torch.compile() of a process keeps Dynamo out of functions of torch.optim, but users' own functions stay apart."""
+    assert printed(STEPS).split()[-2:] == ["Rprop", "True"]
