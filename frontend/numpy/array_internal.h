@@ -35,6 +35,7 @@ loom_value emit_slice(tracer *t, loom_value v, const int64_t *starts, const int6
 loom_value emit_update(tracer *t, loom_value v, loom_value update, const int64_t *starts,
                        const int64_t *steps);
 loom_value emit_reduce(tracer *t, const char *kind, loom_value v, const int64_t *axes, int count);
+loom_value emit_reduce_all(tracer *t, const char *kind, loom_value v); /* over all axes, if any */
 loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis);
 loom_value emit_concatenate(tracer *t, const loom_value *v, int count, int64_t axis);
 loom_value emit_iota(tracer *t, const loom_type *type, int64_t axis);

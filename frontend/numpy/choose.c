@@ -185,14 +185,11 @@ static bool choose_reads(tracer *t, value *choices, np_operand *o, int *count) {
 /* The index as one of `count`; "raise": where another one is met, the plain function runs. */
 static loom_value choose_index(tracer *t, loom_value index, int count, const char *mode) {
   const loom_type type = *emit_type(t, index);
-  int64_t axes[LOOM_MAX_RANK];
   loom_value low = emit_float(t, &type, 0), high = emit_float(t, &type, count - 1);
   if (!strcmp(mode, "clip")) return emit2(t, LOOM_OP_MIN, emit2(t, LOOM_OP_MAX, index, low), high);
   loom_value out =
       emit2(t, LOOM_OP_OR, emit_compare(t, "lt", index, low), emit_compare(t, "gt", index, high));
-  for (int i = 0; i < type.rank; i++)
-    axes[i] = i;
-  if (type.rank && out != LOOM_NO_VALUE) out = emit_reduce(t, "or", out, axes, type.rank);
+  out = emit_reduce_all(t, "or", out);
   return out != LOOM_NO_VALUE && trace_assume(t, out, false) ? index : LOOM_NO_VALUE;
 }
 

@@ -198,6 +198,14 @@ loom_value emit_reduce(tracer *t, const char *kind, loom_value v, const int64_t 
   return emit_node(t, LOOM_OP_REDUCE, &v, 1, attrs, 2, NULL);
 }
 
+loom_value emit_reduce_all(tracer *t, const char *kind, loom_value v) {
+  int64_t axes[LOOM_MAX_RANK];
+  int rank = v == LOOM_NO_VALUE ? 0 : emit_type(t, v)->rank;
+  for (int i = 0; i < rank; i++)
+    axes[i] = i;
+  return rank ? emit_reduce(t, kind, v, axes, rank) : v;
+}
+
 loom_value emit_scan(tracer *t, const char *kind, loom_value v, int64_t axis) {
   loom_attr attrs[2] = {attr_str(kind), attr_int(axis)};
   return emit_node(t, LOOM_OP_SCAN, &v, 1, attrs, 2, NULL);

@@ -110,16 +110,13 @@ static loom_value scalar_in_range(tracer *t, loom_value v, loom_dtype dtype) {
   loom_type type = *emit_type(t, v);
   int bits = 8 * (int)loom_dtype_size(dtype);
   double limit = ldexp(1, bits - 1);
-  int64_t axes[LOOM_MAX_RANK];
   loom_value good = emit_compare(t, "lt", v, emit_float(t, &type, limit)), low = LOOM_NO_VALUE;
   if (loom_dtype_is_float(type.dtype) && bits < 64) /* -128.9 is -128 */
     low = emit_compare(t, "gt", v, emit_float(t, &type, -limit - 1));
   else if (!loom_dtype_is_unsigned(type.dtype))
     low = emit_compare(t, "ge", v, emit_float(t, &type, -limit));
   if (!loom_dtype_is_unsigned(type.dtype)) good = emit2(t, LOOM_OP_AND, good, low);
-  for (int i = 0; i < type.rank; i++)
-    axes[i] = i;
-  return type.rank ? emit_reduce(t, "and", good, axes, type.rank) : good;
+  return emit_reduce_all(t, "and", good);
 }
 
 /* A Python int, or a list of numbers, that is stored as it is, without an array in between: the

@@ -53,7 +53,7 @@ static bool search_assume_sorted(tracer *t, loom_value line, int64_t n) {
   loom_value before = emit_slice(t, line, &zero, &rest, &one);
   loom_value behind = emit_slice(t, line, &one, &rest, &one);
   if (before == LOOM_NO_VALUE || behind == LOOM_NO_VALUE) return false;
-  loom_value falls = emit_reduce(t, "or", search_less(t, behind, before), &zero, 1);
+  loom_value falls = emit_reduce_all(t, "or", search_less(t, behind, before));
   return falls != LOOM_NO_VALUE && trace_assume(t, falls, false);
 }
 

@@ -115,13 +115,8 @@ static loom_value ufunc_logaddexp2(tracer *t, const loom_value *in, loom_dtype o
 /* NumPy raises for integers to negative powers: whether there are any is looked at when the plan
  * runs. */
 static loom_value ufunc_power_checked(tracer *t, const loom_value *in) {
-  int64_t axes[LOOM_MAX_RANK];
-  loom_value zero = ufunc_number(t, in[1], 0), negative = emit_compare(t, "lt", in[1], zero);
-  if (negative == LOOM_NO_VALUE) return negative;
-  int rank = emit_type(t, negative)->rank;
-  for (int i = 0; i < rank; i++)
-    axes[i] = i;
-  if (rank) negative = emit_reduce(t, "or", negative, axes, rank);
+  loom_value zero = ufunc_number(t, in[1], 0);
+  loom_value negative = emit_reduce_all(t, "or", emit_compare(t, "lt", in[1], zero));
   if (negative == LOOM_NO_VALUE || !trace_assume(t, negative, false)) return LOOM_NO_VALUE;
   return emit2(t, LOOM_OP_POW, in[0], emit2(t, LOOM_OP_MAX, in[1], zero));
 }
