@@ -77,6 +77,18 @@ static bool pass_check_values(MlirOperation root, const loom_running *running) {
   return true;
 }
 
+/* Until one fails; a function may be erased meanwhile. */
+static bool pass_each_function(MlirOperation module, bool (*run)(MlirOperation function)) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  MlirOperation op = mlirBlockGetFirstOperation(body);
+  while (op.ptr) {
+    MlirOperation next = mlirOperationGetNextInBlock(op);
+    if (loom_is_named(op, "func.func") && !run(op)) return false;
+    op = next;
+  }
+  return true;
+}
+
 bool loom_pass_run(MlirOperation root, const loom_running *running) {
   const loom_running *outer = pass_running;
   if (!pass_check_values(root, running)) return false;
@@ -84,7 +96,8 @@ bool loom_pass_run(MlirOperation root, const loom_running *running) {
   bool good = loom_sizes_enter(root);
   loom_num_take_failure();
   loom_count(-1, 0);
-  good = good && running->spec->run(root);
+  bool (*run)(MlirOperation) = running->spec->run;
+  good = good && (running->spec->each_function ? pass_each_function(root, run) : run(root));
   if (loom_num_take_failure() && good)
     good = loom_emit_error(mlirOperationGetLocation(root), "a size cannot be computed");
   loom_sizes_leave(root);

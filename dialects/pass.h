@@ -39,6 +39,10 @@ typedef struct loom_pass_counter {
 typedef struct loom_pass_spec {
   const char *name, *flag, *summary;
   const char *root; /* "": any op */
+  /* `run` gets the functions of the root, a module, one after the other. (MLIR would run a pass
+   * whose root is a function on many at once; but what a pass does with sizes goes into the table
+   * of sizes, which is the module's.) */
+  bool each_function;
   bool (*run)(MlirOperation root);
   intptr_t dialect_count;
   MlirDialectHandle dialects[LOOM_PASS_DIALECTS];

@@ -429,7 +429,8 @@ MlirPass loom_make_attend_pass(void) {
       .name = "LoomAttend",
       .flag = "loom-attend",
       .summary = "Turn a softmax between two products into an attention",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = attend_run,
       .counters = {{"attentions", "softmaxes that became attentions"}}};
   return loom_pass_of(&spec);

@@ -22,6 +22,7 @@
  */
 #include <string.h>
 
+#include "dialects/pass.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"
 #include "loom_ops_logic.h"
@@ -405,7 +406,12 @@ static bool complex_run(MlirOperation function) {
 }
 
 MlirPass loom_make_complex_pass(void) {
-  return loom_pass_create("LoomComplex", "loom-complex",
-                          "Turn complex arithmetic into arithmetic of real and imaginary parts",
-                          "func.func", complex_run);
+  static const loom_pass_spec spec = {
+      .name = "LoomComplex",
+      .flag = "loom-complex",
+      .summary = "Turn complex arithmetic into arithmetic of real and imaginary parts",
+      .root = "builtin.module",
+      .each_function = true,
+      .run = complex_run};
+  return loom_pass_of(&spec);
 }

@@ -252,7 +252,8 @@ MlirPass loom_make_forward_pass(void) {
       .name = "LoomForward",
       .flag = "loom-forward",
       .summary = "Read elements of updated small arrays where they come from",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = forward_run,
       .counters = {{"reads", "reads of what was put into an array"}}};
   return loom_pass_of(&spec);

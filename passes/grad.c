@@ -78,15 +78,14 @@ static bool grad_function(MlirOperation func) {
   return good;
 }
 
-static bool grad_module(MlirOperation module) { return loom_each_function(module, grad_function); }
-
 MlirPass loom_make_grad_pass(void) {
   static const loom_pass_spec spec = {
       .name = "LoomGrad",
       .flag = "loom-grad",
       .summary = "Turn every function into its gradient",
       .root = "builtin.module",
-      .run = grad_module,
+      .each_function = true,
+      .run = grad_function,
       .options = {{"values", "Keep the results of the functions, in front of the gradients", 0, 0,
                    1}},
   };

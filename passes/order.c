@@ -454,7 +454,8 @@ MlirPass loom_make_order_pass(void) {
                                       .flag = "loom-order",
                                       .summary =
                                           "Order kernels so that less memory is live at once",
-                                      .root = "func.func",
+                                      .root = "builtin.module",
+                                      .each_function = true,
                                       .run = order_run,
                                       .counters = {{"functions", "functions in another order"},
                                                    {"saved", "bytes fewer at the highest point"}}};

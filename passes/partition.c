@@ -187,17 +187,14 @@ static bool partition_function(MlirOperation func) {
   return good;
 }
 
-static bool partition_module(MlirOperation module) {
-  return loom_each_function(module, partition_function);
-}
-
 MlirPass loom_make_partition_pass(void) {
   static const loom_pass_spec spec = {
       .name = "LoomPartition",
       .flag = "loom-partition",
       .summary = "Cut functions with gradients into forward and backward parts",
       .root = "builtin.module",
-      .run = partition_module,
+      .each_function = true,
+      .run = partition_function,
       .options = {{"results", "How many results, from the first on, are the forward's", 1, 0, 4096},
                   {"cotangents", "How many arguments, the last ones, are the backward's", 1, 0,
                    4096}},

@@ -54,8 +54,6 @@ MlirOperation loom_next_plan(MlirBlock body, MlirOperation previous);
 MlirOperation loom_next_launch(MlirBlock body, MlirOperation previous);
 /* The dot_general of a kernel's or group's block; null where it has none. */
 MlirOperation loom_product_in(MlirBlock body);
-/* Runs it on each function of a module until one fails; a function may be erased meanwhile. */
-bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function));
 /* Adds the function that a graph is, under this name, in front of another one. */
 bool loom_add_function(MlirOperation before, const loom_graph *graph, MlirAttribute name,
                        loom_error *err);

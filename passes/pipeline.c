@@ -11,20 +11,19 @@
 
 void loom_add_front_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(manager, loom_make_regions_pass());
-  MlirOpPassManager function = mlirOpPassManagerGetNestedUnder(manager, loom_str("func.func"));
-  mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_sizes_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_complex_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_thin_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_forward_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_simplify_pass());
-  mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCanonicalizer());
-  mlirOpPassManagerAddOwnedPass(function, mlirCreateTransformsCSE());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_scale_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_sums_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_attend_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_fuse_pass());
-  mlirOpPassManagerAddOwnedPass(function, loom_make_order_pass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateTransformsCanonicalizer());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_sizes_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_complex_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_thin_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_forward_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_simplify_pass());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateTransformsCanonicalizer());
+  mlirOpPassManagerAddOwnedPass(manager, mlirCreateTransformsCSE());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_scale_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_sums_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_attend_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_fuse_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_order_pass());
 }
 
 void loom_add_kernel_passes(MlirOpPassManager manager) {

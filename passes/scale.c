@@ -165,7 +165,8 @@ MlirPass loom_make_scale_pass(void) {
       .name = "LoomScale",
       .flag = "loom-scale",
       .summary = "Take factors of channels into a convolution's constant weights",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = scale_run,
       .counters = {{"steps", "operations that weights took in"}}};
   return loom_pass_of(&spec);

@@ -272,7 +272,8 @@ MlirPass loom_make_simplify_pass(void) {
                                       .flag = "loom-simplify",
                                       .summary =
                                           "Bring tensor ops to a canonical form that fuses well",
-                                      .root = "func.func",
+                                      .root = "builtin.module",
+                                      .each_function = true,
                                       .run = simplify_run,
                                       .counters = {{"replaced", "operations that were replaced"}}};
   return loom_pass_of(&spec);

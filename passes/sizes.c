@@ -148,7 +148,8 @@ MlirPass loom_make_sizes_pass(void) {
       .name = "LoomSizes",
       .flag = "loom-sizes",
       .summary = "Turn sizes as values and assumed sizes into ops that kernels have",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = sizes_run,
       .counters = {[SIZES_COUNT_VALUES] = {"values", "sizes that are values"},
                    [SIZES_COUNT_ASSUMED] = {"assumed", "arrays whose sizes are checked"}}};

@@ -351,7 +351,8 @@ MlirPass loom_make_sums_pass(void) {
   static const loom_pass_spec spec = {.name = "LoomSums",
                                       .flag = "loom-sums",
                                       .summary = "Add up large arrays without one for each term",
-                                      .root = "func.func",
+                                      .root = "builtin.module",
+                                      .each_function = true,
                                       .run = sums_run,
                                       .counters = {{"products", "products that became one"}}};
   return loom_pass_of(&spec);

@@ -153,7 +153,8 @@ MlirPass loom_make_thin_pass(void) {
       .name = "LoomThin",
       .flag = "loom-thin",
       .summary = "Turn products with a single row or column into reductions",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = thin_run,
       .counters = {{"products", "products that are none any more"}}};
   return loom_pass_of(&spec);

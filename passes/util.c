@@ -52,17 +52,6 @@ MlirOperation loom_next_function(MlirOperation module, MlirOperation previous) {
   return op;
 }
 
-bool loom_each_function(MlirOperation module, bool (*run)(MlirOperation function)) {
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
-  MlirOperation op = mlirBlockGetFirstOperation(body);
-  while (op.ptr) {
-    MlirOperation next = mlirOperationGetNextInBlock(op);
-    if (loom_is_named(op, "func.func") && !run(op)) return false;
-    op = next;
-  }
-  return true;
-}
-
 static MlirOperation util_next(MlirBlock body, MlirOperation previous, loom_opcode code) {
   MlirOperation op =
       previous.ptr ? mlirOperationGetNextInBlock(previous) : mlirBlockGetFirstOperation(body);

@@ -63,15 +63,14 @@ static bool vmap_function(MlirOperation func) {
   return good;
 }
 
-static bool vmap_module(MlirOperation module) { return loom_each_function(module, vmap_function); }
-
 MlirPass loom_make_vmap_pass(void) {
   static const loom_pass_spec spec = {
       .name = "LoomVmap",
       .flag = "loom-vmap",
       .summary = "Turn every function into one that does it for a batch of examples",
       .root = "builtin.module",
-      .run = vmap_module,
+      .each_function = true,
+      .run = vmap_function,
       .options = {{"size", "Examples in a batch", 2, 0, INT32_MAX}},
       .text = {"shared", "Numbers of the arguments that all examples share: 0,2"},
   };

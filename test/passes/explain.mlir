@@ -2,11 +2,11 @@
 // RUN: %loom-opt %s --loom-lowered --remarks-filter='loom-.*' --mlir-pass-statistics -o /dev/null 2>&1 | FileCheck %s
 // RUN: %loom-opt %s --loom-regions=explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: %loom-opt %s --loom-lowered -o /dev/null 2>&1 | count 0
-// RUN: %loom-opt %S/attend.mlir --split-input-file --pass-pipeline='builtin.module(func.func(loom-attend{explain}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=ATTEND
-// RUN: %loom-opt %S/sums.mlir --split-input-file --pass-pipeline='builtin.module(func.func(loom-sums{explain}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SUMS
-// RUN: %loom-opt %S/scale.mlir --split-input-file --pass-pipeline='builtin.module(func.func(loom-scale{explain}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SCALE
-// RUN: %loom-opt %S/forward.mlir --split-input-file --pass-pipeline='builtin.module(func.func(loom-forward{explain}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=FORWARD
-// RUN: %loom-opt %S/order.mlir --split-input-file --pass-pipeline='builtin.module(func.func(loom-order{explain}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: %loom-opt %S/attend.mlir --split-input-file --pass-pipeline='builtin.module(loom-attend{explain})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=ATTEND
+// RUN: %loom-opt %S/sums.mlir --split-input-file --pass-pipeline='builtin.module(loom-sums{explain})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SUMS
+// RUN: %loom-opt %S/scale.mlir --split-input-file --pass-pipeline='builtin.module(loom-scale{explain})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: %loom-opt %S/forward.mlir --split-input-file --pass-pipeline='builtin.module(loom-forward{explain})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=FORWARD
+// RUN: %loom-opt %S/order.mlir --split-input-file --pass-pipeline='builtin.module(loom-order{explain})' -o /dev/null 2>&1 | FileCheck %s --check-prefix=ORDER
 
 // TEXT: remark: the loop calls a function; values that it carries: 1, that do not change: 1
 // ATTEND: remark: a softmax between two products is an attention

@@ -56,7 +56,8 @@ MlirPass lab_make_cancel_pass(void) {
       .name = "LabCancel",
       .flag = "lab-cancel",
       .summary = "Replace a value minus itself by 0",
-      .root = "func.func",
+      .root = "builtin.module",
+      .each_function = true,
       .run = cancel_run,
       .options = {[CANCEL_FLOATS] = {"floats", "1: floats, too", 1, 0, 1}},
       .counters = {[CANCEL_COUNT] = {"cancelled", "subtractions that are gone"}}};
