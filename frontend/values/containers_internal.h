@@ -17,6 +17,11 @@ value *seq_concat(tracer *t, const value_type *type, value *l, value *r);
 
 value *tuple_field(tracer *t, value *v, PyObject *name); /* NULL with nothing pending: missing */
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items);
+bool tuple_has_operators(const value *v); /* of its class; NULL: no */
+/* `made`, which is what an operator makes of `l` and of `r` (NULL: no tuple), with the class that
+ * it gives its result. */
+typedef enum tuple_operator { TUPLE_CONCAT, TUPLE_REPEAT, TUPLE_SLICE } tuple_operator;
+value *tuple_of_operator(tracer *t, value *made, tuple_operator op, const value *l, const value *r);
 
 /* ---- key.c: keys of dictionaries and sets ---- */
 

@@ -7,6 +7,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/containers_internal.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 
 #include <structmember.h>
 
@@ -36,6 +37,55 @@ value *value_tuple_of(tracer *t, PyObject *type, value *const *items, Py_ssize_t
   value *v = value_tuple(t, items, count);
   if (v) tuple_set_class(v, type);
   return v;
+}
+
+/* ---- classes with operators in C, such as torch.Size ---- */
+
+bool tuple_has_operators(const value *v) {
+  const PyTypeObject *type = v ? (PyTypeObject *)tuple_class(v) : NULL, *plain = &PyTuple_Type;
+  return type && ((type->tp_as_number && type->tp_as_number->nb_add) ||
+                  type->tp_as_sequence->sq_concat != plain->tp_as_sequence->sq_concat ||
+                  type->tp_as_sequence->sq_repeat != plain->tp_as_sequence->sq_repeat ||
+                  type->tp_as_mapping->mp_subscript != plain->tp_as_mapping->mp_subscript);
+}
+
+static PyObject *tuple_empty(const value *v) {
+  PyObject *type = v ? tuple_class(v) : NULL, *none = PyTuple_New(0);
+  PyObject *made =
+      type && none ? PyTuple_Type.tp_new((PyTypeObject *)type, none, NULL) : Py_XNewRef(none);
+  Py_XDECREF(none);
+  return made;
+}
+
+/* What the operator makes of tuples without items. */
+static PyObject *tuple_apply(tuple_operator op, const value *l, const value *r) {
+  PyObject *a = tuple_empty(l), *b = r ? tuple_empty(r) : NULL, *made = NULL;
+  if (op == TUPLE_CONCAT) made = a && b ? PyNumber_Add(a, b) : NULL;
+  if (op == TUPLE_REPEAT) made = a ? PySequence_Repeat(a, 1) : NULL;
+  if (op == TUPLE_SLICE) made = a ? PySequence_GetSlice(a, 0, 0) : NULL;
+  Py_XDECREF(a);
+  Py_XDECREF(b);
+  return made;
+}
+
+value *tuple_of_operator(tracer *t, value *made, tuple_operator op, const value *l,
+                         const value *r) {
+  if (!made || (!tuple_has_operators(l) && !tuple_has_operators(r))) return made;
+  PyObject *empty = tuple_apply(op, l, r);
+  if (!empty || !PyTuple_Check(empty)) {
+    error_drop();
+    Py_XDECREF(empty);
+    return trace_break(t, BREAK_UNSUPPORTED_TYPE, "such an operator of a %.100s",
+                       ((PyTypeObject *)tuple_class(tuple_has_operators(l) ? l : r))->tp_name);
+  }
+  PyObject *type = (PyObject *)Py_TYPE(empty);
+  Py_DECREF(empty);
+  /* Such a class refuses what it does not hold. */
+  for (Py_ssize_t i = 0; i < made->seq.count && type != (PyObject *)&PyTuple_Type; i++)
+    if (value_type_of(t, made->seq.items[i]) != (PyObject *)&PyLong_Type)
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a %.100s of more than ints",
+                         ((PyTypeObject *)type)->tp_name);
+  return value_tuple_of(t, type, made->seq.items, made->seq.count);
 }
 
 /* The item that a field of a named tuple or a member of a struct sequence stands for, or -1. */

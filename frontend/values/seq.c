@@ -96,7 +96,7 @@ static value *seq_repeat(tracer *t, value *seq, value *times, bool inplace) {
   value *v = value_tuple(t, seq->seq.items, seq->seq.count);
   if (!v || !seq_repeat_into(t, v, v->seq.count, n)) return NULL;
   v->type = seq->type;
-  return v;
+  return value_is_tuple(seq) ? tuple_of_operator(t, v, TUPLE_REPEAT, seq, NULL) : v;
 }
 
 /* + and * of tuples and lists; the other operand's type has had, or will have, its turn as for
@@ -109,10 +109,12 @@ static value *seq_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (inplace && l->type == r->type && value_is_list(l))
     return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
   if (l->type != r->type) return trace_not_implemented(t);
-  bool tuples = value_is_tuple(l); /* nothing added: the other tuple itself */
-  if (tuples && l->seq.count == 0 && !tuple_class(r)) return r;
-  if (tuples && r->seq.count == 0 && !tuple_class(l)) return l;
-  return seq_concat(t, l->type, l, r);
+  bool tuples = value_is_tuple(l);
+  bool plain = tuples && !tuple_has_operators(l) && !tuple_has_operators(r);
+  if (plain && l->seq.count == 0 && !tuple_class(r)) return r;
+  if (plain && r->seq.count == 0 && !tuple_class(l)) return l; /* nothing added */
+  value *made = seq_concat(t, l->type, l, r);
+  return tuples ? tuple_of_operator(t, made, TUPLE_CONCAT, l, r) : made;
 }
 
 /* True after a break: comparing two of its items was a call that has changed it. */
@@ -195,7 +197,7 @@ static value *seq_get_item(tracer *t, value *v, value *key) {
     items[n] = v->seq.items[i + n * step];
   if (value_is_list(v)) return value_list(t, items, count);
   if (count == v->seq.count && step == 1 && !tuple_class(v)) return v; /* t[:] is t */
-  return value_tuple(t, items, count);
+  return tuple_of_operator(t, value_tuple(t, items, count), TUPLE_SLICE, v, NULL);
 }
 
 /* Replaces [start, start + count) by items, which are none of the list's own. */

@@ -76,6 +76,8 @@ def on_meta(value):
 
 
 def on_cpu(value):
+    if isinstance(value, str) and value.startswith("torch.meta."):  # what Tensor.type() calls a type
+        return value.replace("torch.meta.", "torch.", 1)
     return CPU if isinstance(value, torch.device) and value.type == "meta" else value
 
 

@@ -34,6 +34,19 @@ class Suite(typing.NamedTuple):
     title: str
     files: str
     own: bool = False  # plain Python: all its functions are compiled, as with --own
+    torch_compile: bool = False  # tests that call torch.compile themselves, for which frameloom.compile stands (torch_compile.py)
+
+    def page_says(self, short):
+        """What runs, and what a test in the column "as plainly" does."""
+        if self.torch_compile:
+            return (f"the {self.files}, each test once with `torch.compile` that leaves functions as they are, and once with "
+                    "`frameloom.compile` in place of it; how many graphs there are, and how they look, is not asked, and tests that fail "
+                    "plainly (most look into Dynamo) are not compared. A test is *as plainly* when it has the same outcome and the same "
+                    "warnings (category, text, file and line). ")
+        return (f"the {'short ' if short else ''}{self.files}, each test run three times plainly and three times by `frameloom.compile` "
+                "(twice the same compiled function, once with `dynamic=True`), with a fresh state for each test. A test is *as plainly* "
+                "when all three runs have the same outcome, the same warnings (category, text, file and line) and leave the same "
+                "floating-point error state. ")
 
 
 SUITES = {
@@ -46,6 +59,7 @@ SUITES = {
     "toolz": Suite("toolz", "test files listed below", own=True),
     "statsmodels": Suite("statsmodels", "test files listed below", own=True),
     "xarray": Suite("xarray", "test files listed below", own=True),
+    "dynamo": Suite("TorchDynamo", "test files listed below", torch_compile=True),
 }
 
 
@@ -60,7 +74,11 @@ class Run(process.Run):
             command += ["--sample", str(options.sample)]
         if options.own:
             command.append("--own")
-        super().__init__(file, command, options.limit)
+        if SUITES[options.suite].torch_compile:
+            command.append("--torch-compile")
+        places = [str(options.folder)] if options.folder else []
+        places += [os.path.abspath(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+        super().__init__(file, command, options.limit, {"PYTHONPATH": os.pathsep.join(places)})
 
 
 def both_modes(file, options):
@@ -104,12 +122,13 @@ def compared(want, got):
         return "/".join(got["outcomes"])
     if "warnings" not in want:
         return None if want["outcomes"] == got["outcomes"] else "/".join(got["outcomes"])
-    for i, run in enumerate(("first run", "second run", "dynamic sizes")):
+    runs = ("first run", "second run", "dynamic sizes")[: len(want["outcomes"])]
+    for i, run in enumerate(runs):
         if want["outcomes"][i] == want["outcomes"][0] and got["outcomes"][i] != want["outcomes"][i]:
             return f"{run}: {got['outcomes'][i]} instead of {want['outcomes'][i]}"
     if len(set(want["state"])) == 1 and set(got["state"]) != set(want["state"]):
         return "leaves another error state behind"
-    for i, run in enumerate(("first run", "second run", "dynamic sizes")):
+    for i, run in enumerate(runs):
         if want["warnings"][i] == want["warnings"][0] and got["warnings"][i] != want["warnings"][i]:
             missing = [w for w in want["warnings"][i] if w not in got["warnings"][i]]
             extra = [w for w in got["warnings"][i] if w not in want["warnings"][i]]
@@ -117,19 +136,27 @@ def compared(want, got):
     return f"not compiled: {got['failures'][0]}" if got["failures"] else None
 
 
-def differences(plain, compiled):
+def differences(suite, plain, compiled):
     """Tests that are not as they are plainly: (id, what differs, traceback)."""
+    fallen = {"crash", "hang"}
     for name, row in compiled.rows.items():
         want = plain.rows.get(name, {"outcomes": ["not run"]})
+        if SUITES[suite].torch_compile and want["outcomes"][0] == "fail" and not fallen & set(row["outcomes"]):
+            continue  # it asks for what only Dynamo has
         words = compared(want, row)
-        if words and not {"crash", "hang"} & set(want["outcomes"]):
+        if words and not fallen & set(want["outcomes"]):
             yield name, words, next((t for t in row["traces"] if t), "")
     for name in plain.rows.keys() - compiled.rows.keys():
         yield name, "not run: too many crashes before it", ""
 
 
-def share(rows, kind):
-    return sum(row.get("captured") == kind and row["outcomes"][0] != "skip" for row in rows)
+def is_counted(suite, plain):
+    """Is a test compared, by its plain row?"""
+    return plain["outcomes"][0] != "skip" and not (SUITES[suite].torch_compile and plain["outcomes"][0] == "fail")
+
+
+def share(suite, plain, compiled, kind):
+    return sum(row.get("captured") == kind and is_counted(suite, plain.rows.get(name, row)) for name, row in compiled.rows.items())
 
 
 ROW = re.compile(r"\| `(.+?)`([*]?) \| " + " \\| ".join([r"(\d+)"] * 6) + r" \|")
@@ -146,24 +173,27 @@ def read_table(path, results):
     return rows, reasons
 
 
+def version(options):
+    if not options.folder:
+        return __import__(options.suite).__version__
+    return f"of {(options.folder.parent / 'version.txt').read_text().strip()} with torch {__import__('torch').__version__.partition('+')[0]}"
+
+
 def write_table(path, options, results, excused):
     suite, short = options.suite, options.short
-    title, what, own = SUITES[suite]
+    title, own = SUITES[suite].title, SUITES[suite].own
     command = f"scripts/test-suite.sh {suite} --short --table" if short else f"make test-{suite}"
     rows, reasons = read_table(path, results) if options.add else ({}, [])
     for file, (plain, compiled) in results.items():
-        different = {name: words for name, words, _ in differences(plain, compiled)}
-        counted = sum(row["outcomes"][0] != "skip" for row in plain.rows.values())
+        different = {name: words for name, words, _ in differences(suite, plain, compiled)}
+        counted = sum(is_counted(suite, row) for row in plain.rows.values())
         rows[file] = "*" if options.sample else "", [
-            counted, counted - len(different), share(compiled.rows.values(), "whole"), share(compiled.rows.values(), "parts"),
+            counted, counted - len(different), share(suite, plain, compiled, "whole"), share(suite, plain, compiled, "parts"),
             round(plain.seconds), round(compiled.seconds)]
         reasons += [f"- `{name}`: {excused.reason(name) or words}" for name, words in different.items()]
     few = "Of files with a star a few tests ran, spread over the file (`--sample`). " if any(star for star, _ in rows.values()) else ""
     text = (
-        f"Written by `{command}`: {title} {__import__(suite).__version__}, the {'short ' if short else ''}{what}, each test run "
-        "three times plainly and three times by `frameloom.compile` (twice the same compiled function, once with `dynamic=True`), "
-        "with a fresh state for each test. A test is *as plainly* when all three runs have the same outcome, the same warnings "
-        f"(category, text, file and line) and leave the same floating-point error state. {few}"
+        f"Written by `{command}`: {title} {version(options)}, {SUITES[suite].page_says(short)}{few}"
         f"{'The functions of the package are compiled as well, wherever they are called. ' if own else ''}*Whole*: captured without a graph break; "
         "*in parts*: with breaks; tests in neither column ran as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
@@ -196,6 +226,8 @@ def main():
                         "compiled, with breaks, and not only those that a test can be captured with as a whole")
     parser.add_argument("--rows", type=pathlib.Path, help="writes what differs, with tracebacks, as JSON")
     parser.add_argument("--kept", type=pathlib.Path, help="a folder of what became of files: those in it are not run again")
+    parser.add_argument("--folder", type=pathlib.Path, help="where the package is that is not installed: the folder test of torch's "
+                        "own repository for dynamo")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()
     options.own |= SUITES[options.suite].own
@@ -206,9 +238,9 @@ def main():
         both = {file: pool.submit(both_modes, file, options) for file in files}
         for file in files:
             plain, compiled = results[file] = both[file].result()
-            found = list(differences(plain, compiled))
-            print(f"{file}: {len(compiled.rows)} tests, {share(compiled.rows.values(), 'whole')} whole, "
-                  f"{share(compiled.rows.values(), 'parts')} in parts, {len(found)} differ, {plain.seconds:.1f} s and "
+            found = list(differences(options.suite, plain, compiled))
+            print(f"{file}: {len(compiled.rows)} tests, {share(options.suite, plain, compiled, 'whole')} whole, "
+                  f"{share(options.suite, plain, compiled, 'parts')} in parts, {len(found)} differ, {plain.seconds:.1f} s and "
                   f"{compiled.seconds:.1f} s", flush=True)
             for name, words, trace in found:
                 wrong += not excused.reason(name)

@@ -73,7 +73,7 @@ class Compiled:
             failures += [f"FL0016 {function.__qualname__}: {row[4]} ({os.path.basename(row[5] or '?')}:{row[7]})" for row in rows if row[0] == 16]
             if kind is None and function in self.functions.values():
                 kind = "python" if not report["entries"] else "parts" if rows else "whole"
-        return kind or "python", sorted(set(failures))
+        return {"captured": kind or "python", "failures": sorted(set(failures))}
 
     def forget(self):
         self.functions.clear()
@@ -81,9 +81,8 @@ class Compiled:
 
 
 class Plugin:
-    def __init__(self, mode, skipped, report, sample):
-        self.compiled = Compiled() if mode == "compiled" else None
-        self.sample = sample
+    def __init__(self, compiled, runs, skipped, report, sample):
+        self.compiled, self.runs, self.sample = compiled, runs, sample
         self.skipped, self.report, self.current, self.ended = skipped, report, None, 0
 
     def write(self, **row):
@@ -104,11 +103,11 @@ class Plugin:
     def pytest_runtest_protocol(self, item, nextitem):
         self.write(id=item.loom_id, begun=True)
         row = {"id": item.loom_id, "outcomes": [], "traces": [], "warnings": [], "state": []}
-        for run in RUNS:
+        for run in self.runs:
             self.current = run
             self.run_once(item, nextitem, row)
         if self.compiled:
-            row["captured"], row["failures"] = self.compiled.told()
+            row.update(self.compiled.told())
             self.compiled.forget()
             self.ended += 1
             if self.ended % 50 == 0:
@@ -166,12 +165,20 @@ def main():
     parser.add_argument("--select", default="not slow")
     parser.add_argument("--tests", default="", help="only tests with this in their names")
     parser.add_argument("--sample", type=int, default=0, help="at most so many tests, spread over the file")
+    parser.add_argument("--torch-compile", action="store_true", help="the tests call torch.compile, which is replaced")
     parser.add_argument("--own", action="store_true", help="the package counts as the user's own code")
     options = parser.parse_args()
     with open(options.skip) as stream:
         skipped = set(stream.read().split("\n"))
     report = os.fdopen(int(os.environ["LOOM_REPORT"]), "w", buffering=1)
-    plugin = Plugin(options.mode, skipped, report, options.sample)
+    if options.torch_compile:  # the tests compile what they test
+        import torch_compile
+
+        made = torch_compile.Compiled() if options.mode == "compiled" else torch_compile.Plain()
+    else:
+        made = Compiled() if options.mode == "compiled" else None
+    runs = RUNS[:1] if options.torch_compile else RUNS
+    plugin = Plugin(made if options.mode == "compiled" else None, runs, skipped, report, options.sample)
     top = folder_of(options.file.split("/")[0], options.own)
     file = os.path.join(top, options.file)
     # Asserts stay as they are: what pytest writes in their place is far from what users write.

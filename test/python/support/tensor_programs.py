@@ -11,6 +11,7 @@ autocast, whose calls are under autocast or not.
 
 import contextlib
 import random
+import re
 import sys
 
 import torch
@@ -22,6 +23,23 @@ BINARY = ("+", "-", "*", "/", "<", ">=", "==")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "cumsum", "softmax", "argmax", "flip")
 SMOOTH_UNARY = ("tanh", "neg", "sigmoid", "clone", "contiguous", "square")
 SMOOTH = ("gelu", "silu", "softplus", "log_softmax", "softmax", "elu", "logsigmoid", "hardswish")
+# What is told of a tensor, x, beside its numbers; of two, x and y.
+FACTS = (
+    "x.type()", "x.half().type()", "x.dtype", "str(x.dtype)", "x.device", "str(x.device)", "x.layout", "x.shape", "x.size()[1:]", "x.shape + (1,)",
+    "(2,) + x.shape[:1]", "x.shape * 2", "0 * x.shape", "x.shape + x.shape[1:]", "torch.Size([3]) + x.shape", "tuple(x.shape)", "list(x.shape[::-1])",
+    "x.shape == (4, 6)", "x.shape.numel()", "x.stride()", "x.stride(-1) if x.dim() else 0", "x.storage_offset()", "x.numel()", "x.nelement()", "x.dim()",
+    "x.ndim", "x.itemsize", "x.nbytes", "x.element_size()", "x.is_contiguous()", "x.requires_grad", "x.is_leaf", "x._is_view()", "x.is_floating_point()",
+    "x.is_complex()", "x.is_signed()", "x.is_inference()", "x.is_cuda", "x.is_cpu", "x.is_meta", "x.is_sparse", "x.is_quantized", "x.get_device()",
+    "x.retains_grad", "x.output_nr", "x.grad_fn is None", "x.mT.shape if x.dim() > 1 else x.T.shape", "torch.is_tensor(x)", "torch.numel(x)",
+    "torch.result_type(x, 2.0)", "torch.result_type(x, y)", "torch.promote_types(x.dtype, y.dtype)", "torch.can_cast(x.dtype, torch.int32)",
+    "torch.finfo(x.float().dtype).eps", "x.is_same_size(y)", "x is y", "type(x).__name__", "isinstance(x, torch.Tensor)", "x.type_as(y).dtype",
+    "torch.broadcast_shapes(x.shape, (1,))", "x.is_set_to(y)", "x.data.requires_grad", "torch.is_floating_point(x)", "torch.is_nonzero(x.new_ones(1))",
+    "x.new_zeros(2).dtype", "x.new_empty((0,)).shape", "x.size(0) if x.dim() else None", "len(x) if x.dim() else None", "x.T.is_contiguous()",
+    "x.untyped_storage().nbytes()", "x.is_conj()", "x.is_neg()", "hash(x.dtype) == hash(y.dtype)", "{x.dtype: 1}.get(torch.float32)", "x.cpu() is x",
+    "x.contiguous() is x", "x.to(y.dtype) is x", "x.float() is x", "f'{x.dtype} {x.shape}'", "repr(x.shape)", "x.__class__.__name__", "x.is_nested",
+    "x.layout == torch.strided", "callable(x.sum)", "hasattr(x, 'grad')", "x.is_shared()", "x.dtype.itemsize", "x.dtype.is_floating_point",
+    "x.dtype.to_complex() if x.dtype.is_floating_point else None", "x.device.type", "x.device.index", "x.device == y.device", "torch.get_default_dtype()",
+)  # fmt: skip
 INPLACE = ("add_", "mul_", "sub_", "copy_")
 
 
@@ -34,10 +52,13 @@ class Program:
         self.random = random.Random(seed)
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
+        self.asks = seed % 5 == 2  # of a fifth what is told of its tensors is a result, too
         for _ in range(self.random.randint(2, 8)):
             self.statement()
         names = [self.random.choice(list(self.shapes)) for _ in range(self.random.randint(1, 3))]
-        self.lines.append(f"return {', '.join(names)}")
+        if self.asks:
+            self.lines.insert(0, "facts = []")
+        self.lines.append(f"return {', '.join([*names, *['facts'] * self.asks])}")
 
     def pick(self, rank=0):
         return self.random.choice([name for name, shape in self.shapes.items() if len(shape) >= rank])
@@ -50,7 +71,7 @@ class Program:
 
     def statement(self):
         getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
-                                             *("quiet", "smooth", "smooth") * self.gradients,
+                                             *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes)))()
 
@@ -199,6 +220,11 @@ class Program:
         text = self.random.choice(SMOOTH)
         self.new(f"torch.nn.functional.{text}({name}.float(){', -1' if 'softmax' in text else ''})", self.shapes[name])
 
+    def fact(self):
+        words = {"x": self.pick(), "y": self.pick()}
+        text = re.sub(r"\b[xy]\b", lambda found: words[found[0]], self.random.choice(FACTS))
+        self.lines.append(f"facts.append({text})")
+
     def backward(self):
         name = self.pick()
         kept = ", retain_graph=True" * (self.random.random() < 0.4)
@@ -259,6 +285,7 @@ def outcome(function, arguments):
         half = "modified by an inplace operation" in str(error) or "graph a second time" in str(error)  # of a gradient that has begun
         return type(error).__name__, [*(one.detach() for one in arguments), *([] if half else kept(arguments))], ()
     results = list(results) if isinstance(results, tuple) else [results]
+    facts = [f"{type(one).__name__} {one!r}" for one in results.pop()] if isinstance(results[-1], list) else []
     left = kept(arguments)
     places = [one.untyped_storage().data_ptr() for one in (*results, *arguments, *(one for one in left if one.numel()))]
     try:
@@ -268,7 +295,7 @@ def outcome(function, arguments):
             if reason in str(error):
                 return reason, [], ()
         return f"backward: {type(error).__name__}", [*(one.detach() for one in arguments), *left], ()
-    return None, [*results, *arguments, *left, *found], tuple(places.index(place) for place in places)
+    return None, [*results, *arguments, *left, *found], (*(places.index(place) for place in places), *facts)
 
 
 def kept(arguments):
@@ -297,7 +324,7 @@ def difference(plain, compiled, tolerance=1e-4):
     if plain[0] != compiled[0]:
         return f"raises {compiled[0]}, not {plain[0]}"
     if plain[2] != compiled[2]:
-        return f"memory is shared otherwise: {compiled[2]}, not {plain[2]}"
+        return f"facts or shared memory: {compiled[2]}, not {plain[2]}"
     for number, (one, other) in enumerate(zip(plain[1], compiled[1], strict=True)):
         if told(one) != told(other):
             return f"tensor {number} is {told(other)}, not {told(one)}"
