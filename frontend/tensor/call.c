@@ -15,7 +15,7 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -24,7 +24,8 @@ bool tensor_call_init(void) {
       {"Size", &call_python.size},           {"Unsupported", &call_python.unsupported},
       {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
-      {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches}};
+      {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches},
+      {"Optimizer", &call_python.optimizer}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
   call_python.operators = PyImport_ImportModule("operator");
@@ -307,6 +308,20 @@ static value *call_switch(tracer *t, value *const *args, Py_ssize_t count, PyObj
   return t->constants.none;
 }
 
+/* id() of an optimizer, under which a gradient scaler has what it knows of it. */
+static bool call_is_id(const PyObject *callee, value *const *args, Py_ssize_t count,
+                       PyObject *kwnames) {
+  static PyObject *id;
+  if (!id) id = PyDict_GetItemString(PyEval_GetBuiltins(), "id");
+  return callee == id && count == 1 && !kwnames && args[0]->object &&
+         PyObject_TypeCheck(args[0]->object, (PyTypeObject *)call_python.optimizer);
+}
+
+static value *call_id(tracer *t, value *v) {
+  if (v->source) guard_simple(t, GUARD_IDENTITY, v->source, v->object, 0);
+  return value_made(t, PyLong_FromVoidPtr(v->object));
+}
+
 /* ---- autocast -------------------------------------------------------------------------------- */
 
 PyObject *tensor_autocast_new(void) { return PyObject_CallNoArgs(call_python.autocast); }
@@ -344,6 +359,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   bool state =
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
+  if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
   if (call_is_known(call_python.casts, callee))

@@ -20,6 +20,7 @@ _tensor_imports.keep_away()
 
 META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size
+Optimizer = torch.optim.Optimizer
 aten = torch.ops.aten
 
 # Objects of these types never change.
@@ -95,6 +96,8 @@ def written_by(func, args, kwargs):
     """The tensors into which a call of an operation writes."""
     if not func._schema.is_mutable:
         return []
+    if func in _SEVERAL:
+        return [one for one in _pytree.tree_leaves(args[:2]) if isinstance(one, torch.Tensor)]
     target = kwargs["out"] if "out" in kwargs else args[0]
     return [target] if isinstance(target, torch.Tensor) else list(target)
 
@@ -104,22 +107,29 @@ def draws(func):
     return func is not None and torch.Tag.nondeterministic_seeded in func.tags
 
 
-# The operation that draws the same numbers into a new tensor.
-_DRAWN = {
+# The operation that computes what another one writes, where the name of its overload is another one: the numbers that are drawn, too.
+_NAMED_OTHERWISE = {
+    aten.pow_.Scalar: aten.pow.Tensor_Scalar,
+    aten.pow_.Tensor: aten.pow.Tensor_Tensor,
     aten.bernoulli_.float: aten.bernoulli.p,
     aten.bernoulli_.Tensor: aten.bernoulli.Tensor,
     aten.normal_.default: aten.normal_functional.default,
 }
 
 
+def _takes_alike(func, other):
+    """Have two operations the same arguments?"""
+    return [(one.name, str(one.type)) for one in func._schema.arguments] == [(one.name, str(one.type)) for one in other._schema.arguments]
+
+
 def _functional(func):
     """The operation that computes what `func` writes into its first argument."""
-    if func in _DRAWN:
-        return _DRAWN[func]
+    if func in _NAMED_OTHERWISE:
+        return _NAMED_OTHERWISE[func]
     name = func._schema.name.split("::")[1]
     packet = getattr(getattr(torch.ops, func.namespace), name[:-1], None) if name.endswith("_") else None
     overload = getattr(packet, func._overloadname, None) if packet else None
-    if overload is None or overload._schema.is_mutable or len(overload._schema.returns) != 1:
+    if overload is None or overload._schema.is_mutable or len(overload._schema.returns) != 1 or not _takes_alike(func, overload):
         raise Unsupported(f"{func} writes into a tensor")
     return overload
 
@@ -382,11 +392,46 @@ class Recorder(TorchDispatchMode):
         """An operation that writes into each tensor of a list."""
         new = self.note(_functional(func), *args, **kwargs)
         for one, by in zip(args[0], new, strict=True):
-            if by.shape != one.shape or by.dtype != one.dtype:
+            if by.shape != one.shape or not torch.can_cast(by.dtype, one.dtype):
                 raise Unsupported(f"{func} of what does not fit into a tensor")
+            if by.dtype != one.dtype:
+                by = self.note(aten._to_copy.default, by, dtype=one.dtype)
             self.calls.append((None, one, by, None))
 
+    def unscale(self, grads, found, inverse):
+        """Multiplies gradients by a number, and makes `found` 1 if one of them is not finite."""
+        if any(not one.is_floating_point() for one in grads) or not _are_numbers((found, inverse), torch.float32):
+            raise Unsupported("gradients are unscaled otherwise than by torch.amp")
+        seen = found
+        for one in grads:
+            finite = self.note(aten.all.default, self.note(aten.lt.Scalar, self.note(aten.abs.default, one), torch.inf))
+            seen = self.note(aten.where.self, finite, seen, self.note(aten.full_like.default, seen, 1.0))
+            narrow = one.dtype in (torch.float16, torch.bfloat16)
+            new = self.note(aten._to_copy.default, one, dtype=torch.float32) if narrow else one
+            new = self.note(aten.mul.Tensor, new, inverse)
+            new = self.note(aten._to_copy.default, new, dtype=one.dtype) if narrow else new
+            self.calls.append((None, one, new, None))
+        self.calls.append((None, found, seen, None))
+
+    def update_scale(self, scale, tracker, found, growth, backoff, interval):
+        """The scale is multiplied by `backoff` if something was `found`, otherwise by `growth` at each `interval` of calls."""
+        if not _are_numbers((scale, found), torch.float32) or not _are_numbers((tracker,), torch.int32):
+            raise Unsupported("a scale is updated otherwise than by torch.amp")
+        wide = self.note(aten._to_copy.default, scale, dtype=torch.float64)
+        less, more = (self.note(aten._to_copy.default, self.note(aten.mul.Tensor, wide, by), dtype=torch.float32) for by in (backoff, growth))
+        failed = self.note(aten.ne.Scalar, found, 0)
+        following = self.note(aten.add.Tensor, tracker, 1)
+        due = self.note(aten.eq.Scalar, following, interval)
+        grows = self.note(aten.logical_and.default, due, self.note(aten.lt.Scalar, self.note(aten.abs.default, more), torch.inf))
+        new = self.note(aten.where.self, failed, less, self.note(aten.where.self, grows, more, scale))
+        over = self.note(aten.logical_or.default, failed, due)
+        count = self.note(aten.where.self, over, self.note(aten.full_like.default, tracker, 0), following)
+        self.calls += [(None, scale, new, None), (None, tracker, count, None)]
+        return scale
+
     def write(self, func, args, kwargs):
+        if func in _SEVERAL:
+            return _SEVERAL[func](self, *args, **kwargs)
         target = args[0]
         if isinstance(target, (list, tuple)):
             return self.write_all(func, args, kwargs)
@@ -414,6 +459,17 @@ class Recorder(TorchDispatchMode):
         if new.shape != target.shape:
             new = self.note(aten.expand.default, new, target.shape)
         self.calls.append((None, target, new, None))
+
+
+# Operations that write into several tensors, which are among their first two arguments.
+_SEVERAL = {
+    aten._amp_foreach_non_finite_check_and_unscale_.default: Recorder.unscale,
+    aten._amp_update_scale_.default: Recorder.update_scale,
+}
+
+
+def _are_numbers(tensors, dtype):
+    return all(one.dim() == 0 and one.dtype == dtype for one in tensors)
 
 
 def empty(sizes, strides, dtype, extent):

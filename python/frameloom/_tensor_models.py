@@ -9,7 +9,8 @@ import weakref
 
 import torch
 from torch.autograd.profiler import record_function
-from torch.optim import optimizer
+from torch.optim import _adafactor as _adafactor_steps
+from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
 
@@ -68,6 +69,126 @@ def _value(number):
     return number.to(torch.float64) if isinstance(number, torch.Tensor) else number
 
 
+def _apart(original):
+    """A copy of a function, which has no model."""
+    code, defaults = original.__code__.replace(), original.__defaults__
+    copy = types.FunctionType(code, original.__globals__, original.__name__, defaults, original.__closure__)
+    copy.__kwdefaults__ = original.__kwdefaults__
+    return copy
+
+
+def _larger(number, least):
+    """max(least, number) of Python: a NaN is not larger."""
+    return torch.where(number > least, number, least)
+
+
+def _radam(original):
+    """Steps of RAdam, where the count of steps decides: both results are computed, and one is chosen. The function for lists has
+    formulas of its own, which differ where a square has become 0."""
+    other, lists = _apart(original), original.__name__.startswith("_multi")
+
+    def run(params, grads, means, squares, counts, *, beta1, beta2, lr, weight_decay, eps, decoupled_weight_decay, differentiable,
+            maximize, capturable, has_complex):
+        if differentiable or capturable or has_complex:
+            return other(params, grads, means, squares, counts, beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay, eps=eps,
+                         decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable, maximize=maximize,
+                         capturable=capturable, has_complex=has_complex)
+        lr = optimizer._to_scalar(lr)
+        for param, grad, mean, square, count in zip(params, grads, means, squares, counts, strict=True):
+            grad = -grad if maximize else grad
+            count += 1
+            step = _value(count)
+            if weight_decay != 0 and decoupled_weight_decay:
+                param.mul_(1 - lr * weight_decay)
+            elif weight_decay != 0:
+                grad = grad.add(param, alpha=weight_decay)
+            mean.lerp_(grad, 1 - beta1)
+            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            first, second, most = 1 - beta1**step, 1 - beta2**step, 2 / (1 - beta2) - 1
+            length = most - 2 * step * beta2**step / second
+            rectified = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
+            root = square.sqrt().add_(eps)
+            if lists:
+                chosen = torch.where(length > 5, rectified, 0.0)
+                root.div_(second**0.5 * (chosen * lr / first) * -1).reciprocal_()
+                param.addcmul_(mean, root.add_((1.0 - (chosen > 0).to(torch.float64)) * lr / first * -1))
+            else:
+                update = mean / first * lr
+                param.add_(torch.where(length > 5, update * (second**0.5 / root) * rectified, update), alpha=-1.0)
+
+    return run
+
+
+def _asgd(original):
+    """Steps of ASGD. The functions for single tensors and for lists differ in their roundings, and in how they average."""
+    other, lists = _apart(original), original.__name__.startswith("_multi")
+
+    def run(params, grads, averages, weights, rates, counts, *, lambd, lr, t0, alpha, weight_decay, maximize, differentiable,
+            capturable, has_complex):
+        if differentiable or capturable or has_complex:
+            return other(params, grads, averages, weights, rates, counts, lambd=lambd, lr=lr, t0=t0, alpha=alpha,
+                         weight_decay=weight_decay, maximize=maximize, differentiable=differentiable, capturable=capturable,
+                         has_complex=has_complex)
+        lr = optimizer._to_scalar(lr)
+        for param, grad, average, weight, rate, count in zip(params, grads, averages, weights, rates, counts, strict=True):
+            grad = -grad if maximize else grad
+            count += 1
+            if weight_decay != 0:
+                grad = grad.add(param, alpha=weight_decay)
+            if lists:
+                param.addcmul_(grad.add(param, alpha=lambd), rate, value=-1)
+                average.addcmul_(param - average, weight)
+            else:
+                param.mul_(1 - lambd * _value(rate)).sub_(grad * _value(rate))
+                average.copy_(torch.where(weight != 1, average + (param - average) * weight, param))
+            step = _value(count)
+            rate.copy_(lr / (1 + lambd * lr * step) ** alpha)
+            weight.copy_(1 / _larger(step - t0, 1))
+
+    return run
+
+
+def _moved(tensor, end, weight):
+    """tensor.lerp_(end, weight) for a weight that is a tensor of float64 in place of a Python float."""
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor.copy_(torch.lerp(tensor.float(), end.float(), weight.float()))
+    else:
+        tensor.lerp_(end, weight.to(tensor.dtype))
+
+
+def _adafactor(original):
+    """Steps of Adafactor. Those of lists compute the same as those of single tensors."""
+    other = _apart(original)
+
+    def run(params, grads, rows, columns, variances, counts, grad_scale, found_inf, *, d, lr, beta2_decay, weight_decay, eps1, eps2,
+            maximize, has_complex):
+        if grad_scale is not None or found_inf is not None or has_complex or isinstance(lr, torch.Tensor):
+            return other(params, grads, rows, columns, variances, counts, grad_scale, found_inf, d=d, lr=lr, beta2_decay=beta2_decay,
+                         weight_decay=weight_decay, eps1=eps1, eps2=eps2, maximize=maximize, has_complex=has_complex)
+        for param, grad, row, column, variance, count in zip(params, grads, rows, columns, variances, counts, strict=True):
+            grad = -grad if maximize else grad
+            if eps1 is None:
+                eps1 = torch.finfo(param.dtype).eps
+            count += 1
+            step = _value(count)
+            weight, slower, limit = step**beta2_decay, 1 / step**0.5, step * 0.0 + lr
+            alpha = _larger(_value(param.norm(2)) / param.numel() ** 0.5, eps2) * torch.where(slower < limit, slower, limit)
+            if weight_decay != 0:
+                param.mul_(1 - lr * weight_decay)
+            if grad.dim() > 1:
+                _moved(row, torch.norm(grad, dim=-1, keepdim=True).square_().div_(grad.size(-1)), weight)
+                _moved(column, torch.norm(grad, dim=-2, keepdim=True).square_().div_(grad.size(-2)), weight)
+                estimate = row @ column
+                estimate.div_(row.mean(dim=-2, keepdim=True).clamp_(min=eps1))
+            else:
+                _moved(variance, grad * grad, weight)
+                estimate = variance.clone()
+            update = estimate.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
+            param.sub_(update * (alpha / _larger(_value(update.norm(2)) / (update.numel() ** 0.5 * d), 1.0)))
+
+    return run
+
+
 def begin_checkpoint():
     """Capture notes where a checkpointed call begins, and whether it is inside of another one."""
     raise NotImplementedError
@@ -79,9 +200,7 @@ def end_checkpoint(begun):
 
 def _checkpointed(original):
     """A call whose values the backward computes again. Capture follows what else torch's own function does in other cases."""
-    code, defaults = original.__code__.replace(), original.__defaults__
-    other = types.FunctionType(code, original.__globals__, original.__name__, defaults, original.__closure__)
-    other.__kwdefaults__ = original.__kwdefaults__
+    other = _apart(original)
     no_context = checkpoint.noop_context_fn
 
     def run(function, *args, use_reentrant=None, context_fn=no_context, determinism_check="default", debug=False, early_stop=True,
@@ -109,6 +228,12 @@ _MODELS = {
     _inner(optimizer._use_grad_for_differentiable, _left): _use_grad,
     _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
     checkpoint.checkpoint.__wrapped__.__code__: _checkpointed,
+    radam._single_tensor_radam.__code__: _radam,
+    radam._multi_tensor_radam.__code__: _radam,
+    asgd._single_tensor_asgd.__code__: _asgd,
+    asgd._multi_tensor_asgd.__code__: _asgd,
+    _adafactor_steps._single_tensor_adafactor.__code__: _adafactor,
+    _adafactor_steps._multi_tensor_adafactor.__code__: _adafactor,
     optimizer._get_value.__code__: lambda original: _value,
     record_function.__init__.__code__: lambda original: _named,
     record_function.__enter__.__code__: lambda original: _entered,

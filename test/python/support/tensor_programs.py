@@ -136,7 +136,8 @@ class Program:
     def inplace(self):
         name, what = self.pick(), self.random.choice(INPLACE)
         same = [other for other, shape in self.shapes.items() if shape == self.shapes[name] and other != name]
-        self.lines.append(f"{name}.{what}({self.random.choice([*same, 'torch.tensor(2)'])})")
+        by = self.random.choice([f"{what}({other})" for other in (*same, "torch.tensor(2)")] + ["square_()", "pow_(2)", "pow_(3)"])
+        self.lines.append(f"{name}.{by}")
 
     def index(self):
         name = self.pick(1)

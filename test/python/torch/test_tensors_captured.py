@@ -26,6 +26,13 @@ def writes(a, b, c, i):
     return a, c
 
 
+def powers_in_place(a, b, c, i):
+    a.square_()
+    b.pow_(3)
+    c.pow_(a[0].abs())
+    return a, b, c
+
+
 def made_and_seen(a, b, c, i):
     made = a + b
     seen = made[1:3]
@@ -61,7 +68,7 @@ def attention(a, b, c, i):
     return functional.scaled_dot_product_attention(q, q, q)
 
 
-@pytest.mark.parametrize("function", [views, writes, made_and_seen, indices, reductions, layers, makers, dtypes, attention])
+@pytest.mark.parametrize("function", [views, writes, powers_in_place, made_and_seen, indices, reductions, layers, makers, dtypes, attention])
 def test_functions(function):
     compiled = frameloom.compile(function, fullgraph=function is not indices)
     for seed in (1, 2):

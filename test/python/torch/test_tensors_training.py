@@ -248,15 +248,20 @@ OPTIMIZERS = {
     "Adam of lists": lambda of: torch.optim.Adam(of, lr=0.1, foreach=True),
     "AdamW of lists": lambda of: torch.optim.AdamW(of, lr=0.1, amsgrad=True, foreach=True),
     "Adamax of lists": lambda of: torch.optim.Adamax(of, foreach=True),
-}
-# Those that decide in Python by what they keep in tensors, at every step.
-DECIDING = {
+    "NAdam of lists": lambda of: torch.optim.NAdam(of, foreach=True, weight_decay=0.1),
     "RAdam": lambda of: torch.optim.RAdam(of, lr=0.1),
-    "RAdam of lists": lambda of: torch.optim.RAdam(of, lr=0.1, foreach=True),
-    "NAdam of lists": lambda of: torch.optim.NAdam(of, foreach=True),
+    "RAdam with decay": lambda of: torch.optim.RAdam(of, lr=0.1, betas=(0.8, 0.9), weight_decay=0.1, maximize=True),
+    "RAdam with decay apart": lambda of: torch.optim.RAdam(of, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True),
+    "RAdam of lists": lambda of: torch.optim.RAdam(of, lr=0.1, weight_decay=0.1, foreach=True),
     "ASGD": lambda of: torch.optim.ASGD(of, lr=0.1, t0=2),
+    "ASGD with decay": lambda of: torch.optim.ASGD(of, lr=0.1, lambd=0.1, weight_decay=0.1, maximize=True),
+    "ASGD of lists": lambda of: torch.optim.ASGD(of, lr=0.1, lambd=0.1, t0=2, weight_decay=0.1, foreach=True),
     "Adafactor": lambda of: torch.optim.Adafactor(of, lr=0.1),
+    "Adafactor with decay": lambda of: torch.optim.Adafactor(of, lr=0.5, weight_decay=0.1, eps=(1e-3, 1e-2), d=1.5, maximize=True),
+    "Adafactor of lists": lambda of: torch.optim.Adafactor(of, lr=0.1, weight_decay=0.1, foreach=True),
 }
+# Those whose originals decide in Python by what they keep in tensors.
+DECIDING = ("NAdam of lists", "RAdam", "RAdam of lists", "ASGD", "ASGD of lists", "Adafactor", "Adafactor of lists")
 
 
 def training(make):
@@ -286,7 +291,7 @@ def test_a_training_step_is_one_graph(name):
     plain, model, optimizer = training(OPTIMIZERS[name])
     step, other_model, other = training(OPTIMIZERS[name])
     compiled = frameloom.compile(step)
-    for _ in range(6):
+    for _ in range(8):  # RAdam computes otherwise from the sixth step on
         x, y = torch.randn(5, 6, generator=made, dtype=torch.float64), torch.randint(0, 4, (5,), generator=made)
         loss, other_loss = plain(x, y), compiled(x, y)
         torch.testing.assert_close(other_loss, loss)
@@ -301,17 +306,58 @@ def test_a_training_step_is_one_graph(name):
     assert report["captures"] <= 4  # without gradients and state, with them, and where numbers have changed
 
 
+def small_steps(make, dtype):
+    """A step of an optimizer whose parameters are a matrix, a vector and a number, these parameters and the optimizer."""
+    made = torch.Generator().manual_seed(3)
+    parameters = [torch.nn.Parameter(torch.randn(size, generator=made).to(dtype)) for size in ((4, 3), (5,), ())]
+    optimizer = make(parameters)
+
+    def step(x):
+        optimizer.zero_grad()
+        for one in parameters:
+            (one * one * x).sum().backward()
+        optimizer.step()
+
+    return step, parameters, optimizer
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64], ids=str)
 @pytest.mark.parametrize("name", DECIDING)
-def test_a_step_that_decides_by_tensors_breaks(name):
-    plain, model, _ = training(DECIDING[name])
-    step, other_model, _ = training(DECIDING[name])
+def test_steps_of_smaller_numbers(name, dtype):
+    plain, parameters, optimizer = small_steps(OPTIMIZERS[name], dtype)
+    step, other_parameters, other = small_steps(OPTIMIZERS[name], dtype)
     compiled = frameloom.compile(step)
-    made = torch.Generator().manual_seed(2)
-    for _ in range(8):  # RAdam takes another branch from the sixth step on
-        x, y = torch.randn(5, 6, generator=made, dtype=torch.float64), torch.randint(0, 4, (5,), generator=made)
-        torch.testing.assert_close(compiled(x, y), plain(x, y))
-        torch.testing.assert_close(other_model.state_dict(), model.state_dict())
-    assert set(break_codes(step, x, y)) <= {"FL0002", "FL0030"}
+    near = {torch.bfloat16: {"rtol": 0.05, "atol": 0.05}, torch.float16: {"rtol": 0.01, "atol": 0.01}}.get(dtype, {})
+    for number in range(8):
+        x = torch.tensor(0.1 * (number + 1)).to(dtype)
+        plain(x)
+        compiled(x)
+        torch.testing.assert_close(other_parameters, parameters, equal_nan=True, **near)
+        torch.testing.assert_close(state_of(other)["state"], state_of(optimizer)["state"], equal_nan=True, **near)
+    assert not compiled._report()["breaks"]
+
+
+@pytest.mark.parametrize("name", ["RAdam", "ASGD"])
+def test_a_differentiable_step_decides_in_torch(name):
+    results = []
+    for compiles in (False, True):
+        made = torch.Generator().manual_seed(3)
+        roots = [torch.randn(3, generator=made, requires_grad=True) for _ in range(2)]
+        parameters = [one.clone() for one in roots]
+        optimizer = getattr(torch.optim, name)(parameters, lr=0.1, differentiable=True)
+
+        def step():
+            optimizer.step()  # noqa: B023
+            return sum(one.square().sum() for one in parameters)  # noqa: B023
+
+        call = frameloom.compile(step) if compiles else step
+        for one in parameters:
+            one.grad = torch.ones(3)
+        with torch.no_grad():
+            call()
+        results.append((call(), parameters, optimizer.state_dict()["state"]))
+        results[-1] += (torch.autograd.grad(results[-1][0], roots, allow_unused=True),)
+    torch.testing.assert_close(results[1], results[0])
 
 
 def scaled(dtype):
@@ -348,9 +394,10 @@ def test_a_gradient_scaler_breaks_and_is_right(dtype):
     assert set(break_codes(step, x)) <= {"FL0003", "FL0030"}
 
 
-def test_a_changed_learning_rate_has_its_effect():
-    plain, model, optimizer = training(OPTIMIZERS["Adam"])
-    step, other_model, other = training(OPTIMIZERS["Adam"])
+@pytest.mark.parametrize("name", ["Adam", *DECIDING])
+def test_a_changed_learning_rate_has_its_effect(name):
+    plain, model, optimizer = training(OPTIMIZERS[name])
+    step, other_model, other = training(OPTIMIZERS[name])
     compiled = frameloom.compile(step)
     x, y = torch.randn(5, 6, dtype=torch.float64), torch.randint(0, 4, (5,))
     for number in range(6):
@@ -358,6 +405,7 @@ def test_a_changed_learning_rate_has_its_effect():
             each.param_groups[0]["lr"] = 0.1 / (number + 1)
         torch.testing.assert_close(compiled(x, y), plain(x, y))
     torch.testing.assert_close(other_model.state_dict(), model.state_dict())
+    assert not compiled._report()["breaks"]
 
 
 def test_a_schedule_needs_no_new_versions():
