@@ -21,6 +21,9 @@ struct loom_adapter {
   /* An object of the library that never changes (a dtype, a ufunc): guarded by identity; its
    * attributes are read, and it is compared and hashed, by the library's own C code. */
   bool (*immutable)(PyObject *object);
+  /* Are two objects the same for capture, as keys of dictionaries? (Devices, of which each tensor
+   * makes new ones.) Runs no Python. */
+  bool (*same_key)(PyObject *a, PyObject *b);
   /* Has a Python function or a class a row in names.def? Then it is not inlined, and calls go to
    * `call`. */
   bool (*has_row)(PyObject *callee);

@@ -34,9 +34,17 @@ static bool guard_length(PyObject *object, int64_t length) {
   return false;
 }
 
+static bool guard_library_key_equal(PyObject *a, PyObject *b) {
+  bool equal = false;
+  for (const loom_adapter *const *one = loom_adapters(); *one && !equal; one++)
+    equal = (*one)->same_key && (*one)->same_key(a, b);
+  return equal;
+}
+
 /* A key that is compared by value, or the very object. */
 bool guard_key_equal(PyObject *a, PyObject *b) {
-  if (a == b || !PyTuple_CheckExact(a)) return guard_number_equal(a, b);
+  if (a == b || !PyTuple_CheckExact(a))
+    return guard_number_equal(a, b) || guard_library_key_equal(a, b);
   if (!PyTuple_CheckExact(b) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
     if (!guard_key_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;

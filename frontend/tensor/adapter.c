@@ -94,12 +94,18 @@ static bool adapter_immutable(PyObject *object) {
   return tensor_ready() && tensor_is_constant(object);
 }
 
+static bool adapter_same_key(PyObject *a, PyObject *b) {
+  return tensor_ready() && tensor_is_device(a) && tensor_is_device(b) &&
+         PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
 bool tensor_init(void) {
   tensor_fill_live(&loom_tensor_adapter);
   loom_tensor_adapter.wrap = adapter_wrap;
   loom_tensor_adapter.finish = adapter_finish;
   loom_tensor_adapter.complete = tensor_gradient_complete;
   loom_tensor_adapter.immutable = adapter_immutable;
+  loom_tensor_adapter.same_key = adapter_same_key;
   loom_tensor_adapter.has_row = tensor_has_row;
   loom_tensor_adapter.call = tensor_call_object;
   return loom_adapter_register(&loom_tensor_adapter);

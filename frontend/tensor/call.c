@@ -15,7 +15,7 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts, *optimizer;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -25,7 +25,7 @@ bool tensor_call_init(void) {
       {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
       {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches},
-      {"Optimizer", &call_python.optimizer}};
+      {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
   call_python.operators = PyImport_ImportModule("operator");
@@ -36,6 +36,10 @@ bool tensor_call_init(void) {
 
 bool tensor_is_constant(PyObject *object) {
   return PySequence_Contains(call_python.constants, (PyObject *)Py_TYPE(object)) == 1;
+}
+
+bool tensor_is_device(PyObject *object) {
+  return (PyObject *)Py_TYPE(object) == call_python.device;
 }
 
 static bool call_is_known(PyObject *set, PyObject *callee) {

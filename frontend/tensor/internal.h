@@ -93,6 +93,7 @@ bool tensor_autocast_is_as_before(const tensor_state *state);
 bool tensor_has_row(PyObject *callee);
 /* Is it an object of torch that never changes: a dtype, a device, ...? */
 bool tensor_is_constant(PyObject *object);
+bool tensor_is_device(PyObject *object);
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine);
 /* function(*args) of a function of Python's module operator. */

@@ -21,6 +21,7 @@ _tensor_imports.keep_away()
 META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size
 Optimizer = torch.optim.Optimizer
+Device = torch.device
 aten = torch.ops.aten
 
 # Objects of these types never change.

@@ -360,19 +360,21 @@ def test_a_differentiable_step_decides_in_torch(name):
     torch.testing.assert_close(results[1], results[0])
 
 
-def scaled(dtype):
+def scaled(dtype, unscales=True, make=OPTIMIZERS["SGD"]):
     """A step with a gradient scaler, its model and scaler."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = torch.nn.Linear(6, 4)
-    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
+    optimizer, scaler = make(model.parameters()), torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=2)
 
     def step(x):
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype=dtype):
             loss = model(x).float().square().mean()
         scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
+        if unscales:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)
         scaler.update()
         return loss.detach()
@@ -380,18 +382,60 @@ def scaled(dtype):
     return step, model, scaler
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam of lists"])
+@pytest.mark.parametrize("unscales", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_a_gradient_scaler_breaks_and_is_right(dtype):
-    plain, model, scaler = scaled(dtype)
-    step, other_model, other = scaled(dtype)
+def test_a_gradient_scaler_breaks_once_and_is_right(dtype, unscales, name):
+    plain, model, scaler = scaled(dtype, unscales, OPTIMIZERS[name])
+    step, other_model, other = scaled(dtype, unscales, OPTIMIZERS[name])
     compiled = frameloom.compile(step)
     made = torch.Generator().manual_seed(2)
-    for number in range(7):
+    for number in range(9):
         x = torch.randn(5, 6, generator=made) * (float("inf") if number == 3 else 1)  # that step is left out
         torch.testing.assert_close(compiled(x), plain(x), rtol=2e-2, atol=2e-2, equal_nan=True)
         torch.testing.assert_close(other_model.state_dict(), model.state_dict(), rtol=2e-2, atol=2e-2)
         assert other.get_scale() == scaler.get_scale()
-    assert set(break_codes(step, x)) <= {"FL0003", "FL0030"}
+        assert other._get_growth_tracker() == scaler._get_growth_tracker()
+    assert len(compiled._report()["breaks"]) == 1
+    assert compiled._report()["captures"] <= 5
+    assert set(break_codes(step, x)) == {"FL0030"}
+
+
+def unscaled(gradients, found, inverse):
+    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse)
+
+
+def scale_updated(scale, tracker, found):
+    return torch._amp_update_scale_(scale, tracker, found, 2.5, 0.3, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("value", [1.0, float("inf"), float("-inf"), float("nan"), 1e38])
+def test_gradients_are_unscaled_as_by_torch(dtype, value):
+    results = []
+    with torch.no_grad():
+        for function in (unscaled, frameloom.compile(unscaled, fullgraph=True)):
+            made = torch.Generator().manual_seed(5)
+            gradients = [torch.randn(size, generator=made).to(dtype) for size in ((3, 4), (5,), (), (0,))]
+            gradients[1][2] = value
+            found = torch.tensor(0.0)
+            function(gradients, found, torch.tensor(1 / 3))
+            results.append((gradients, found))
+    torch.testing.assert_close(results[1], results[0], rtol=0, atol=0, equal_nan=True)
+
+
+def test_a_scale_is_updated_as_by_torch():
+    compiled = frameloom.compile(scale_updated, fullgraph=True)
+    with torch.no_grad():
+        for scale in (1.0, 65536.0, 3e38, 1e-45, float("inf"), float("nan")):
+            for tracker in (0, 1, 2, 3):
+                for found in (0.0, 1.0, 2.0, float("nan")):
+                    results = []
+                    for function in (scale_updated, compiled):
+                        given = torch.tensor(scale), torch.tensor(tracker, dtype=torch.int32), torch.tensor(found)
+                        results.append((function(*given), given))
+                        assert results[-1][0] is given[0]
+                    torch.testing.assert_close(results[1], results[0], rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["Adam", *DECIDING])
