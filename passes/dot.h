@@ -56,6 +56,13 @@ typedef struct dot_launch { /* chunks [first, first + count) of a stage */
   int64_t stage, first, count;
 } dot_launch;
 
+/* How the threads of a block share a tile on a GPU (gpu_dot.c). */
+typedef struct gpu_tile {
+  int rows, columns, depth; /* of the tile; steps of depth that are in shared memory at once */
+  int tall, wide;           /* rows and columns of a thread */
+  int64_t down, across;     /* tiles of one batch */
+} gpu_tile;
+
 typedef struct dot_plan {
   MlirOperation op;
   MlirValue result;
@@ -78,6 +85,7 @@ typedef struct dot_plan {
   int64_t sum_run;     /* steps of depth summed in one chain; 0: all */
   int64_t stages[3];   /* packing what is fixed; packing; the product: the first two where needed */
   int stage_count, once;        /* stages; of these, the first ones that are run once */
+  gpu_tile block;               /* for a GPU */
   int64_t slots, kept, scratch; /* bytes */
 } dot_plan;
 
@@ -142,7 +150,18 @@ void dot_set(lower *l, int var, MlirValue iv);
 void dot_vectors(lower *l, const dot_job *job,
                  void (*body)(lower *l, const dot_job *job, int vector));
 
+/* The element of the result that the variables name. */
+const lower_at *dot_result_at(lower *l, const dot_plan *p);
+/* x * y + sum, by the rules of the product's element type. */
+MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
+                           MlirValue sum);
+/* The epilogue, for the sums of the elements that the row and column variables name. */
+void dot_finish_sums(lower *l, const dot_plan *p, MlirValue sum);
+
 /* ---- dot_pack.c ---- */
+
+/* The value of an operand of the dot in the form it is packed in. */
+MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o);
 
 /* First row of a tile, or first column of a panel. The last one starts early enough to be whole. */
 MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent);
@@ -151,5 +170,12 @@ MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks
 /* The code of a packing stage. `fixed`: it packs the operands that are packed once, for all rounds.
  */
 void dot_pack(lower *l, dot_job *job, bool fixed);
+
+/* ---- gpu_dot.c: products on a GPU ---- */
+
+/* Chooses the tile of a block; the extents and the operands' strides are known. */
+bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p);
+/* The code of a block: one tile. False after a diagnostic. */
+bool gpu_dot_lower(lower *l, const dot_plan *p);
 
 #endif

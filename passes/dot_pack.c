@@ -2,8 +2,7 @@
  */
 #include "passes/dot.h"
 
-/* The value of an operand of the dot in the form it is packed in. */
-static MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o) {
+MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o) {
   const lower_at *at = dot_operand_at(l, o);
   if (!at || l->failed) return (MlirValue){NULL};
   lower_value value = lower_emit(l, o->value, at);

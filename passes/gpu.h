@@ -20,6 +20,10 @@
  * yet: its result, or null where `result` is. */
 MlirValue gpu_call(loom_builder *b, MlirOperation inside, const char *name, intptr_t count,
                    const MlirType *types, const MlirValue *operands, MlirType result);
+/* The block's threads wait for each other. */
+void gpu_barrier(lower *l, loom_builder *b);
+/* The shared memory of the stage, which needs so many bytes of it. */
+MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
 /* ---- gpu_form.c: which form a kernel has, and the threads' share of its units ---- */
 

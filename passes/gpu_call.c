@@ -35,3 +35,15 @@ MlirValue gpu_call(loom_builder *b, MlirOperation inside, const char *name, intp
   MlirOperation call = loom_build(b, "func.call", count, operands, results, &result, 1, &callee);
   return results ? loom_result(call, 0) : (MlirValue){NULL};
 }
+
+void gpu_barrier(lower *l, loom_builder *b) {
+  MlirType i32 = mlirIntegerTypeGet(b->ctx, 32);
+  MlirValue site = loom_build_int(b, i32, l->team.sites++);
+  gpu_call(b, l->kernel->op, "loom_gpu_barrier", 1, &i32, &site, (MlirType){NULL});
+}
+
+MlirValue gpu_shared(lower *l, loom_builder *b, int bytes) {
+  MlirType ptr = mlirTypeParseGet(b->ctx, loom_str("!llvm.ptr"));
+  if (bytes > l->team.shared) l->team.shared = bytes;
+  return gpu_call(b, l->kernel->op, "loom_gpu_shared", 0, NULL, NULL, ptr);
+}

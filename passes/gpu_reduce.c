@@ -50,12 +50,6 @@ static MlirValue reduce_shuffle(lower *l, loom_builder *b, MlirValue value, int 
 
 /* ---- shared memory ---- */
 
-static void reduce_barrier(lower *l, loom_builder *b) {
-  MlirType i32 = reduce_i32(l);
-  MlirValue site = loom_build_int(b, i32, l->team.sites++);
-  gpu_call(b, l->kernel->op, "loom_gpu_barrier", 1, &i32, &site, (MlirType){NULL});
-}
-
 /* Where carried value `c` of a warp lies. */
 static MlirValue reduce_slot(lower *l, loom_builder *b, const reduce_run *run, MlirValue memory,
                              MlirValue warp, int c) {
@@ -84,15 +78,12 @@ static void reduce_block(lower *l, const reduce_run *run, MlirValue *accs) {
   enum { WARPS = GPU_BLOCK / GPU_WARP };
   loom_builder b = lower_at_level(l, l->depth);
   MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
-  MlirType ptr = mlirTypeParseGet(b.ctx, loom_str("!llvm.ptr"));
-  int bytes = WARPS * run->count * REDUCE_SLOT;
-  if (bytes > l->team.shared) l->team.shared = bytes;
-  MlirValue memory = gpu_call(&b, l->kernel->op, "loom_gpu_shared", 0, NULL, NULL, ptr);
+  MlirValue memory = gpu_shared(l, &b, WARPS * run->count * REDUCE_SLOT);
   MlirValue size = loom_build_int(&b, i64, GPU_WARP), zero = loom_build_int(&b, i64, 0);
   MlirValue lane = lane_op2(&b, "arith.remui", l->team.member, size);
   reduce_write write = {run, accs, memory, lane_op2(&b, "arith.divui", l->team.member, size)};
   lower_if(l, lane_cmpi(&b, "eq", lane, zero), reduce_write_body, &write);
-  reduce_barrier(l, &b);
+  gpu_barrier(l, &b);
   for (int w = 0; w < WARPS; w++) {
     MlirValue others[16] = {{NULL}}, warp = loom_build_int(&b, i64, w);
     for (int c = 0; c < run->count; c++)
@@ -104,7 +95,7 @@ static void reduce_block(lower *l, const reduce_run *run, MlirValue *accs) {
     else
       reduce_merge(&b, run, accs, others, accs);
   }
-  reduce_barrier(l, &b);
+  gpu_barrier(l, &b);
 }
 
 void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs) {

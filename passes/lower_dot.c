@@ -66,7 +66,7 @@ const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
 }
 
 /* Result dimensions are batch, then rows, then columns. */
-static const lower_at *dot_result_at(lower *l, const dot_plan *p) {
+const lower_at *dot_result_at(lower *l, const dot_plan *p) {
   lower_at *at = lower_at_new(l, p->type.rank);
   if (!at) return NULL;
   int next = 0;
@@ -158,8 +158,8 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
   return dot_address(l, dot_slots(l, p, o), offset, p->work);
 }
 
-static MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
-                                  MlirValue sum) {
+MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
+                           MlirValue sum) {
   if (loom_dtype_is_float(dtype)) return lane_fma(b, x, y, sum);
   if (dtype == LOOM_BOOL) return lane_op2(b, "arith.ori", lane_op2(b, "arith.andi", x, y), sum);
   return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
@@ -210,9 +210,7 @@ static MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, in
   return dot_address(l, job->sums, dot_add_scaled(l, offset, row, step), p->work);
 }
 
-/* The epilogue, for the sums of the elements that the row and column variables name. */
-static void dot_finish_sums(lower *l, const dot_job *job, MlirValue sum) {
-  const dot_plan *p = job->p;
+void dot_finish_sums(lower *l, const dot_plan *p, MlirValue sum) {
   loom_builder b = dot_here(l);
   if (p->dtype == LOOM_BOOL)
     sum = lane_cmpi(&b, "ne", sum, lane_const_int(&b, mlirValueGetType(sum), 0));
@@ -227,7 +225,7 @@ static void dot_finish_vector(lower *l, const dot_job *job, int vector) {
   MlirValue row = lane_op2(&b, "arith.subi", l->vars[DOT_ROW].iv, job->row0);
   MlirValue ptr = dot_sum_pointer(l, job, row, vector);
   MlirValue sums = lane_load(&b, ptr, job->p->work, job->p->vl, (MlirValue){NULL});
-  dot_finish_sums(l, job, lower_repeat_first(l, &b, sums));
+  dot_finish_sums(l, job->p, lower_repeat_first(l, &b, sums));
 }
 
 static void dot_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -252,13 +250,13 @@ static void dot_mirror_vector(lower *l, const dot_job *job, int vector) {
   column = dot_op(l, "arith.addi", column, (int64_t)vector * l->width * step);
   MlirValue ptr = dot_address(l, job->sums, column, p->work);
   if (l->width == 1) {
-    dot_finish_sums(l, job, lane_load(&b, ptr, p->work, 1, (MlirValue){NULL}));
+    dot_finish_sums(l, job->p, lane_load(&b, ptr, p->work, 1, (MlirValue){NULL}));
     return;
   }
   b = dot_here(l);
   MlirValue rows = lane_op2(&b, "arith.muli", lane_id(&b, i64s), lane_const_int(&b, i64s, step));
   MlirValue sums = lane_gather(&b, ptr, rows, p->work, l->mask);
-  dot_finish_sums(l, job, lower_repeat_first(l, &b, sums));
+  dot_finish_sums(l, job->p, lower_repeat_first(l, &b, sums));
 }
 
 static void dot_mirror_column(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -543,6 +541,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   l->var_count = DOT_VARS;
   for (int v = 0; v < DOT_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
+  if (l->kernel->target == LANES_GPU) return gpu_dot_lower(l, p);
   if (stage < p->stage_count - 1)
     dot_pack(l, &job, stage < p->once);
   else

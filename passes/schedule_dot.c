@@ -344,7 +344,6 @@ static bool dot_types(dot_plan *p) {
 
 bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   memset(p, 0, sizeof *p);
-  if (kernel->target == LANES_GPU) return dot_refuse(op, "no code for this target");
   p->op = op;
   p->result = loom_result(op, 0);
   if (!dot_types(p)) return false;
@@ -355,6 +354,11 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->stage_count = 1;
   p->stages[0] = 1;
   if (loom_type_elements(&p->type) == 0) return true; /* nothing to compute */
+  if (kernel->target == LANES_GPU) {
+    dot_find_layout(kernel, &p->lhs);
+    dot_find_layout(kernel, &p->rhs);
+    return gpu_dot_plan(kernel, p);
+  }
   dot_registers(kernel, p);
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
   p->tiles = loom_num_ceil(p->extents[DOT_ROW], p->mr);
@@ -403,6 +407,12 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) { return loom_product_in(kernel->block); }
 
+/* Rows, columns and steps of depth of a block's tile, then rows and columns of a thread. */
+static MlirAttribute dot_tile_attr(MlirContext ctx, const gpu_tile *block) {
+  const int64_t sizes[] = {block->rows, block->columns, block->depth, block->tall, block->wide};
+  return loom_attr_i64s(ctx, 5, sizes);
+}
+
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   dot_plan p;
   if (!dot_plan_make(kernel, op, &p)) return false;
@@ -411,16 +421,18 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
     inplace[i] = -1;
   MlirContext ctx = kernel->ctx;
   MlirAttribute unit = mlirUnitAttrGet(ctx), none = {NULL};
+  bool gpu = kernel->target == LANES_GPU;
   const loom_named values[] = {
       {"kind", loom_attr_str(ctx, "dot")},
-      {"mr", loom_attr_i64(ctx, p.mr)},
-      {"nv", loom_attr_i64(ctx, p.nv)},
-      {"vl", loom_attr_i64(ctx, p.vl)},
-      {"block_tiles", loom_attr_i64(ctx, p.block_tiles)},
-      {"block_panels", loom_attr_i64(ctx, p.block_panels)},
-      {"depth_block", loom_attr_i64(ctx, p.depth_block)},
-      {"pack_lhs", mlirBoolAttrGet(ctx, !p.lhs.direct)},
-      {"pack_rhs", mlirBoolAttrGet(ctx, !p.rhs.direct)},
+      {"tile", gpu ? dot_tile_attr(ctx, &p.block) : none},
+      {"mr", gpu ? none : loom_attr_i64(ctx, p.mr)},
+      {"nv", gpu ? none : loom_attr_i64(ctx, p.nv)},
+      {"vl", gpu ? none : loom_attr_i64(ctx, p.vl)},
+      {"block_tiles", gpu ? none : loom_attr_i64(ctx, p.block_tiles)},
+      {"block_panels", gpu ? none : loom_attr_i64(ctx, p.block_panels)},
+      {"depth_block", gpu ? none : loom_attr_i64(ctx, p.depth_block)},
+      {"pack_lhs", gpu ? none : mlirBoolAttrGet(ctx, !p.lhs.direct)},
+      {"pack_rhs", gpu ? none : mlirBoolAttrGet(ctx, !p.rhs.direct)},
       {"rows_first", p.rows_first ? unit : none},
       {"symmetric", p.symmetric ? unit : none},
   };

@@ -1,14 +1,14 @@
 // What a GPU target cannot do is refused; objects of AMDGPU are ELF.
 // RUN: split-file %s %t
 // RUN: not %loom-compile --target=nvptx %t/add.mlir 2>&1 | FileCheck %s --check-prefix=OBJECT
-// RUN: not %loom-compile --target=nvptx --emit=asm %t/dot.mlir 2>&1 | FileCheck %s --check-prefix=DOT
+// RUN: not %loom-compile --target=nvptx --emit=asm %t/sort.mlir 2>&1 | FileCheck %s --check-prefix=SORT
 // RUN: not %loom-compile --target=nvptx --emit=asm %t/add.mlir --emit-header=%t/add.h 2>&1 | FileCheck %s --check-prefix=HEADER
 // RUN: %loom-compile --target=amdgpu %t/add.mlir -o %t/add.o
 // RUN: llvm-readelf -h %t/add.o | FileCheck %s --check-prefix=ELF
 // RUN: %loom-compile --target=amdgpu --emit=asm %t/add.mlir | FileCheck %s --check-prefix=AMDGPU
 
 // OBJECT: error: --emit=obj: nvptx has no objects: use --emit=asm
-// DOT: error: cannot lower 'loom.dot_general': no code for this target
+// SORT: error: cannot lower 'loom.sort': no code for this target
 // HEADER: headers are for the x86 target
 // ELF: Machine: EM_AMDGPU
 // AMDGPU: v_add_f32
@@ -19,8 +19,8 @@ func.func @add(%x: tensor<500xf32>, %y: tensor<500xf32>) -> tensor<500xf32> {
   %0 = loom.add %x, %y : tensor<500xf32>
   return %0 : tensor<500xf32>
 }
-//--- dot.mlir
-func.func @dot(%x: tensor<5x6xf32>, %y: tensor<6x7xf32>) -> tensor<5x7xf32> {
-  %0 = loom.dot_general %x, %y batch = [] x [] contract = [1] x [0] : (tensor<5x6xf32>, tensor<6x7xf32>) -> tensor<5x7xf32>
-  return %0 : tensor<5x7xf32>
+//--- sort.mlir
+func.func @sort(%x: tensor<7x13xf32>) -> tensor<7x13xf32> {
+  %0 = loom.sort %x axis = 1 {indices = false} : (tensor<7x13xf32>) -> tensor<7x13xf32>
+  return %0 : tensor<7x13xf32>
 }

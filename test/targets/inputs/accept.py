@@ -64,11 +64,12 @@ def accept(bin, name, source, folder):
 
 
 def functions(path):
-    """Names and modules of a file's functions: each with the aliases that the file defines."""
+    """Names and modules of a file's functions: each with the aliases and the module's attributes that the file defines."""
     text = path.read_text()
     aliases = "".join(re.findall(r"^[#!].*\n", text, re.MULTILINE))
-    for function in re.findall(r"^func\.func .*?^}\n", text, re.DOTALL | re.MULTILINE):
-        yield re.match(r"func\.func @(\w+)", function)[1], aliases + function
+    module = re.search(r"^module .*\n", text, re.MULTILINE)
+    for function in re.finditer(r"^( *)func\.func @(\w+).*?^\1}\n", text, re.DOTALL | re.MULTILINE):
+        yield function[2], aliases + (f"{module[0]}{function[0]}}}\n" if module else function[0])
 
 
 def main():

@@ -1,10 +1,12 @@
-"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE`.
+"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES]`.
 
 Half are those of test/fuzz; half are rows: elementwise operations, reductions along the last dimension and their results put back
-over the rows, at sizes around those of a vector, a warp and a block. Prints the programs whose results differ, or that one
+over the rows, at sizes around those of a vector, a warp and a block. With --products all are matrix products: at sizes around those of
+a tile, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
+import math
 import random
 import subprocess
 import sys
@@ -78,6 +80,102 @@ class Rows:
         return f"func.func @{name}({arguments}) -> ({types}) {{\n{body}\n  return {names} : {types}\n}}\n"
 
 
+SIDES = [1, 2, 3, 5, 7, 13, 15, 16, 17, 31, 32, 33, 47, 61, 63, 64, 65, 97, 127, 128, 129, 150]
+PRODUCT_WORK = 400000  # multiply-adds of one product, at most
+
+
+class Products:
+    """A function of one product, its operands in any order of dimensions in memory."""
+
+    def __init__(self, rng):
+        self.rng, self.lines, self.arguments, self.count = rng, [], [], 0
+        self.dtype = rng.choice(["f32", "f32", "f32", "f32", "f64", "f16", "bf16", "i32", "i64", "i8", "i1"])
+        self.real = "f" in self.dtype
+        self.batch = [rng.randint(1, 3)] if rng.random() < 0.35 else []
+        while True:
+            self.rows, self.columns, self.depth = (self.extents(rng.choice(SIDES)) for _ in range(3))
+            if math.prod(self.batch + self.rows + self.columns + self.depth) <= PRODUCT_WORK:
+                break
+
+    def extents(self, extent):
+        """A group of dimensions: one, or rarely two or none."""
+        choice = self.rng.random()
+        return [] if choice < 0.04 else [self.rng.randint(1, 4), min(extent, 33)] if choice < 0.15 else [extent]
+
+    def type(self, shape):
+        return f"tensor<{''.join(f'{n}x' for n in shape)}{self.dtype}>"
+
+    def emit(self, text):
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = loom.{text}")
+        return f"%v{self.count}"
+
+    def argument(self, shape, strided=True):
+        name, strides, step = f"%a{len(self.arguments)}", [0] * len(shape), 1
+        order = list(range(len(shape)))
+        if strided and self.rng.random() < 0.5:
+            self.rng.shuffle(order)
+        for d in reversed(order):
+            strides[d] = step
+            step *= shape[d]
+        attribute = "" if order == sorted(order) or 0 in shape else f" {{loom.strides = array<i64: {', '.join(map(str, strides))}>}}"
+        self.arguments.append(f"{name}: {self.type(shape)}{attribute}")
+        return name
+
+    def viewed(self, shape):
+        """A value of this shape: an argument, every second element of one backwards, or one that is repeated along a dimension."""
+        rng, d = self.rng, self.rng.randrange(len(shape)) if shape else -1
+        choice = rng.random() if shape else 1
+        if choice < 0.12:
+            whole, starts, steps = list(shape), [0] * len(shape), [1] * len(shape)
+            whole[d], starts[d], steps[d] = 2 * shape[d] + 1, 2 * shape[d], -2
+            return self.emit(f"slice {self.argument(whole)} starts = {starts} sizes = {list(shape)} steps = {steps} : ({self.type(whole)}) -> {self.type(shape)}")
+        if choice < 0.2:
+            return self.spread(shape, [k for k in range(len(shape)) if k != d])
+        return self.argument(shape)
+
+    def spread(self, shape, dims):
+        kept = [shape[k] for k in dims]
+        return self.emit(f"broadcast {self.argument(kept)} dims = {dims} : ({self.type(kept)}) -> {self.type(shape)}")
+
+    def some(self, shape):
+        return self.spread(shape, sorted(self.rng.sample(range(len(shape)), self.rng.randint(0, len(shape)))))
+
+    def after(self, value, shape, most):
+        """Elementwise operations on a value."""
+        for _ in range(self.rng.randint(0, most) if self.dtype != "i1" else 0):
+            names = ["neg", "abs", "tanh", "max", "mul", "add"] if self.real else ["neg", "abs", "max", "add"]
+            op = self.rng.choice(names)
+            other = f", {self.some(shape)}" if op in ("max", "mul", "add") else ""
+            value = self.emit(f"{op} {value}{other} : {self.type(shape)}")
+        return value
+
+    def operand(self, mine):
+        """A value whose dimensions are the batch, `mine` and the depth in any order: the value, its shape, where batch and depth are."""
+        groups = [("batch", n) for n in self.batch] + [("mine", n) for n in mine] + [("depth", n) for n in self.depth]
+        order = list(range(len(groups)))
+        self.rng.shuffle(order)
+        order.sort(key=lambda k: k if groups[k][0] == "mine" else -1) if self.rng.random() < 0.3 else None
+        mine_order = sorted(k for k in order if groups[k][0] == "mine")
+        order = [mine_order.pop(0) if groups[k][0] == "mine" else k for k in order]
+        shape = [groups[k][1] for k in order]
+        value = self.after(self.viewed(shape), shape, self.rng.choice([0, 0, 1, 2]))
+        place = {k: at for at, k in enumerate(order)}
+        first = len(self.batch) + len(mine)
+        return value, shape, [place[k] for k in range(len(self.batch))], [place[first + k] for k in range(len(self.depth))]
+
+    def text(self, name):
+        (x, left, bx, cx), (y, right, by, cy) = self.operand(self.rows), self.operand(self.columns)
+        shape = self.batch + self.rows + self.columns
+        made = self.emit(f"dot_general {x}, {y} batch = {bx} x {by} contract = {cx} x {cy} : ({self.type(left)}, {self.type(right)}) -> {self.type(shape)}")
+        made = self.after(made, shape, 3)
+        body = "\n".join(self.lines)
+        text = f"func.func @{name}({', '.join(self.arguments)}) -> {self.type(shape)} {{\n{body}\n  return {made} : {self.type(shape)}\n}}\n"
+        # With few multiprocessors to keep busy, small products have large tiles too.
+        processors = self.rng.choice([1, 1, 3, 10, 128])
+        return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
+
+
 def run(bin, source, *options):
     done = subprocess.run([bin / "loom-run", "--elements=100000", *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
@@ -98,22 +196,26 @@ def check(bin, source, seed):
     return "same"
 
 
-def whole(bin, source):
+def whole(bin, source, times):
     """The functions of a file, with other elements and in another order of threads each time."""
-    for seed in range(5, 8):
+    for seed in range(5, 5 + times):
         print(f"{source.name}, seed {seed}: {check(bin, source, seed)}")
 
 
 def main():
-    if len(sys.argv) == 3:
-        return whole(Path(sys.argv[1]), Path(sys.argv[2]))
+    if sys.argv[2].endswith(".mlir"):
+        return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
+    products = "--products" in sys.argv
     bin, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     found = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "program.mlir"
         for i in range(count):
             rng = random.Random(f"sim {seed} {i}")
-            text = Rows(rng).text("f") if i % 2 else Function(rng, "f").text() + "\n"
+            if products:
+                text = Products(rng).text("f")
+            else:
+                text = Rows(rng).text("f") if i % 2 else Function(rng, "f").text() + "\n"
             source.write_text(text)
             what = check(bin, source, i + 1)
             found[what.partition(":")[0]] += 1
