@@ -61,6 +61,7 @@ typedef struct gpu_tile {
   int rows, columns, depth; /* of the tile; steps of depth that are in shared memory at once */
   int tall, wide;           /* rows and columns of a thread */
   int64_t down, across;     /* tiles of one batch */
+  int64_t splits, split;    /* parts of the depth, each with blocks of its own; slabs of one */
 } gpu_tile;
 
 typedef struct dot_plan {
@@ -175,7 +176,8 @@ void dot_pack(lower *l, dot_job *job, bool fixed);
 
 /* Chooses the tile of a block; the extents and the operands' strides are known. */
 bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p);
-/* The code of a block: one tile. False after a diagnostic. */
-bool gpu_dot_lower(lower *l, const dot_plan *p);
+/* The code of a block: one tile, or (stage 1) elements whose parts are added up. False after a
+ * diagnostic. */
+bool gpu_dot_lower(lower *l, const dot_plan *p, int stage);
 
 #endif

@@ -17,6 +17,10 @@
  * At ragged ends rows and columns beyond the last one read the last one again, and their sums go
  * nowhere. Steps beyond the depth are zeros. Each element is one chain of multiply-adds in the
  * order of the depth, whatever the tile: the tile decides no bit.
+ *
+ * Where there are few tiles and a great depth, the depth is divided into parts. Each has blocks of
+ * its own, which write their sums to slots. A second stage adds up the parts of an element in their
+ * order and has the epilogue. The sizes alone decide how many parts there are.
  */
 #include "passes/dot.h"
 #include "passes/gpu.h"
@@ -26,17 +30,47 @@
 #define TILE_RUN 8          /* steps that a warp takes along the depth */
 #define TILE_PROCESSORS 128 /* multiprocessors of a large GPU */
 #define TILE_ELEMENTS 8     /* of a slab that a thread loads, at most */
+#define TILE_SPLITS 64      /* parts of the depth, at most, */
+#define TILE_SPLIT_SLABS 4  /* and slabs of one, at least */
+/* In the unit of tile_cost(): a second launch; values that a block reads from device memory, one a
+ * thread. */
+#define TILE_LAUNCH 128
+#define TILE_READ 1
 
 /* ---- the tile ---- */
 
 static int64_t tile_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* The time of a step: multiply-adds, reads of shared memory, and what else there is. */
-static int64_t tile_cost(const dot_plan *p, const gpu_tile *block, int64_t processors) {
-  int64_t tiles = tile_ceil(p->extents[DOT_ROW], block->rows) *
-                  tile_ceil(p->extents[DOT_COLUMN], block->columns) * p->extents[DOT_BATCH];
-  int step = block->tall * block->wide + block->tall + block->wide + 2;
-  return tile_ceil(tiles, processors) * step;
+static int64_t tile_slabs(const dot_plan *p) {
+  return tile_ceil(p->extents[DOT_DEPTH], TILE_DEPTH);
+}
+
+/* Elements of the result. */
+static int64_t tile_total(const dot_plan *p) {
+  return p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
+}
+
+/* Gives a tile its numbers of tiles and of slabs, for so many parts of the depth. */
+static gpu_tile tile_of(const dot_plan *p, const gpu_tile *sizes, int64_t splits) {
+  gpu_tile tile = *sizes;
+  tile.depth = TILE_DEPTH;
+  tile.down = tile_ceil(p->extents[DOT_ROW], tile.rows);
+  tile.across = tile_ceil(p->extents[DOT_COLUMN], tile.columns);
+  tile.split = tile_ceil(tile_slabs(p), splits);
+  tile.splits = tile.split ? tile_ceil(tile_slabs(p), tile.split) : 1;
+  return tile;
+}
+
+/* Instructions of a thread of the busiest multiprocessor, for a step of each slab: multiply-adds,
+ * reads of shared memory, and what else there is in a step; the parts of the depth are written and
+ * read. */
+static int64_t tile_cost(const dot_plan *p, const gpu_tile *tile, int64_t processors) {
+  int64_t blocks = tile->down * tile->across * p->extents[DOT_BATCH] * tile->splits;
+  int step = tile->tall * tile->wide + tile->tall + tile->wide + 2;
+  int64_t cost = tile_ceil(blocks, processors) * (tile->split ? tile->split : 1) * step;
+  if (tile->splits == 1) return cost;
+  int64_t values = tile_ceil(2 * tile_total(p) * tile->splits, processors * GPU_BLOCK);
+  return cost + TILE_LAUNCH + values * TILE_READ;
 }
 
 static int64_t tile_processors(const lower_kernel *kernel) {
@@ -59,17 +93,21 @@ bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
   for (int g = 0; g < DOT_GROUPS; g++)
     if (LOOM_STRIDE_IS_SYM(p->extents[g]))
       return loom_emit_error(mlirOperationGetLocation(p->op), "symbolic sizes on a GPU");
-  int64_t best = INT64_MAX;
-  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-    int64_t cost = tile_cost(p, &blocks[i], tile_processors(kernel));
-    if (cost >= best || (blocks[i].tall == 8 && loom_dtype_size(p->work) > 4)) continue;
-    best = cost;
-    p->block = blocks[i];
-  }
-  p->block.depth = TILE_DEPTH;
-  p->block.down = tile_ceil(p->extents[DOT_ROW], p->block.rows);
-  p->block.across = tile_ceil(p->extents[DOT_COLUMN], p->block.columns);
-  p->stages[0] = p->extents[DOT_BATCH] * p->block.down * p->block.across;
+  int64_t best = INT64_MAX, processors = tile_processors(kernel);
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    for (int64_t splits = 1; splits <= TILE_SPLITS; splits *= 2) {
+      gpu_tile tile = tile_of(p, &blocks[i], splits);
+      bool busy = tile.down * tile.across * p->extents[DOT_BATCH] >= processors;
+      if (splits > 1 && (busy || splits * TILE_SPLIT_SLABS > tile_slabs(p))) break;
+      int64_t cost = tile_cost(p, &tile, processors);
+      if (cost >= best || (tile.tall == 8 && loom_dtype_size(p->work) > 4)) continue;
+      best = cost;
+      p->block = tile;
+    }
+  p->stages[0] = p->extents[DOT_BATCH] * p->block.down * p->block.across * p->block.splits;
+  if (p->block.splits == 1) return true;
+  p->stages[p->stage_count++] = tile_ceil(tile_total(p), GPU_BLOCK);
+  p->slots = p->block.splits * tile_total(p) * (int64_t)loom_dtype_size(p->work);
   return true;
 }
 
@@ -91,10 +129,13 @@ typedef struct tile_side {
 typedef struct tile_job {
   const dot_plan *p;
   tile_side sides[2];
-  int slabs, slab; /* of the depth; elements of shared memory for one */
+  int slab;            /* elements of shared memory for a slab */
+  MlirValue low, high; /* numbers of the slabs */
+  MlirValue part;      /* of the depth, where it is split */
   MlirValue memory, thread;
   int chunk;                  /* part of the rows whose epilogue is made, */
   MlirValue sum, row, column; /* and an element of it */
+  MlirValue at;               /* number of the element whose parts are added up */
 } tile_job;
 
 static MlirValue tile_int(lower *l, int64_t value) { return lower_int(l, value).v; }
@@ -192,7 +233,7 @@ static void tile_load_next(lower *l, const tile_job *job, MlirValue slab, MlirVa
   int count = job->sides[0].count + job->sides[1].count;
   MlirValue next = dot_op(l, "arith.addi", slab, 1), none[2 * TILE_ELEMENTS];
   loom_builder b = lower_at_level(l, l->depth);
-  MlirValue more = lane_cmpi(&b, "slt", next, tile_int(l, job->slabs));
+  MlirValue more = lane_cmpi(&b, "slt", next, job->high);
   MlirBlock blocks[] = {mlirBlockCreate(0, NULL, NULL), mlirBlockCreate(0, NULL, NULL)};
   MlirRegion regions[] = {mlirRegionCreate(), mlirRegionCreate()};
   MlirType types[2 * TILE_ELEMENTS];
@@ -310,18 +351,33 @@ static void tile_multiply(lower *l, tile_job *job, MlirValue *sums) {
   MlirValue values[LOWER_CARRIED];
   for (int i = 0; i < count; i++)
     values[i] = sums[i] = tile_zero(l, job->p, job->sides[1].part);
-  if (job->slabs == 0) return;
-  tile_load(l, job, tile_int(l, 0), values + count);
-  lower_for(l, tile_int(l, 0), tile_int(l, job->slabs), tile_int(l, 1), -1, count + loaded, values,
-            tile_slab, job, values);
+  if (tile_slabs(job->p) == 0) return;
+  tile_load(l, job, job->low, values + count);
+  lower_for(l, job->low, job->high, tile_int(l, 1), -1, count + loaded, values, tile_slab, job,
+            values);
   for (int i = 0; i < count; i++)
     sums[i] = values[i];
 }
 
 /* ---- the epilogue ---- */
 
+/* Where part number `part` of element number `at` of the result lies. */
+static MlirValue tile_slot(lower *l, const tile_job *job, MlirValue part, MlirValue at) {
+  MlirValue slots = l->pointers[l->kernel->buffer_count];
+  return tile_address(l, job, slots, dot_add_scaled(l, at, part, tile_total(job->p)));
+}
+
 static void tile_finish_sums(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const tile_job *job = user;
+  if (job->part.ptr) {
+    const int64_t *extents = job->p->extents;
+    MlirValue at = dot_add_scaled(l, job->row, l->vars[DOT_BATCH].iv, extents[DOT_ROW]);
+    at = dot_add_scaled(l, job->column, at, extents[DOT_COLUMN]);
+    MlirValue slot = tile_slot(l, job, job->part, at);
+    loom_builder b = lower_at_level(l, l->depth);
+    lane_store(&b, job->sum, slot, job->p->work, (MlirValue){NULL});
+    return;
+  }
   dot_set(l, DOT_ROW, job->row);
   dot_set(l, DOT_COLUMN, job->column);
   dot_finish_sums(l, job->p, job->sum);
@@ -364,7 +420,7 @@ static void tile_finish(lower *l, tile_job *job, const MlirValue *sums) {
   const dot_plan *p = job->p;
   const tile_side *rows = &job->sides[0], *columns = &job->sides[1];
   loom_builder b = lower_at_level(l, l->depth);
-  if (job->slabs || job->chunk) gpu_barrier(l, &b);
+  if (tile_slabs(p) || job->chunk) gpu_barrier(l, &b);
   MlirValue row = dot_op(l, "arith.muli", rows->thread, p->block.columns);
   MlirValue at = dot_add_scaled(l, row, columns->thread, columns->part);
   MlirValue base = tile_address(l, job, job->memory, at);
@@ -385,6 +441,20 @@ static void tile_finish(lower *l, tile_job *job, const MlirValue *sums) {
 
 /* ---- a block ---- */
 
+/* The slabs of a block. The result is the number of its tile. */
+static MlirValue tile_open_part(lower *l, tile_job *job) {
+  const gpu_tile *block = &job->p->block;
+  int64_t tiles = block->down * block->across * job->p->extents[DOT_BATCH];
+  job->low = tile_int(l, 0);
+  job->high = tile_int(l, tile_slabs(job->p));
+  if (block->splits == 1) return l->begin;
+  job->part = dot_op(l, "arith.divui", l->begin, tiles);
+  job->low = dot_op(l, "arith.muli", job->part, block->split);
+  MlirValue high = dot_op(l, "arith.addi", job->low, block->split);
+  job->high = dot_op(l, "arith.minsi", high, tile_slabs(job->p));
+  return dot_op(l, "arith.remui", l->begin, tiles);
+}
+
 static void tile_open(lower *l, tile_job *job) {
   const dot_plan *p = job->p;
   const gpu_tile *block = &p->block;
@@ -392,8 +462,8 @@ static void tile_open(lower *l, tile_job *job) {
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   int most = tile_most(p), of[] = {block->tall, block->wide};
   job->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
-  job->slabs = (int)tile_ceil(p->extents[DOT_DEPTH], TILE_DEPTH);
-  MlirValue tile = dot_op(l, "arith.remui", l->begin, block->down * block->across);
+  MlirValue chunk = tile_open_part(l, job);
+  MlirValue tile = dot_op(l, "arith.remui", chunk, block->down * block->across);
   for (int s = 0; s < 2; s++) {
     tile_side *side = &job->sides[s];
     side->operand = s ? &p->rhs : &p->lhs;
@@ -408,17 +478,64 @@ static void tile_open(lower *l, tile_job *job) {
     tile_share(l, job, side);
     job->slab += side->pitch * TILE_DEPTH;
   }
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", l->begin, block->down * block->across));
+  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, block->down * block->across));
   int sums = job->sides[0].threads * job->sides[0].part * block->columns;
   int elements = 2 * job->slab > sums ? 2 * job->slab : sums;
   b = lower_at_level(l, l->depth);
   job->memory = gpu_shared(l, &b, elements * (int)loom_dtype_size(p->work));
 }
 
-bool gpu_dot_lower(lower *l, const dot_plan *p) {
+/* ---- the parts of the depth, added up ---- */
+
+static MlirValue tile_sum(loom_builder *b, const dot_plan *p, MlirValue x, MlirValue y) {
+  const char *add = loom_dtype_is_float(p->work) ? "arith.addf"
+                    : p->dtype == LOOM_BOOL      ? "arith.ori"
+                                                 : "arith.addi";
+  return lane_op2(b, add, x, y);
+}
+
+static void tile_join_part(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_job *job = user;
+  MlirValue part = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
+  MlirValue slot = tile_slot(l, job, part, job->at);
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue value = lane_load(&b, slot, job->p->work, 1, (MlirValue){NULL});
+  next[0] = tile_sum(&b, job->p, carried[0], value);
+}
+
+static void tile_join_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_job *job = user;
+  const dot_plan *p = job->p;
+  int64_t rows = p->extents[DOT_ROW], columns = p->extents[DOT_COLUMN];
+  MlirValue sum = tile_zero(l, p, 1), row = dot_op(l, "arith.divui", job->at, columns);
+  lower_for(l, tile_int(l, 0), tile_int(l, p->block.splits), tile_int(l, 1), -1, 1, &sum,
+            tile_join_part, user, &sum);
+  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", row, rows));
+  dot_set(l, DOT_ROW, dot_op(l, "arith.remui", row, rows));
+  dot_set(l, DOT_COLUMN, dot_op(l, "arith.remui", job->at, columns));
+  dot_finish_sums(l, p, sum);
+}
+
+/* An element for each thread: its parts in their order, and the epilogue. */
+static void tile_join(lower *l, tile_job *job) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  job->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
+  MlirValue at = tile_number(l, job, 1, GPU_BLOCK);
+  job->at = dot_add_scaled(l, at, l->begin, GPU_BLOCK);
+  b = lower_at_level(l, l->depth);
+  MlirValue inside = lane_cmpi(&b, "slt", job->at, tile_int(l, tile_total(job->p)));
+  lower_if(l, inside, tile_join_element, job);
+}
+
+bool gpu_dot_lower(lower *l, const dot_plan *p, int stage) {
   tile_job job = {.p = p};
   MlirValue sums[LOWER_CARRIED];
   l->team.size = GPU_BLOCK;
+  if (stage == 1) {
+    tile_join(l, &job);
+    return !l->failed;
+  }
   tile_open(l, &job);
   tile_multiply(l, &job, sums);
   for (job.chunk = 0; job.chunk < job.sides[0].parts && !l->failed; job.chunk++)

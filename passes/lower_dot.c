@@ -541,7 +541,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   l->var_count = DOT_VARS;
   for (int v = 0; v < DOT_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
-  if (l->kernel->target == LANES_GPU) return gpu_dot_lower(l, p);
+  if (l->kernel->target == LANES_GPU) return gpu_dot_lower(l, p, stage);
   if (stage < p->stage_count - 1)
     dot_pack(l, &job, stage < p->once);
   else

@@ -407,10 +407,12 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) { return loom_product_in(kernel->block); }
 
-/* Rows, columns and steps of depth of a block's tile, then rows and columns of a thread. */
+/* Rows, columns and steps of depth of a block's tile, rows and columns of a thread, parts of the
+ * depth. */
 static MlirAttribute dot_tile_attr(MlirContext ctx, const gpu_tile *block) {
-  const int64_t sizes[] = {block->rows, block->columns, block->depth, block->tall, block->wide};
-  return loom_attr_i64s(ctx, 5, sizes);
+  const int64_t sizes[] = {block->rows, block->columns, block->depth,
+                           block->tall, block->wide,    block->splits};
+  return loom_attr_i64s(ctx, 6, sizes);
 }
 
 bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {

@@ -2,6 +2,8 @@
 // RUN: split-file %s %t
 // RUN: %loom-opt --loom-plans %t/tiles.mlir | FileCheck %s --check-prefix=TILE
 // RUN: %loom-opt --loom-lowered %t/one.mlir | FileCheck %s --check-prefix=CODE
+// RUN: %loom-opt --loom-plans %t/deep.mlir | FileCheck %s --check-prefix=DEEP
+// RUN: %loom-opt --loom-lowered %t/deep.mlir | FileCheck %s --check-prefix=CODE-DEEP
 // RUN: not %loom-opt --loom-plans %t/sized.mlir 2>&1 | FileCheck %s --check-prefix=SIZED
 // RUN: %loom-opt --loom-lowered %t/parts.mlir > %t/parts.lowered.mlir
 // RUN: %loom-run --target=sim --order=1 %t/parts.lowered.mlir | FileCheck %s --check-prefix=RIGHT
@@ -19,9 +21,9 @@
 
 //--- tiles.mlir
 module attributes {loom.target = "nvptx"} {
-  // Rows, columns and steps of the depth, then rows and columns of a thread. 1024 tiles of 128 x 128 keep 128 multiprocessors busy.
+  // Rows, columns and steps of the depth; rows and columns of a thread; parts of the depth. 1024 tiles of 128 x 128 keep 128 multiprocessors busy.
   // TILE-LABEL: ^bb0({{.*}}tensor<4096x64xf32>
-  // TILE: schedule = {kind = "dot", tile = array<i64: 128, 128, 16, 8, 8>}
+  // TILE: schedule = {kind = "dot", tile = array<i64: 128, 128, 16, 8, 8, 1>}
   // TILE-SAME: stages = array<i64: 1024>
   func.func @main(%a: tensor<4096x64xf32>, %b: tensor<64x4096xf32>) -> tensor<4096x4096xf32> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<4096x64xf32>, tensor<64x4096xf32>) -> tensor<4096x4096xf32>
@@ -29,14 +31,14 @@ module attributes {loom.target = "nvptx"} {
   }
   // Sums of f64 take twice the registers.
   // TILE-LABEL: ^bb0({{.*}}tensor<4096x64xf64>
-  // TILE: schedule = {kind = "dot", tile = array<i64: 64, 64, 16, 4, 4>}
+  // TILE: schedule = {kind = "dot", tile = array<i64: 64, 64, 16, 4, 4, 1>}
   func.func @doubles(%a: tensor<4096x64xf64>, %b: tensor<64x4096xf64>) -> tensor<4096x4096xf64> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<4096x64xf64>, tensor<64x4096xf64>) -> tensor<4096x4096xf64>
     return %0 : tensor<4096x4096xf64>
   }
   // Few tiles: smaller ones.
   // TILE-LABEL: ^bb0({{.*}}tensor<1000x64xf32>
-  // TILE: schedule = {kind = "dot", tile = array<i64: 64, 64, 16, 4, 4>}
+  // TILE: schedule = {kind = "dot", tile = array<i64: 64, 64, 16, 4, 4, 1>}
   // TILE-SAME: stages = array<i64: 256>
   func.func @middle(%a: tensor<1000x64xf32>, %b: tensor<64x1000xf32>) -> tensor<1000x1000xf32> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<1000x64xf32>, tensor<64x1000xf32>) -> tensor<1000x1000xf32>
@@ -44,11 +46,32 @@ module attributes {loom.target = "nvptx"} {
   }
   // Few rows.
   // TILE-LABEL: ^bb0({{.*}}tensor<5x64xf32>
-  // TILE: schedule = {kind = "dot", tile = array<i64: 16, 128, 16, 2, 4>}
+  // TILE: schedule = {kind = "dot", tile = array<i64: 16, 128, 16, 2, 4, 1>}
   // TILE-SAME: stages = array<i64: 128>
   func.func @few(%a: tensor<5x64xf32>, %b: tensor<64x16384xf32>) -> tensor<5x16384xf32> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<5x64xf32>, tensor<64x16384xf32>) -> tensor<5x16384xf32>
     return %0 : tensor<5x16384xf32>
+  }
+}
+//--- deep.mlir
+module attributes {loom.target = "nvptx"} {
+  // Two tiles, and a depth for 64 parts of 4 slabs: 128 blocks, then a thread for each of 512 elements.
+  // DEEP: schedule = {kind = "dot", tile = array<i64: 16, 16, 16, 1, 1, 64>}
+  // DEEP-SAME: slots = 131072 : i64, stages = array<i64: 128, 2>
+  // The parts go to slots; the second stage adds them up, from zero on, and stores their sum.
+  // CODE-DEEP-LABEL: func.func private @k0_s0_body(
+  // CODE-DEEP-COUNT-3: call @loom_gpu_barrier(
+  // CODE-DEEP-LABEL: func.func private @k0_s1_body(
+  // CODE-DEEP-NOT: barrier
+  // CODE-DEEP: scf.for {{.*}} iter_args(
+  // CODE-DEEP: llvm.load
+  // CODE-DEEP: arith.addf
+  // CODE-DEEP: arith.negf
+  // CODE-DEEP: llvm.store
+  func.func @main(%a: tensor<16x4096xf32>, %b: tensor<4096x32xf32>) -> tensor<16x32xf32> {
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<16x4096xf32>, tensor<4096x32xf32>) -> tensor<16x32xf32>
+    %1 = loom.neg %0 : tensor<16x32xf32>
+    return %1 : tensor<16x32xf32>
   }
 }
 //--- one.mlir

@@ -2,7 +2,7 @@
 
 Half are those of test/fuzz; half are rows: elementwise operations, reductions along the last dimension and their results put back
 over the rows, at sizes around those of a vector, a warp and a block. With --products all are matrix products: at sizes around those of
-a tile, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
+a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -90,9 +90,13 @@ class Products:
     def __init__(self, rng):
         self.rng, self.lines, self.arguments, self.count = rng, [], [], 0
         self.dtype = rng.choice(["f32", "f32", "f32", "f32", "f64", "f16", "bf16", "i32", "i64", "i8", "i1"])
-        self.real = "f" in self.dtype
         self.batch = [rng.randint(1, 3)] if rng.random() < 0.35 else []
-        while True:
+        deep = rng.random() < 0.12  # the depth is divided among blocks, in f32 with other roundings than x86's
+        if deep:
+            self.dtype = rng.choice(["f64", "bf16", "i32", "i1"])
+            self.rows, self.columns, self.depth = [rng.choice(SIDES[:9])], [rng.choice(SIDES[:9])], [rng.randint(1000, 4100)]
+        self.real = "f" in self.dtype
+        while not deep:
             self.rows, self.columns, self.depth = (self.extents(rng.choice(SIDES)) for _ in range(3))
             if math.prod(self.batch + self.rows + self.columns + self.depth) <= PRODUCT_WORK:
                 break
@@ -171,8 +175,8 @@ class Products:
         made = self.after(made, shape, 3)
         body = "\n".join(self.lines)
         text = f"func.func @{name}({', '.join(self.arguments)}) -> {self.type(shape)} {{\n{body}\n  return {made} : {self.type(shape)}\n}}\n"
-        # With few multiprocessors to keep busy, small products have large tiles too.
-        processors = self.rng.choice([1, 1, 3, 10, 128])
+        # With few multiprocessors to keep busy, small products have large tiles too, and the depth is not divided.
+        processors = self.rng.choice([1, 1, 3, 10]) if math.prod(self.depth) < 1000 else 128
         return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
 
 
