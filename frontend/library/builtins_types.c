@@ -406,7 +406,8 @@ static int is_subclass(tracer *t, PyObject *type, PyObject *cls, value *instance
   cls = model_real(cls);
   if (type == cls && (instance || meta == &PyType_Type)) return 1;
   guard_mro(t, (PyTypeObject *)type);
-  if (!type_runs_python(t, meta, "__subclasscheck__") &&
+  bool own = !type_keeps_of_type(t, meta, instance ? "__instancecheck__" : "__subclasscheck__");
+  if (!own && !type_runs_python(t, meta, "__subclasscheck__") &&
       !type_runs_python(t, meta, "__instancecheck__"))
     return PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)cls);
   /* ByteString has checks of its own, which warn. */

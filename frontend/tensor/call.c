@@ -283,13 +283,37 @@ value *tensor_attribute(tracer *t, value *v, PyObject *name) {
   return get && args[1] ? call_torch(t, get, NULL, args, 2, NULL) : NULL;
 }
 
-/* A function that tells something of torch's state, which a guard compares: it is called now.
- * Tensors here override no function of torch's. */
+/* May the class of the value, or of an item of a tuple, override functions of torch's? Those of
+ * tensors that are compiled do not. */
+static bool call_may_override(tracer *t, value *v) {
+  if (value_is_sequence(v)) {
+    for (Py_ssize_t i = 0; i < v->seq.count; i++)
+      if (call_may_override(t, v->seq.items[i])) return true;
+    return false;
+  }
+  if (tensor_is(v)) return false;
+  PyObject *type = value_type_of(t, v), *name = PyUnicode_InternFromString("__torch_function__");
+  bool found = type && name && _PyType_Lookup((PyTypeObject *)type, name);
+  Py_XDECREF(name);
+  return found;
+}
+
+/* The answer of has_torch_function() and its like. */
+static value *call_overrides(tracer *t, value *const *args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (call_may_override(t, args[i]))
+      return trace_pending(t)
+                 ? NULL
+                 : trace_break(t, BREAK_TENSOR, "a class that overrides torch's functions");
+  return trace_pending(t) ? NULL : value_const(t, Py_False);
+}
+
+/* A function that tells something of torch's state, which a guard compares: it is called now. */
 static value *call_state(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {
   const tensor_state *state = tensor_state_of(t);
   if (!state) return NULL;
-  if (call_is_known(call_python.overrides, callee)) return value_const(t, Py_False);
+  if (call_is_known(call_python.overrides, callee)) return call_overrides(t, args, count);
   if (callee == call_python.tells) return value_const(t, state->records ? Py_True : Py_False);
   if (kwnames) return trace_break(t, BREAK_TENSOR, "such a call of torch's state");
   PyObject *list = call_items(t, args, count, false);

@@ -369,6 +369,7 @@ static bool emit_import_init(tracer *t, fx_import *im) {
   if (!c->hosts) c->hosts = PyList_New(0);
   im->graph = trace_graph(t);
   im->builder = (loom_emitter){.graph = im->graph, .location = trace_location(t)};
+  im->keeps_refusals = true;
   im->index = PyDict_New();
   im->constants = PyList_New(0);
   im->hosts = Py_XNewRef(c->hosts);

@@ -2,6 +2,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"
@@ -249,10 +250,16 @@ bool aten_binary_float(fx_call *c, loom_value *out) {
   return pointwise_done(c, loom_emit2(c->b, c->op, l, r), out);
 }
 
-/* An integer division by zero raises in torch: only divisors that are known are compiled. */
+/* An integer division by zero raises in torch. */
 static bool pointwise_divides(fx_call *c, const loom_type *type) {
   if (loom_dtype_is_float(type->dtype)) return true;
-  if (fx_is_tensor(c, 1) || !PyLong_Check(c->args[1]) || PyLong_AsLong(c->args[1]) == 0)
+  if (fx_is_tensor(c, 1)) {
+    loom_value by = fx_tensor(c, 1);
+    if (by == LOOM_NO_VALUE) return false;
+    loom_type own = *loom_emit_type(c->b, by);
+    return refusals_check_all(c, loom_emit_compare(c->b, "ne", by, loom_emit_int(c->b, &own, 0)));
+  }
+  if (!PyLong_Check(c->args[1]) || PyLong_AsLong(c->args[1]) == 0)
     return error_drop(), fx_decline(c, "an integer division that may raise");
   return true;
 }

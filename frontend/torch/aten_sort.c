@@ -8,6 +8,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
@@ -288,6 +289,17 @@ static loom_value sort_find(fx_call *c, const sort_search *s) {
   return low;
 }
 
+/* Are the numbers of a sorter those of elements? Eager torch raises if not. */
+static bool sort_check_sorter(fx_call *c, loom_value numbers, loom_dim count) {
+  loom_emitter *b = c->b;
+  if (numbers == LOOM_NO_VALUE) return false;
+  const loom_type type = *loom_emit_type(b, numbers);
+  loom_value first = loom_emit_compare(b, "ge", numbers, loom_emit_int(b, &type, 0));
+  loom_value end = fx_number_value(c, &type, loom_stride_of_dim(count));
+  loom_value last = loom_emit_compare(b, "lt", numbers, end);
+  return refusals_check_all(c, loom_emit2(b, LOOM_OP_AND, first, last));
+}
+
 /* Finds operand `value` (a tensor or a number) in the sequences of operand `sequence`. */
 static bool sort_search_call(fx_call *c, int sequence, int value, int sorter, bool right,
                              loom_value *out) {
@@ -308,6 +320,7 @@ static bool sort_search_call(fx_call *c, int sequence, int value, int sorter, bo
   s.value = fx_operand(c, value, lines.dtype, &values);
   s.sequence = loom_emit_reshape(b, line, 1, &all);
   s.n = lines.dims[lines.rank - 1];
+  if (fx_has(c, sorter) && !sort_check_sorter(c, fx_tensor(c, sorter), s.n)) return false;
   if (fx_has(c, sorter)) s.sorter = loom_emit_reshape(b, fx_tensor(c, sorter), 1, &all);
   s.base = loom_emit_int(b, &type, 0);
   int64_t stride = s.n;

@@ -49,6 +49,7 @@ typedef struct fx_import {
   PyObject *host_reasons; /* list of (op, reason) */
   PyObject *host_places;  /* for each: "file:line" of the model, or "" */
   uint32_t ops;           /* call_function nodes with an array result */
+  bool keeps_refusals;    /* an op runs for what it refuses, even if nothing reads its result */
   bool checks;            /* some op checks a value, for which eager torch would raise */
 } fx_import;
 

@@ -262,9 +262,9 @@ static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_R
     count++;
   }
   bool ordered = !count || !PyObject_HasAttrString(c->target, "_schema");
-  const char *effects = ordered                     ? "raises"
-                        : host_is_random(c->target) ? "random raises"
-                                                    : "pure raises";
+  const char *effects = ordered || host_refuses_elements(c) ? "raises"
+                        : host_is_random(c->target)         ? "random raises"
+                                                            : "pure raises";
   int64_t slot = PyList_GET_SIZE(c->im->hosts);
   loom_attr attrs[3] = {{.kind = LOOM_ATTR_STR, .str = "torch"},
                         {.kind = LOOM_ATTR_STR, .str = effects},

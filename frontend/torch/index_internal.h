@@ -22,6 +22,8 @@ loom_value index_scatter(fx_call *c, const char *combine, loom_value v, loom_val
                          loom_value updates, int axis);
 /* Where a 0-d bool is false, the call runs again in eager torch, which may raise. */
 bool index_check(fx_call *c, loom_value good);
+/* The same where one of many bools is false. (refusals.c) */
+bool refusals_check_all(fx_call *c, loom_value good);
 /* The int64 indices: negative ones counted from the end, and what lies before -n (or before 0 where
  * negative ones are wrong) replaced by a position that no axis has. Others of n or more stay. */
 loom_value index_checked(fx_call *c, loom_value indices, int64_t n, bool negative);

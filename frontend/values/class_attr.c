@@ -39,6 +39,10 @@ bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name) {
   return class_special(t, type, name) == class_special(t, &PyBaseObject_Type, name);
 }
 
+bool type_keeps_of_type(tracer *t, PyTypeObject *meta, const char *name) {
+  return class_special(t, meta, name) == class_special(t, &PyType_Type, name);
+}
+
 void guard_mro(tracer *t, PyTypeObject *type) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || !type->tp_mro) return;
   PyObject *key = trace_keep(t, PyUnicode_InternFromString("__mro__"));

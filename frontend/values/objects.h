@@ -65,6 +65,8 @@ PyObject *class_special(tracer *t, PyTypeObject *type, const char *name);
 void guard_mro(tracer *t, PyTypeObject *type);
 /* Is the method of this name object's own, or missing? */
 bool type_keeps_default(tracer *t, PyTypeObject *type, const char *name);
+/* Has a metaclass the method of `type`, and none of its own in C or Python? */
+bool type_keeps_of_type(tracer *t, PyTypeObject *meta, const char *name);
 PyObject *name_interned(tracer *t, const char *name); /* borrowed; NULL after a failure */
 value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObject *start_after);
 

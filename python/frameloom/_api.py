@@ -3,7 +3,7 @@
 import functools as _functools
 import types as _types
 
-from . import _native
+from . import _compiled_module, _native
 from ._config import config
 from ._custom import allow_in_graph, custom_op, disallow_in_graph, nonstrict_trace
 from ._report import CompileProfiler
@@ -118,8 +118,17 @@ def _compile(fn, disable, settings):
         if not disable:
             _change_class(fn, ["__call__"], lambda f: _native.Callable(f, **settings), "compile")
         return fn
+    fn = _compiled_module.original(fn)
     function, wrap = _function(fn, "compile")
-    return fn if disable else wrap(_native.Callable(function, **settings))
+    if disable:
+        return fn
+    made = wrap(_native.Callable(function, **settings))
+    if not _compiled_module.is_module(fn):
+        return made
+    forward = fn.forward
+    if isinstance(forward, _types.MethodType) and isinstance(forward.__func__, _types.FunctionType):
+        forward = _types.MethodType(_native.Callable(forward.__func__, **settings), fn)
+    return _compiled_module.compiled_module(fn, made, forward)
 
 
 def disable(fn=None, recursive=True, *, reason=None):

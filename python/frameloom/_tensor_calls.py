@@ -13,7 +13,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_imports
+from . import _native, _tensor_autocast, _tensor_imports, _torch_checked
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -291,7 +291,9 @@ def _decomposition(func):
     """What computes an operation by others that may have rows, or None."""
     if func.namespace != "aten" or func._opname not in _DECOMPOSED:
         return None
-    return None if _native.torch_has_row(f"{func._opname}.{func._overloadname}") else decomposition_table.get(func)
+    if _native.torch_has_row(f"{func._opname}.{func._overloadname}"):
+        return None
+    return _torch_checked.decompositions().get(func) or decomposition_table.get(func)
 
 
 def _is_like(made, one, known):
@@ -438,8 +440,15 @@ class Recorder(TorchDispatchMode):
             return self.write_all(func, args, kwargs)
         if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments[1:]):
             raise Unsupported(f"{func} writes into a tensor that is not its first argument")
+        if draws(func) and not any(isinstance(one, torch.Tensor) for one in args[1:]):
+            self.check_draw(func, target, *args[1:], **kwargs)
         self.replace(func, target, args, kwargs, None)
         return target
+
+    def check_draw(self, func, target, *args, **kwargs):
+        """Raises what torch raises of the parameters; for tensors without elements it does not look at them."""
+        with torch.utils._python_dispatch._disable_current_modes():
+            func(torch.empty(0, dtype=target.dtype), *args, **{**kwargs, "generator": torch.Generator()})
 
     def replace(self, func, target, args, kwargs, functional):
         """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
@@ -501,8 +510,16 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
         query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]
 
 
+def _one_hot(tensor, num_classes=-1):
+    """As for the CPU: what is no class is a place out of bounds. Other devices compare, which gives zeros for it."""
+    if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.int64 or not isinstance(num_classes, int) or num_classes < 1:
+        return torch._C._nn.one_hot(tensor, num_classes)
+    made = torch.zeros((*tensor.shape, num_classes), dtype=torch.int64, device=META)
+    return made.scatter(-1, tensor.unsqueeze(-1), 1)
+
+
 # Functions that choose their operations by the device.
-_CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention}
+_CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.one_hot: _one_hot}
 _tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 

@@ -9,9 +9,12 @@ a function of the seed, so that both parts see the same numbers, kept or made ag
 import functools
 
 import torch
+from torch._decomp import decomposition_table
 from torch._decomp.decompositions_for_rng import extra_random_decomps
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm, is_contiguous_or_false
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+from . import _torch_checked
 
 aten = torch.ops.aten
 _library = torch.library.Library("frameloom", "DEF")
@@ -118,6 +121,8 @@ def _is_drawn(kind, dtype, given, parameters):
         return all(type(number) is int for number in parameters) and dtype != torch.bool
     if kind in ("between", "spread") and not all(isinstance(number, (int, float)) for number in parameters):
         return False
+    if kind == "hits" and not isinstance(parameters[1], torch.Tensor) and not 0 <= parameters[1] <= 1:
+        return False  # which torch refuses
     return kind == "hits" or dtype.is_floating_point
 
 
@@ -138,6 +143,8 @@ def _decomposition(op, kind, *places):
             return (_draw(given, "uniform", wide) * (second - first) + first).to(dtype)
         if kind == "spread":
             return (_draw(given, "normal", wide) * second + first).to(dtype)
+        if kind == "hits" and isinstance(second, torch.Tensor):
+            second = _torch_checked.between(second, 0.0, 1.0, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
         if kind == "hits":  # an element is 1 with the probability that the parameter tells; torch's lie in C order
             return (_draw(given | {"memory_format": torch.contiguous_format}, "uniform", wide) < second).to(dtype)
         return _draw(given, kind, dtype)
@@ -145,6 +152,17 @@ def _decomposition(op, kind, *places):
     return decomposed
 
 
+def _spread_as_told(op):
+    """Normal numbers whose standard deviations are elements of a tensor."""
+    plain = decomposition_table.get(op)
+
+    def decomposed(mean, std, **kwargs):
+        return plain(mean, _torch_checked.between(std, 0.0, torch.inf, "normal expects all elements of std >= 0.0"), **kwargs)
+
+    return {op: decomposed} if plain else {}
+
+
 def decompositions():
     """Random ops by Philox; by torch, other distributions in terms of uniform and normal numbers."""
-    return dict(extra_random_decomps) | {op: _decomposition(op, *row) for op, row in _DRAWS.items()}
+    told = _spread_as_told(aten.normal.float_Tensor) | _spread_as_told(aten.normal.Tensor_Tensor)
+    return dict(extra_random_decomps) | {op: _decomposition(op, *row) for op, row in _DRAWS.items()} | told

@@ -28,7 +28,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_gradients, _torch_partition, _torch_random, _torch_whole  # noqa: E402
+from frameloom import _torch_checked, _torch_gradients, _torch_partition, _torch_random, _torch_whole  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -190,7 +190,7 @@ def _core_decompositions():
         del table[op]
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
     _torch_whole.drop_from(table)
-    return table | _torch_gradients.decompositions()
+    return table | _torch_gradients.decompositions() | _torch_checked.decompositions()
 
 
 def _traced():

@@ -1,0 +1,37 @@
+"""Checks of elements that eager torch makes inside of an operation, for graphs whose operations are described without elements.
+
+An operation that is taken apart while it is traced loses them: `frameloom.checked` in its parts keeps them. A compiled call in
+which a check fails runs again in eager torch, which raises its own exception.
+"""
+
+import torch
+
+aten = torch.ops.aten
+_library = torch.library.Library("frameloom", "FRAGMENT")
+_library.define("checked(Tensor x, float low, float high, str words) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+
+
+def _checked(x, low, high, words):
+    if not bool(((x >= low) & (x <= high)).all()):
+        raise RuntimeError(words)
+    return x.clone()
+
+
+_library.impl("checked", _checked, "CPU")
+torch.library.register_fake("frameloom::checked", lambda x, low, high, words: torch.empty_like(x), lib=_library)
+
+
+def between(x, low, high, words):
+    """`x`, which is refused with these words if an element is not in [low, high]."""
+    return torch.ops.frameloom.checked(x, low, high, words)
+
+
+def _binary_cross_entropy(x, target, weight=None, reduction=1):
+    from torch._decomp import decomposition_table
+
+    x, target = (between(one, 0.0, 1.0, f"all elements of {name} should be between 0 and 1") for one, name in ((x, "input"), (target, "target")))
+    return decomposition_table[aten.binary_cross_entropy.default](x, target, weight, reduction)
+
+
+def decompositions():
+    return {aten.binary_cross_entropy.default: _binary_cross_entropy}
