@@ -11,8 +11,10 @@
  * step by step, the rows or columns of a step next to each other. Operands are read as any value is
  * (lower_emit), so that elementwise operations before the product are computed on the way, and
  * views cost nothing. Threads follow the operand in memory: they go along its rows or columns where
- * these lie next to each other, else along the depth. Then a warp takes 8 steps of 4 rows, each 32
- * bytes, and steps are padded in shared memory so that these lie in different banks.
+ * these lie next to each other, else along the depth. Then a warp takes 8 steps of 4 rows, of
+ * halves 16 steps of 2 rows, which lie 32 bytes next to each other. Steps are padded in shared
+ * memory so that 8 of them lie in different banks; of 16 steps, the rows of the second half change
+ * places with rows at a distance of 2.
  *
  * At ragged ends rows and columns beyond the last one read the last one again, and their sums go
  * nowhere. Steps beyond the depth are zeros. Each element is one chain of multiply-adds in the
@@ -27,7 +29,6 @@
 #include "passes/passes.h"
 
 #define TILE_DEPTH 16
-#define TILE_RUN 8          /* steps that a warp takes along the depth */
 #define TILE_PROCESSORS 128 /* multiprocessors of a large GPU */
 #define TILE_ELEMENTS 8     /* of a slab that a thread loads, at most */
 #define TILE_SPLITS 64      /* parts of the depth, at most, */
@@ -124,6 +125,7 @@ typedef struct tile_side {
   int part, parts;  /* elements of a thread that lie together, and how many such parts */
   int threads;      /* along this side of the tile */
   MlirValue thread; /* number along this side, i64 */
+  int swap;         /* rows at this distance change places in the second half; 0: none do */
 } tile_side;
 
 typedef struct tile_job {
@@ -173,15 +175,16 @@ static void tile_share(lower *l, const tile_job *job, tile_side *side) {
     side->depth_step = GPU_BLOCK / size;
     return;
   }
-  int lanes = size < GPU_BLOCK / TILE_RUN ? size : GPU_BLOCK / TILE_RUN;
-  int runs = GPU_BLOCK / TILE_RUN / lanes;
-  MlirValue within = tile_number(l, job, 1, TILE_RUN);
-  side->lane = tile_number(l, job, TILE_RUN, lanes);
-  side->depth = dot_add_scaled(l, within, tile_number(l, job, TILE_RUN * lanes, runs), TILE_RUN);
+  int run = loom_dtype_size(o->type.dtype) < 4 ? TILE_DEPTH : TILE_DEPTH / 2;
+  int lanes = size < GPU_BLOCK / run ? size : GPU_BLOCK / run, runs = GPU_BLOCK / run / lanes;
+  MlirValue within = tile_number(l, job, 1, run);
+  side->lane = tile_number(l, job, run, lanes);
+  side->depth = dot_add_scaled(l, within, tile_number(l, job, run * lanes, runs), run);
   side->lanes = size / lanes;
   side->lane_step = lanes;
-  side->depth_step = TILE_RUN * runs;
+  side->depth_step = run * runs;
   side->pitch += tile_most(job->p);
+  if (run == TILE_DEPTH) side->swap = tile_most(job->p) / 2;
 }
 
 /* ---- loads ---- */
@@ -267,11 +270,22 @@ static MlirValue tile_place(lower *l, const tile_job *job, MlirValue slab) {
   return tile_address(l, job, job->memory, dot_op(l, "arith.muli", turn, job->slab));
 }
 
+/* The first element of the thread in shared memory. */
+static MlirValue tile_first(lower *l, const tile_side *side) {
+  MlirValue lane = side->lane;
+  if (side->swap) {
+    MlirValue half = dot_op(l, "arith.divui", side->depth, TILE_DEPTH / 2);
+    half = dot_op(l, "arith.muli", half, side->swap);
+    loom_builder b = lower_at_level(l, l->depth);
+    lane = lane_op2(&b, "arith.xori", lane, half);
+  }
+  return tile_add(l, dot_add_scaled(l, lane, side->depth, side->pitch), side->offset);
+}
+
 static void tile_store(lower *l, const tile_job *job, MlirValue place, const MlirValue *values) {
   for (int s = 0; s < 2; s++) {
     const tile_side *side = &job->sides[s];
-    MlirValue base = dot_add_scaled(l, side->lane, side->depth, side->pitch);
-    base = tile_address(l, job, place, tile_add(l, base, side->offset));
+    MlirValue base = tile_address(l, job, place, tile_first(l, side));
     for (int i = 0; i < side->count; i++) {
       int64_t at = (int64_t)(i % side->lanes) * side->lane_step +
                    (int64_t)(i / side->lanes) * side->depth_step * side->pitch;
@@ -301,18 +315,43 @@ static MlirValue tile_read(lower *l, const tile_job *job, MlirValue ptr, int64_t
 /* The sums of a thread: for each of its rows, vectors of its columns. */
 static int tile_sums(const tile_job *job) { return job->p->block.tall * job->sides[1].parts; }
 
-static void tile_step(lower *l, const tile_job *job, const MlirValue *ptrs, int step,
+/* Elements of a side that are in each other's places come back to their own: those of one access
+ * here, others by the address (tile_base). */
+static MlirValue tile_turn(lower *l, const tile_side *side, MlirValue values) {
+  int64_t order[8];
+  if (side->part <= side->swap) return values;
+  for (int i = 0; i < side->part; i++)
+    order[i] = i ^ side->swap;
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_shuffle2(&b, values, values, side->part, order);
+}
+
+/* What a thread needs of a side in a step: its parts. */
+static void tile_read_side(lower *l, const tile_job *job, const tile_side *side, MlirValue ptr,
+                           int step, MlirValue *out) {
+  for (int i = 0; i < side->parts; i++) {
+    int64_t at = (int64_t)step * side->pitch + i * side->threads * side->part;
+    out[i] = tile_read(l, job, ptr, at, side->part);
+    if (side->swap && step >= TILE_DEPTH / 2) out[i] = tile_turn(l, side, out[i]);
+  }
+}
+
+/* Where the thread's elements of a side lie in the first step, for the steps of one half. */
+static MlirValue tile_base(lower *l, const tile_job *job, const tile_side *side, MlirValue place,
+                           int half) {
+  MlirValue at = dot_op(l, "arith.muli", side->thread, side->part);
+  if (half && side->part <= side->swap) at = dot_op(l, "arith.xori", at, side->swap);
+  return tile_address(l, job, place, tile_add(l, at, side->offset));
+}
+
+static void tile_step(lower *l, const tile_job *job, MlirValue (*ptrs)[2], int step,
                       MlirValue *sums) {
   const dot_plan *p = job->p;
   const tile_side *rows = &job->sides[0], *columns = &job->sides[1];
   MlirValue left[8], right[8];
-  for (int i = 0; i < rows->parts; i++)
-    left[i] = tile_read(l, job, ptrs[0],
-                        (int64_t)step * rows->pitch + i * rows->threads * rows->part, rows->part);
-  for (int i = 0; i < columns->parts; i++)
-    right[i] = tile_read(l, job, ptrs[1],
-                         (int64_t)step * columns->pitch + i * columns->threads * columns->part,
-                         columns->part);
+  int half = step / (TILE_DEPTH / 2);
+  tile_read_side(l, job, rows, ptrs[0][half], step, left);
+  tile_read_side(l, job, columns, ptrs[1][half], step, right);
   loom_builder b = lower_at_level(l, l->depth);
   for (int r = 0; r < p->block.tall; r++) {
     MlirValue x = left[r / rows->part];
@@ -329,17 +368,14 @@ static void tile_step(lower *l, const tile_job *job, const MlirValue *ptrs, int 
 static void tile_slab(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const tile_job *job = user;
   int count = tile_sums(job);
-  MlirValue slab = mlirBlockGetArgument(l->scopes[l->depth].block, 0), ptrs[2];
+  MlirValue slab = mlirBlockGetArgument(l->scopes[l->depth].block, 0), ptrs[2][2];
   MlirValue place = tile_place(l, job, slab);
   tile_store(l, job, place, carried + count);
   loom_builder b = lower_at_level(l, l->depth);
   gpu_barrier(l, &b);
   tile_load_next(l, job, slab, next + count);
-  for (int s = 0; s < 2; s++) {
-    const tile_side *side = &job->sides[s];
-    MlirValue at = dot_op(l, "arith.muli", side->thread, side->part);
-    ptrs[s] = tile_address(l, job, place, tile_add(l, at, side->offset));
-  }
+  for (int s = 0; s < 4; s++)
+    ptrs[s / 2][s % 2] = tile_base(l, job, &job->sides[s / 2], place, s % 2);
   for (int i = 0; i < count; i++)
     next[i] = carried[i];
   for (int step = 0; step < TILE_DEPTH && !l->failed; step++)
