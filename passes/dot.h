@@ -151,8 +151,6 @@ void dot_set(lower *l, int var, MlirValue iv);
 void dot_vectors(lower *l, const dot_job *job,
                  void (*body)(lower *l, const dot_job *job, int vector));
 
-/* The element of the result that the variables name. */
-const lower_at *dot_result_at(lower *l, const dot_plan *p);
 /* x * y + sum, by the rules of the product's element type. */
 MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
                            MlirValue sum);

@@ -78,11 +78,31 @@ static value *adapter_wrap(tracer *t, PyObject *object, const source *s) {
   return NULL;
 }
 
+static bool adapter_names(const tracer *t, const char *name) {
+  PyObject *names = t->outer.frame->code->object->co_names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name)) return true;
+  return false;
+}
+
+/* Results of a part of a function have no edges between them in autograd's graph. So a function
+ * that asks for gradients of tensors that it makes itself, or hooks them, is not left behind such.
+ */
+static bool adapter_may_be_left(tracer *t, const tensor_state *state) {
+  if (!t->outer.stopped || !state->records || !PyList_GET_SIZE(state->calls)) return true;
+  if (!adapter_names(t, "register_hook") && !adapter_names(t, "retain_grad") &&
+      !(adapter_names(t, "autograd") && adapter_names(t, "grad")))
+    return true;
+  trace_break(t, BREAK_TENSOR, "a break in a function that asks for gradients of what it makes");
+  return false;
+}
+
 /* A part of a function ends only where gradients are recorded, and autocast is, as they were at its
  * begin. */
 static bool adapter_finish(tracer *t) {
   const tensor_state *state = *trace_state(t, &loom_tensor_adapter);
   if (!state) return true;
+  if (!adapter_may_be_left(t, state)) return false;
   bool cast = tensor_autocast_is_as_before(state);
   if (cast && state->records == state->modes.records) return tensor_gradient_check_writes(t);
   trace_break(t, BREAK_TENSOR, "%s is switched on or off, and stays so",

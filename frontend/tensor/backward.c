@@ -23,7 +23,7 @@ static struct {
   PyObject *backward, *of_tensor, *of_all, *clone, *gradient, *require;
 } backward_python;
 
-static PyObject *backward_grad; /* "grad" */
+static PyObject *backward_grad, *backward_history; /* "grad", "grad_fn" */
 
 /* The gradient, and what is None where autograd does nothing else with it. */
 #define BACKWARD_MEMBERS 4
@@ -48,7 +48,8 @@ bool tensor_backward_init(void) {
       {"OF_ALL", &backward_python.of_all},     {"CLONE", &backward_python.clone},
       {"GRADIENT", &backward_python.gradient}, {"REQUIRE", &backward_python.require}};
   backward_grad = PyUnicode_InternFromString("grad");
-  return backward_grad &&
+  backward_history = PyUnicode_InternFromString("grad_fn");
+  return backward_grad && backward_history &&
          tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names) &&
          backward_find_members();
 }
@@ -113,9 +114,13 @@ static bool backward_is_none(PyObject *object, const PyGetSetDef *member) {
 }
 
 /* A SOURCE_DERIVED `grad` of a tensor: nothing where autograd has a history of it, or calls
- * functions of the user's with its gradient. */
+ * functions of the user's with its gradient. A derived `grad_fn`: None, or nothing where there is
+ * such a history. */
 PyObject *tensor_derived(PyObject *base, PyObject *key) {
-  if (key != backward_grad || !torch_is_exact(base)) return NULL;
+  if (!torch_is_exact(base)) return NULL;
+  if (key == backward_history)
+    return backward_is_none(base, backward_members[1]) ? Py_NewRef(Py_None) : NULL;
+  if (key != backward_grad) return NULL;
   for (int i = 1; i < BACKWARD_MEMBERS; i++)
     if (!backward_is_none(base, backward_members[i])) return NULL;
   return backward_read(base, backward_members[0]);
@@ -166,6 +171,42 @@ bool tensor_set_grad(tracer *t, value *v, value *item) {
   if (!backward_grad_of_live(t, v, live)) return false; /* guards what is there */
   overlay *o = overlay_open(t, live, np_layout_of(v)->storage->source, true);
   return o && overlay_put(t, o, backward_grad, item);
+}
+
+/* ---- torch.autograd.grad() ---------------------------------------------------------------------
+ */
+
+static bool backward_asks_for(PyObject *inputs, const PyObject *meta) {
+  if (inputs == meta) return true;
+  bool many = inputs && (PyList_Check(inputs) || PyTuple_Check(inputs));
+  for (Py_ssize_t i = 0; many && i < PySequence_Fast_GET_SIZE(inputs); i++)
+    if (PySequence_Fast_GET_ITEM(inputs, i) == meta) return true;
+  return false;
+}
+
+static bool backward_has_no_history(tracer *t, value *v) {
+  PyObject *live = tensor_live(v);
+  const source *s =
+      trace_source(t, SOURCE_DERIVED, np_layout_of(v)->storage->source, NULL, backward_history, 0);
+  PyObject *none = live ? tensor_derived(live, backward_history) : NULL;
+  Py_XDECREF(none);
+  if (none) guard_simple(t, GUARD_IDENTITY, s, Py_None, 0);
+  if (!none) trace_break(t, BREAK_TENSOR, "a gradient that passes through a tensor with a history");
+  return none && s;
+}
+
+bool tensor_gradient_stays_inside(tracer *t, PyObject *args, PyObject *kwargs) {
+  const tensor_state *state = tensor_state_of(t);
+  PyObject *inputs = PySequence_Fast_GET_SIZE(args) > 1 ? PySequence_Fast_GET_ITEM(args, 1)
+                                                        : PyDict_GetItemString(kwargs, "inputs");
+  uint32_t asked = 0;
+  for (uint32_t i = 0; i < state->leaf_count; i++)
+    asked += backward_asks_for(inputs, tensor_meta(t, state->leaves[i]));
+  for (uint32_t i = 0; asked && i < state->leaf_count; i++) {
+    bool only = asked == 1 && backward_asks_for(inputs, tensor_meta(t, state->leaves[i]));
+    if (!only && !backward_has_no_history(t, state->leaves[i])) return false;
+  }
+  return true;
 }
 
 /* ---- backward() -------------------------------------------------------------------------------

@@ -186,7 +186,10 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
   bool good = trace_keep(t, made) &&
               tensor_take_calls(t, PyTuple_GET_ITEM(made, 1), PyTuple_GET_ITEM(made, 2));
   if (good) result = call_result(t, PyTuple_GET_ITEM(made, 0));
-  if (tensor_is_gradient(function)) state->ran_backward = true;
+  if (tensor_is_gradient(function)) {
+    if (result && !tensor_gradient_stays_inside(t, args, kwargs)) return NULL;
+    state->ran_backward = true;
+  }
   if (result && PyDict_GetItemString(kwargs, "requires_grad") == Py_True)
     result = tensor_make_leaf(t, result);
   return trace_pending(t) ? NULL : result;
@@ -294,6 +297,11 @@ static bool call_may_override(tracer *t, value *v) {
   if (tensor_is(v)) return false;
   PyObject *type = value_type_of(t, v), *name = PyUnicode_InternFromString("__torch_function__");
   bool found = type && name && _PyType_Lookup((PyTypeObject *)type, name);
+  if (type && !found && PyType_IsSubtype((PyTypeObject *)type, &PyType_Type)) {
+    PyObject *cls = value_known(t, v); /* torch finds the attribute of a class in the class, too */
+    found = !cls || _PyType_Lookup((PyTypeObject *)cls, name);
+    Py_XDECREF(cls);
+  }
   Py_XDECREF(name);
   return found;
 }

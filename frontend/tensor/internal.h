@@ -144,6 +144,9 @@ bool tensor_is_backward(const PyObject *function);
 value *tensor_backward(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs);
 /* Is it the function that gives gradients, torch.autograd.grad()? */
 bool tensor_is_gradient(const PyObject *function);
+/* Do the gradients that torch.autograd.grad() was asked for depend on nothing that autograd has
+ * recorded before the call? Else false, behind a break. */
+bool tensor_gradient_stays_inside(tracer *t, PyObject *args, PyObject *kwargs);
 /* Is it the method by which a tensor becomes a leaf, requires_grad_()? */
 bool tensor_is_leaf_maker(const PyObject *function);
 /* Makes a tensor a leaf that requires a gradient. Gives the tensor. */

@@ -166,6 +166,17 @@ static bool tensor_has_own(const value *v, PyObject *name) {
   return PyDict_GetItemWithError(*dict, name) != NULL;
 }
 
+/* A hook sees the gradients of all that is computed of its tensor. But results of a compiled part
+ * have no edges between them in autograd's graph. So a function that hooks a tensor of its own runs
+ * as plain Python. */
+static bool tensor_is_to_be_hooked(tracer *t, const value *v, const char *name) {
+  if (tensor_live(v) || (strcmp(name, "register_hook") && strcmp(name, "retain_grad")))
+    return false;
+  trace_break(t, BREAK_TENSOR, "%s() of a tensor that the function makes", name);
+  t->capture->broke.step = -1;
+  return true;
+}
+
 static value *tensor_attribute_missing(tracer *t, value *v, PyObject *name) {
   const char *type = ((PyTypeObject *)tensor_python_type(t, v))->tp_name;
   const source *s =
@@ -183,6 +194,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   bool own = tensor_has_own(v, name);
   if (!descriptor && !own) return tensor_attribute_missing(t, v, name);
   if (own) return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
+  if (tensor_is_to_be_hooked(t, v, text)) return NULL;
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
       Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) {
     value *bound = value_new(t, &bound_type);

@@ -6,7 +6,6 @@
 #include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_logic.h"
-#include "loom_ops_reductions.h"
 
 #include <string.h>
 

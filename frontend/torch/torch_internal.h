@@ -47,12 +47,15 @@ bool torch_product(const torch_array *l, const torch_array *r, const torch_array
 typedef struct fx_call fx_call; /* one call of an operation of torch's (emit.h) */
 
 /* Appends a host call for the node; its results. False with an exception. */
-/* Does an op raise for some elements of its arguments, and is it to run for that? (refusals.c) */
-bool host_refuses_elements(const fx_call *c);
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out);
 /* Appends the call of `run` for these arguments of the op, which have to be tensors. */
 bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, int count,
                        const int64_t *numbers, int number_count, loom_value *out);
+
+/* ---- refusals.c: what eager torch refuses because of elements ---- */
+
+/* Does an op raise for some elements of its arguments, and is it to run for that? */
+bool host_refuses_elements(const fx_call *c);
 
 /* ---- native.c: ops that the extension computes itself ---- */
 

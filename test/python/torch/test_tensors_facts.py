@@ -7,7 +7,7 @@ import torch
 import frameloom
 
 
-def told(text):
+def function_of_fact(text):
     space = {"torch": torch}
     exec(f"def fact(x, y):\n    x = x * 2\n    return {text}, x\n", space)
     return space["fact"]
@@ -16,7 +16,7 @@ def told(text):
 @pytest.mark.filterwarnings("ignore:The use of `x.T`")
 @pytest.mark.parametrize("text", tensor_programs.FACTS)
 def test_a_fact(text):
-    plain = told(text)
+    plain = function_of_fact(text)
     compiled = frameloom.compile(plain)
     for x, y in ((torch.ones(2, 3), torch.ones(3)), (torch.tensor(1.5, dtype=torch.float64), torch.ones(2, dtype=torch.int32)),
                  (torch.ones(4, 6, 1).transpose(0, 1), torch.ones(0, 2))):

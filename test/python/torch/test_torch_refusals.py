@@ -108,14 +108,14 @@ CALLS = [
     ("torch.nn.functional.grid_sample(M[None, None], x)", (torch.zeros(1, 2, 2, 2),), (torch.zeros(2, 2, 2),)),
 ]
 
-def outcome(function, arguments):
+def how_it_ends(function, arguments):
     try:
         return None, function(*[one.clone() for one in arguments])
     except Exception as error:
         return type(error), error
 
 
-def check(text, compile, names=("call", "beside"), alike=lambda got, want: got is want):
+def check_refusals(text, compile, names=("call", "beside"), alike=lambda got, want: got is want):
     """Every case of the call, alone and behind one that is taken."""
     space = {"torch": torch, "F": F, "M": M, "I": I, "t": t}
     exec(f"def call(x=None, y=None):\n    return {text}\ndef beside(x=None, y=None):\n    {text}\n    return M * 2\n", space)
@@ -124,19 +124,19 @@ def check(text, compile, names=("call", "beside"), alike=lambda got, want: got i
         plain, compiled = space[name], compile(space[name])
         for arguments in [*cases, *cases[::-1]]:
             torch.manual_seed(1)
-            want, _ = outcome(plain, arguments)
+            want, _ = how_it_ends(plain, arguments)
             torch.manual_seed(1)
-            got, error = outcome(compiled, arguments)
+            got, error = how_it_ends(compiled, arguments)
             assert alike(got, want), f"{name}{arguments}: {error!r}"
 
 
 @pytest.mark.parametrize("text", [text for text, *_ in CALLS])
 def test_captured(text):
-    check(text, frameloom.compile)
+    check_refusals(text, frameloom.compile)
 
 
 @pytest.mark.parametrize("text", [text for text, *_ in CALLS if "item()" not in text and "_assert_async" not in text])
 def test_by_torch_compile(text):
     torch._dynamo.reset()
     # Dynamo and AOTAutograd drop what nobody reads, such as _assert_async(), and raise exceptions of their own for what cannot be traced.
-    check(text, lambda function: torch.compile(function, backend="frameloom"), ("call",), lambda got, want: (got is None) == (want is None))
+    check_refusals(text, lambda function: torch.compile(function, backend="frameloom"), ("call",), lambda got, want: (got is None) == (want is None))
