@@ -5,6 +5,7 @@ called here, so nothing is asked of them.
 
 import functools
 import os
+import re
 import resource
 import types
 
@@ -12,6 +13,7 @@ import torch
 import torch._dynamo
 from torch._dynamo import config, testing
 
+DIES = re.compile("free|leak|release|dealloc|weakref|gc")
 MEMORY = 6 << 30  # bytes: some tests take all there is where nothing is compiled
 
 
@@ -51,7 +53,7 @@ class Compiled:
         from frameloom import _native
 
         self.compile, self.reset, self.callables = frameloom.compile, frameloom.reset, _native.callables
-        self.made = []
+        self.made, self.kept = [], True
         put_in_place(self.standing)
 
     def standing(self, model, fullgraph, dynamic):
@@ -59,11 +61,14 @@ class Compiled:
             function = model  # of a library, a class
             model = lambda *args, **kwargs: function(*args, **kwargs)
         made = self.compile(model, dynamic=dynamic)
-        self.made.append(made)  # until the test is told of
+        if self.kept:
+            self.made.append(made)  # until the test is told of
         return made
 
     def replace(self, item, dynamic):
-        del item, dynamic
+        """Nothing takes the test's place. One that asks whether something dies keeps what it has compiled to itself."""
+        del dynamic
+        self.kept = not DIES.search(item.name)
         return lambda: None
 
     def told(self):
@@ -75,7 +80,7 @@ class Compiled:
             kinds.add("parts" if report["entries"] and rows else "whole" if report["entries"] else "python")
             failures += [f"FL0016 {function.__qualname__}: {row[4]} ({os.path.basename(row[5] or '?')}:{row[7]})" for row in rows if row[0] == 16]
             breaks += [f"FL{row[0]:04} {row[4]}" for row in rows]
-        kind = "python" if not kinds - {"python"} else "parts" if len(kinds) > 1 or "parts" in kinds else "whole"
+        kind = "parts" if "parts" in kinds else "whole" if "whole" in kinds else "python"
         return {"captured": kind, "failures": sorted(set(failures)), "breaks": sorted(set(breaks))}
 
     def forget(self):
