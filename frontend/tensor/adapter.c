@@ -26,8 +26,10 @@ tensor_state *tensor_state_of(tracer *t) {
     return NULL;
   state->calls = trace_keep(t, PyList_New(0));
   state->numbers = trace_keep(t, PyList_New(0));
+  state->levels = trace_keep(t, PyList_New(0));
   state->autocast = trace_keep(t, tensor_autocast_new());
-  if (!state->calls || !state->numbers || !state->autocast) return trace_raise_live(t);
+  if (!state->calls || !state->numbers || !state->levels || !state->autocast)
+    return trace_raise_live(t);
   t->capture->adapter = &loom_tensor_adapter;
   *slot = state;
   return state;
@@ -103,6 +105,8 @@ static bool adapter_finish(tracer *t) {
   const tensor_state *state = *trace_state(t, &loom_tensor_adapter);
   if (!state) return true;
   if (!adapter_may_be_left(t, state)) return false;
+  if (PyList_GET_SIZE(state->levels))
+    return trace_break(t, BREAK_TENSOR, "a part of a function ends inside of vmap") != NULL;
   bool cast = tensor_autocast_is_as_before(state);
   if (cast && state->records == state->modes.records) return tensor_gradient_check_writes(t);
   trace_break(t, BREAK_TENSOR, "%s is switched on or off, and stays so",

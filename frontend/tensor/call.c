@@ -52,7 +52,8 @@ static bool call_is_known(PyObject *set, PyObject *callee) {
 bool tensor_has_row(PyObject *callee) {
   return tensor_ready() && PyFunction_Check(callee) &&
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
-          tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee));
+          tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee) ||
+          tensor_is_batch_call(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -113,8 +114,16 @@ static bool call_is_number(tracer *t, const value *v) {
          loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_F64;
 }
 
+static PyObject *call_element(tracer *t, value *v) {
+  PyObject *inner = call_argument(t, tensor_batched_inner(v));
+  PyObject *made = inner ? tensor_batched_argument(v, inner) : NULL;
+  Py_XDECREF(inner);
+  return made || trace_pending(t) ? made : trace_raise_live(t);
+}
+
 /* An argument as torch is given it: a new reference. NULL after a break. */
 static PyObject *call_argument(tracer *t, value *v) {
+  if (tensor_is_batched(v)) return call_element(t, v);
   if (tensor_is(v)) return call_tensor(t, v);
   if (call_is_number(t, v)) return call_number(t, v);
   if (tuple_is_plain(v) || value_is_list(v))
@@ -138,6 +147,12 @@ static PyObject *call_argument(tracer *t, value *v) {
 static value *call_result(tracer *t, PyObject *o) {
   value *known = tensor_of_meta(t, o);
   if (known) return known;
+  PyObject *inner = tensor_batched_result(o);
+  if (inner) {
+    value *of = call_result(t, inner);
+    Py_DECREF(inner);
+    return of ? tensor_batched_of(t, o, of) : NULL;
+  }
   if (torch_is_tensor(o)) return trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
   bool list = PyList_CheckExact(o);
   if (!list && !PyTuple_Check(o)) return value_made(t, Py_NewRef(o));
@@ -177,10 +192,14 @@ void *tensor_call_failed(tracer *t, PyObject *function) {
 
 static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs) {
   tensor_state *state = tensor_state_of(t);
+  if (PyList_GET_SIZE(state->levels) &&
+      (tensor_is_backward(function) || tensor_is_gradient(function) ||
+       PyDict_GetItemString(kwargs, "requires_grad")))
+    return trace_break(t, BREAK_TENSOR, "gradients are asked for inside of vmap");
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
   PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
                                                 state->records ? Py_True : Py_False, state->numbers,
-                                                state->autocast, NULL);
+                                                state->autocast, state->levels, NULL);
   if (!made) return tensor_call_failed(t, function);
   value *result = NULL;
   bool good = trace_keep(t, made) &&
@@ -258,11 +277,12 @@ static value *call_elements(tracer *t, PyObject *function, value *self) {
 
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames) {
-  if (tensor_is_leaf_maker(function) && !kwnames &&
+  bool batched = tensor_is_batched(self);
+  if (!batched && tensor_is_leaf_maker(function) && !kwnames &&
       (!count || (count == 1 && args[0]->object == Py_True)))
     return tensor_make_leaf(t, self);
   if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
-    value *known = !count && !kwnames ? call_elements(t, function, self) : NULL;
+    value *known = !count && !kwnames && !batched ? call_elements(t, function, self) : NULL;
     if (known || trace_pending(t)) return known;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
@@ -294,7 +314,7 @@ static bool call_may_override(tracer *t, value *v) {
       if (call_may_override(t, v->seq.items[i])) return true;
     return false;
   }
-  if (tensor_is(v)) return false;
+  if (tensor_is(v) || tensor_is_batched(v)) return false;
   PyObject *type = value_type_of(t, v), *name = PyUnicode_InternFromString("__torch_function__");
   bool found = type && name && _PyType_Lookup((PyTypeObject *)type, name);
   if (type && !found && PyType_IsSubtype((PyTypeObject *)type, &PyType_Type)) {
@@ -398,6 +418,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
+  if (tensor_is_batch_call(callee)) return tensor_batch_call(t, callee, args, count);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

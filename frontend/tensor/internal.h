@@ -31,6 +31,7 @@ typedef struct tensor_state {
                          a call */
   PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
   PyObject *autocast; /* (borrowed) the object that follows autocast */
+  PyObject *levels;   /* list (borrowed): the levels of vmap, each `(size, randomness)` */
   value **leaves;     /* tensors from before the call that require a gradient */
   value **made;       /* leaves that the function has made */
   pointer_map grads;  /* array of such a leaf -> what it has in `grad` */
@@ -81,6 +82,26 @@ PyObject *tensor_live(const value *v);
 /* A tensor that owns its memory; `strides` in bytes, NULL: C order. NULL where `node` is
  * LOOM_NO_VALUE. */
 value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
+
+/* A function that tensors have, bound to one. */
+value *tensor_bound(tracer *t, value *v, PyObject *descriptor);
+/* Is it an attribute that the tensor without memory has as the user's tensor? */
+bool tensor_attribute_follows(const char *name);
+
+/* ---- batched.c: elements of tensors, as functions under vmap see them ---- */
+
+bool tensor_batched_init(void); /* false with an exception */
+bool tensor_is_batched(const value *v);
+/* The tensor, or the element of a level further out, of which a value is an element. */
+value *tensor_batched_inner(const value *v);
+/* The object that stands for an element, given what stands for its tensor. A new reference. */
+PyObject *tensor_batched_argument(const value *v, PyObject *inner);
+/* What stands for the tensor of such an object: a new reference. NULL: it is another object. */
+PyObject *tensor_batched_result(PyObject *o);
+value *tensor_batched_of(tracer *t, PyObject *o, value *inner);
+/* Is it one of the functions of which the model of vmap consists? */
+bool tensor_is_batch_call(const PyObject *callee);
+value *tensor_batch_call(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
 
 /* ---- call.c: calls of torch's functions ---- */
 

@@ -13,8 +13,8 @@ bool tensor_ready(void) {
   if (ready || refused) return ready;
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
-  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_models_init() &&
-          tensor_gradient_init() && tensor_backward_init();
+  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_batched_init() &&
+          tensor_models_init() && tensor_gradient_init() && tensor_backward_init();
   refused = !ready;
   error_drop();
   return ready;

@@ -54,7 +54,9 @@ static value *tensor_binary(tracer *t, int op, value *l, value *r, bool inplace)
   value *args[2] = {l, r};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == op)
-      return tensor_operator(t, inplace && tensor_is(l) ? rows[i].inplace : rows[i].name, args, 2);
+      return tensor_operator(
+          t, inplace && (tensor_is(l) || tensor_is_batched(l)) ? rows[i].inplace : rows[i].name,
+          args, 2);
   return trace_not_implemented(t);
 }
 
@@ -138,8 +140,16 @@ static const value_type bound_type = {.name = "method of a tensor",
                                       .python_type = bound_python_type,
                                       .rebuild = bound_rebuild};
 
+value *tensor_bound(tracer *t, value *v, PyObject *descriptor) {
+  value *bound = value_new(t, &bound_type);
+  if (!bound) return NULL;
+  bound->any.a = v;
+  bound->any.b = descriptor;
+  return bound;
+}
+
 /* What the tensor that stands for this one answers as this one would, where it says so at all. */
-static bool tensor_attribute_follows(const char *name) {
+bool tensor_attribute_follows(const char *name) {
   static const char *const names[] = {"shape",  "ndim", "dtype",  "layout",    "itemsize",
                                       "nbytes", "T",    "mT",     "H",         "mH",
                                       "real",   "imag", "device", "is_sparse", "is_quantized"};
@@ -196,13 +206,8 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   if (own) return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
   if (tensor_is_to_be_hooked(t, v, text)) return NULL;
   if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
-      Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) {
-    value *bound = value_new(t, &bound_type);
-    if (!bound) return NULL;
-    bound->any.a = v;
-    bound->any.b = descriptor;
-    return bound;
-  }
+      Py_IS_TYPE(descriptor, &PyWrapperDescr_Type))
+    return tensor_bound(t, v, descriptor);
   PyObject *settled = tensor_attribute_settled(text);
   if (settled) return value_const(t, settled);
   const np_array *a = np_layout_of(v);

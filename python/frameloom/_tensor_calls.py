@@ -13,7 +13,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_imports, _torch_checked
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _torch_checked
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -70,7 +70,7 @@ def _functions():
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
 
 
-FUNCTIONS = _functions()
+FUNCTIONS = _functions() | {_tensor_batches.removed}
 
 
 def on_meta(value):
@@ -194,9 +194,10 @@ _TAKE_NUMBERS = frozenset(
 
 def _with_numbers(function, args, kwargs, numbers):
     """The function and its keyword arguments where `numbers` stand for Python floats that are not known at capture."""
-    given = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+    given = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, (torch.Tensor, _tensor_batches.Batched))]
     others = [one for one in given if not any(one is number for number in numbers)]
-    alike = all(one.dtype == torch.float64 or one.dtype == torch.float32 and one.dim() for one in others)
+    ranks = [one.dim() if isinstance(one, torch.Tensor) else one.rank for one in others]
+    alike = all(one.dtype == torch.float64 or one.dtype == torch.float32 and rank for one, rank in zip(others, ranks))
     scaled, rest = _scaled(function, kwargs)
     if alike and others and (not rest and scaled is not function or not kwargs and function.__name__.strip("_") in _TAKE_NUMBERS):
         return scaled, rest
@@ -432,10 +433,28 @@ class Recorder(TorchDispatchMode):
         self.calls += [(None, scale, new, None), (None, tracker, count, None)]
         return scale
 
+    def reshape(self, func, args, kwargs):
+        """An operation that gives a tensor other sizes in place, as composite operations do at their end. What it was gets a name of
+        its own. Only a tensor that an operation here has made may change, since nobody has seen it yet."""
+        target = args[0]
+        makers = [call[0] for call in self.calls if any(one is target for one in _pytree.tree_leaves(call[3]))]
+        before = aten.alias.default(target)
+        func(*args, **kwargs)
+        if not makers or any(one is None or one.is_view for one in makers) or not before.is_contiguous() or not target.is_contiguous():
+            raise Unsupported(f"{func} changes the sizes of a tensor")
+        swap = lambda one: before if one is target else one  # noqa: E731
+        for i, call in enumerate(self.calls):
+            if any(one is target for one in _pytree.tree_leaves(call)):
+                self.calls[i] = tuple(_pytree.tree_map(swap, part) for part in call)
+        self.calls.append((aten._unsafe_view.default, (before, list(target.shape)), {}, target))
+        return target
+
     def write(self, func, args, kwargs):
         if func in _SEVERAL:
             return _SEVERAL[func](self, *args, **kwargs)
         target = args[0]
+        if torch.Tag.inplace_view in func.tags:
+            return self.reshape(func, args, kwargs)
         if isinstance(target, (list, tuple)):
             return self.write_all(func, args, kwargs)
         if any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments[1:]):
@@ -523,9 +542,10 @@ _CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.o
 _tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 
-def record(function, args, kwargs, gradients, numbers, autocast):
+def record(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats. `autocast`: its state.
+    `levels`: those of vmap (_tensor_batches.py).
 
     Raises Unsupported with a reason, or what torch raises.
     """
@@ -544,9 +564,9 @@ def record(function, args, kwargs, gradients, numbers, autocast):
     if not kwargs:
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
-    function, recorder = function if autocast.enabled else _CHOOSE.get(function, function), Recorder()
+    function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder()
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
-        result = function(*args, **kwargs)
+        result = _tensor_batches.call(function, args, kwargs, levels)
     return on_cpu(result), recorder.calls, recorder.called
 
 

@@ -13,6 +13,8 @@ from torch.optim import _adafactor as _adafactor_steps
 from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
+from . import _tensor_batches
+
 
 def _plain(disabled):
     """A function that Dynamo is kept out of."""
@@ -228,6 +230,8 @@ _MODELS = {
     _inner(optimizer._use_grad_for_differentiable, _left): _use_grad,
     _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
     checkpoint.checkpoint.__wrapped__.__code__: _checkpointed,
+    _tensor_batches.CODE: _tensor_batches.of_vmap,
+    _tensor_batches.CODE_OF_MAKING: _tensor_batches.of_making,
     radam._single_tensor_radam.__code__: _radam,
     radam._multi_tensor_radam.__code__: _radam,
     asgd._single_tensor_asgd.__code__: _asgd,

@@ -64,6 +64,16 @@ def _checked(x, axis):
     return x
 
 
+def _size_of(sizes):
+    """The size that all mapped axes have."""
+    if not sizes:
+        raise ValueError("frameloom.vmap: no argument has an axis to map over")
+    for size in sizes:
+        if size != sizes[0]:
+            raise ValueError(f"frameloom.vmap: the mapped axes are of {sizes[0]} and of {size} elements")
+    return sizes[0]
+
+
 def _mapped_arguments(args, kwargs, in_axes):
     """The arguments' leaves, each with its mapped axis in front, and whether there is one."""
     if isinstance(in_axes, (list, tuple)) and len(in_axes) != len(args):
@@ -71,13 +81,8 @@ def _mapped_arguments(args, kwargs, in_axes):
     axes = _axes(tuple(in_axes) if isinstance(in_axes, list) else in_axes, tuple(args), "in_axes")
     axes = axes + [0] * len(_leaves(kwargs))
     leaves = [leaf if axis is None else _checked(leaf, axis) for leaf, axis in zip(_leaves((args, kwargs)), axes)]
-    sizes = [leaf.shape[0] for leaf, axis in zip(leaves, axes) if axis is not None]
-    if not sizes:
-        raise ValueError("frameloom.vmap: no argument has an axis to map over")
-    for size in sizes:
-        if size != sizes[0]:
-            raise ValueError(f"frameloom.vmap: the mapped axes are of {sizes[0]} and of {size} elements")
-    return leaves, [axis is not None for axis in axes], sizes[0]
+    size = _size_of([leaf.shape[0] for leaf, axis in zip(leaves, axes) if axis is not None])
+    return leaves, [axis is not None for axis in axes], size
 
 
 def _differs():
@@ -132,6 +137,31 @@ def _one_by_one(fun, leaves, mapped, args, kwargs, out_axes, size):
     return _like(made[0], iter(results))
 
 
+def _has_tensor(args, kwargs):
+    """Is there a tensor of torch among the arguments?"""
+    for leaf in _leaves((args, kwargs)):
+        for kind in type(leaf).__mro__:
+            if kind.__name__ == "Tensor" and kind.__module__ == "torch":
+                return True
+    return False
+
+
+def _of_tensors(fun, args, kwargs, in_axes, out_axes):
+    """The same for tensors, by torch's own function."""
+    import torch
+
+    if isinstance(in_axes, (list, tuple)) and len(in_axes) != len(args):
+        raise ValueError(f"frameloom.vmap: in_axes is for {len(in_axes)} arguments, and there are {len(args)}")
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    leaves, axes = _leaves((args, kwargs)), _axes(in_axes, tuple(args), "in_axes") + [0] * len(_leaves(kwargs))
+    for leaf, axis in zip(leaves, axes):
+        if axis is not None and not isinstance(leaf, torch.Tensor):
+            raise TypeError(f"frameloom.vmap maps over axes of arrays, not of {type(leaf).__name__}; its axis in in_axes must be None")
+    _size_of([leaf.shape[_axis_of(axis, leaf.dim(), "an argument")] for leaf, axis in zip(leaves, axes) if axis is not None])
+    out_axes = tuple(out_axes) if isinstance(out_axes, list) else out_axes
+    return torch.func.vmap(lambda args, kwargs: fun(*args, **kwargs), (in_axes, 0), out_axes)(args, kwargs)
+
+
 def vmap(fun, in_axes=0, out_axes=0):
     """A function that does for all elements along an axis of its arguments what `fun` does for one: JAX's `vmap`.
 
@@ -150,6 +180,7 @@ def vmap(fun, in_axes=0, out_axes=0):
     The function is captured whole, as with `fullgraph=True`: raises `frameloom.GraphBreak` with the line where it cannot be, or where an
     operation cannot be vectorised or a value of one element leaves the function otherwise than as its result (FL0033). Raises
     ValueError for axes that arguments do not have or whose sizes differ, TypeError for a mapped argument that is no array.
+    Where an argument is a tensor of torch, this is `torch.func.vmap`, and results are tensors.
     No floating-point warning is shown. Where nothing is compiled `fun` is called for each element.
     """
     fun = _plain(fun, "vmap")
@@ -158,6 +189,8 @@ def vmap(fun, in_axes=0, out_axes=0):
             raise TypeError(f"frameloom.vmap: {what} must be an int, None or a tree of these, not {axes!r}")
 
     def mapped(*args, **kwargs):
+        if _has_tensor(args, kwargs):
+            return _of_tensors(fun, args, kwargs, in_axes, out_axes)
         leaves, are_mapped, size = _mapped_arguments(args, kwargs, in_axes)
         if not _vectorises():
             return _one_by_one(fun, leaves, are_mapped, args, kwargs, out_axes, size)

@@ -1,12 +1,12 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients|training|modes]
+    python tensor_programs.py COUNT SEED [gradients|training|modes|batches]
 
 Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
 arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
 calls backward() itself, too, and uses what its arguments have in `grad`; compare(seed, "modes") one of these with parts under
-autocast, whose calls are under autocast or not.
+autocast, whose calls are under autocast or not; compare(seed, "batches") one with gradients that calls torch.vmap().
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class Program:
 
     def __init__(self, seed, kind=None):
         self.gradients, self.training, self.modes = kind is not None, kind in ("training", "modes"), kind == "modes"
-        self.random = random.Random(seed)
+        self.batches, self.random = kind == "batches", random.Random(seed)
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
         self.asks = seed % 5 == 2  # of a fifth what is told of its tensors is a result, too
@@ -73,7 +73,40 @@ class Program:
         getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
-                                             *("cast", "cast", "cast", "leaf", "leaf") * self.modes)))()
+                                             *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
+                                             *("mapped",) * 10 * self.batches)))()
+
+    def mapped(self):
+        """torch.vmap() of a function of one or two tensors, or of one that calls it."""
+        name = self.pick(1)
+        shape = self.shapes[name]
+        axis, kind = self.random.randrange(len(shape)), self.random.choice(("vmap", "shared", "nested"))
+        same = self.random.choice([other for other, its in self.shapes.items() if its == shape])
+        rest = shape[:axis] + shape[axis + 1 :]
+        if kind == "nested" and rest:
+            function = f"lambda p, q: torch.vmap(lambda p, q: {self.body(rest[1:])}, (0, 0))(p, q)"
+        else:
+            function = f"lambda p, q: {self.body(rest)}"
+        place = self.random.choice((0, len(rest)))
+        if kind == "shared":
+            given, axes = f"{name}, {same}.select({axis}, 0)" if shape[axis] else f"{name}, {name}", f"({axis}, {None if shape[axis] else axis})"
+        else:
+            given, axes = f"{name}, {same}", f"({axis}, {axis})"
+        self.new(f"torch.vmap({function}, {axes}, {place})({given})", (*rest[:place], shape[axis], *rest[place:]))
+
+    def body(self, shape):
+        """An expression of p and q, tensors of a shape, that has this shape."""
+        text = self.random.choice(("p", "p * q", "p - q.sin()", "p / (q * q + 1)", "p + q.mean()", "q.expand(3, *q.shape).sum(0)"))
+        for _ in range(self.random.randint(0, 3)):
+            choices = ["({}).tanh()", "({}) * 2 + p", "torch.where(p > q, {}, q)", "torch.maximum({}, q)", "sum([{}, p])", "({}).clone().mul_(2).add_(q)",
+                       "torch.stack([{}, q]).sum(0)", "({}).unsqueeze(-1).squeeze(-1)", "({}) * torch.ones_like(q)", "({}).double().to(p.dtype)"]  # fmt: skip
+            if shape:
+                choices += ["({}).float().softmax(-1)", "({}).cumsum(0)", "({}).flip(0)", "torch.cat([{}, q])[: p.shape[0]]", "({}).roll(1, 0)",
+                            "({}) - p.float().amax(0)"]  # fmt: skip
+            if len(shape) == 1 and shape[0]:
+                choices += ["({}) * (p @ q)", "({}) + torch.outer(p, q) @ q", "({}) + q @ torch.outer(p, q)", "({})[torch.arange(p.shape[0])]", "({}).index_select(0, torch.argsort(p, stable=True))"]
+            text = self.random.choice(choices).format(text)
+        return text
 
     def unary(self):
         name = self.pick()
@@ -150,6 +183,8 @@ class Program:
     def product(self):
         if self.modes and self.random.random() < 0.5:
             return self.cast()
+        if self.random.random() < 0.3:
+            return self.new(self.random.choice(("c @ a.T", "a @ c", "torch.matmul(c, b.t())", "b[0] @ a.T")), (self.rows,))
         self.new(self.random.choice(("a @ b.T", "torch.einsum('ij,kj->ik', a, b)", "torch.matmul(b, a.t())")), (self.rows, self.rows))
 
     def cast(self):
