@@ -22,7 +22,8 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     """Compile a Python function over NumPy arrays; a decorator with and without arguments.
 
     fn         a function, a method, a functools.partial, an object with a `__call__` written in Python, or a class
-               (its `__call__` is compiled in place, and the class given back)
+               (its `__call__` is compiled in place, and the class given back). Of a torch.nn.Module a module is made,
+               which shares everything with `fn` but has compiled calls
     fullgraph  raise `frameloom.GraphBreak` where the function cannot be captured whole, instead of compiling it
                in parts around what has to run as plain Python (docs/graph-breaks.md)
     dynamic    sizes of arrays, and Python ints and floats: None compiles for the value and, once it changes, for

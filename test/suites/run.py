@@ -174,9 +174,9 @@ def read_table(path, results):
 
 
 def version(options):
-    if not options.folder:
+    if not SUITES[options.suite].torch_compile:
         return __import__(options.suite).__version__
-    return f"of {(options.folder.parent / 'version.txt').read_text().strip()} with torch {__import__('torch').__version__.partition('+')[0]}"
+    return f"of PyTorch {(options.folder.parent / 'version.txt').read_text().strip()}, with torch {__import__('torch').__version__.partition('+')[0]}"
 
 
 def write_table(path, options, results, excused):
@@ -230,6 +230,8 @@ def main():
                         "own repository for dynamo")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()
+    if SUITES[options.suite].torch_compile and not (options.folder and (options.folder / "dynamo").is_dir()):
+        parser.error("--folder has to name the folder test of PyTorch's repository")
     options.own |= SUITES[options.suite].own
     excused = known(options.suite)
     files = options.files or listed(options.suite, options.short)

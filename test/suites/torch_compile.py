@@ -12,9 +12,16 @@ import types
 import torch
 import torch._dynamo
 from torch._dynamo import config, testing
+from torch._dynamo.utils import CompileCounterInt
 
 DIES = re.compile("free|leak|release|dealloc|weakref|gc")
 MEMORY = 6 << 30  # bytes: some tests take all there is where nothing is compiled
+
+
+def _clear(counter):
+    """Numbers of graphs and of operations that no test compares (`debug_disable_compile_counter`)."""
+    counter.frame_count = counter.op_count = CompileCounterInt(0)
+    counter.graphs = []
 
 
 def put_in_place(standing):
@@ -37,6 +44,7 @@ def put_in_place(standing):
     torch._dynamo.optimize = torch._dynamo.eval_frame.optimize = testing.optimize = optimize
     torch._dynamo.optimize_assert = torch._dynamo.eval_frame.optimize_assert = testing.optimize_assert = optimize_assert
     config.debug_disable_compile_counter = True
+    testing.CompileCounter.clear = testing.CompileCounterWithBackend.clear = _clear
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
