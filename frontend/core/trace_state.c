@@ -190,6 +190,12 @@ loom_location trace_location(tracer *t) {
   return location;
 }
 
+loom_location trace_innermost_location(const tracer *t) {
+  loom_location location = {0};
+  if (t->frame) frame_location(t->frame, &location);
+  return location;
+}
+
 bool trace_checkpoint_begin(tracer *t) {
   if (t->loops.checkpoint) return false;
   t->loops.checkpoint = ++t->loops.checkpoint_count;

@@ -82,6 +82,7 @@ void *trace_raise_plainly(tracer *t, const char *format, ...);
 void *trace_break(tracer *t, int reason, const char *format, ...); /* reasons: breaks.def */
 loom_graph *trace_graph(tracer *t);
 loom_location trace_location(tracer *t); /* of the user's instruction now being evaluated */
+loom_location trace_innermost_location(const tracer *t); /* which may be in a library's code */
 /* Nodes from here on belong to one checkpointed call, until its end (loom_location.checkpoint).
  * False: they already belong to a call around it. */
 bool trace_checkpoint_begin(tracer *t);

@@ -197,9 +197,14 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
        PyDict_GetItemString(kwargs, "requires_grad")))
     return trace_break(t, BREAK_TENSOR, "gradients are asked for inside of vmap");
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
-  PyObject *made = PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
-                                                state->records ? Py_True : Py_False, state->numbers,
-                                                state->autocast, state->levels, NULL);
+  loom_location at = trace_innermost_location(t); /* where torch's warnings come from */
+  PyObject *place = Py_BuildValue("(si)", at.file, (int)at.line);
+  PyObject *made =
+      place ? PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
+                                           state->records ? Py_True : Py_False, state->numbers,
+                                           state->autocast, state->levels, place, NULL)
+            : NULL;
+  Py_XDECREF(place);
   if (!made) return tensor_call_failed(t, function);
   value *result = NULL;
   bool good = trace_keep(t, made) &&

@@ -13,7 +13,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _torch_checked
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_warnings, _torch_checked
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -542,7 +542,23 @@ _CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.o
 _tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 
-def record(function, args, kwargs, gradients, numbers, autocast, levels):
+def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
+    """What `_recorded()` gives. A call that warns each time is Unsupported, so that it is made with the user's tensors; a warning that
+    torch gives once in a process is given for the user's `place`, (file, line)."""
+    with _tensor_warnings.Caught() as caught:
+        found = _recorded(function, args, kwargs, gradients, numbers, autocast, levels)
+    if not caught.messages:
+        return found
+    if function is not torch.autograd.grad and all(operation is not None for operation, *_ in found[1]):
+        with _tensor_warnings.Caught() as again:
+            found = _recorded(function, args, kwargs, gradients, numbers, autocast, levels)
+        if not again.messages:
+            _tensor_warnings.once(caught.messages, place)
+            return found
+    raise Unsupported(f"torch warns, {str(caught.messages[0].message)[:80]!r}")
+
+
+def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats. `autocast`: its state.
     `levels`: those of vmap (_tensor_batches.py).
