@@ -2,6 +2,7 @@
 
 import sys
 import types
+import weakref
 
 
 def is_module(fn):
@@ -50,16 +51,18 @@ class _Shared:
         del self._orig_mod.forward
 
 
-_classes = {}  # by the class of modules
+_classes = weakref.WeakKeyDictionary()  # class of modules -> weak reference to that of compiled ones, which holds it
 
 
 def _class_of(cls):
     """A subclass for compiled modules."""
-    if cls not in _classes:
+    made = _classes[cls]() if cls in _classes else None
+    if made is None:
         space = {"__slots__": ("__call__", "_orig_mod", "_compiled_forward"), "__doc__": cls.__doc__}
         space |= {name: getattr(cls, name) for name in ("__module__", "__qualname__")}
-        _classes[cls] = types.new_class(cls.__name__, (_Shared, cls), {"metaclass": type(cls)}, lambda made: made.update(space))
-    return _classes[cls]
+        made = types.new_class(cls.__name__, (_Shared, cls), {"metaclass": type(cls)}, lambda names: names.update(space))
+        _classes[cls] = weakref.ref(made)
+    return made
 
 
 def compiled_module(module, call, forward):

@@ -20,8 +20,7 @@ aten = torch.ops.aten
 # Functions that tell or change the state of autocast: followed by capture.
 FUNCTIONS = frozenset(
     getattr(space, name) for space, names in (
-        (torch, "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled "
-                "get_autocast_cpu_dtype set_autocast_cpu_dtype is_autocast_cache_enabled set_autocast_cache_enabled autocast_increment_nesting "
+        (torch, "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled autocast_increment_nesting "
                 "autocast_decrement_nesting clear_autocast_cache"),
         (torch._C, "_is_any_autocast_enabled _is_autocast_available")) for name in names.split() if hasattr(space, name)
 )  # fmt: skip
@@ -85,8 +84,7 @@ class Autocast:
 
     def call(self, function, *args):
         """What `function(*args)` gives, as if the state were this one. Raises Unsupported with a reason."""
-        name = function.__name__.replace("_cpu_", "_")
-        args = ("cpu", *args) if name != function.__name__ else args
+        name = function.__name__
         of_device = name in ("is_autocast_enabled", "get_autocast_dtype", "set_autocast_enabled", "set_autocast_dtype")
         if of_device and (not args or args[0] != "cpu"):
             return self._call_of_other(function, args)

@@ -61,6 +61,7 @@ class Compiled:
         from frameloom import _native
 
         self.compile, self.reset, self.callables = frameloom.compile, frameloom.reset, _native.callables
+        frameloom.config.recompile_limit = 10000  # of which it warns
         self.made, self.kept = [], True
         put_in_place(self.standing)
 

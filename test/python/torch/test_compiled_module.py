@@ -144,14 +144,17 @@ def test_compiling_again_and_not_at_all():
     assert frameloom.compile(plain, disable=True) is plain
 
 
-def test_a_module_dies():
-    plain = made()
+def test_a_module_and_its_class_die():
+    class Local(Net):
+        """A class that dies, too."""
+
+    plain = Local()
     compiled = frameloom.compile(plain)
-    compiled(torch.randn(3, 4))
-    seen = weakref.ref(plain), weakref.ref(compiled)
-    del plain, compiled
+    compiled(torch.randn(3, 4)).sum().backward()
+    seen = weakref.ref(plain), weakref.ref(compiled), weakref.ref(Local)
+    del plain, compiled, Local
     gc.collect()
-    assert [one() for one in seen] == [None, None]
+    assert [one() for one in seen] == [None, None, None]
 
 
 def test_classes_that_ask_for_more_when_derived_from():
