@@ -334,7 +334,8 @@ class Recorder(TorchDispatchMode):
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
         decomposition = _decomposition(func)
-        results = self.decompose(decomposition, func, args, kwargs) if decomposition else None
+        apart = decomposition and _lies_alike(func, args, kwargs)
+        results = self.decompose(decomposition, func, args, kwargs) if apart else None
         if results is None and self.depth:  # below autograd, which takes composite operations apart elsewhere
             with self:
                 results = func.decompose(*args, **kwargs)

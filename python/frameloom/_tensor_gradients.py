@@ -98,6 +98,9 @@ def backward(function, leaves, args, kwargs, autocast):
     return tuple(found.get(id(one)) if id(one) in reached else False for one in leaves), recorder.calls, recorder.called
 
 
+ORDINARY = (torch.Tensor, torch.nn.Parameter)
+
+
 class NotCompiled(Exception):
     """The compiled backward does not take these tensors, or could not be compiled."""
 
@@ -138,7 +141,9 @@ class Program:
         return gradients
 
     def run(self, call, tangents):
-        """A gradient for each leaf of a run, or None."""
+        """A gradient for each leaf of a run, or None. Those of sparse tensors and of subclasses torch computes."""
+        if not all(one is None or (type(one) in ORDINARY and one.layout is torch.strided) for one in tangents):
+            return self.differentiable(call, tangents, False)
         full = [self.zeros(i) if one is None else one for i, one in enumerate(tangents)]
         try:
             gradients = self.compiled(*call.saved_tensors, *full)

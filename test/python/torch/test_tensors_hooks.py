@@ -156,3 +156,38 @@ def test_checks_against_classes_of_tensors(kind):
     compiled = frameloom.compile(plain)
     for x in torch.ones(2), torch.ones(2, dtype=torch.int64), nn.Parameter(torch.ones(2)):
         assert compiled(x)[:2] == compiled(x)[:2] == plain(x)[:2]
+
+
+class Named(torch.Tensor):
+    """What torch computes with it is of its class."""
+
+
+def conjugated(x):
+    return torch.complex(x, x + 1).conj().imag
+
+
+@pytest.mark.parametrize("tangent", [torch.ones_like, lambda x: torch.ones(1).expand(x.shape), lambda x: x.detach().to_sparse(), nn.Parameter,
+                                     lambda x: torch.ones_like(x).as_subclass(Named), conjugated, lambda x: torch.ones(5)[1:].view(2, 2)])
+def test_kinds_of_tangents(tangent):
+    def plain(x):
+        return x * x * 2
+
+    found = []
+    for function in plain, frameloom.compile(plain):
+        x = torch.arange(4.0).reshape(2, 2).requires_grad_()
+        function(x).backward(tangent(x.detach()))
+        found.append(x.grad)
+    assert type(found[0]) is type(found[1]) and found[0].layout is found[1].layout
+    assert torch.equal(found[0].to_dense(), found[1].to_dense())
+
+
+@pytest.mark.parametrize("function", [torch.nn.functional.logsigmoid, torch.nn.functional.hardshrink, torch.nn.functional.mish, torch.logit,
+                                      torch.nn.functional.softplus, torch.xlogy, torch.tril, torch.nan_to_num])
+@pytest.mark.parametrize("turn", [lambda x: x.mT, lambda x: x[:, ::2], lambda x: x.permute(2, 0, 1), lambda x: x[:1].expand(3, 3, 4)])
+def test_results_lie_as_in_eager_torch(function, turn):
+    def plain(x):
+        return function(x, x) if function is torch.xlogy else function(x)
+
+    x = turn(torch.rand(2, 3, 4) * 0.8 + 0.1)
+    want, got = plain(x), frameloom.compile(plain)(x)
+    assert want.stride() == got.stride() and torch.allclose(want, got)
