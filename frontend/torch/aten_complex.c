@@ -5,6 +5,7 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
+#include "frontend/torch/index_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_functions.h"
@@ -65,6 +66,9 @@ bool fx_is_complex_operand(fx_call *c, int i) {
 bool aten_complex(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
   type.dtype = type.dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64;
+  for (int i = 0; i < 2; i++)
+    if (fx_tensor(c, i) == LOOM_NO_VALUE || index_type(c, i)->dtype != type.dtype)
+      return fx_decline(c, "parts of another type, which torch refuses");
   return complex_done(
       complex_of(c, fx_operand(c, 0, type.dtype, &type), fx_operand(c, 1, type.dtype, &type)), out);
 }

@@ -311,6 +311,8 @@ bool aten_masked_scatter(fx_call *c, loom_value *out) {
   const loom_type type = c->types[0];
   loom_dim elements = loom_type_elements(&type), given = loom_type_elements(index_type(c, 2));
   if (elements <= 0 || given <= 0) return fx_decline(c, "a size that is unknown or 0");
+  if (index_type(c, 1)->dtype != LOOM_BOOL)
+    return fx_decline(c, "a mask of another type, which torch refuses");
   loom_value mask = fx_operand(c, 1, LOOM_BOOL, &type), self = fx_operand(c, 0, type.dtype, &type);
   mask = loom_emit_reshape(b, mask, 1, &elements);
   self = loom_emit_reshape(b, self, 1, &elements);

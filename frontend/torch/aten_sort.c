@@ -344,6 +344,8 @@ bool aten_searchsorted(fx_call *c, loom_value *out) {
 /* bucketize.Tensor and .Scalar(self, boundaries, out_int32, right). */
 bool aten_bucketize(fx_call *c, loom_value *out) {
   bool right;
+  if (index_type(c, 1)->rank != 1)
+    return fx_decline(c, "boundaries of another rank, which torch refuses");
   return fx_bool(c, 3, &right) && sort_search_call(c, 1, 0, c->count, right, out);
 }
 

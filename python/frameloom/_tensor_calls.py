@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import re
 import types
 
 import torch
@@ -205,20 +206,36 @@ def _with_numbers(function, args, kwargs, numbers):
 
 
 _tried = {}
+# How torch says that an operation does not take these dtypes or ranks on the CPU. Without memory it takes more.
+_DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
+
+
+def _try(func, args, kwargs, like):
+    """Takes the operation such tensors? None: what it raises has nothing to do with dtypes."""
+    take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        try:
+            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+        except (NotImplementedError, TypeError):
+            return False
+        except (RuntimeError, IndexError, ValueError) as error:
+            return False if torch.Tag.pointwise in func.tags or _DTYPES.search(str(error)) else None
+    return True
 
 
 def _runs(func, args, kwargs):
-    """Takes a pointwise operation these dtypes on the CPU? Without memory it takes more than it does there. Tried once, on ones."""
+    """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
+    sizes at hand."""
     leaves = _pytree.tree_leaves((args, kwargs))
+    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
     key = (func, *((one.dtype, one.dim()) if isinstance(one, torch.Tensor) else type(one) for one in leaves))
     if key not in _tried:
-        try:
-            with torch.utils._python_dispatch._disable_current_modes():
-                small = lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-                func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
-            _tried[key] = True
-        except (NotImplementedError, RuntimeError, TypeError):
-            _tried[key] = False
+        takes = _try(func, args, kwargs, lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype))
+        if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
+            takes = _try(func, args, kwargs, lambda one: _whole(one, CPU))
+        if takes is None:
+            return True  # and is tried again with others
+        _tried[key] = takes
     return _tried[key]
 
 
@@ -334,7 +351,7 @@ class Recorder(TorchDispatchMode):
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
         decomposition = _decomposition(func)
-        apart = decomposition and _lies_alike(func, args, kwargs)
+        apart = decomposition and _runs(func, args, kwargs) and _lies_alike(func, args, kwargs)
         results = self.decompose(decomposition, func, args, kwargs) if apart else None
         if results is None and self.depth:  # below autograd, which takes composite operations apart elsewhere
             with self:
@@ -363,7 +380,7 @@ class Recorder(TorchDispatchMode):
     def note(self, func, *args, **kwargs):
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
-        if torch.Tag.pointwise in func.tags and not _runs(func, args, kwargs):
+        if not func.is_view and not draws(func) and not _runs(func, args, kwargs):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
         if not func.is_view and not _lies_alike(func, args, kwargs):
             raise Unsupported(f"{func} gives tensors of other strides than without memory")
@@ -387,9 +404,13 @@ class Recorder(TorchDispatchMode):
         return tuple(results)
 
     def write_out(self, func, args, kwargs):
-        """An operation with `out=`."""
+        """An operation with `out=`. Which dtypes of it fit, and whether it may be an argument, too, depends on the operation."""
         kwargs = dict(kwargs)
         target = kwargs.pop("out")
+        given = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        place = target.untyped_storage()._cdata
+        if torch.Tag.pointwise not in func.tags and any(one.untyped_storage()._cdata == place for one in given):
+            raise Unsupported(f"{func} of a tensor that it writes")
         self.replace(func, target, args, kwargs, _without_out(func))
         return target
 
@@ -482,6 +503,8 @@ class Recorder(TorchDispatchMode):
             new = self.note(aten.full_like.default, target, 0)
         else:
             new = self.note(functional or _functional(func), *args, **kwargs)
+            if functional and new.dtype != target.dtype:
+                raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
                 raise Unsupported(f"{func} of what does not fit into the tensor raises")
         if new.dtype != target.dtype:

@@ -3,6 +3,7 @@
 torch describes results without the elements of its arguments, so that what it checks of elements is easily lost.
 """
 
+import opinfo_refusals
 import pytest
 import torch
 
@@ -140,3 +141,33 @@ def test_by_torch_compile(text):
     torch._dynamo.reset()
     # Dynamo and AOTAutograd drop what nobody reads, such as _assert_async(), and raise exceptions of their own for what cannot be traced.
     check_refusals(text, lambda function: torch.compile(function, backend="frameloom"), ("call",), lambda got, want: (got is None) == (want is None))
+
+
+STRICT = ("complex", "masked_scatter", "gather", "bucketize", "nn.functional.glu", "nn.functional.conv_transpose2d", "nn.functional.mish")
+SOME = [op for number, op in enumerate(opinfo_refusals.operations()) if op.name in STRICT or number % 16 == 3]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", SOME, ids=lambda op: op.name + op.variant_test_name)
+def test_samples_of_errors(op):
+    """`python opinfo_refusals.py` has all operations."""
+    assert [*opinfo_refusals.of_errors(op), *opinfo_refusals.of_dtypes(op, 1)] == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", [op for op in SOME if op.error_inputs_func], ids=lambda op: op.name + op.variant_test_name)
+def test_samples_of_errors_by_torch_compile(op):
+    """What Dynamo and AOTAutograd let pass is left out."""
+    for one in op.error_inputs("cpu"):
+        sample = one.sample_input
+        given = sample.input, sample.args, sample.kwargs
+
+        def plain(x, args, kwargs):
+            return op(x, *args, **kwargs)
+
+        if opinfo_refusals.how(plain, given)[0]:
+            raised = []
+            for backend in "aot_eager", "frameloom":
+                torch._dynamo.reset()
+                raised.append(opinfo_refusals.how(torch.compile(plain, backend=backend), given)[0] is not None)
+            assert raised[1] or not raised[0]
