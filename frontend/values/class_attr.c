@@ -168,6 +168,8 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     value *args[2] = {self ? self : t->constants.none, value_const(t, type)};
     return args[1] ? trace_method(t, v, "__get__", args, 2) : NULL;
   }
+  if (self && value_is_instance(self) && kind == &PyMemberDescr_Type)
+    return object_slot(t, self, name, item);
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' is a %s", PyUnicode_AsUTF8(name), kind->tp_name);
 }
 

@@ -90,7 +90,7 @@ static value *live_attr(tracer *t, value *v, PyObject *name) {
 
 value *object_own_attr(tracer *t, value *v, PyObject *name) { return live_attr(t, v, name); }
 
-static value *slot_attr(tracer *t, value *v, PyObject *name, PyObject *descr) {
+value *object_slot(tracer *t, value *v, PyObject *name, PyObject *descr) {
   if (!v->object) {
     value *key = value_const(t, name);
     return key && v->any.b ? dict_get(t, v->any.b, key) : NULL;
@@ -147,7 +147,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   value *part = descr ? scalar_attr(t, v, name, descr) : NULL;
   if (descr && !part && !trace_pending(t)) part = derived_attr(t, v, name, descr);
   if (part || trace_pending(t)) return part;
-  if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return slot_attr(t, v, name, descr);
+  if (descr && Py_IS_TYPE(descr, &PyMemberDescr_Type)) return object_slot(t, v, name, descr);
   bool data = object_is_data_descriptor(descr);
   static const char *const get[] = {"__get__", NULL};
   if (data) guard_data_descriptor(t, descr);
@@ -334,7 +334,7 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   overlay *o = overlay_open(t, v->object, v->source, true);
   if (o && !overlay_find(o, name) && !live_gives_up(t, v, name, slot, item)) return false;
   if (!o || item) return o && overlay_put(t, o, name, item);
-  value *now = slot ? slot_attr(t, v, name, descr) : live_attr(t, v, name);
+  value *now = slot ? object_slot(t, v, name, descr) : live_attr(t, v, name);
   if (!now) {
     trace_raise(t, PyExc_AttributeError, "%s", PyUnicode_AsUTF8(name));
     return false;

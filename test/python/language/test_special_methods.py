@@ -142,3 +142,28 @@ def test_as_key_functions():
     as_plainly(["sorted(['b', 'a'], key=c.__getitem__)", "list(map(c.__contains__, ['a', 'z']))", "max('ab', key=c.get)",
               "list(map(c.__getitem__, 'ab'))", "[*filter(c.__contains__, 'xaby')]"], "{'a': 2, 'b': 1}")
     as_plainly(["sorted([2, 0, 1], key=c.__getitem__)", "list(map(c.__getitem__, [0, -1]))", "list(filter({1, 5}.__contains__, c))"], "[5, 3, 1]")
+
+
+class InSlots:
+    """What is called is in the instance."""
+
+    __slots__ = ("__call__", "__add__", "scale")
+
+
+def call_and_add(c, x):
+    return c(x) * c.scale, c + x
+
+
+def test_special_methods_in_slots():
+    compiled, x = frameloom.compile(call_and_add), np.arange(3.0)
+    one = InSlots()
+    one.scale = 2.0
+    for factor in 3, 3, 5:
+        if factor != 3 or not hasattr(one, "__call__"):
+            one.__call__, one.__add__ = (lambda x, factor=factor: x * factor), (lambda x, factor=factor: x + factor)
+        for want, got in zip(call_and_add(one, x), compiled(one, x), strict=True):
+            np.testing.assert_array_equal(got, want)
+    empty = InSlots()
+    for function in call_and_add, compiled:
+        with pytest.raises(AttributeError, match="__call__"):
+            function(empty, x)

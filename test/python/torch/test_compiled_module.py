@@ -133,6 +133,7 @@ def test_inside_of_containers_and_other_modules():
     both = nn.Sequential(frameloom.compile(plain[0]), frameloom.compile(plain[1]))
     assert torch.allclose(both(x), nn.Sequential(*plain)(x)) and [*both.state_dict()][0] == "0.steps"
     assert torch.allclose(frameloom.compile(both)(x), nn.Sequential(*plain)(x))
+    assert break_codes(frameloom.compile(both), x) == []
     lists = nn.ModuleList([frameloom.compile(one) for one in plain])
     assert len(list(lists.parameters())) == 4
 
