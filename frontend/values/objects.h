@@ -80,9 +80,6 @@ value *object_lazy_attr(tracer *t, value *v, PyObject *name);
 bool object_store(tracer *t, value *v, PyObject *name, value *item);
 /* NULL with nothing pending: it is missing. */
 value *object_attr(tracer *t, value *v, PyObject *name);
-/* What is in a slot of an instance (__slots__); `descr`: the slot's descriptor. NULL with nothing
- * pending: nothing. */
-value *object_slot(tracer *t, value *v, PyObject *name, PyObject *descr);
 
 /* ---- object_special.c: what operators, calls and iteration do to instances ---- */
 

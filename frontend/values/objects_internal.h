@@ -29,6 +29,9 @@ void guard_data_descriptor(tracer *t, PyObject *descr);
 
 /* ---- object.c: instances of Python classes ---- */
 
+/* What is in a slot of an instance (__slots__); `descr`: the slot's descriptor. NULL with nothing
+ * pending: nothing. */
+value *object_slot(tracer *t, value *v, PyObject *name, PyObject *descr);
 /* Does the object have a dict value of attributes: was it made inside? */
 bool object_is_virtual(value *v);
 /* The slots of value_object_type. */
