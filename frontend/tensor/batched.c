@@ -77,18 +77,9 @@ static int batched_contains(tracer *t, value *v, value *item) {
   return -1;
 }
 
-static value *batched_iter(tracer *t, value *v) {
-  PyObject *name = name_interned(t, "unbind");
-  PyObject *unbind = name ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
-  value *items = unbind ? tensor_method(t, unbind, v, NULL, 0, NULL) : NULL;
-  return items ? trace_iter(t, items) : NULL;
-}
-
 static value *batched_get_attr(tracer *t, value *v, PyObject *name) {
   PyObject *descriptor = _PyType_Lookup(torch_tensor_type(), name);
-  if (descriptor && (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
-                     Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)))
-    return tensor_bound(t, v, descriptor);
+  if (descriptor && tensor_is_method(descriptor)) return tensor_bound(t, v, descriptor);
   if (descriptor && tensor_attribute_follows(PyUnicode_AsUTF8(name)))
     return tensor_attribute(t, v, name);
   return batched_break(t, "an attribute of a tensor that is not followed");
@@ -118,7 +109,7 @@ bool tensor_batched_init(void) {
   batched_type.truth = batched_truth;
   batched_type.length = batched_length;
   batched_type.contains = batched_contains;
-  batched_type.iter = batched_iter;
+  batched_type.iter = tensor_iter_unbound;
   batched_type.get_attr = batched_get_attr;
   batched_type.set_attr = batched_set_attr;
   batched_type.key = batched_key;

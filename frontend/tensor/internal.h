@@ -85,6 +85,8 @@ value *tensor_new(tracer *t, loom_value node, const int64_t *strides);
 
 /* A function that tensors have, bound to one. */
 value *tensor_bound(tracer *t, value *v, PyObject *descriptor);
+bool tensor_is_method(PyObject *descriptor);     /* of the class of tensors */
+value *tensor_iter_unbound(tracer *t, value *v); /* over the tensors that unbind() gives */
 /* Is it an attribute that the tensor without memory has as the user's tensor? */
 bool tensor_attribute_follows(const char *name);
 

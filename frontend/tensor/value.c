@@ -99,13 +99,17 @@ static int tensor_contains(tracer *t, value *v, value *item) {
   return -1;
 }
 
-static value *tensor_iter(tracer *t, value *v) {
+value *tensor_iter_unbound(tracer *t, value *v) {
   PyObject *name = name_interned(t, "unbind");
   PyObject *unbind = name ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
-  if (!np_layout_of(v)->type.rank)
-    return trace_raise(t, PyExc_TypeError, "iteration over a 0-d tensor");
   value *items = unbind ? tensor_method(t, unbind, v, NULL, 0, NULL) : NULL;
   return items ? trace_iter(t, items) : NULL;
+}
+
+static value *tensor_iter(tracer *t, value *v) {
+  if (!np_layout_of(v)->type.rank)
+    return trace_raise(t, PyExc_TypeError, "iteration over a 0-d tensor");
+  return tensor_iter_unbound(t, v);
 }
 
 PyObject *tensor_live(const value *v) {
@@ -139,6 +143,11 @@ static const value_type bound_type = {.name = "method of a tensor",
                                       .call = bound_call,
                                       .python_type = bound_python_type,
                                       .rebuild = bound_rebuild};
+
+bool tensor_is_method(PyObject *descriptor) {
+  return Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
+         Py_IS_TYPE(descriptor, &PyWrapperDescr_Type);
+}
 
 value *tensor_bound(tracer *t, value *v, PyObject *descriptor) {
   value *bound = value_new(t, &bound_type);
@@ -205,9 +214,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   if (!descriptor && !own) return tensor_attribute_missing(t, v, name);
   if (own) return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
   if (tensor_is_to_be_hooked(t, v, text)) return NULL;
-  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || PyFunction_Check(descriptor) ||
-      Py_IS_TYPE(descriptor, &PyWrapperDescr_Type))
-    return tensor_bound(t, v, descriptor);
+  if (tensor_is_method(descriptor)) return tensor_bound(t, v, descriptor);
   PyObject *settled = tensor_attribute_settled(text);
   if (settled) return value_const(t, settled);
   const np_array *a = np_layout_of(v);

@@ -17,7 +17,7 @@ def is_module(fn):
 
 def original(fn):
     """The module that a compiled one was made of; anything else as it is."""
-    return fn._orig_mod if isinstance(type(fn), type) and "_orig_mod" in vars(type(fn)) and is_module(fn) else fn
+    return fn._orig_mod if isinstance(fn, _Shared) else fn
 
 
 class _Shared:

@@ -311,7 +311,7 @@ def _decomposition(func):
         return None
     if _native.torch_has_row(f"{func._opname}.{func._overloadname}"):
         return None
-    return _torch_checked.decompositions().get(func) or decomposition_table.get(func)
+    return _torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func)
 
 
 def _is_like(made, one, known):

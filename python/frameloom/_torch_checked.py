@@ -5,6 +5,7 @@ which a check fails runs again in eager torch, which raises its own exception.
 """
 
 import torch
+from torch._decomp import decomposition_table
 
 aten = torch.ops.aten
 _library = torch.library.Library("frameloom", "FRAGMENT")
@@ -27,11 +28,8 @@ def between(x, low, high, words):
 
 
 def _binary_cross_entropy(x, target, weight=None, reduction=1):
-    from torch._decomp import decomposition_table
-
     x, target = (between(one, 0.0, 1.0, f"all elements of {name} should be between 0 and 1") for one, name in ((x, "input"), (target, "target")))
     return decomposition_table[aten.binary_cross_entropy.default](x, target, weight, reduction)
 
 
-def decompositions():
-    return {aten.binary_cross_entropy.default: _binary_cross_entropy}
+DECOMPOSITIONS = {aten.binary_cross_entropy.default: _binary_cross_entropy}

@@ -190,7 +190,7 @@ def _core_decompositions():
         del table[op]
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
     _torch_whole.drop_from(table)
-    return table | _torch_gradients.decompositions() | _torch_checked.decompositions()
+    return table | _torch_gradients.decompositions() | _torch_checked.DECOMPOSITIONS
 
 
 def _traced():
