@@ -35,6 +35,7 @@ typedef struct dot_operand {
   int64_t base;                /* in elements */
   int64_t strides[DOT_GROUPS]; /* in elements */
   bool direct;                 /* read there, */
+  bool turned; /* or packed from there: steps of depth lie side by side, as in a @ b.T */
   /* or packed as [batch][panel][depth][step] in slots: */
   int64_t step;    /* rows or columns of a panel */
   int64_t panels;  /* of one batch */

@@ -13,13 +13,17 @@ MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o) {
   return loom_build1(&b, "arith.extui", wide, lane_type(b.ctx, p->work, l->width));
 }
 
-/* Stores at slots[(chunk * depth + k) * step + within]. */
-static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirValue value) {
+/* Where the step of depth of a panel is packed: slots[(chunk * depth + k) * step + within]. */
+static MlirValue dot_packed_at(lower *l, const dot_job *job, MlirValue within) {
   const dot_operand *o = job->packed;
   MlirValue chunk = dot_op(l, "arith.subi", l->vars[DOT_CHUNK].iv, job->chunk_low);
   MlirValue row = dot_add_scaled(l, l->vars[DOT_DEPTH].iv, chunk, job->p->extents[DOT_DEPTH]);
   MlirValue offset = dot_add_scaled(l, within, row, o->step);
-  MlirValue ptr = dot_address(l, dot_slots(l, job->p, o), offset, job->p->work);
+  return dot_address(l, dot_slots(l, job->p, o), offset, job->p->work);
+}
+
+static void dot_pack_store(lower *l, const dot_job *job, MlirValue within, MlirValue value) {
+  MlirValue ptr = dot_packed_at(l, job, within);
   loom_builder b = dot_here(l);
   lane_store(&b, value, ptr, job->p->work, (MlirValue){NULL});
 }
@@ -54,6 +58,69 @@ static void dot_pack_vectors(lower *l, void *user, const MlirValue *carried, Mli
   dot_vectors(l, user, dot_pack_vector);
 }
 
+/* ---- a right operand whose depth lies side by side ---- */
+
+/* Transposes a square of vectors: in each round the squares of half the size that lie beside the
+ * diagonal change places. */
+static void dot_transpose(loom_builder *b, int size, MlirValue *rows) {
+  for (int half = size / 2; half; half /= 2)
+    for (int r = 0; r < size; r++) {
+      int64_t upper[64], lower[64];
+      if (r & half) continue;
+      for (int c = 0; c < size; c++) {
+        upper[c] = c & half ? size + c - half : c;
+        lower[c] = c & half ? size + c : c + half;
+      }
+      MlirValue x = rows[r], y = rows[r + half];
+      rows[r] = lane_shuffle2(b, x, y, size, upper);
+      rows[r + half] = lane_shuffle2(b, x, y, size, lower);
+    }
+}
+
+/* `vl` steps of depth of a panel: of each column one load. */
+static void dot_pack_squares(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const dot_job *job = user;
+  const dot_operand *o = job->packed;
+  int vl = job->p->vl;
+  loom_dtype dtype = o->type.dtype;
+  MlirValue offset =
+      dot_add_scaled(l, dot_const(l, o->base), l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
+  offset = dot_add_scaled(l, offset, job->column0, o->strides[DOT_COLUMN]);
+  offset = dot_add_scaled(l, offset, l->vars[DOT_DEPTH].iv, 1);
+  MlirValue from = l->pointers[l->kernel->operands[o->operand].slot];
+  from = dot_address(l, from, offset, dtype);
+  MlirValue to = dot_packed_at(l, job, dot_const(l, 0)), square[64];
+  for (int v = 0; v < job->p->nv && !l->failed; v++) {
+    for (int c = 0; c < vl; c++) {
+      int64_t column = (int64_t)v * vl + c;
+      MlirValue at = dot_const(l, loom_num_mul(column, o->strides[DOT_COLUMN]));
+      MlirValue ptr = dot_address(l, from, at, dtype);
+      loom_builder b = dot_here(l);
+      square[c] = lane_load(&b, ptr, dtype, vl, (MlirValue){NULL});
+    }
+    loom_builder b = dot_here(l);
+    dot_transpose(&b, vl, square);
+    for (int k = 0; k < vl; k++) {
+      MlirValue ptr = dot_address(l, to, dot_const(l, k * o->step + (int64_t)v * vl), job->p->work);
+      b = dot_here(l);
+      lane_store(&b, square[k], ptr, job->p->work, (MlirValue){NULL});
+    }
+  }
+}
+
+/* The whole depth of a panel: in squares, and step by step what is left. */
+static void dot_pack_turned(lower *l, dot_job *job) {
+  int64_t depth = job->p->extents[DOT_DEPTH], vl = job->p->vl;
+  MlirValue whole = dot_const(l, loom_num_mul(loom_num_div(depth, vl), vl));
+  lower_for(l, dot_const(l, 0), whole, dot_const(l, vl), DOT_DEPTH, 0, NULL, dot_pack_squares, job,
+            NULL);
+  if (!loom_num_multiple(depth, vl))
+    lower_for(l, whole, dot_const(l, depth), dot_const(l, 1), DOT_DEPTH, 0, NULL, dot_pack_vectors,
+              job, NULL);
+}
+
+/* ---- panels ---- */
+
 MlirValue dot_first(lower *l, MlirValue panel, int64_t step, int64_t extent) {
   MlirValue first = dot_op(l, "arith.muli", panel, step);
   if (loom_num_at_most(extent, step)) return dot_op(l, "arith.minsi", first, 0);
@@ -79,6 +146,8 @@ static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   lower_body pack = columns ? dot_pack_vectors : dot_pack_rows;
   if (job->depth_first)
     pack(l, job, NULL, NULL);
+  else if (o->turned)
+    dot_pack_turned(l, job);
   else
     lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
               DOT_DEPTH, 0, NULL, pack, job, NULL);

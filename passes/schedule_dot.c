@@ -220,9 +220,15 @@ static bool dot_pays_symmetric(const dot_plan *p) {
          loom_num_hint(p->extents[DOT_DEPTH]) >= DOT_MIRROR_DEPTH;
 }
 
+/* Of an operand that is packed: can vectors of depth be loaded and squares of them transposed? */
+static bool dot_is_turned(const dot_plan *p, const dot_operand *o) {
+  return !o->direct && o->operand >= 0 && o->strides[DOT_DEPTH] == 1 && p->vl > 1 &&
+         loom_dtype_size(p->work) >= 4 && loom_num_at_most(o->step, p->extents[o->lane_group]);
+}
+
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work);
-  bool known[2], lies[2]; /* its layout is; it may be read where it lies */
+  bool known[2], lies[2]; /* its layout is; the elements to multiply may be read where it lies */
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
     known[side] = dot_find_layout(kernel, o);
@@ -250,6 +256,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   }
   p->rounds = (dot_rounds){p->extents[DOT_BATCH], 1, 1, 1};
   dot_fix(p);
+  p->rhs.turned = known[1] && dot_is_turned(p, &p->rhs);
   p->slots = dot_place(p, false);
   p->kept = dot_place(p, true);
 }

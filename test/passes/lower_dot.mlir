@@ -60,3 +60,24 @@ module {
     loom.yield %0 : tensor<30x1xi32>
   } {strides = [array<i64: 40, 1>, array<i64: 1, 1>, array<i64: 1, 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }
+
+// -----
+
+// The depth of rhs lies side by side, as in a @ b.T: its panels are packed by squares, a load for each column, transposed
+// in registers (3 rounds of 8 shuffles for each of the panel's 2 or 3 vectors). 300 steps of depth are 37 squares; those
+// that are left are gathered.
+// SCHEDULE: loom.kernel @turned
+// SCHEDULE: pack_lhs = false, pack_rhs = true
+// CHECK-LABEL: func.func private @turned_s0_body
+// CHECK: arith.constant 296
+// CHECK-COUNT-24: vector.shuffle
+// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK: scf.for
+// CHECK-LABEL: func.func @turned_s0(
+module {
+  loom.kernel @turned {
+  ^bb0(%a: tensor<500x300xf32>, %b: tensor<512x300xf32>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [1] : (tensor<500x300xf32>, tensor<512x300xf32>) -> tensor<500x512xf32>
+    loom.yield %0 : tensor<500x512xf32>
+  } {strides = [array<i64: 300, 1>, array<i64: 300, 1>, array<i64: 512, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}
