@@ -7,7 +7,13 @@
  * kernel. A great depth is taken in blocks, for each of which all tiles of a chunk have their turn;
  * in between their sums lie in scratch. Floats are summed in runs of `sum_run` steps, each from
  * zero, which are added up in scratch: the rounding error of one chain grows with its length, and
- * libraries that block the depth have that of a run. Extents and what follows from them are numbers
+ * libraries that block the depth have that of a run.
+ *
+ * With few rows packing the right operand would take longer than the product. Where the depth lies
+ * side by side in both operands, as in x @ w.T, the lanes of such a product go along the depth
+ * instead, and nothing is packed (dot_inner.c).
+ *
+ * Extents and what follows from them are numbers
  * that may be symbolic (ir.h).
  *
  * Of a product of a matrix with its own transpose only the tiles that reach the diagonal or lie
@@ -30,6 +36,7 @@ typedef struct dot_operand {
   loom_type type;
   int lane_group; /* DOT_ROW of lhs, DOT_COLUMN of rhs */
   /* Where it lies, if that is known: */
+  bool known;
   MlirValue root;              /* what it is a view of */
   int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */
@@ -74,6 +81,7 @@ typedef struct dot_plan {
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;
+  int inner; /* lanes go along the depth: columns whose sums are in registers; 0: along columns */
   bool few_rows,
       few_columns; /* there may be less than a tile, or a panel, which is known only then */
   bool symmetric;  /* element [r, c] is element [c, r]: tiles below the diagonal are not computed */
@@ -155,8 +163,19 @@ void dot_vectors(lower *l, const dot_job *job,
 /* x * y + sum, by the rules of the product's element type. */
 MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
                            MlirValue sum);
+/* Where the sums of a row of the tile lie, from a vector of columns on. */
+MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, int vector);
+/* Element [batch, first, depth_low] of an operand, `first` being the first row or column of
+ * `panel`. */
+MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o, MlirValue panel,
+                            MlirValue first);
 /* The epilogue, for the sums of the elements that the row and column variables name. */
 void dot_finish_sums(lower *l, const dot_plan *p, MlirValue sum);
+
+/* ---- dot_inner.c: lanes along the depth ---- */
+
+/* Adds a block of the depth to the sums of a tile, which lie in scratch. */
+void dot_inner_tile(lower *l, dot_job *job);
 
 /* ---- dot_pack.c ---- */
 

@@ -137,10 +137,8 @@ void dot_vectors(lower *l, const dot_job *job,
 
 /* ---- a tile ---- */
 
-/* Element [batch, first, depth_low] of an operand, `first` being the first row or column of
- * `panel`. */
-static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o,
-                                   MlirValue panel, MlirValue first) {
+MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o, MlirValue panel,
+                            MlirValue first) {
   const dot_plan *p = job->p;
   MlirValue batch = l->vars[DOT_BATCH].iv, offset;
   if (o->direct) {
@@ -148,7 +146,7 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
     offset = dot_add_scaled(l, offset, batch, o->strides[DOT_BATCH]);
     offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
     offset = dot_add_scaled(l, offset, job->depth_low, o->strides[DOT_DEPTH]);
-    return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, p->work);
+    return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->type.dtype);
   }
   if (o->round != o->panels) panel = dot_op(l, "arith.remui", panel, o->round);
   if (o->kept != o->batches) batch = dot_op(l, "arith.remui", batch, o->kept);
@@ -203,7 +201,7 @@ static void dot_step(lower *l, void *user, const MlirValue *carried, MlirValue *
 
 /* ---- the epilogue ---- */
 
-static MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, int vector) {
+MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, int vector) {
   const dot_plan *p = job->p;
   int64_t step = (int64_t)p->nv * p->vl;
   MlirValue offset = dot_const(l, (int64_t)vector * p->vl);
@@ -351,6 +349,10 @@ static void dot_run(lower *l, void *user, const MlirValue *carried, MlirValue *n
 static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
   const dot_plan *p = job->p;
   int count = p->mr * p->nv;
+  if (p->inner) {
+    dot_inner_tile(l, job);
+    return;
+  }
   sums[count] = dot_panel_pointer(l, job, &p->lhs, l->vars[DOT_TILE].iv, job->row0);
   sums[count + 1] = job->rhs;
   dot_place_rows(l, job);
@@ -364,6 +366,9 @@ static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
             sums);
   dot_move_sums(l, job, sums, false);
 }
+
+/* Is the block of the depth added to the sums in scratch, rather than to those in registers? */
+static bool dot_adds(const dot_plan *p) { return p->sum_run || p->inner; }
 
 static void dot_finish_tile(lower *l, dot_job *job) {
   const dot_plan *p = job->p;
@@ -380,7 +385,7 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
   dot_zero_sums(l, job->p, sums);
   job->sums = l->scratch;
   dot_open_tile(l, job);
-  if (job->p->sum_run) dot_move_sums(l, job, sums, false);
+  if (dot_adds(job->p)) dot_move_sums(l, job, sums, false);
   dot_add_depth(l, job, sums);
   dot_finish_tile(l, job);
 }
@@ -402,7 +407,7 @@ static void dot_tile_block(lower *l, void *user, const MlirValue *carried, MlirV
   MlirValue sums[LOWER_CARRIED];
   dot_open_tile(l, job);
   dot_find_sums(l, job);
-  if (!job->p->sum_run) dot_move_sums(l, job, sums, true);
+  if (!dot_adds(job->p)) dot_move_sums(l, job, sums, true);
   dot_add_depth(l, job, sums);
 }
 

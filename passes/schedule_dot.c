@@ -10,9 +10,10 @@
  *
  * lhs is read where it lies when its depth is contiguous: a tile then reads `mr` streams at
  * constant distances, which costs nothing over a packed tile. rhs is read where it lies when its
- * columns are contiguous and it is small or used by few tiles; else its panels are packed by a
- * first stage, so that the inner loop reads one stream. What is packed at once is bounded
- * (dot_rounds.c).
+ * columns are contiguous and it is small or used by few tiles. With few rows, and the depth
+ * contiguous in both, the lanes go along the depth, and both are read where they lie; else its
+ * panels are packed by a first stage, so that the inner loop reads one stream. What is packed at
+ * once is bounded (dot_rounds.c).
  */
 #include "loom_ops_shapes.h"
 #include "passes/dot.h"
@@ -33,6 +34,8 @@
 #define DOT_SUM_RUN 192
 #define DOT_SHALLOW 32 /* steps of depth, and bytes of a chunk's columns, with which */
 #define DOT_SHALLOW_BYTES (384 << 10) /* writing the result is what takes the time */
+#define DOT_PACK_COST 2               /* half cycles for an element of a right operand */
+#define DOT_INNER_ROWS 32
 #define DOT_MIRROR_DEPTH 32 /* with fewer steps an element is computed faster than transposed */
 
 /* ---- dimensions ---- */
@@ -163,7 +166,8 @@ static int64_t dot_likely(int64_t extent) {
   return LOOM_STRIDE_IS_SYM(extent) && hint < DOT_LIKELY ? DOT_LIKELY : hint;
 }
 
-static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
+/* Half cycles for a step of depth of all tiles. */
+static int64_t dot_registers(const lower_kernel *kernel, dot_plan *p) {
   int64_t rows = dot_likely(p->extents[DOT_ROW]), columns = dot_likely(p->extents[DOT_COLUMN]);
   int64_t best = INT64_MAX;
   int registers = kernel->vector_bytes == 64 ? 32 : 16;
@@ -180,6 +184,48 @@ static void dot_registers(const lower_kernel *kernel, dot_plan *p) {
       p->mr = mr;
       p->nv = nv;
     }
+  return best;
+}
+
+/* Is the operand made of constants alone (loom-keep)? */
+static bool dot_is_constant(const dot_plan *p, int side) {
+  int64_t sides[2];
+  intptr_t count = loom_get_i64s(p->op, loom_mark_constant, sides, 2);
+  for (intptr_t i = 0; i < count && i < 2; i++)
+    if (sides[i] == side) return true;
+  return false;
+}
+
+/* Are the operands such that the lanes may go along the depth? */
+static bool dot_may_be_inner(const dot_plan *p) {
+  int64_t rows = p->extents[DOT_ROW], depth = p->extents[DOT_DEPTH];
+  for (int side = 0; side < 2; side++) {
+    const dot_operand *o = side ? &p->rhs : &p->lhs;
+    if (!o->known || o->operand < 0 || o->strides[DOT_DEPTH] != 1) return false;
+  }
+  return !dot_is_constant(p, 1) && p->dtype != LOOM_BOOL && loom_dtype_size(p->work) >= 4 &&
+         p->vl > 1 && p->rhs.strides[DOT_COLUMN] != 1 &&
+         loom_num_at_most(p->vl, p->extents[DOT_COLUMN]) &&
+         loom_num_at_most(rows, DOT_INNER_ROWS) && !LOOM_STRIDE_IS_SYM(rows) &&
+         loom_num_at_most(2 * (int64_t)p->vl, depth);
+}
+
+/* Takes tiles whose lanes go along the depth where that is faster than packing the right operand,
+ * its time included. `packed`: of what dot_registers() has chosen. */
+static void dot_choose_inner(const lower_kernel *kernel, dot_plan *p, int64_t packed) {
+  int64_t rows = p->extents[DOT_ROW], columns = dot_likely(p->extents[DOT_COLUMN]);
+  int64_t best = packed * p->vl + columns * p->vl * DOT_PACK_COST;
+  int registers = kernel->vector_bytes == 64 ? 32 : 16;
+  if (!dot_may_be_inner(p)) return;
+  for (int nc = 1; nc <= p->vl && nc <= 8; nc *= 2)
+    for (int mr = 1; mr <= 8 && mr <= rows && mr * nc + mr + 1 <= registers; mr++) {
+      int64_t cost = dot_ceil(rows, mr) * dot_ceil(columns, nc) * dot_tile_cost(mr, nc);
+      if (cost >= best) continue;
+      best = cost;
+      p->mr = mr;
+      p->nv = 1;
+      p->inner = nc;
+    }
 }
 
 static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
@@ -189,13 +235,13 @@ static int64_t dot_bytes(const dot_plan *p, int group, int64_t size) {
 /* What is packed of constants alone (loom-keep) is packed once. A right operand that would be read
  * where it lies since few tiles use it is packed as well then: one stream instead of many. */
 static void dot_fix(dot_plan *p) {
-  int64_t constant[2];
-  intptr_t count = loom_get_i64s(p->op, loom_mark_constant, constant, 2);
-  for (intptr_t i = 0; i < count && i < 2; i++) {
-    dot_operand *o = constant[i] ? &p->rhs : &p->lhs;
+  for (int side = 0; side < 2; side++) {
+    dot_operand *o = side ? &p->rhs : &p->lhs;
     int64_t bytes = dot_bytes(p, o->lane_group, (int64_t)loom_dtype_size(p->work));
-    if (!loom_type_is_static(&o->type) || LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH])) continue;
-    if (constant[i] && bytes > DOT_DIRECT_BYTES) o->direct = false;
+    if (!dot_is_constant(p, side) || !loom_type_is_static(&o->type) ||
+        LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH]))
+      continue;
+    if (side && bytes > DOT_DIRECT_BYTES) o->direct = false;
     o->fixed = !o->direct;
   }
 }
@@ -228,16 +274,16 @@ static bool dot_is_turned(const dot_plan *p, const dot_operand *o) {
 
 static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->work);
-  bool known[2], lies[2]; /* its layout is; the elements to multiply may be read where it lies */
+  bool lies[2]; /* the elements to multiply may be read where it lies */
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
-    known[side] = dot_find_layout(kernel, o);
     /* Packing makes f32 of half floats. */
     lies[side] =
-        known[side] && o->operand >= 0 && p->dtype != LOOM_BOOL && !loom_dtype_is_half(p->dtype);
-    o->batches = lies[side] && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
+        o->known && o->operand >= 0 && p->dtype != LOOM_BOOL && !loom_dtype_is_half(p->dtype);
+    o->batches = (lies[side] || p->inner) && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   }
-  p->symmetric = known[0] && known[1] && dot_is_square(kernel, p) && dot_pays_symmetric(p);
+  p->symmetric = !p->inner && p->lhs.known && p->rhs.known && dot_is_square(kernel, p) &&
+                 dot_pays_symmetric(p);
   bool small = dot_bytes(p, DOT_ROW, size) <= DOT_DIRECT_BYTES / 4;
   p->lhs.direct =
       lies[0] && (p->lhs.strides[DOT_DEPTH] == 1 || small || loom_num_high(p->panels) <= 2);
@@ -245,6 +291,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   p->rhs.direct = lies[1] && !p->few_columns &&
                   (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
                   (small || loom_num_high(p->tiles) <= (loom_num_high(p->panels) <= 1 ? 8 : 2));
+  if (p->inner) p->lhs.direct = p->rhs.direct = true;
   p->lhs.step = p->mr;
   p->lhs.panels = p->tiles;
   p->rhs.step = (int64_t)p->nv * p->vl;
@@ -256,7 +303,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   }
   p->rounds = (dot_rounds){p->extents[DOT_BATCH], 1, 1, 1};
   dot_fix(p);
-  p->rhs.turned = known[1] && dot_is_turned(p, &p->rhs);
+  p->rhs.turned = p->rhs.known && dot_is_turned(p, &p->rhs);
   p->slots = dot_place(p, false);
   p->kept = dot_place(p, true);
 }
@@ -264,15 +311,18 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
 /* A depth somewhat over a block is not worth the trips of the sums. */
 static void dot_depth_blocks(dot_plan *p) {
   int64_t most = DOT_DEPTH_BYTES / (int64_t)loom_dtype_size(p->work);
+  if (p->inner) most = (int64_t)DOT_SUM_RUN * p->vl;
   int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
-  if (depth <= most + most / 2) return;
+  if (p->inner ? loom_num_at_most(p->extents[DOT_DEPTH], most) : depth <= most + most / 2) return;
   bool symbolic = LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH]);
   p->depth_block = symbolic ? most : dot_ceil(depth, dot_ceil(depth, most));
+  if (p->inner) p->depth_block = dot_ceil(p->depth_block, p->vl) * p->vl;
 }
 
 /* A block of the depth is a number of runs: where a run starts depends on nothing but the depth. */
 static void dot_sum_runs(dot_plan *p) {
-  if (!loom_dtype_is_float(p->dtype) || loom_num_at_most(p->extents[DOT_DEPTH], DOT_SUM_RUN))
+  if (p->inner || !loom_dtype_is_float(p->dtype) ||
+      loom_num_at_most(p->extents[DOT_DEPTH], DOT_SUM_RUN))
     return;
   p->sum_run = DOT_SUM_RUN;
   p->depth_block = dot_ceil(p->depth_block, DOT_SUM_RUN) * DOT_SUM_RUN;
@@ -361,12 +411,10 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->stage_count = 1;
   p->stages[0] = 1;
   if (loom_type_elements(&p->type) == 0) return true; /* nothing to compute */
-  if (kernel->target == LANES_GPU) {
-    dot_find_layout(kernel, &p->lhs);
-    dot_find_layout(kernel, &p->rhs);
-    return gpu_dot_plan(kernel, p);
-  }
-  dot_registers(kernel, p);
+  p->lhs.known = dot_find_layout(kernel, &p->lhs);
+  p->rhs.known = dot_find_layout(kernel, &p->rhs);
+  if (kernel->target == LANES_GPU) return gpu_dot_plan(kernel, p);
+  dot_choose_inner(kernel, p, dot_registers(kernel, p));
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
   p->tiles = loom_num_ceil(p->extents[DOT_ROW], p->mr);
   p->panels = loom_num_ceil(columns, step);
@@ -436,6 +484,7 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
       {"tile", gpu ? dot_tile_attr(ctx, &p.block) : none},
       {"mr", gpu ? none : loom_attr_i64(ctx, p.mr)},
       {"nv", gpu ? none : loom_attr_i64(ctx, p.nv)},
+      {"inner", p.inner ? loom_attr_i64(ctx, p.inner) : none},
       {"vl", gpu ? none : loom_attr_i64(ctx, p.vl)},
       {"block_tiles", gpu ? none : loom_attr_i64(ctx, p.block_tiles)},
       {"block_panels", gpu ? none : loom_attr_i64(ctx, p.block_panels)},

@@ -81,3 +81,26 @@ module {
     loom.yield %0 : tensor<500x512xf32>
   } {strides = [array<i64: 300, 1>, array<i64: 300, 1>, array<i64: 512, 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }
+
+// -----
+
+// Few rows, and the depth lies side by side in both: the lanes go along it, nothing is packed. 3 rows by 4 columns, twice
+// for the 8 columns of a panel; the sums of the lanes of 4 registers become a register of 4 sums. The last step of depth
+// is masked. A block of the depth is a chain of at most 192 sums.
+// SCHEDULE: loom.kernel @few_rows
+// SCHEDULE: depth_block = 1008 : i64, inner = 4 : i64, kind = "dot", mr = 3 : i64, nv = 1 : i64, pack_lhs = false, pack_rhs = false, vl = 8 : i64
+// SCHEDULE-SAME: slots = 0 : i64
+// CHECK-LABEL: func.func private @few_rows_s0_body
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-12: llvm.intr.fma
+// CHECK: scf.yield
+// CHECK-COUNT-7: llvm.intr.masked.load
+// CHECK-COUNT-3: vector.shuffle {{.*}} [1, 3, 5, 7]
+// CHECK-LABEL: func.func @few_rows_s0(
+module {
+  loom.kernel @few_rows {
+  ^bb0(%a: tensor<12x2003xf32>, %b: tensor<512x2003xf32>):
+    %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [1] : (tensor<12x2003xf32>, tensor<512x2003xf32>) -> tensor<12x512xf32>
+    loom.yield %0 : tensor<12x512xf32>
+  } {strides = [array<i64: 2003, 1>, array<i64: 2003, 1>, array<i64: 512, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+}

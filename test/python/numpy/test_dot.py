@@ -189,3 +189,29 @@ def test_symmetric_with_sizes_that_change(dtype):
     for shape in [(200, 130), (40, 300), (33, 50), (1000, 97), (5, 7), (0, 60), (60, 1)]:
         a = make(rng, shape, dtype)
         bits_equal(once(a), twice(a, a.copy()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 16, 31, 40])
+def test_few_rows_turned(m, dtype):
+    """As x @ w.T of a linear layer: lanes along the depth, ragged at its end, whole blocks of it, batches, strided rows."""
+    rng = np.random.default_rng(m)
+    for n, k in [(8, 16), (33, 100), (70, 257), (129, 1603), (24, 4100)]:
+        a, b, c = make(rng, (m, k), dtype), make(rng, (n, k), dtype), make(rng, (n,), dtype)
+        multiplies_alike(lambda a, b: a @ b.T, a, b)
+        multiplies_alike(lambda a, b, c: (a @ b.T) * c + c, a, b, c)
+    a, b = make(rng, (m, 2, 200), dtype)[:, 1], make(rng, (90, 3, 200), dtype)[::2, 2]
+    multiplies_alike(lambda a, b: a @ b.T, a, b)
+    a, b = make(rng, (3, m, 77), dtype), make(rng, (3, 40, 77), dtype)
+    multiplies_alike(lambda a, b: a @ b.swapaxes(1, 2), a, b)
+    multiplies_alike(lambda a, b: a @ b[1].T, a, b)
+
+
+@pytest.mark.parametrize("m", [2, 20])
+def test_few_rows_turned_of_changing_sizes(m):
+    """Columns and depth are symbols."""
+    rng = np.random.default_rng(m)
+    compiled = frameloom.compile(lambda a, b: a @ b.T, dynamic=True)
+    for n, k in [(40, 64), (41, 65), (9, 20), (300, 1700), (64, 3072), (2, 3), (0, 5), (5, 0), (1, 1)]:
+        a, b = make(rng, (m, k), "float32"), make(rng, (n, k), "float32")
+        np.testing.assert_allclose(compiled(a, b), a @ b.T, rtol=1e-4, atol=1e-4 * max(k, 1) ** 0.5)
