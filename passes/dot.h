@@ -37,6 +37,7 @@ typedef struct dot_operand {
   int lane_group; /* DOT_ROW of lhs, DOT_COLUMN of rhs */
   /* Where it lies, if that is known: */
   bool known;
+  loom_dtype stored;           /* half floats may lie there that are multiplied as f32 */
   MlirValue root;              /* what it is a view of */
   int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */

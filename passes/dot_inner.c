@@ -13,7 +13,7 @@ typedef struct inner_step {
 } inner_step;
 
 static MlirValue inner_beside(lower *l, MlirValue ptr, int64_t offset, const dot_operand *o) {
-  return offset ? dot_address(l, ptr, dot_const(l, offset), o->type.dtype) : ptr;
+  return offset ? dot_address(l, ptr, dot_const(l, offset), o->stored) : ptr;
 }
 
 /* Carried: the sums, then the two pointers. */
@@ -26,13 +26,13 @@ static void inner_step_body(lower *l, void *user, const MlirValue *carried, Mlir
   for (int r = 0; r < p->mr; r++) {
     MlirValue ptr = inner_beside(l, carried[count], loom_num_mul(r, lhs->strides[DOT_ROW]), lhs);
     loom_builder b = dot_here(l);
-    rows[r] = lane_load(&b, ptr, lhs->type.dtype, p->vl, step->mask);
+    rows[r] = lane_load(&b, ptr, lhs->stored, p->vl, step->mask);
   }
   for (int c = 0; c < p->inner; c++) {
     MlirValue ptr =
         inner_beside(l, carried[count + 1], loom_num_mul(c, rhs->strides[DOT_COLUMN]), rhs);
     loom_builder b = dot_here(l);
-    MlirValue column = lane_load(&b, ptr, rhs->type.dtype, p->vl, step->mask);
+    MlirValue column = lane_load(&b, ptr, rhs->stored, p->vl, step->mask);
     for (int r = 0; r < p->mr; r++) {
       int i = r * p->inner + c;
       next[i] = dot_multiply_add(&b, p->dtype, rows[r], column, carried[i]);
@@ -96,7 +96,7 @@ static void inner_columns(lower *l, void *user, const MlirValue *carried, MlirVa
   MlirValue none = dot_const(l, 0);
   sums[count] = dot_panel_pointer(l, job, &p->lhs, none, job->row0);
   MlirValue offset = dot_op(l, "arith.muli", column, rhs->strides[DOT_COLUMN]);
-  sums[count + 1] = dot_address(l, job->rhs, offset, rhs->type.dtype);
+  sums[count + 1] = dot_address(l, job->rhs, offset, rhs->stored);
   b = dot_here(l);
   MlirValue left = lane_op2(&b, "arith.subi", job->depth_high, job->depth_low);
   left = dot_op(l, "arith.remui", left, p->vl);

@@ -82,7 +82,7 @@ static void dot_pack_squares(lower *l, void *user, const MlirValue *carried, Mli
   const dot_job *job = user;
   const dot_operand *o = job->packed;
   int vl = job->p->vl;
-  loom_dtype dtype = o->type.dtype;
+  loom_dtype dtype = o->stored;
   MlirValue offset =
       dot_add_scaled(l, dot_const(l, o->base), l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
   offset = dot_add_scaled(l, offset, job->column0, o->strides[DOT_COLUMN]);

@@ -146,7 +146,7 @@ MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o, 
     offset = dot_add_scaled(l, offset, batch, o->strides[DOT_BATCH]);
     offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
     offset = dot_add_scaled(l, offset, job->depth_low, o->strides[DOT_DEPTH]);
-    return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->type.dtype);
+    return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->stored);
   }
   if (o->round != o->panels) panel = dot_op(l, "arith.remui", panel, o->round);
   if (o->kept != o->batches) batch = dot_op(l, "arith.remui", batch, o->kept);

@@ -94,6 +94,19 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
+/* What half floats are made f32 of; else null. */
+static MlirValue dot_narrow(MlirValue value, loom_opcode code) {
+  MlirValue none = {NULL};
+  MlirOperation op = loom_def(value);
+  loom_type wide, narrow;
+  if (loom_op_table[code].lower != LOOM_LOWER_CONVERT ||
+      !loom_type_from_mlir(mlirValueGetType(value), &wide) ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &narrow))
+    return none;
+  bool widens = wide.dtype == LOOM_F32 && loom_dtype_is_half(narrow.dtype);
+  return widens ? loom_operand(op, 0) : none;
+}
+
 /* Follows the views between an operand of the product and the value that they view. The result is
  * an index of that value as affine expressions of the operand's dimensions, which are variables 0,
  * 1, ... Null: there is none. */
@@ -104,10 +117,18 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
   const lower_at *at = lower_at_identity(l, o->type.rank, 0);
   loom_opcode code;
   o->root = o->value;
+  o->stored = o->type.dtype;
   for (MlirOperation op = loom_def(o->root); op.ptr && at; op = loom_def(o->root)) {
-    if (loom_info(op)->fusion != LOOM_CLASS_VIEW || !loom_opcode_of(op, &code) ||
-        code == LOOM_OP_WINDOWS)
-      break;
+    if (!loom_opcode_of(op, &code)) break;
+    MlirValue narrow = dot_narrow(o->root, code);
+    if (narrow.ptr) {
+      loom_type type;
+      loom_type_from_mlir(mlirValueGetType(narrow), &type);
+      o->stored = type.dtype;
+      o->root = narrow;
+      continue;
+    }
+    if (loom_info(op)->fusion != LOOM_CLASS_VIEW || code == LOOM_OP_WINDOWS) break;
     at = lower_at_operand(l, op, code, at);
     o->root = loom_operand(op, 0);
   }
@@ -277,9 +298,8 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   bool lies[2]; /* the elements to multiply may be read where it lies */
   for (int side = 0; side < 2; side++) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
-    /* Packing makes f32 of half floats. */
-    lies[side] =
-        o->known && o->operand >= 0 && p->dtype != LOOM_BOOL && !loom_dtype_is_half(p->dtype);
+    /* Only tiles whose lanes go along the depth make f32 of half floats as they read them. */
+    lies[side] = o->known && o->operand >= 0 && p->dtype != LOOM_BOOL && o->stored == p->work;
     o->batches = (lies[side] || p->inner) && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   }
   p->symmetric = !p->inner && p->lhs.known && p->rhs.known && dot_is_square(kernel, p) &&
