@@ -11,7 +11,8 @@
  * tiles before the next one.
  *
  * Pixels of a panel that lie in one row of the result (along its last dimension) are a segment, at
- * most a few a panel: they are read, and stored, as vectors of neighbours.
+ * most a few a panel: they are read, and stored, as vectors of neighbours. A vector of pixels that
+ * all exist, and whose windows lie in the input, takes code without masks.
  *
  * With few output channels a group (depthwise) nothing would be used twice: a vector of pixels is
  * then summed over its window without packing.
@@ -85,13 +86,15 @@ typedef struct conv_job {
   MlirValue x_low, x_high;                              /* of the segment */
   MlirValue row0, row_end;                              /* output channels of the tile */
   MlirValue tile_low, tile_high, panel_low, panel_high; /* of the chunk */
-  lower_body pixels;                                    /* what a vector of the segment does */
-  MlirValue channel_low, channel_high;                  /* of what is packed; null: all */
-  MlirValue panel;                                      /* where it lies */
-  MlirValue sums_low, sums_high;                        /* tiles with sums in scratch */
-  MlirValue sums;                                       /* where those of the tile lie */
-  int64_t place[CONV_SPATIAL]; /* in the unrolled dimensions of the window */
-  MlirValue weights;           /* at the group's first channel */
+  lower_body pixels;                                    /* what a vector of the segment does, */
+  bool reads;                                           /* with windows of the input? */
+  bool inside; /* all lanes are pixels of the segment, with windows that lie in the input */
+  MlirValue channel_low, channel_high; /* of what is packed; null: all */
+  MlirValue panel;                     /* where it lies */
+  MlirValue sums_low, sums_high;       /* tiles with sums in scratch */
+  MlirValue sums;                      /* where those of the tile lie */
+  int64_t place[CONV_SPATIAL];         /* in the unrolled dimensions of the window */
+  MlirValue weights;                   /* at the group's first channel */
 } conv_job;
 
 /* ---- lower_conv.c: indices, and loops over the depth and over pixels ---- */
@@ -104,8 +107,9 @@ void conv_input_index(const lower *l, const conv_job *job, lower_index *dims);
 MlirValue conv_depth(lower *l, const conv_job *job);
 /* Loops over the depth around `body`. At most one value is carried. */
 void conv_depths(lower *l, conv_job *job, int carried, MlirValue *value, lower_body body);
-/* Calls `body` for each vector of the segment, with CONV_X in its lanes. */
-void conv_vectors(lower *l, conv_job *job, lower_body body);
+/* Calls `body` for each vector of the segment, with CONV_X in its lanes. `reads`: it reads windows
+ * of the input. */
+void conv_vectors(lower *l, conv_job *job, bool reads, lower_body body);
 void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job));
 /* The place of lane 0 among the pixels of the panel. */
 MlirValue conv_within(lower *l, const conv_job *job);

@@ -118,7 +118,8 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
   if (lower_index_base(l, &offset, &base)) ptr = alone_address(l, ptr, base.v, p->dtype);
   int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int64_t i = 0; i < stride; i++) {
-    MlirValue mask = conv_input_mask(l, job, dims, i);
+    MlirValue mask = {NULL};
+    if (!job->inside) mask = conv_input_mask(l, job, dims, i);
     MlirValue at = i ? alone_address(l, ptr, alone_const(l, i * p->xl), p->dtype) : ptr;
     loom_builder b = alone_here(l);
     parts[i] = lane_load(&b, at, p->dtype, p->xl, mask);
@@ -133,11 +134,27 @@ MlirValue conv_input(lower *l, const conv_job *job) {
   lower_at *at = lower_at_new(l, p->in.rank);
   if (!at) return (MlirValue){NULL};
   conv_input_index(l, job, at->dims);
-  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), lower_at_intern(l, at));
+  const lower_at *index = lower_at_intern(l, at);
+  MlirValue input = loom_operand(p->op, 0);
+  lower_value value =
+      job->inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
   return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
 }
 
 /* ---- packing a panel ---- */
+
+/* Stores the lanes of the mask into the panel. Where masked stores are slow (there are no mask
+ * registers) the others are stored as they were: nobody else writes to scratch, and it goes on
+ * behind the panel. */
+static void conv_pack_store(lower *l, const conv_plan *p, MlirValue ptr, MlirValue value) {
+  loom_builder b = alone_here(l);
+  MlirValue none = {NULL}, mask = l->mask;
+  if (mask.ptr && l->kernel->vector_bytes < 64 && !p->ahead) {
+    value = lane_select(&b, mask, value, lane_load(&b, ptr, p->dtype, p->xl, none));
+    mask = none;
+  }
+  lane_store(&b, value, ptr, p->dtype, mask);
+}
 
 static void conv_pack_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
@@ -145,16 +162,16 @@ static void conv_pack_place(lower *l, void *user, const MlirValue *carried, Mlir
   MlirValue value = conv_input(l, job);
   if (l->failed) return;
   MlirValue offset = alone_add_scaled(l, conv_within(l, job), conv_depth(l, job), p->step);
-  MlirValue ptr = alone_address(l, job->panel, offset, p->dtype);
-  loom_builder b = alone_here(l);
-  lane_store(&b, value, ptr, p->dtype, l->mask);
+  conv_pack_store(l, p, alone_address(l, job->panel, offset, p->dtype), value);
 }
 
 static void conv_pack_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_depths(l, user, 0, NULL, conv_pack_place);
 }
 
-static void conv_pack_segment(lower *l, conv_job *job) { conv_vectors(l, job, conv_pack_pixels); }
+static void conv_pack_segment(lower *l, conv_job *job) {
+  conv_vectors(l, job, true, conv_pack_pixels);
+}
 
 static void conv_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const conv_job *job = user;

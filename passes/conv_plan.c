@@ -182,6 +182,8 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
     p->block = conv_ceil(p->depth, conv_ceil(p->depth, CONV_BLOCK));
   if (p->run < p->depth) p->block = conv_ceil(p->block, p->run) * p->run;
   p->xl = p->x == 1 ? 1 : p->vl;
+  /* Two sums at once hide the latency of the multiply-add, and share the weights. */
+  if (p->windows && p->vl > 1 && loom_num_at_most(4 * (int64_t)p->vl, p->x)) p->xl = 2 * p->vl;
 }
 
 static int64_t conv_work(const conv_plan *p) {
@@ -216,7 +218,8 @@ static void conv_memory(conv_plan *p) {
   int64_t most = CONV_SUMS_BYTES / (p->mr * p->step * size);
   p->sums = p->block == p->depth || most < 1 ? 1 : p->block_tiles < most ? p->block_tiles : most;
   p->ahead = !p->windows && p->chunks_m > 1 && p->depth > 0;
-  p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel, 64) * 64;
+  /* Behind the panel a vector: the last one of a line may reach there (conv_pack.c). */
+  p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel + p->vl * size, 64) * 64;
   if (!p->ahead) return;
   bool outer = p->depth_coef[0] == p->depth / p->channels; /* a channel's part is one piece */
   p->panel_blocks = loom_num_below(p->pixels, p->step) && !outer ? 1

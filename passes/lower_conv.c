@@ -109,31 +109,88 @@ void conv_depths(lower *l, conv_job *job, int carried, MlirValue *value, lower_b
 
 /* ---- segments: the pixels of a panel line by line ---- */
 
-/* One vector of a segment: the mask is on for its pixels. */
-static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+/* The body of the vector in a branch of its own, which nothing of it may leave. */
+static void conv_vector_branch(lower *l, conv_job *job) {
+  lower_var x = l->vars[CONV_X];
+  alone_set(l, CONV_X, x.iv);
+  job->pixels(l, job, NULL, NULL);
+  l->vars[CONV_X] = x;
+}
+
+/* Some lanes may be no pixels: the mask is on for those that are. */
+static void conv_masked_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   conv_job *job = user;
   int vl = job->p->xl;
-  if (vl > 1) {
-    loom_builder b = alone_here(l);
-    MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), ids = lane_int(b.ctx, 32, vl);
-    MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
-    left = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), vl);
-    l->mask = lane_cmpi(&b, "ult", lane_id(&b, ids), left);
-  }
-  job->pixels(l, job, carried, next);
+  loom_builder b = alone_here(l);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), ids = lane_int(b.ctx, 32, vl);
+  MlirValue left = lane_op2(&b, "arith.subi", job->x_high, l->vars[CONV_X].iv);
+  left = lane_splat(&b, loom_build1(&b, "arith.trunci", left, i32), vl);
+  l->mask = lane_cmpi(&b, "ult", lane_id(&b, ids), left);
+  conv_vector_branch(l, job);
   l->mask = (MlirValue){NULL};
 }
 
-void conv_vectors(lower *l, conv_job *job, lower_body body) {
-  lower_body outer = job->pixels;
+static void conv_whole_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  job->inside = true;
+  conv_vector_branch(l, job);
+  job->inside = false;
+}
+
+static MlirValue conv_and(lower *l, MlirValue condition, const char *predicate, MlirValue x,
+                          int64_t y) {
+  MlirValue bound = alone_const(l, y);
+  loom_builder b = alone_here(l);
+  return lane_op2(&b, "arith.andi", condition, lane_cmpi(&b, predicate, x, bound));
+}
+
+/* Does the window of every lane lie in the input along dimension `i`? Added to a condition. */
+static MlirValue conv_window_inside(lower *l, const conv_job *job, int i, MlirValue condition) {
+  const conv_plan *p = job->p;
+  int64_t stride = p->strides[i], reach = (p->window[i] - 1) * p->dilation[i] - p->low[i];
+  int64_t size = loom_num_dim(p->in.dims[i + 2]), out = loom_num_dim(p->out.dims[i + 2]);
+  /* The last element that is read for the last pixel, and for the pixel or vector at hand. */
+  int64_t past = i == p->spatial - 1 ? stride - 1 : 0;
+  int64_t last = loom_num_add(loom_num_mul(loom_num_sub(out, 1), stride), reach + past);
+  int64_t ahead = i == p->spatial - 1 ? (p->xl - 1) * stride + past : 0;
+  MlirValue at = alone_op(l, "arith.muli", l->vars[conv_out_var(p, i)].iv, stride);
+  if (p->low[i] > 0) condition = conv_and(l, condition, "sge", at, p->low[i]);
+  if (loom_num_below(last, size)) return condition;
+  return conv_and(l, condition, "slt", at, loom_num_sub(size, reach + ahead));
+}
+
+static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  if (p->xl == 1) {
+    job->pixels(l, job, carried, next);
+    return;
+  }
+  MlirValue left = alone_op2(l, "arith.subi", job->x_high, l->vars[CONV_X].iv);
+  MlirValue most = alone_const(l, p->xl);
+  loom_builder b = alone_here(l);
+  MlirValue whole = lane_cmpi(&b, "sge", left, most);
+  for (int i = 0; i < p->spatial && job->reads; i++)
+    whole = conv_window_inside(l, job, i, whole);
+  b = alone_here(l);
+  MlirValue yes = lane_const_int(&b, mlirValueGetType(whole), 1);
+  MlirValue ragged = lane_op2(&b, "arith.xori", whole, yes);
+  lower_if(l, whole, conv_whole_vector, job);
+  lower_if(l, ragged, conv_masked_vector, job);
+}
+
+void conv_vectors(lower *l, conv_job *job, bool reads, lower_body body) {
+  conv_job outer = *job;
   job->pixels = body;
+  job->reads = reads;
   l->lane_var = CONV_X;
   l->width = job->p->xl;
   lower_for(l, job->x_low, job->x_high, alone_const(l, job->p->xl), CONV_X, 0, NULL, conv_vector,
             job, NULL);
   l->lane_var = -1;
   l->width = 1;
-  job->pixels = outer;
+  job->pixels = outer.pixels;
+  job->reads = outer.reads;
 }
 
 typedef struct conv_segment_loop {
@@ -222,7 +279,7 @@ static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, M
 }
 
 static void conv_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_vectors(l, user, conv_finish_pixels);
+  conv_vectors(l, user, false, conv_finish_pixels);
 }
 
 static void conv_finish_segment(lower *l, conv_job *job) {
@@ -403,7 +460,7 @@ static void conv_window_pixels(lower *l, void *user, const MlirValue *carried, M
 }
 
 static void conv_window_segment(lower *l, conv_job *job) {
-  conv_vectors(l, job, conv_window_pixels);
+  conv_vectors(l, job, true, conv_window_pixels);
 }
 
 /* ---- chunks ---- */

@@ -1,19 +1,27 @@
 // Convolutions: what the windows of a panel of pixels read is packed, then multiplied in tiles of output channels.
 // RUN: %loom-opt %s --loom-lowered --split-input-file | FileCheck %s
 
-// A panel is packed under the mask of its padding: zeros for what is outside. The depth, 16 channels times 9 places, is
-// one block. A tile's sums are in registers, each weight one broadcast; the bias is added where the result is stored.
+// A panel is packed in vectors: plainly those whose windows lie in the input, the others under the mask of the padding,
+// zeros for what is outside. The depth, 16 channels times 9 places, is one block. A tile's sums are in registers, each weight one broadcast; the bias is added where the result is stored.
 // CHECK-LABEL: func.func private @k0_s0_body
-// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: %[[INSIDE:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// CHECK-NOT: masked
+// CHECK: llvm.store %[[INSIDE]]
+// CHECK: scf.if
 // CHECK: %[[X:.*]] = llvm.intr.masked.load
-// CHECK: llvm.intr.masked.store %[[X]]
+// CHECK-NEXT: arith.constant
+// CHECK: %[[KEPT:.*]] = arith.select %{{.*}}, %[[X]]
+// CHECK: llvm.store %[[KEPT]]
 // CHECK: scf.for {{.*}} to %c144_i64_{{[0-9]+}} step %c144_i64 
 // CHECK: :{{[0-9]+}} = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}},
 // CHECK: %[[WEIGHT:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
 // CHECK: llvm.intr.fma(%[[WEIGHT]], %{{.*}}, %{{.*}})
 // CHECK: scf.for
 // CHECK: %[[ALL:.*]] = arith.addf
-// CHECK: llvm.intr.masked.store %[[ALL]]
+// CHECK: llvm.store %[[ALL]]
+// CHECK: %[[SOME:.*]] = arith.addf
+// CHECK: llvm.intr.masked.store %[[SOME]]
 // CHECK-LABEL: loom.plan @near
 // CHECK-NOT: stage = 1
 func.func @near(%x: tensor<1x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tensor<32xf32>) -> tensor<1x32x20x20xf32> {
@@ -28,7 +36,10 @@ func.func @near(%x: tensor<1x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tenso
 // One channel a group (depthwise) would use nothing twice: a vector of pixels is summed over its window, not packed.
 // CHECK-LABEL: func.func private @k0_s0_body
 // CHECK-NOT: llvm.intr.masked.store
-// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf32>)
+// CHECK: %[[WHOLE:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf32>)
+// CHECK: llvm.intr.fma
+// CHECK: llvm.store %[[WHOLE]]
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)
 // CHECK: llvm.intr.fma
 // CHECK: llvm.intr.masked.store %[[SUM]]
 // CHECK-LABEL: loom.plan @depthwise
