@@ -58,16 +58,24 @@ static void resolve_places(loom_plan *plan, const loom_plan_header *h) {
 static bool load_image(loom_plan *plan, const uint8_t *bytes, const loom_plan_header *h,
                        loom_error *err) {
   loom_image_header code;
-  if (!h->kernels.count && !h->image.count) return true;
+  if ((!h->kernels.count && !h->image.count) || h->target != LOOM_PLAN_X86) return true;
   if (!loom_image_map(bytes + h->image.offset, h->image.count, &plan->image, err)) return false;
   memcpy(&code, bytes + h->image.offset, sizeof code);
   plan->text_size = code.text_size;
   return true;
 }
 
+/* In place of kernels that are on a device: loom_plan_run() has none to run. */
+static uint32_t kernel_elsewhere(void *const *buffers, const uint64_t *params, void *scratch,
+                                 int64_t begin, int64_t end) {
+  return LOOM_STATUS_HOST;
+}
+
 /* A region's kernels are in the image of its root. */
 static bool resolve_kernels(loom_plan *plan, const loom_plan_header *h, loom_error *err) {
-  if (!h->kernels.count) return true;
+  for (uint32_t i = 0; i < h->kernels.count; i++)
+    plan->kernels[i] = kernel_elsewhere;
+  if (!h->kernels.count || h->target != LOOM_PLAN_X86) return true;
   const loom_plan *root = plan->root;
   if (!root->image.base) return loom_fail(err, "plan: a region with kernels but no image");
   const loom_plan_kernel *kernels = (const void *)(plan->bytes + h->kernels.offset);
@@ -297,7 +305,8 @@ static size_t plan_kept_bytes(const loom_plan_header *h) {
                          section_end(&h->constants, sizeof(int64_t)),
                          section_end(&h->names, 1),
                          checked ? section_end(&h->extents, sizeof(loom_plan_extent)) : 0,
-                         checked ? section_end(&h->sites, sizeof(loom_plan_site)) : 0};
+                         checked ? section_end(&h->sites, sizeof(loom_plan_site)) : 0,
+                         h->target != LOOM_PLAN_X86 ? section_end(&h->image, 1) : 0};
   size_t most = sizeof *h;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     most = ends[i] > most ? ends[i] : most;

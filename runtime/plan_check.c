@@ -171,7 +171,11 @@ static bool check_control(const loom_plan_header *h, const uint8_t *bytes,
 static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
-  if (in->device || in->stream) return false;
+  bool launches = in->opcode == LOOM_PLAN_LAUNCH || in->opcode == LOOM_PLAN_COPY;
+  if (in->stream || in->device != (h->target != LOOM_PLAN_X86 && launches)) return false;
+  if (h->target != LOOM_PLAN_X86 &&
+      ((!launches && in->opcode != LOOM_PLAN_TRIM) || (in->scratch && launches)))
+    return false;
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH:
     return in->a < h->kernels.count &&
@@ -220,7 +224,21 @@ static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom
   return good || loom_fail(err, "plan: a size changes while it is run");
 }
 
+/* What devices have not: sizes that are computed, regions, what is kept, checked kernels. */
+static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
+  const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
+  bool good =
+      h->target == LOOM_PLAN_NVPTX && !h->register_count && !h->late_count && !h->kept_count &&
+      !h->once.count && !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
+      (!h->kernels.count || (h->image.count && !bytes[h->image.offset + h->image.count - 1]));
+  for (uint32_t i = 0; good && i < h->kernels.count; i++)
+    good = plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+           kernels[i].threads <= 1024;
+  return good || loom_fail(err, "plan: not valid for a device");
+}
+
 bool plan_check(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
+  if (h->target != LOOM_PLAN_X86 && !check_device(h, bytes, err)) return false;
   if (!check_inputs(h, bytes, err)) return false;
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
   for (uint32_t i = 0; i < h->buffers.count; i++)

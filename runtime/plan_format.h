@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 8u
+#define LOOM_PLAN_VERSION 9u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -35,7 +35,8 @@ typedef struct loom_plan_header {
   uint32_t input_count, output_count, scalar_count;
   uint32_t symbol_count, register_count; /* registers: symbols, constants, computed ones */
   uint32_t late_count;                   /* buffers of kind LATE */
-  uint32_t kept_count, reserved;         /* buffers of kind KEPT */
+  uint32_t kept_count;                   /* buffers of kind KEPT */
+  uint32_t target;                       /* loom_plan_target: what runs the kernels */
   uint32_t prologue; /* so many first instructions are SIZE and CHECK, and need only what the caller
                         knows */
   uint32_t flags;    /* LOOM_PLAN_ARENA_REGISTER */
@@ -56,6 +57,10 @@ typedef struct loom_plan_header {
   loom_plan_section extents; /* loom_plan_extent, for each buffer */
   loom_plan_section sites;   /* loom_plan_site: accesses in the kernels' code, not of regions */
 } loom_plan_header;
+
+/* With a GPU, the image is PTX with a NUL at its end. Every buffer is device memory, sizes are
+ * constant, and there are no instructions but LAUNCH, COPY and TRIM, none of them with scratch. */
+typedef enum loom_plan_target { LOOM_PLAN_X86, LOOM_PLAN_NVPTX } loom_plan_target;
 
 typedef enum loom_plan_input_kind {
   LOOM_PLAN_ARRAY,
@@ -149,7 +154,7 @@ typedef enum loom_plan_check {
 
 typedef struct loom_plan_instr {
   uint16_t opcode;
-  uint8_t device, stream; /* 0: the host */
+  uint8_t device, stream; /* 0: the host; 1: LAUNCH and COPY of a plan for a GPU */
   uint32_t a, b, c;
   uint32_t fp_mask;               /* LAUNCH: which floating-point flags matter */
   uint32_t buffers, buffer_count; /* in `indices` */
@@ -162,7 +167,12 @@ typedef struct loom_plan_instr {
 
 typedef struct loom_plan_kernel {
   uint32_t entry; /* bytes from the start of the image's code */
-  uint32_t name;  /* in `names`: for profiles and logs */
+  uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
+  /* Of a GPU: threads of a block, and LOOM_PLAN_KERNEL_*. */
+  uint32_t threads, flags;
 } loom_plan_kernel;
+
+#define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */
+#define LOOM_PLAN_KERNEL_SILENT 2u /* it never reports a status */
 
 #endif

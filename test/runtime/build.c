@@ -63,9 +63,14 @@ void build_seal_plan(uint8_t *plan, size_t size) {
 
 loom_bytes build_plan(const plan_parts *parts) {
   static const char names[] = "add\0call\0fill";
-  const loom_plan_kernel kernels[] = {{ENTRY_ADD, 0}, {ENTRY_CALL, 4}, {ENTRY_FILL, 9}};
+  loom_plan_kernel kernels[] = {{ENTRY_ADD, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0}, {ENTRY_FILL, 9, 0, 0}};
   uint8_t image[TEST_IMAGE_SIZE];
   build_image(image);
+  if (parts->ptx) memcpy(image, parts->ptx, sizeof image);
+  for (int i = 0; parts->ptx && i < 3; i++) {
+    kernels[i].threads = 64;
+    kernels[i].flags = parts->kernel_flags[i];
+  }
   uint8_t *plan = calloc(1, 1 << 16);
   loom_plan_header h = {.magic = LOOM_PLAN_MAGIC,
                         .version = LOOM_PLAN_VERSION,
@@ -78,6 +83,7 @@ loom_bytes build_plan(const plan_parts *parts) {
                         .late_count = parts->late_count,
                         .kept_count = parts->kept_count,
                         .prologue = parts->prologue,
+                        .target = parts->ptx ? LOOM_PLAN_NVPTX : LOOM_PLAN_X86,
                         .flags = parts->flags};
   uint32_t at = (sizeof h + 7) & ~7u;
   h.inputs = put(plan, &at, parts->inputs, parts->input_count, sizeof *parts->inputs);

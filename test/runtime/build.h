@@ -49,6 +49,8 @@ typedef struct plan_parts {
   const loom_plan_extent *extents; /* with LOOM_PLAN_CHECKED: one for each buffer */
   const loom_plan_site *sites;
   uint32_t site_count;
+  const char *ptx; /* TEST_IMAGE_SIZE bytes: a plan for a GPU, whose blocks have 64 threads */
+  const uint32_t *kernel_flags;
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */

@@ -1,0 +1,70 @@
+/* Devices: memory, order of work, plans that run there. Knows neither MLIR, LLVM nor Python.
+ *
+ * A device does the runtime's work in order, on one stream of its own: a call that says nothing
+ * else returns before the work is done. Functions may be called from any thread, and leave the
+ * thread's current context as they found it.
+ *
+ * Sections by file: device.c, device_plan.c, device_run.c.
+ */
+#ifndef LOOM_DEVICE_H
+#define LOOM_DEVICE_H
+
+#include "runtime/runtime.h"
+
+/* ---- device.c ---- */
+
+typedef struct loom_device loom_device; /* opened once in a process, and never closed */
+typedef uint64_t loom_address;          /* of device memory; never to be read by the host */
+
+/* "cuda" or "cuda:N". Fails with a message when the driver is missing or too old, there is no such
+ * device, or this process was forked from one that has opened a device. */
+bool loom_device_open(const char *name, loom_device **out, loom_error *err);
+const char *loom_device_name(const loom_device *device);         /* "cuda:0" */
+const char *loom_device_architecture(const loom_device *device); /* "sm_90" */
+int loom_device_number(const loom_device *device);
+/* The tests' driver runs kernels on this machine, and needs code for it. */
+bool loom_device_is_simulated(const loom_device *device);
+
+/* At least `size` bytes, for work that is ordered behind this call. */
+bool loom_device_alloc(loom_device *device, size_t size, loom_address *out, loom_error *err);
+/* Given back when the work so far is done. */
+void loom_device_free(loom_device *device, loom_address address);
+/* `data` may change as soon as this returns. */
+bool loom_device_upload(loom_device *device, loom_address to, const void *data, size_t size,
+                        loom_error *err);
+/* Waits for the work so far. */
+bool loom_device_download(loom_device *device, void *to, loom_address from, size_t size,
+                          loom_error *err);
+bool loom_device_wait(loom_device *device, loom_error *err);
+
+/* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
+uint64_t loom_device_stream(const loom_device *device);
+/* Work that is ordered from here on begins when the other stream's work so far is done. */
+bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err);
+/* What the other stream gets to do from here on begins when the device's work so far is done. */
+bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err);
+/* Fails where the address is not memory of this device. */
+bool loom_device_owns(loom_device *device, loom_address address, loom_error *err);
+
+/* ---- device_plan.c, device_run.c ---- */
+
+typedef struct loom_device_plan loom_device_plan; /* a plan whose kernels are on a device; shared */
+
+/* The plan was compiled for the device's target and architecture. Machine code comes from the disk
+ * cache, or is made by the driver. Takes a reference to the plan. */
+bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
+                           loom_error *err);
+void loom_device_plan_free(loom_device_plan *plan);
+
+typedef struct loom_device_call {
+  const loom_address *inputs; /* for each input that is an array or a constant */
+  const uint64_t *scalars;    /* in the order of the scalar inputs */
+  const loom_address *outputs;
+} loom_device_call;
+
+/* Orders the work of a call. Waits for it only where kernels can report errors: *status gets
+ * LOOM_STATUS_INDEX and others like it. */
+bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
+                          loom_error *err);
+
+#endif

@@ -1,0 +1,131 @@
+/* Running a plan on a device: what a call needs there besides arguments and results is one piece of
+ * memory, the arena and behind it the launches' lists and a word for the status. It is filled by
+ * one copy and given back in the order of the stream, so that nothing waits. */
+#include "runtime/device_internal.h"
+
+#include <string.h>
+
+#include "runtime/internal.h"
+
+typedef struct device_run {
+  loom_device_plan *p;
+  const loom_device_call *call;
+  loom_address memory; /* arena, lists, status */
+  size_t arena;        /* where the lists begin */
+  device_stage *stage; /* of the lists */
+  uint32_t *status;    /* of the caller */
+} device_run;
+
+static loom_address run_find(const device_run *r, uint32_t buffer) {
+  const place *at = &r->p->plan->places[buffer];
+  if (at->kind == PLACE_OUTPUT) return r->call->outputs[at->index];
+  if (at->kind == PLACE_ARENA) return r->memory + at->offset;
+  return r->call->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
+}
+
+/* Writes the lists of all launches. */
+static void run_fill(const device_run *r) {
+  const loom_plan *plan = r->p->plan;
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  uint64_t *at = (uint64_t *)r->stage->memory;
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
+    for (uint32_t k = 0; k < in->buffer_count; k++)
+      *at++ = run_find(r, plan->indices[in->buffers + k]);
+    for (uint32_t k = 0; k < in->param_count; k++)
+      *at++ = r->call->scalars[plan->indices[in->params + k]];
+  }
+  *at = 0;
+}
+
+static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_address lists,
+                       loom_error *err) {
+  const cuda_driver *d = r->p->device->driver;
+  const device_kernel *kernel = &r->p->kernels[in->a];
+  loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
+  loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
+  int64_t begin = in->b, end = begin + in->chunks;
+  uint64_t grid =
+      kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
+  if (!grid) return true;
+  if (grid > INT32_MAX) return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
+  void *arguments[] = {&lists, &params, &scratch, &begin, &end, &status};
+  cuda_launch launch = {.grid = {(unsigned)grid, 1, 1},
+                        .block = {kernel->threads, 1, 1},
+                        .stream = r->p->device->stream};
+  const loom_plan_kernel *rows =
+      (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
+  return cuda_check(d, d->LaunchKernelEx(&launch, kernel->function, arguments, NULL), err,
+                    "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
+                    r->p->device->name);
+}
+
+static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
+  const cuda_driver *d = r->p->device->driver;
+  loom_address from = run_find(r, in->a), to = run_find(r, in->b);
+  uint64_t size = r->p->plan->buffers[in->a].size;
+  return !size || from == to ||
+         cuda_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
+                    "%llu bytes cannot be copied on %s", (unsigned long long)size,
+                    r->p->device->name);
+}
+
+static bool run_instrs(const device_run *r, loom_error *err) {
+  const loom_plan *plan = r->p->plan;
+  loom_address lists = r->memory + r->arena;
+  bool good = true;
+  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++) {
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode == LOOM_PLAN_COPY) good = run_copy(r, in, err);
+    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
+    good = run_launch(r, in, lists, err);
+    lists += ((uint64_t)in->buffer_count + in->param_count) * sizeof(uint64_t);
+  }
+  return good;
+}
+
+/* Errors of this run, at once: its results are not to be used. */
+static bool run_read_status(const device_run *r, loom_error *err) {
+  const cuda_driver *d = r->p->device->driver;
+  uint32_t status = 0;
+  if (r->p->silent) return true;
+  if (!cuda_check(d,
+                  d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
+                                     sizeof status, r->p->device->stream),
+                  err, "the status of a run on %s cannot be read", r->p->device->name) ||
+      !cuda_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
+                  r->p->device->name))
+    return false;
+  *r->status = status & PLAN_STOPS;
+  return true;
+}
+
+static bool run_all(device_run *r, loom_error *err) {
+  loom_device *device = r->p->device;
+  const cuda_driver *d = device->driver;
+  size_t size = r->arena + r->p->tables;
+  if (!cuda_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
+                  "%zu bytes on %s cannot be allocated", size, device->name))
+    return false;
+  r->stage = device_stage_get(device, r->p->tables, err);
+  bool good = r->stage != NULL;
+  if (good) run_fill(r);
+  good = good && device_stage_copy(device, r->stage, r->memory + r->arena, r->p->tables, err) &&
+         run_instrs(r, err) && run_read_status(r, err);
+  if (!good) d->StreamSynchronize(device->stream); /* what was ordered still reads the memory */
+  if (r->stage) device_stage_put(device, r->stage);
+  int freed = d->MemFreeAsync(r->memory, device->stream);
+  return good && cuda_check(d, freed, err, "memory of %s cannot be given back", device->name);
+}
+
+bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
+                          loom_error *err) {
+  size_t arena = (size_t)loom_plan_header_of(p->plan)->arena_size;
+  device_run r = {.p = p, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
+  *status = 0;
+  if (!device_enter(p->device, err)) return false;
+  bool good = run_all(&r, err);
+  device_leave(p->device);
+  return good;
+}

@@ -1,0 +1,429 @@
+/* Streams, events and memory of the tests' driver.
+ *
+ * Device memory is a file without a name, mapped twice: once without access, where its addresses
+ * are, and once for the driver. Blocks are opened while a kernel runs and closed behind it. No
+ * address is given out twice, and a page between two blocks is nobody's.
+ *
+ * What a stream gets to do is a list. Only a call that has to wait runs it: the whole list, and of
+ * other streams what it waits for. So what relies on work that nobody waited for does not see it.
+ */
+#include "nullcuda.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MEMORY_ROOM (1ull << 36) /* of addresses */
+#define MEMORY_MOST (1ull << 32) /* of bytes in use */
+#define MEMORY_PAGE 4096u
+#define MEMORY_FRESH 0xff /* of new memory: floats are NaNs */
+
+typedef struct null_block {
+  size_t offset, size, room;
+  bool open; /* its allocation has run, and its freeing has not */
+} null_block;
+
+typedef enum null_kind {
+  OP_ALLOC,
+  OP_FREE,
+  OP_TO,
+  OP_FROM,
+  OP_WITHIN,
+  OP_LAUNCH,
+  OP_WAIT,
+  OP_MARK
+} null_kind;
+
+typedef struct null_op {
+  struct null_op *next;
+  null_kind kind;
+  null_block *block;
+  uint64_t to, from;
+  const void *host;
+  void *owned, *target;
+  size_t size;
+  const null_function *function;
+  uint64_t arguments[6];
+  unsigned grid;
+  struct null_stream *stream; /* OP_WAIT: whose work it waits for, up to `number` */
+  uint64_t number;
+} null_op;
+
+typedef struct null_stream {
+  null_op *first, *last;
+  uint64_t ordered, done;
+} null_stream;
+
+typedef struct null_event {
+  null_stream *stream; /* NULL: never recorded */
+  uint64_t number;
+} null_event;
+
+typedef struct null_host {
+  struct null_host *next;
+  uint8_t *memory;
+  size_t size;
+} null_host;
+
+static null_stream null_legacy, null_thread; /* the default streams: 0 and 1, and 2 */
+static uint8_t *null_device, *null_view;
+static size_t null_next = MEMORY_PAGE, null_used;
+static long null_waiting;
+static null_host *null_hosts; /* pinned memory */
+static null_block **null_blocks;
+static size_t null_block_count, null_block_capacity;
+
+long loom_nullcuda_pending(void) { return null_waiting; }
+
+/* ---- memory ---- */
+
+static bool memory_map(void) {
+  if (null_device) return true;
+  int file = memfd_create("nullcuda", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, (off_t)MEMORY_ROOM)) return false;
+  null_device = mmap(NULL, MEMORY_ROOM, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  null_view = mmap(NULL, MEMORY_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  return null_device != MAP_FAILED && null_view != MAP_FAILED;
+}
+
+static null_block *memory_find(uint64_t address) {
+  size_t offset = (size_t)(address - (uintptr_t)null_device);
+  for (size_t i = 0; null_device && i < null_block_count; i++)
+    if (offset >= null_blocks[i]->offset && offset - null_blocks[i]->offset < null_blocks[i]->size)
+      return null_blocks[i];
+  return NULL;
+}
+
+/* [address, address + size) as the driver sees it; NULL: no such memory, or not yet, or no more. */
+static uint8_t *memory_at(uint64_t address, size_t size) {
+  null_block *block = memory_find(address);
+  size_t offset = (size_t)(address - (uintptr_t)null_device);
+  if (!block || !block->open || block->size - (offset - block->offset) < size) return NULL;
+  return null_view + offset;
+}
+
+static void memory_protect(int access) {
+  for (size_t i = 0; i < null_block_count; i++)
+    if (null_blocks[i]->open)
+      mprotect(null_device + null_blocks[i]->offset, null_blocks[i]->room, access);
+}
+
+static void memory_drop(null_block *block) {
+  madvise(null_view + block->offset, block->room, MADV_REMOVE);
+  for (size_t i = 0; i < null_block_count; i++)
+    if (null_blocks[i] == block) null_blocks[i] = null_blocks[--null_block_count];
+  null_used -= block->room;
+  null_remove(NULL_MEMORY, block);
+  free(block);
+}
+
+/* ---- running ---- */
+
+static void run_until(null_stream *stream, uint64_t number);
+
+static void run_launch(const null_op *op) {
+  const null_function *f = op->function;
+  int64_t begin = (int64_t)op->arguments[3], end = (int64_t)op->arguments[4];
+  int64_t reach = (int64_t)op->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
+  if (end > begin + reach) end = begin + reach; /* the blocks that were launched */
+  memory_protect(PROT_READ | PROT_WRITE);
+  uint32_t status = f->run((void *const *)(uintptr_t)op->arguments[0],
+                           (const uint64_t *)(uintptr_t)op->arguments[1],
+                           (void *)(uintptr_t)op->arguments[2], begin, end);
+  if (status) *(uint32_t *)(uintptr_t)op->arguments[5] |= status;
+  memory_protect(PROT_NONE);
+  if (status & LOOM_STATUS_BOUNDS) null_break(CUDA_LAUNCH_FAILED);
+}
+
+static void run_move(const null_op *op) {
+  uint8_t *to = op->kind == OP_FROM ? op->target : memory_at(op->to, op->size);
+  const uint8_t *from = op->kind == OP_TO ? op->host : memory_at(op->from, op->size);
+  if (to && from)
+    memmove(to, from, op->size);
+  else
+    null_break(CUDA_LAUNCH_FAILED);
+}
+
+static void run_op(null_op *op) {
+  switch (op->kind) {
+  case OP_ALLOC:
+    op->block->open = true;
+    memset(null_view + op->block->offset, MEMORY_FRESH, op->block->size);
+    break;
+  case OP_FREE: memory_drop(op->block); break;
+  case OP_TO:
+  case OP_FROM:
+  case OP_WITHIN: run_move(op); break;
+  case OP_LAUNCH: run_launch(op); break;
+  case OP_WAIT: run_until(op->stream, op->number); break;
+  case OP_MARK: break;
+  }
+}
+
+static void run_until(null_stream *stream, uint64_t number) {
+  while (stream->first && stream->done < number) {
+    null_op *op = stream->first;
+    stream->first = op->next;
+    if (!stream->first) stream->last = NULL;
+    run_op(op);
+    stream->done++;
+    null_waiting--;
+    free(op->owned);
+    free(op);
+  }
+}
+
+static null_op *order(null_stream *stream, null_kind kind) {
+  null_op *op = calloc(1, sizeof *op);
+  if (!op) return NULL;
+  op->kind = kind;
+  if (stream->last)
+    stream->last->next = op;
+  else
+    stream->first = op;
+  stream->last = op;
+  stream->ordered++;
+  null_waiting++;
+  return op;
+}
+
+static null_stream *stream_of(void *handle) {
+  uintptr_t number = (uintptr_t)handle;
+  if (number <= 2) return number == 2 ? &null_thread : &null_legacy;
+  return null_has(NULL_STREAM, handle) ? handle : NULL;
+}
+
+/* ---- streams and events ---- */
+
+NULL_EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+  NULL_CALL("cuStreamCreate", true);
+  null_stream *made = calloc(1, sizeof *made);
+  if (!made || !null_add(NULL_STREAM, made)) return free(made), CUDA_OUT_OF_MEMORY;
+  *stream = made;
+  return 0;
+}
+
+/* Its work is done first. */
+NULL_EXPORT int cuStreamDestroy_v2(void *stream) {
+  NULL_CALL("cuStreamDestroy_v2", true);
+  if (!null_has(NULL_STREAM, stream)) return CUDA_INVALID_HANDLE;
+  run_until(stream, UINT64_MAX);
+  null_remove(NULL_STREAM, stream);
+  free(stream);
+  return 0;
+}
+
+NULL_EXPORT int cuStreamSynchronize(void *stream) {
+  NULL_CALL("cuStreamSynchronize", true);
+  null_stream *s = stream_of(stream);
+  if (!s) return CUDA_INVALID_HANDLE;
+  run_until(s, UINT64_MAX);
+  return null_broken_now();
+}
+
+NULL_EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  NULL_CALL("cuStreamWaitEvent", true);
+  null_stream *s = stream_of(stream);
+  null_event *e = event;
+  if (!s || !null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
+  if (!e->stream) return 0;
+  null_op *op = order(s, OP_WAIT);
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->stream = e->stream;
+  op->number = e->number;
+  return 0;
+}
+
+NULL_EXPORT int cuEventCreate(void **event, unsigned flags) {
+  NULL_CALL("cuEventCreate", true);
+  null_event *made = calloc(1, sizeof *made);
+  if (!made || !null_add(NULL_EVENT, made)) return free(made), CUDA_OUT_OF_MEMORY;
+  *event = made;
+  return 0;
+}
+
+NULL_EXPORT int cuEventRecord(void *event, void *stream) {
+  NULL_CALL("cuEventRecord", true);
+  null_stream *s = stream_of(stream);
+  null_event *e = event;
+  if (!s || !null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
+  if (!order(s, OP_MARK)) return CUDA_OUT_OF_MEMORY;
+  e->stream = s;
+  e->number = s->ordered;
+  return 0;
+}
+
+NULL_EXPORT int cuEventQuery(void *event) {
+  NULL_CALL("cuEventQuery", true);
+  null_event *e = event;
+  if (!null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
+  return e->stream && e->stream->done < e->number ? CUDA_NOT_READY : 0;
+}
+
+NULL_EXPORT int cuEventDestroy_v2(void *event) {
+  NULL_CALL("cuEventDestroy_v2", true);
+  if (!null_has(NULL_EVENT, event)) return CUDA_INVALID_HANDLE;
+  null_remove(NULL_EVENT, event);
+  free(event);
+  return 0;
+}
+
+/* ---- memory in the order of streams ---- */
+
+static null_block *block_new(size_t size) {
+  size_t room = (size + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
+  if (null_used + room > MEMORY_MOST || null_next + room + MEMORY_PAGE > MEMORY_ROOM) return NULL;
+  if (null_block_count == null_block_capacity) {
+    size_t capacity = null_block_capacity * 2 + 16;
+    null_block **more = realloc(null_blocks, capacity * sizeof *more);
+    if (!more) return NULL;
+    null_blocks = more;
+    null_block_capacity = capacity;
+  }
+  null_block *block = calloc(1, sizeof *block);
+  if (!block || !null_add(NULL_MEMORY, block)) return free(block), NULL;
+  *block = (null_block){null_next, size, room, false};
+  null_next += room + MEMORY_PAGE;
+  null_used += room;
+  return null_blocks[null_block_count++] = block;
+}
+
+NULL_EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream) {
+  NULL_CALL("cuMemAllocAsync", true);
+  null_stream *s = stream_of(stream);
+  if (!s) return CUDA_INVALID_HANDLE;
+  if (!size) return CUDA_INVALID_VALUE;
+  if (size > MEMORY_MOST || !memory_map()) return CUDA_OUT_OF_MEMORY;
+  null_block *block = block_new(size);
+  null_op *op = block ? order(s, OP_ALLOC) : NULL;
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->block = block;
+  *address = (uintptr_t)null_device + block->offset;
+  return 0;
+}
+
+NULL_EXPORT int cuMemFreeAsync(uint64_t address, void *stream) {
+  NULL_CALL("cuMemFreeAsync", true);
+  null_stream *s = stream_of(stream);
+  null_block *block = memory_find(address);
+  if (!s || !block || address != (uintptr_t)null_device + block->offset) return CUDA_INVALID_VALUE;
+  null_op *op = order(s, OP_FREE);
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->block = block;
+  return 0;
+}
+
+NULL_EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
+  NULL_CALL("cuPointerGetAttribute", true);
+  if (attribute != CUDA_POINTER_DEVICE || !memory_find(address)) return CUDA_INVALID_VALUE;
+  memset(value, 0, sizeof(int)); /* the first device has all */
+  return 0;
+}
+
+/* ---- memory of the host ---- */
+
+bool null_is_pinned(const void *memory) {
+  for (const null_host *h = null_hosts; h; h = h->next)
+    if ((const uint8_t *)memory >= h->memory && (const uint8_t *)memory < h->memory + h->size)
+      return true;
+  return false;
+}
+
+NULL_EXPORT int cuMemHostAlloc(void **memory, size_t size, unsigned flags) {
+  NULL_CALL("cuMemHostAlloc", true);
+  null_host *host = calloc(1, sizeof *host);
+  if (host) host->memory = malloc(size ? size : 1);
+  if (!host || !host->memory || !null_add(NULL_HOST, host->memory)) {
+    if (host) free(host->memory);
+    free(host);
+    return CUDA_OUT_OF_MEMORY;
+  }
+  host->size = size;
+  host->next = null_hosts;
+  null_hosts = host;
+  *memory = host->memory;
+  return 0;
+}
+
+NULL_EXPORT int cuMemFreeHost(void *memory) {
+  NULL_CALL("cuMemFreeHost", true);
+  null_host **at = &null_hosts;
+  while (*at && (*at)->memory != memory)
+    at = &(*at)->next;
+  null_host *host = *at;
+  if (!host) return CUDA_INVALID_VALUE;
+  *at = host->next;
+  null_remove(NULL_HOST, memory);
+  free(host->memory);
+  free(host);
+  return 0;
+}
+
+/* ---- copies and launches ---- */
+
+/* From pinned memory a copy reads late; from any other the driver takes the bytes at once. */
+NULL_EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
+  NULL_CALL("cuMemcpyHtoDAsync_v2", true);
+  null_stream *s = stream_of(stream);
+  void *owned = NULL;
+  if (!s || !memory_find(to)) return CUDA_INVALID_VALUE;
+  if (!null_is_pinned(from)) {
+    owned = malloc(size ? size : 1);
+    if (!owned) return CUDA_OUT_OF_MEMORY;
+    from = memcpy(owned, from, size);
+  }
+  null_op *op = order(s, OP_TO);
+  if (!op) return free(owned), CUDA_OUT_OF_MEMORY;
+  op->owned = owned;
+  op->host = from;
+  op->to = to;
+  op->size = size;
+  return 0;
+}
+
+/* To memory that is not pinned a copy is done when the call returns. */
+NULL_EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
+  NULL_CALL("cuMemcpyDtoHAsync_v2", true);
+  null_stream *s = stream_of(stream);
+  if (!s || !memory_find(from)) return CUDA_INVALID_VALUE;
+  null_op *op = order(s, OP_FROM);
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->target = to;
+  op->from = from;
+  op->size = size;
+  if (!null_is_pinned(to)) run_until(s, s->ordered);
+  return null_broken_now();
+}
+
+NULL_EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
+  NULL_CALL("cuMemcpyDtoDAsync_v2", true);
+  null_stream *s = stream_of(stream);
+  if (!s || !memory_find(to) || !memory_find(from)) return CUDA_INVALID_VALUE;
+  null_op *op = order(s, OP_WITHIN);
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->to = to;
+  op->from = from;
+  op->size = size;
+  return 0;
+}
+
+NULL_EXPORT int cuLaunchKernelEx(const cuda_launch *launch, void *function, void **parameters,
+                                 void **extra) {
+  NULL_CALL("cuLaunchKernelEx", true);
+  null_stream *s = stream_of(launch->stream);
+  const null_function *f = null_function_of(function);
+  if (!s || !f) return CUDA_INVALID_HANDLE;
+  if (launch->block[0] != f->threads || launch->block[1] != 1 || launch->block[2] != 1 ||
+      !launch->grid[0] || launch->grid[1] != 1 || launch->grid[2] != 1 || launch->shared ||
+      launch->attribute_count || extra)
+    return CUDA_INVALID_VALUE;
+  null_op *op = order(s, OP_LAUNCH);
+  if (!op) return CUDA_OUT_OF_MEMORY;
+  op->function = f;
+  op->grid = launch->grid[0];
+  for (int i = 0; i < 6; i++)
+    memcpy(&op->arguments[i], parameters[i], sizeof op->arguments[i]);
+  return 0;
+}

@@ -1,0 +1,555 @@
+/* cuda.c, device.c, device_plan.c, device_run.c: all of the runtime for GPUs, on the tests' driver
+ * (nullcuda.c). Kernels are functions of C. */
+#include "build.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nullcuda.h"
+#include "runtime/device.h"
+
+enum { COUNT = 1000 };
+
+/* The driver's own functions for tests. */
+static struct {
+  void (*fail_next)(const char *, int, int);
+  bool (*failed_now)(void);
+  long (*live)(const char *);
+  long (*calls)(const char *);
+  long (*pending)(void);
+  int (*depth)(void);
+  void (*describe)(int, int, int);
+  void (*kernel)(const char *, loom_kernel_fn, uint32_t, uint32_t);
+  int (*stream_create)(void **, unsigned);
+  int (*push)(void *);
+  int (*pop)(void **);
+} driver;
+static cuda_driver cuda;
+
+static void find(void *library, const char *name, void *out) {
+  void *address = dlsym(library, name);
+  assert_non_null(address);
+  memcpy(out, &address, sizeof address);
+}
+
+static int open_driver(void **state) {
+  static char folder[] = "/tmp/loom-device-XXXXXX";
+  void *library = dlopen(LOOM_NULLCUDA, RTLD_NOW | RTLD_LOCAL);
+  if (!library || !mkdtemp(folder)) return -1;
+  setenv("FRAMELOOM_CUDA_DRIVER", LOOM_NULLCUDA, 1);
+  setenv("FRAMELOOM_CACHE_DIR", folder, 1);
+  find(library, "loom_nullcuda_fail", &driver.fail_next);
+  find(library, "loom_nullcuda_failed", &driver.failed_now);
+  find(library, "loom_nullcuda_live", &driver.live);
+  find(library, "loom_nullcuda_calls", &driver.calls);
+  find(library, "loom_nullcuda_pending", &driver.pending);
+  find(library, "loom_nullcuda_depth", &driver.depth);
+  find(library, "loom_nullcuda_describe", &driver.describe);
+  find(library, "loom_nullcuda_kernel", &driver.kernel);
+#define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) find(library, SYMBOL, &cuda.NAME);
+#include "runtime/cuda.def"
+#undef LOOM_CUDA
+  return 0;
+}
+
+static int close_driver(void **state) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %.40s", getenv("FRAMELOOM_CACHE_DIR"));
+  return system(command);
+}
+
+/* Runs a test in a process of its own, in which no device has been opened. */
+static void apart(void (*test)(void)) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (!child) {
+    test();
+    _exit(0);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+/* ---- opening ---- */
+
+static void refuses(const char *name, const char *text) {
+  loom_device *device;
+  loom_error err = {0};
+  if (loom_device_open(name, &device, &err) || !strstr(err.message, text)) {
+    fprintf(stderr, "opening %s: '%s', not '%s'\n", name, err.message, text);
+    _exit(1);
+  }
+}
+
+static void no_library(void) {
+  setenv("FRAMELOOM_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+  refuses("cuda", "there is no driver: /nowhere/libcuda.so.1: cannot open shared object file");
+}
+static void another_library(void) {
+  setenv("FRAMELOOM_CUDA_DRIVER", "libm.so.6", 1);
+  refuses("cuda", "is too old: it has no cuGetErrorName. A driver for CUDA 11.8 or later");
+}
+static void an_old_driver(void) {
+  driver.describe(11040, 1, 80);
+  refuses("cuda", "it supports CUDA 11.4, and 11.8 or later is needed");
+}
+static void no_gpu(void) {
+  driver.describe(12040, 0, 80);
+  refuses("cuda:0", "this machine has no NVIDIA GPU");
+}
+static void an_old_gpu(void) {
+  driver.describe(12040, 1, 61);
+  refuses("cuda:0", "cuda:0 is too old: it has sm_61, and sm_70 is needed");
+}
+static void other_names(void) {
+  refuses("cuda:2", "there is no cuda:2: this machine has 2 devices");
+  refuses("gpu", "there is no device 'gpu'");
+  refuses("cuda:", "there is no device 'cuda:'");
+  refuses("cuda:1x", "there is no device 'cuda:1x'");
+  refuses("cuda:-1", "there is no device 'cuda:-1'");
+}
+
+static void what_is_missing_is_told(void **state) {
+  apart(no_library);
+  apart(another_library);
+  apart(an_old_driver);
+  apart(no_gpu);
+  apart(an_old_gpu);
+  apart(other_names);
+}
+
+static const char *opening;
+static void opening_fails_once(void) {
+  loom_device *device;
+  loom_error err = {0};
+  driver.fail_next(opening, 0, CUDA_UNKNOWN);
+  bool opened = loom_device_open("cuda:0", &device, &err);
+  if (opened || !driver.failed_now() || !strstr(err.message, "(CUDA_ERROR_UNKNOWN, 999)")) _exit(1);
+  if (driver.live("context") || driver.live("stream") || driver.live("event") || driver.depth())
+    _exit(2);
+  if (!loom_device_open("cuda:0", &device, &err)) _exit(3);
+}
+
+static void opening_can_be_tried_again(void **state) {
+  static const char *const calls[] = {"cuInit",
+                                      "cuDriverGetVersion",
+                                      "cuDeviceGetCount",
+                                      "cuDeviceGet",
+                                      "cuDeviceGetAttribute",
+                                      "cuDevicePrimaryCtxRetain",
+                                      "cuCtxPushCurrent_v2",
+                                      "cuStreamCreate",
+                                      "cuEventCreate"};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    opening = calls[i];
+    apart(opening_fails_once);
+  }
+}
+
+/* ---- plans ---- */
+
+static uint32_t add(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
+                    int64_t end) {
+  const float *a = buffers[0], *b = buffers[1];
+  for (int64_t i = begin; i < end; i++)
+    ((float *)buffers[2])[i] = a[i] + b[i];
+  return 0;
+}
+
+/* A block a chunk: adds the parameter, and reports an index where an element is above 1e6. */
+static uint32_t shift(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
+                      int64_t end) {
+  uint32_t status = LOOM_FP_INVALID;
+  for (int64_t i = begin; i < end; i++) {
+    float by;
+    memcpy(&by, params, sizeof by);
+    ((float *)buffers[1])[i] = ((const float *)buffers[0])[i] + by;
+    if (((const float *)buffers[0])[i] > 1e6f) status |= LOOM_STATUS_INDEX;
+  }
+  return status;
+}
+
+static uint32_t breaks(void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
+                       int64_t end) {
+  return LOOM_STATUS_BOUNDS;
+}
+
+static const uint32_t kernel_flags[] = {LOOM_PLAN_KERNEL_SILENT, LOOM_PLAN_KERNEL_BLOCKS, 0};
+
+/* arena = a + b; out = arena; out2 = out + scalar. `last`: the kernel of the last launch. */
+static loom_bytes plan_bytes(uint32_t last) {
+  static char ptx[TEST_IMAGE_SIZE];
+  snprintf(ptx, sizeof ptx, ".version 7.0\n.target sm_80\n");
+  const uint32_t size = COUNT * sizeof(float);
+  const loom_plan_input inputs[] = {
+      {LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_CONST, 1}, {LOOM_PLAN_SCALAR, 0}};
+  const loom_plan_buffer buffers[] = {{LOOM_PLAN_BUFFER_INPUT, 0, 0, size, 0, 0},
+                                      {LOOM_PLAN_BUFFER_INPUT, 1, 0, size, 0, 0},
+                                      {LOOM_PLAN_BUFFER_ARENA, 0, 64, size, 0, 0},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 0, 0, size, 0, 0},
+                                      {LOOM_PLAN_BUFFER_OUTPUT, 1, 0, size, 0, 0}};
+  const uint32_t indices[] = {0, 1, 2, 3, 4, 0};
+  const loom_plan_instr instrs[] = {
+      {.opcode = LOOM_PLAN_LAUNCH, .device = 1, .a = 0, .buffer_count = 3, .chunks = COUNT},
+      {.opcode = LOOM_PLAN_COPY, .device = 1, .a = 2, .b = 3},
+      {.opcode = LOOM_PLAN_LAUNCH,
+       .device = 1,
+       .a = last,
+       .buffers = 3,
+       .buffer_count = 2,
+       .params = 5,
+       .param_count = 1,
+       .chunks = COUNT}};
+  const plan_parts parts = {.inputs = inputs,
+                            .input_count = 3,
+                            .buffers = buffers,
+                            .buffer_count = 5,
+                            .instrs = instrs,
+                            .instr_count = 3,
+                            .indices = indices,
+                            .index_count = 6,
+                            .output_count = 2,
+                            .scalar_count = 1,
+                            .arena_size = 64 + size,
+                            .ptx = ptx,
+                            .kernel_flags = kernel_flags};
+  return build_plan(&parts);
+}
+
+static loom_device *open_device(void) {
+  loom_device *device;
+  loom_error err = {0};
+  if (!loom_device_open("cuda:0", &device, &err)) fail_msg("%s", err.message);
+  driver.kernel("add", add, 64, 0);
+  driver.kernel("call", shift, 64, LOOM_PLAN_KERNEL_BLOCKS);
+  driver.kernel("fill", breaks, 64, 0);
+  return device;
+}
+
+typedef struct work {
+  loom_device *device;
+  loom_plan *plan;
+  loom_device_plan *loaded;
+  loom_address memory[4];
+  float in[2][COUNT], out[2][COUNT];
+  uint32_t status;
+} work;
+
+static void work_fini(work *w) {
+  for (int i = 0; i < 4; i++)
+    loom_device_free(w->device, w->memory[i]);
+  loom_device_plan_free(w->loaded);
+  loom_plan_unref(w->plan);
+}
+
+/* All that a caller does. False: something failed. */
+static bool work_do(work *w, uint32_t last, loom_error *err) {
+  float by = 0.5f;
+  uint64_t scalar = 0;
+  memset(w->memory, 0, sizeof w->memory);
+  w->loaded = NULL;
+  w->plan = build_load(plan_bytes(last));
+  memcpy(&scalar, &by, sizeof by);
+  for (int i = 0; i < 4; i++)
+    if (!loom_device_alloc(w->device, sizeof w->in[0], &w->memory[i], err)) return false;
+  for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < COUNT; k++)
+      w->in[i][k] = (float)(k * (i + 1));
+    if (!loom_device_upload(w->device, w->memory[i], w->in[i], sizeof w->in[0], err)) return false;
+    memset(w->in[i], 0, sizeof w->in[i]); /* it has been read */
+  }
+  const loom_address inputs[] = {w->memory[0], w->memory[1], 0};
+  loom_device_call call = {inputs, &scalar, &w->memory[2]};
+  if (!loom_device_plan_load(w->device, w->plan, &w->loaded, err) ||
+      !loom_device_plan_run(w->loaded, &call, &w->status, err))
+    return false;
+  for (int i = 0; i < 2; i++)
+    if (!loom_device_download(w->device, w->out[i], w->memory[2 + i], sizeof w->out[0], err))
+      return false;
+  return true;
+}
+
+static void work_check(const work *w) {
+  assert_int_equal(w->status, 0);
+  for (int k = 0; k < COUNT; k++) {
+    assert_true(w->out[0][k] == (float)(3 * k));
+    assert_true(w->out[1][k] == (float)(3 * k) + 0.5f);
+  }
+}
+
+static const char *const kinds[] = {"memory", "module", "link", "stream", "event"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Behind work that has been done: what is still there. */
+static void settle(loom_device *device, long out[KINDS]) {
+  assert_true(loom_device_wait(device, NULL));
+  assert_int_equal(driver.pending(), 0);
+  assert_int_equal(driver.depth(), 0);
+  for (int i = 0; i < KINDS; i++)
+    out[i] = driver.live(kinds[i]);
+}
+
+static void a_plan_runs(void **state) {
+  work w = {.device = open_device()};
+  loom_error err = {0};
+  long after[KINDS];
+  assert_string_equal(loom_device_architecture(w.device), "sm_90");
+  assert_true(loom_device_is_simulated(w.device));
+  for (int i = 0; i < 3; i++) {
+    if (!work_do(&w, 1, &err)) fail_msg("%s", err.message);
+    work_check(&w);
+    work_fini(&w);
+    settle(w.device, after);
+    assert_int_equal(after[0] + after[1] + after[2], 0);
+  }
+}
+
+/* Nothing waits before a result is read, where kernels report nothing. */
+static void work_is_only_ordered(void **state) {
+  loom_device *device = open_device();
+  loom_address memory;
+  float value = 3, back = 0;
+  assert_true(loom_device_alloc(device, 4, &memory, NULL));
+  assert_true(loom_device_upload(device, memory, &value, 4, NULL));
+  long waits = driver.calls("cuStreamSynchronize");
+  value = 4; /* the upload has read it */
+  assert_true(driver.pending() > 0);
+  assert_int_equal(driver.calls("cuStreamSynchronize"), waits);
+  assert_true(loom_device_download(device, &back, memory, 4, NULL));
+  assert_true(back == 3);
+  loom_device_free(device, memory);
+  assert_int_equal(driver.pending(), 1);
+  assert_true(loom_device_wait(device, NULL));
+}
+
+static loom_address touched;
+static void touch(void) {
+  if (*(volatile char *)(uintptr_t)touched) _exit(7);
+}
+
+static void the_host_cannot_touch_device_memory(void **state) {
+  loom_device *device = open_device();
+  assert_true(loom_device_alloc(device, 4, &touched, NULL));
+  assert_true(loom_device_wait(device, NULL));
+  fflush(NULL);
+  pid_t child = fork();
+  if (!child) {
+    signal(SIGSEGV, SIG_DFL);
+    touch();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  assert_true(WIFSIGNALED(status));
+  loom_device_free(device, touched);
+}
+
+/* Errors of kernels come at the call, floating-point flags not at all. */
+static void kernels_report_errors(void **state) {
+  work w = {.device = open_device()};
+  loom_error err = {0};
+  assert_true(work_do(&w, 1, &err));
+  assert_int_equal(w.status, 0); /* it raised a flag */
+  float large = 2e6f;
+  uint64_t scalar = 0;
+  assert_true(loom_device_upload(w.device, w.memory[0], &large, 4, &err));
+  const loom_address inputs[] = {w.memory[0], w.memory[1], 0};
+  loom_device_call call = {inputs, &scalar, &w.memory[2]};
+  assert_true(loom_device_plan_run(w.loaded, &call, &w.status, &err));
+  assert_int_equal(w.status, LOOM_STATUS_INDEX);
+  work_fini(&w);
+}
+
+static void a_kernel_breaks(void) {
+  work w = {.device = open_device()};
+  loom_error err = {0};
+  if (work_do(&w, 2, &err)) _exit(1);
+  if (!strstr(err.message, "the work of cuda:0 has failed: unspecified launch failure") &&
+      !strstr(err.message, "the status of a run on cuda:0 cannot be read: unspecified")) {
+    fprintf(stderr, "%s\n", err.message);
+    _exit(2);
+  }
+  if (loom_device_wait(w.device, &err)) _exit(3); /* as long as the process lives */
+}
+
+/* ---- other streams ---- */
+
+static void in_context(loom_device *device, void **stream) {
+  void *context = NULL;
+  assert_int_equal(cuda.PrimaryCtxRetain(&context, 100), 0);
+  assert_int_equal(cuda.CtxPushCurrent(context), 0);
+  if (!*stream) assert_int_equal(cuda.StreamCreate(stream, 0), 0);
+}
+
+static void out_of_context(void) {
+  void *context;
+  assert_int_equal(cuda.CtxPopCurrent(&context), 0);
+  assert_int_equal(cuda.PrimaryCtxRelease(100), 0);
+}
+
+static void streams_wait_for_each_other(void **state) {
+  loom_device *device = open_device();
+  void *stream = NULL;
+  uint64_t theirs = 0;
+  loom_address ours;
+  int value = 7, back = 0;
+  in_context(device, &stream);
+  assert_int_equal(cuda.MemAllocAsync(&theirs, 4, stream), 0);
+  assert_int_equal(cuda.MemcpyHtoDAsync(theirs, &value, 4, stream), 0);
+  /* The device reads what the other stream has yet to write ... */
+  assert_true(loom_device_after(device, (uint64_t)(uintptr_t)stream, NULL));
+  assert_true(loom_device_download(device, &back, theirs, 4, NULL));
+  assert_int_equal(back, 7);
+  /* ... and the other stream what the device has yet to write. */
+  assert_true(loom_device_alloc(device, 4, &ours, NULL));
+  value = 8;
+  assert_true(loom_device_upload(device, ours, &value, 4, NULL));
+  assert_true(loom_device_before(device, (uint64_t)(uintptr_t)stream, NULL));
+  assert_int_equal(cuda.MemcpyDtoHAsync(&back, ours, 4, stream), 0);
+  assert_int_equal(back, 8);
+  assert_true(loom_device_owns(device, ours, NULL));
+  loom_error err = {0};
+  assert_false(loom_device_owns(device, (loom_address)(uintptr_t)&value, &err));
+  assert_non_null(strstr(err.message, "an address is no memory of cuda:0: invalid argument"));
+  loom_device_free(device, ours);
+  assert_true(loom_device_before(device, (uint64_t)(uintptr_t)stream, NULL));
+  assert_int_equal(cuda.MemFreeAsync(theirs, stream), 0);
+  assert_int_equal(cuda.StreamSynchronize(stream), 0);
+  assert_int_equal(cuda.StreamDestroy(stream), 0);
+  out_of_context();
+}
+
+/* ---- failures ---- */
+
+/* With each call of the driver failed once, in each place where it is made. */
+static void every_call_can_fail(void **state) {
+  static const char *const symbols[] = {
+#define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) SYMBOL,
+#include "runtime/cuda.def"
+#undef LOOM_CUDA
+  };
+  work w = {.device = open_device()};
+  int fails = 0;
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    for (int skip = 0; skip < 40; skip++) {
+      long before[KINDS], after[KINDS];
+      loom_error err = {0};
+      setenv("FRAMELOOM_CACHE", skip % 2 ? "1" : "0", 1);
+      settle(w.device, before);
+      driver.fail_next(symbols[i], skip, CUDA_UNKNOWN);
+      bool good = work_do(&w, 1, &err);
+      bool came = driver.failed_now();
+      if (came) { /* what gives something back may be unheard */
+        bool back = strstr(symbols[i], "Destroy") || strstr(symbols[i], "Query");
+        if (good && !back && strcmp(symbols[i], "cuModuleLoadData") != 0)
+          fail_msg("%s failed, and nobody noticed", symbols[i]);
+        if (!good) assert_non_null(strstr(err.message, "(CUDA_ERROR_UNKNOWN, 999)"));
+      }
+      if (good) work_check(&w);
+      driver.fail_next("", 0, 0);
+      work_fini(&w);
+      settle(w.device, after);
+      for (int k = 0; k < KINDS; k++) { /* what could not be given back stays, and a new stage */
+        bool freed = came && (strstr(symbols[i], "Free") || strstr(symbols[i], "Destroy"));
+        if (strcmp(kinds[k], "event") != 0 && after[k] != before[k] && !freed)
+          fail_msg("%s, call %d: %ld of %s, before %ld", symbols[i], skip, after[k], kinds[k],
+                   before[k]);
+      }
+      /* The next call works. */
+      if (!work_do(&w, 1, &err)) fail_msg("after %s: %s", symbols[i], err.message);
+      work_check(&w);
+      work_fini(&w);
+      fails += came;
+      if (!came) break;
+    }
+  }
+  unsetenv("FRAMELOOM_CACHE");
+  assert_true(fails > 30);
+}
+
+static void code_comes_from_the_cache(void **state) {
+  work w = {.device = open_device()};
+  loom_error err = {0};
+  for (int i = 0; i < 2; i++) {
+    long links = driver.calls("cuLinkCreate_v2");
+    assert_true(work_do(&w, 1, &err));
+    work_check(&w);
+    work_fini(&w);
+    if (i) assert_int_equal(driver.calls("cuLinkCreate_v2"), links);
+  }
+  /* What the driver does not take is made anew. */
+  long links = driver.calls("cuLinkCreate_v2");
+  driver.fail_next("cuModuleLoadData", 0, CUDA_INVALID_IMAGE);
+  assert_true(work_do(&w, 1, &err));
+  work_check(&w);
+  work_fini(&w);
+  assert_int_equal(driver.calls("cuLinkCreate_v2"), links + 1);
+}
+
+static void too_new_code(void) {
+  loom_error err = {0};
+  work w = {0};
+  driver.describe(12040, 1, 75);
+  setenv("FRAMELOOM_CACHE", "0", 1);
+  w.device = open_device();
+  if (work_do(&w, 1, &err) ||
+      !strstr(err.message, "the driver refuses a kernel's code for sm_75: ptxas error: SM version "
+                           "specified by .target is higher")) {
+    fprintf(stderr, "%s\n", err.message);
+    _exit(1);
+  }
+}
+
+static void plans_are_checked(void **state) {
+  build_survive_damage(plan_bytes(1));
+  loom_device *device = open_device();
+  loom_device_plan *loaded;
+  loom_error err = {0};
+  const plan_parts none = {0};
+  loom_plan *plan = build_load(build_plan(&none));
+  assert_false(loom_device_plan_load(device, plan, &loaded, &err));
+  assert_non_null(strstr(err.message, "a plan for this machine's CPU cannot run on cuda:0"));
+  loom_plan_unref(plan);
+}
+
+/* The context is not one that a child process may use. */
+static void forked(void) {
+  loom_error err = {0};
+  loom_device *device;
+  loom_address memory;
+  if (!loom_device_open("cuda:0", &device, &err)) _exit(1);
+  if (loom_device_alloc(device, 4, &memory, &err) || !strstr(err.message, "was forked")) _exit(2);
+}
+
+static void a_child_is_told(void **state) {
+  open_device();
+  apart(forked);
+}
+
+static void failures_of_their_own(void **state) {
+  apart(a_kernel_breaks);
+  apart(too_new_code);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_missing_is_told), /* before a device is opened */
+      cmocka_unit_test(opening_can_be_tried_again),
+      cmocka_unit_test(failures_of_their_own),
+      cmocka_unit_test(a_plan_runs),
+      cmocka_unit_test(work_is_only_ordered),
+      cmocka_unit_test(the_host_cannot_touch_device_memory),
+      cmocka_unit_test(kernels_report_errors),
+      cmocka_unit_test(streams_wait_for_each_other),
+      cmocka_unit_test(every_call_can_fail),
+      cmocka_unit_test(code_comes_from_the_cache),
+      cmocka_unit_test(plans_are_checked),
+      cmocka_unit_test(a_child_is_told),
+  };
+  return cmocka_run_group_tests(tests, open_driver, close_driver);
+}
