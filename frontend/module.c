@@ -4,6 +4,7 @@
 #include "frontend/capture/capture.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/compile/compile.h"
+#include "frontend/device/device.h"
 #include "frontend/dispatch/callable.h"
 #include "frontend/eval/eval.h"
 #include "frontend/library/library.h"
@@ -61,6 +62,10 @@ static PyMethodDef module_methods[] = {
     {"write_counts", torch_py_write_counts, METH_O,
      PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
                "autograd counts it: bytes, four for each.")},
+    {"open_device", loom_py_open_device, METH_O, PyDoc_STR("open_device(name): see device.")},
+    {"read_dlpack", loom_py_read_dlpack, METH_O,
+     PyDoc_STR("read_dlpack(capsule): (owner, device type, device, address, shape, strides, code, "
+               "bits) of a tensor, which is taken.")},
     {"frames_agree", loom_py_frames_agree, METH_O,
      PyDoc_STR("frames_agree(function): are the interpreter's frames as they are taken to be?")},
     {"frame_probe", loom_py_frame_probe, METH_O,
@@ -90,7 +95,8 @@ static int module_exec(PyObject *module) {
   loops_init();
   if (!loom_adapter_register(&loom_numpy_adapter) || !tensor_init()) return -1;
   if (!builtins_init()) return -1; /* now: before a program puts others in their places */
-  return loom_callable_init(module) && loom_graph_object_init(module) && torch_compiled_init(module)
+  return loom_callable_init(module) && loom_graph_object_init(module) && loom_device_init(module) &&
+                 torch_compiled_init(module)
              ? 0
              : -1;
 }

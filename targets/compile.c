@@ -91,7 +91,15 @@ static uint32_t compile_count_applies(const compile_job *job) {
   return count;
 }
 
+static bool compile_emit_device(compile_job *job, loom_bytes *out) {
+  loom_target_options target = {.cpu = loom_nvptx_for(job->options->device)};
+  compile_enter(job, "emit");
+  loom_trace_code(&job->trace, job->module, &loom_target_nvptx, &target);
+  return loom_plan_device_bytes(job->module, &target, job->options->simulated, out, job->err);
+}
+
 static bool compile_emit(compile_job *job, loom_bytes *out) {
+  if (job->options->device) return compile_emit_device(job, out);
   loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, &loom_target_x86, &target);
@@ -100,14 +108,16 @@ static bool compile_emit(compile_job *job, loom_bytes *out) {
 
 static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
   MlirOperation module = mlirModuleGetOperation(job->module);
-  loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, "x86"));
+  bool gpu = job->options->device != NULL;
+  loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, gpu ? "nvptx" : "x86"));
   loom_set_attr(module, loom_mark_vector, loom_attr_i64(job->ctx, cpu->vector_bits / 8));
-  loom_set_attr(module, loom_mark_keep, mlirUnitAttrGet(job->ctx)); /* the runtime does (keep.c) */
+  if (!gpu) loom_set_attr(module, loom_mark_keep, mlirUnitAttrGet(job->ctx)); /* keep.c */
   if (job->options->fastmath) loom_set_attr(module, loom_mark_fastmath, mlirUnitAttrGet(job->ctx));
   if (job->options->open_sums)
     loom_set_attr(module, loom_mark_open_sums, mlirUnitAttrGet(job->ctx));
   if (job->options->quiet) loom_set_attr(module, loom_mark_quiet, mlirUnitAttrGet(job->ctx));
-  if (job->options->check) loom_set_attr(module, loom_mark_check, mlirUnitAttrGet(job->ctx));
+  if (job->options->check && !gpu)
+    loom_set_attr(module, loom_mark_check, mlirUnitAttrGet(job->ctx));
 }
 
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
@@ -115,7 +125,14 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
   loom_target_cpu cpu;
   loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
   double start = compile_now(), at = start;
-  if (!loom_target_resolve(&loom_target_x86, &target, &cpu, job->err)) return false;
+  const loom_target *machine = &loom_target_x86;
+  if (job->options->device) {
+    machine = &loom_target_nvptx;
+    target.cpu = loom_nvptx_for(job->options->device);
+    if (!target.cpu)
+      return loom_fail(job->err, "no code can be made for %.40s", job->options->device);
+  }
+  if (!loom_target_resolve(machine, &target, &cpu, job->err)) return false;
   if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;
   compile_set_target(job, &cpu);
   loom_trace_module(&job->trace, job->module, "import");
@@ -131,7 +148,7 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
   info->passes_ms = compile_now() - at;
   at = compile_now();
   if (!compile_run(job, "lower", loom_add_lower_passes) ||
-      (job->options->check &&
+      (job->options->check && !job->options->device &&
        (info->unchecked = !compile_run(job, "check", loom_add_check_passes))) ||
       !compile_run(job, "llvm", loom_add_llvm_passes))
     return false;

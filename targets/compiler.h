@@ -8,10 +8,12 @@
 
 #include "graph/graph.h"
 
-#define LOOM_COMPILER_ABI 4
+#define LOOM_COMPILER_ABI 5
 
 typedef struct loom_compile_options {
   const char *cpu;              /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
+  const char *device;           /* a GPU's architecture ("sm_90") in place of a CPU; NULL: none */
+  bool simulated;               /* with `device`: the driver of the tests will run it */
   const char *trace_dir;        /* where every stage's IR is written, or NULL */
   bool fastmath;                /* contraction and reassociation allowed */
   bool open_sums;               /* sums of arrays may be added up in any order */

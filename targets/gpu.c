@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/runtime.h"
 #include "targets/target.h"
 
 typedef struct gpu_entry {
@@ -27,6 +28,7 @@ typedef struct gpu_entry {
   LLVMTypeRef ptr, i32, i64;
   LLVMValueRef body, function;
   const loom_gpu_names *names;
+  loom_gpu_table *table;
   loom_gpu_stage stage;
   int shared; /* the most of all stages */
 } gpu_entry;
@@ -122,6 +124,34 @@ static void gpu_size(const gpu_entry *e) {
   LLVMAddTargetDependentFunctionAttr(e->function, name, text);
 }
 
+/* Is every status that it returns 0? */
+static bool gpu_is_silent(LLVMValueRef body) {
+  for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(body); block;
+       block = LLVMGetNextBasicBlock(block)) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    if (!end || !LLVMIsAReturnInst(end)) continue;
+    LLVMValueRef status = LLVMGetOperand(end, 0);
+    if (!LLVMIsAConstantInt(status) || LLVMConstIntGetZExtValue(status)) return false;
+  }
+  return true;
+}
+
+/* Tells the caller how to launch the stage. */
+static void gpu_note(const gpu_entry *e, bool silent) {
+  loom_gpu_table *table = e->table;
+  if (!table || table->failed) return;
+  if (!loom_grow(&table->rows, table->count, &table->capacity, sizeof *table->rows) ||
+      strlen(e->stage.name) >= sizeof table->rows->name) {
+    table->failed = true;
+    return;
+  }
+  loom_gpu_row *row = &table->rows[table->count++];
+  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads};
+  snprintf(row->name, sizeof row->name, "%s", e->stage.name);
+  if (e->stage.blocks) row->flags |= LOOM_PLAN_KERNEL_BLOCKS;
+  if (silent) row->flags |= LOOM_PLAN_KERNEL_SILENT;
+}
+
 static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   char name[512], inner[520];
   size_t length;
@@ -137,6 +167,7 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
                               .threads = threads > 0 ? threads : LOOM_GPU_GROUP,
                               .shared = gpu_read(body, LOOM_GPU_SHARED)};
   if (e->stage.shared > e->shared) e->shared = e->stage.shared;
+  gpu_note(e, gpu_is_silent(body));
   LLVMTypeRef types[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->ptr};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, 6, 0);
   e->body = body;
@@ -191,9 +222,10 @@ static void gpu_expand(const gpu_entry *e) {
 
 /* ---- all of a module ---- */
 
-void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names) {
+void loom_gpu_entries(LLVMModuleRef module, const loom_target_cpu *cpu,
+                      const loom_gpu_names *names) {
   LLVMContextRef context = LLVMGetModuleContext(module);
-  gpu_entry e = {.module = module, .context = context, .names = names};
+  gpu_entry e = {.module = module, .context = context, .names = names, .table = cpu->gpu};
   e.builder = LLVMCreateBuilderInContext(context);
   e.ptr = LLVMPointerTypeInContext(context, 0);
   e.i32 = LLVMInt32TypeInContext(context);

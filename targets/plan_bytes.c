@@ -36,22 +36,24 @@ static void bytes_take_sites(MlirOperation module, MlirOperation plan) {
   }
 }
 
-bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
-                     loom_error *err) {
+/* `table`: for PTX; NULL for x86. */
+static bool bytes_make(MlirModule module, const loom_target_options *options, bool simulated,
+                       loom_gpu_table *table, loom_bytes *out, loom_error *err) {
   intptr_t count;
-  loom_target_cpu cpu;
+  loom_target_cpu cpu = {.needs = 0};
   MlirOperation op = mlirModuleGetOperation(module);
-  if (!loom_target_resolve(loom_target_here(options), options, &cpu, err)) return false;
+  if (!table && !loom_target_resolve(loom_target_here(options), options, &cpu, err)) return false;
   MlirOperation *plans = bytes_take_plans(module, &count, err);
   if (!plans) return false;
   bytes_take_sites(op, plans[0]);
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
   bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(module)).ptr;
-  bool good = empty || loom_x86_emit(module, options, &image, &entries, err);
+  bool good = empty || (table ? loom_device_image(module, options, simulated, &image, table, err)
+                              : loom_x86_emit(module, options, &image, &entries, err));
   if (good) {
     good = loom_sizes_enter(op) &&
-           loom_plan_serialize(plans, count, &image, &entries, cpu.needs, out, err);
+           loom_plan_serialize(plans, count, &image, &entries, table, cpu.needs, out, err);
     loom_sizes_leave(op);
   }
   if (!good && !err->message[0]) loom_fail(err, "emission failed");
@@ -60,5 +62,18 @@ bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom
   for (intptr_t i = 0; i < count; i++)
     mlirOperationDestroy(plans[i]);
   free(plans);
+  return good;
+}
+
+bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
+                     loom_error *err) {
+  return bytes_make(module, options, false, NULL, out, err);
+}
+
+bool loom_plan_device_bytes(MlirModule module, const loom_target_options *options, bool simulated,
+                            loom_bytes *out, loom_error *err) {
+  loom_gpu_table table = {NULL, 0, 0, false};
+  bool good = bytes_make(module, options, simulated, &table, out, err);
+  free(table.rows);
   return good;
 }

@@ -70,13 +70,21 @@ static uint32_t serial_name(serial_state *s, const char *text, size_t length) {
   return at;
 }
 
+static int64_t serial_find_stage(const loom_gpu_table *table, const char *name) {
+  for (uint32_t i = 0; i < table->count; i++)
+    if (strcmp(table->rows[i].name, name) == 0) return i;
+  return -1;
+}
+
 /* The number of a kernel's stage in the table of entry points; UINT32_MAX after an error. */
 static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   char name[128];
   MlirStringRef kernel = mlirFlatSymbolRefAttrGetValue(loom_get_attr(launch, "kernel"));
   int length = snprintf(name, sizeof name, "%.*s_s%d", (int)kernel.length, kernel.data,
                         (int)loom_get_i64(launch, "stage", 0));
-  int64_t entry = length < (int)sizeof name ? loom_entries_find(s->entries, name) : -1;
+  int64_t entry = -1;
+  if (length < (int)sizeof name)
+    entry = s->gpu ? serial_find_stage(s->gpu, name) : loom_entries_find(s->entries, name);
   if (entry < 0) {
     loom_fail(s->err, "the image has no entry '%s'", name);
     return UINT32_MAX;
@@ -84,7 +92,11 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   const void *key = (const void *)(uintptr_t)(entry + 1);
   int64_t known = loom_map_get(&s->kernels, key, -1);
   if (known >= 0) return (uint32_t)known;
-  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length)};
+  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0};
+  if (s->gpu) {
+    row.threads = s->gpu->rows[entry].threads;
+    row.flags = s->gpu->rows[entry].flags;
+  }
   serial_put(&s->table, &row, sizeof row);
   if (loom_map_put(&s->kernels, key, s->kernel_count)) return s->kernel_count++;
   loom_fail(s->err, "out of memory");
@@ -148,7 +160,8 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   MlirAttribute segments = loom_get_attr(op, "operandSegmentSizes");
   intptr_t buffers = mlirDenseI32ArrayGetElement(segments, 0);
   intptr_t scalars = mlirDenseI32ArrayGetElement(segments, 1);
-  loom_plan_instr instr = {.opcode = LOOM_PLAN_LAUNCH, .a = serial_kernel(s, op)};
+  loom_plan_instr instr = {
+      .opcode = LOOM_PLAN_LAUNCH, .device = s->gpu != NULL, .a = serial_kernel(s, op)};
   if (instr.a == UINT32_MAX) return false;
   uint64_t chunks =
       serial_number(s, loom_get_i64(op, "chunks", 1), LOOM_PLAN_CHUNKS_REGISTER, &instr.flags);
@@ -158,6 +171,8 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   if (chunks > UINT32_MAX || scratch > UINT32_MAX || first < 0 || first > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
+  if (s->gpu && (scratch || instr.flags))
+    return loom_fail(s->err, "a kernel with scratch memory has no form on a GPU");
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
   instr.b = (uint32_t)first;
   instr.chunks = (uint32_t)chunks;
@@ -242,7 +257,8 @@ static bool serial_copy(serial_state *s, MlirOperation op) {
   int64_t from = loom_map_get(&s->buffers, loom_operand(op, 0).ptr, -1);
   int64_t to = loom_map_get(&s->buffers, loom_operand(op, 1).ptr, -1);
   if (from < 0 || to < 0) return loom_fail(s->err, "a plan's copy reads an unknown buffer");
-  loom_plan_instr instr = {.opcode = LOOM_PLAN_COPY, .a = (uint32_t)from, .b = (uint32_t)to};
+  loom_plan_instr instr = {
+      .opcode = LOOM_PLAN_COPY, .device = s->gpu != NULL, .a = (uint32_t)from, .b = (uint32_t)to};
   serial_put(&s->instrs, &instr, sizeof instr);
   return true;
 }
@@ -258,9 +274,23 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
   return true;
 }
 
+/* What a device does not do. */
+static bool serial_fits_device(const serial_state *s, MlirOperation op) {
+  loom_opcode code = loom_op_of(op);
+  MlirStringRef name = loom_get_str(op, code == LOOM_OP_RUN ? "kind" : "name");
+  if (code == LOOM_OP_CALL_HOST)
+    return loom_fail(s->err, "%.*s runs on the host and has no kernel for a GPU", (int)name.length,
+                     name.data);
+  if (code == LOOM_OP_RUN)
+    return loom_fail(s->err, "a loop or branch of the graph ('%.*s') has no form on a GPU",
+                     (int)name.length, name.data);
+  return true;
+}
+
 static bool serial_op(MlirOperation op, void *user) {
   serial_state *s = user;
   loom_opcode code = loom_op_of(op);
+  if (s->gpu && !serial_fits_device(s, op)) return false;
   if (code == LOOM_OP_BUFFER)
     return serial_buffer(s, loom_result(op, 0), LOOM_PLAN_BUFFER_ARENA, 0,
                          loom_get_i64(op, "offset", 0));
@@ -318,6 +348,9 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .prologue = s->prologue,
       .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
+  if (s->gpu) h.target = LOOM_PLAN_NVPTX;
+  if (s->gpu && s->register_count)
+    return loom_fail(s->err, "sizes that change from call to call have no form on a GPU");
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   if (!regions) h.flags |= LOOM_PLAN_REGION;
@@ -389,9 +422,10 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
 }
 
 bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_bytes *image,
-                         const loom_entries *entries, uint64_t features, loom_bytes *out,
-                         loom_error *err) {
-  serial_state s = {.plans = plans, .plan_count = count, .entries = entries, .err = err};
+                         const loom_entries *entries, const loom_gpu_table *gpu, uint64_t features,
+                         loom_bytes *out, loom_error *err) {
+  serial_state s = {
+      .plans = plans, .plan_count = count, .entries = entries, .gpu = gpu, .err = err};
   loom_bytes *regions = calloc((size_t)count, sizeof *regions);
   bool good = regions || loom_fail(err, "out of memory");
   for (intptr_t i = 1; i < count && good; i++)

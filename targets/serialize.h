@@ -19,6 +19,7 @@ typedef struct serial_state {
   const MlirOperation *plans; /* with those of the regions, which it is one of */
   intptr_t plan_count;
   const loom_entries *entries;
+  const loom_gpu_table *gpu; /* NULL: the kernels are x86's */
   loom_error *err;
   loom_map buffers; /* memref value -> buffer number */
   loom_map scalars; /* 0-d tensor value -> scalar number */

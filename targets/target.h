@@ -1,6 +1,6 @@
 /* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
  * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c,
- * serialize.c, plan_bytes.c.
+ * serialize.c, plan_bytes.c, device_image.c, nvptx/emit.c.
  */
 #ifndef LOOM_TARGET_H
 #define LOOM_TARGET_H
@@ -19,6 +19,7 @@ typedef struct loom_target_options {
       *cpu;   /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
   bool quiet; /* floating-point flags need not survive */
   const struct loom_target *machine; /* of code that runs in the process; NULL: x86 */
+  struct loom_gpu_table *gpu;        /* of code for a GPU: gets its stages; may be NULL */
 } loom_target_options;
 
 /* The target of code that runs in the process. */
@@ -31,6 +32,7 @@ typedef struct loom_target_cpu {
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
   bool quiet;           /* of the options */
+  struct loom_gpu_table *gpu;
 } loom_target_cpu;
 
 typedef struct loom_target {
@@ -100,6 +102,18 @@ typedef struct loom_gpu_stage {
   int threads, shared;
 } loom_gpu_stage;
 
+/* The stages of a module, as launches need them. */
+typedef struct loom_gpu_row {
+  char name[128];
+  uint32_t threads, flags; /* LOOM_PLAN_KERNEL_* */
+} loom_gpu_row;
+
+typedef struct loom_gpu_table {
+  loom_gpu_row *rows;
+  uint32_t count, capacity;
+  bool failed; /* out of memory, or a name is too long */
+} loom_gpu_table;
+
 /* A function of passes/gpu.def in IR. */
 #define LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, BODY)                                              \
   "define hidden " RESULT " @loom_gpu_" #NAME "(" PARAMETERS ") alwaysinline convergent {\n" BODY  \
@@ -115,7 +129,8 @@ typedef struct loom_gpu_names {
 } loom_gpu_names;
 
 /* Puts a GPU entry point around every stage of a module. */
-void loom_gpu_entries(LLVMModuleRef module, const loom_gpu_names *names);
+void loom_gpu_entries(LLVMModuleRef module, const loom_target_cpu *cpu,
+                      const loom_gpu_names *names);
 /* Pointers that a kernel gets, and those that it loads, are of device memory: says so, for LLVM's
  * infer-address-spaces. Behind all that would drop such a cast. */
 void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu);
@@ -167,10 +182,11 @@ bool loom_x86_emit(MlirModule module, const loom_target_options *options, loom_b
  */
 
 /* The bytes of a plan from a loom.plan, those of its regions behind it, and the image of all their
- * kernels. `features`: LOOM_CPU_* bits that the code needs. `out` is malloc'ed. */
+ * kernels. `gpu`: the kernels' stages, NULL for x86. `features`: LOOM_CPU_* bits that the code
+ * needs. `out` is malloc'ed. */
 bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_bytes *image,
-                         const loom_entries *entries, uint64_t features, loom_bytes *out,
-                         loom_error *err);
+                         const loom_entries *entries, const loom_gpu_table *gpu, uint64_t features,
+                         loom_bytes *out, loom_error *err);
 
 /* ---- plan_bytes.c --------------------------------------------------------------------------- */
 
@@ -178,5 +194,19 @@ bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_
  * plans leave the module, and `out` is malloc'ed. Not in a pass: it has the table of sizes open. */
 bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
                      loom_error *err);
+/* The same with PTX. `simulated`: and code for the driver of the tests (runtime/device_code.h). */
+bool loom_plan_device_bytes(MlirModule module, const loom_target_options *options, bool simulated,
+                            loom_bytes *out, loom_error *err);
+
+/* ---- device_image.c -------------------------------------------------------------------------- */
+
+/* PTX with a NUL at its end, malloc'ed, and its stages. */
+bool loom_device_image(MlirModule module, const loom_target_options *options, bool simulated,
+                       loom_bytes *out, loom_gpu_table *stages, loom_error *err);
+
+/* ---- nvptx/emit.c ---------------------------------------------------------------------------- */
+
+/* The newest architecture that code for a device of this one ("sm_87") can be made for; NULL. */
+const char *loom_nvptx_for(const char *architecture);
 
 #endif

@@ -159,8 +159,8 @@ static bool library_open(double *load_ms, loom_error *err) {
 typedef struct compile_key {
   char magic[16];
   uint32_t plan_version;
-  bool fastmath, open_sums, quiet, check;
-  char cpu[16];
+  bool fastmath, open_sums, quiet, check, simulated;
+  char cpu[16], device[16];
   uint64_t library[4];
   uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
 } compile_key;
@@ -205,6 +205,9 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   head.check = options->check;
   const char *cpu = options->cpu ? options->cpu : "native";
   memcpy(head.cpu, cpu, strnlen(cpu, sizeof head.cpu - 1));
+  if (options->device)
+    memcpy(head.device, options->device, strnlen(options->device, sizeof head.device - 1));
+  head.simulated = options->simulated;
   memcpy(head.library, library.identity, sizeof head.library);
   if (!strcmp(head.cpu, "native")) compile_cpuid(head.cpuid);
   loom_bytes body;

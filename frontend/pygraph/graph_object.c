@@ -235,6 +235,12 @@ static PyTypeObject loom_graph_object_type = {
     .tp_getset = graph_getset,
 };
 
+const loom_graph *graph_object_graph(PyObject *object) {
+  if (Py_IS_TYPE(object, &loom_graph_object_type)) return ((graph_object *)object)->graph;
+  PyErr_Format(PyExc_TypeError, "%.100s is no graph", Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
 bool loom_graph_object_init(PyObject *module) {
   return PyType_Ready(&loom_graph_object_type) == 0 && PyType_Ready(&loom_graph_node_type) == 0 &&
          PyType_Ready(&loom_graph_value_type) == 0 &&

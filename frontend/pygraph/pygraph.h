@@ -9,5 +9,7 @@
 
 bool loom_graph_object_init(PyObject *module);
 PyObject *graph_object_new(const capture *c, PyObject *name);
+/* The graph of a frameloom.Graph, as long as that lives; NULL with TypeError. */
+const loom_graph *graph_object_graph(PyObject *object);
 
 #endif

@@ -37,6 +37,58 @@ static bool backend_make(entry *e, PyObject *inputs) {
   return true;
 }
 
+static void backend_raise(const entry *e, const char *before, const char *what) {
+  PyObject *errors = PyImport_ImportModule("frameloom._errors");
+  PyObject *type = errors ? PyObject_GetAttrString(errors, "DeviceError") : NULL;
+  if (type) PyErr_Format(type, "%U: %s%s", e->made.name, before, what);
+  Py_XDECREF(type);
+  Py_XDECREF(errors);
+}
+
+/* What a run does besides making results would be done to objects that stand for others. */
+static bool backend_refuse(const entry *e) {
+  const capture *c = e->captured;
+  const char *what = c->effect_count   ? "writes to an array that it was given"
+                     : c->change_count ? "changes an object that it was given, or a global one"
+                     : c->generators   ? "gives a generator"
+                     : c->hosts && PyList_GET_SIZE(c->hosts)
+                         ? "calls a function that runs on the host"
+                     : e->stopped || c->late ? "has parts that run as plain Python"
+                                             : NULL;
+  if (!what) return true;
+  backend_raise(e, "a function on a device cannot be compiled when it ", what);
+  return false;
+}
+
+PyObject *backend_cannot_fall_back(const entry *e, bool *fallback) {
+  if (!e->user.device || !*fallback) return NULL;
+  *fallback = false;
+  if (!PyErr_Occurred())
+    backend_raise(e, "", "what the function reads has changed while it ran on a device");
+  return NULL;
+}
+
+static bool backend_run_device(entry *e, PyObject *inputs, const loom_buffer *outputs) {
+  uint32_t count = e->captured->graph.output_count;
+  PyObject *list = PyList_New(count), *made = NULL;
+  bool good = list != NULL;
+  for (uint32_t i = 0; good && i < count; i++) {
+    PyObject *output = loom_adapters()[0]->buffer_wrap(&outputs[i], Py_None);
+    good = output != NULL;
+    if (good) PyList_SET_ITEM(list, i, output);
+  }
+  if (good) made = PyObject_CallFunctionObjArgs(e->user.runner, inputs, list, NULL);
+  good = made && PyList_Check(made) && PyList_GET_SIZE(made) == count;
+  if (made && !good)
+    PyErr_SetString(PyExc_TypeError, "the backend of a device gave no list of its results");
+  for (uint32_t i = 0; good && i < count; i++)
+    if (PyList_GET_ITEM(made, i) != Py_None)
+      good = loom_adapters()[0]->buffer_store(&outputs[i], PyList_GET_ITEM(made, i), "a result");
+  Py_XDECREF(list);
+  Py_XDECREF(made);
+  return good;
+}
+
 static bool backend_store(const entry *e, PyObject *result, const loom_buffer *outputs) {
   uint32_t count = e->captured->graph.output_count;
   bool many = PyTuple_Check(result) || PyList_Check(result);
@@ -58,7 +110,13 @@ static bool backend_store(const entry *e, PyObject *result, const loom_buffer *o
   return good;
 }
 
-void entry_user_init(entry_user *user, PyObject *backend) { user->backend = Py_XNewRef(backend); }
+void entry_user_init(entry_user *user, PyObject *backend) {
+  PyObject *device = backend ? PyObject_GetAttrString(backend, "on_device") : NULL;
+  user->backend = Py_XNewRef(backend);
+  user->device = device == Py_True;
+  Py_XDECREF(device);
+  if (backend && !device) error_drop();
+}
 
 void entry_user_fini(entry_user *user) {
   Py_CLEAR(user->backend);
@@ -73,8 +131,14 @@ int entry_user_traverse(const entry_user *user, visitproc visit, void *arg) {
 
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
                  const loom_buffer *outputs) {
+  if (e->user.device && !backend_refuse(e)) return false;
   PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
   bool good = list && backend_make(e, list);
+  if (e->user.device) {
+    good = good && backend_run_device(e, list, outputs);
+    Py_XDECREF(list);
+    return good;
+  }
   if (good) args = PySequence_Tuple(list);
   if (args) result = PyObject_Call(e->user.runner, args, NULL);
   good = result && backend_store(e, result, outputs);

@@ -111,6 +111,7 @@ typedef struct entry_direct {
 /* BACKEND_USER, else NULL: backend.c. */
 typedef struct entry_user {
   PyObject *backend, *runner; /* the backend, and what it made of the graph (both owned) */
+  bool device; /* it works on a device: inputs stand for what is there, and so do results */
 } entry_user;
 
 /* How a version was made: made.c. */

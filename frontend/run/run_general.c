@@ -267,7 +267,7 @@ static uint32_t run_interpret(run_state *s, const entry *e) {
 /* A status of a run by the user's backend: what it raises is raised by the call (*raised). */
 static uint32_t run_user(run_state *s, entry *e, bool *raised) {
   const loom_graph *graph = &e->captured->graph;
-  if (!e->operations && !graph->output_count) return 0;
+  if (!e->operations && !graph->output_count && !e->user.device) return 0;
   loom_buffer *buffers = run_buffers(s, e);
   if (!buffers) return LOOM_STATUS_MEMORY;
   *raised = !backend_run(e, buffers, s->live, buffers + graph->input_count);
@@ -339,7 +339,7 @@ PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symb
   if (!run_init(&s, e, args, symbols)) return NULL;
   if (e->life.pin_count && !entry_pin(e, fallback)) {
     run_fini(&s, e);
-    return NULL;
+    return backend_cannot_fall_back(e, fallback);
   }
   if (!run_gather(&s, e, args) || (e->captured->sized && !run_measure(&s, e)) ||
       !run_allocate(&s, e)) {
@@ -374,5 +374,5 @@ PyObject *entry_run_general(entry *e, PyObject *const *args, const int64_t *symb
   run_fini(&s, e);
   for (uint32_t i = 0; i < e->life.pin_count; i++)
     Py_DECREF(e->life.pins[i]);
-  return result;
+  return result ? result : backend_cannot_fall_back(e, fallback);
 }

@@ -3,7 +3,7 @@
 import functools as _functools
 import types as _types
 
-from . import _compiled_module, _native
+from . import _compiled_module, _device, _native
 from ._config import config
 from ._custom import allow_in_graph, custom_op, disallow_in_graph, nonstrict_trace
 from ._report import CompileProfiler
@@ -12,13 +12,15 @@ _OPTIONS = {"fastmath": bool, "cpu": str}
 _CPUS = ("native", "x86-64-v3", "x86-64-v4")
 
 Graph = _native.Graph
+DeviceArray = _device.DeviceArray
+device = _device.device
 graph_break = _native.graph_break
 is_compiling = _native.is_compiling
 skip_frame = _native.skip_frame
 reset = _native.reset
 
 
-def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False):
+def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False, device=None):
     """Compile a Python function over NumPy arrays; a decorator with and without arguments.
 
     fn         a function, a method, a functools.partial, an object with a `__call__` written in Python, or a class
@@ -36,14 +38,39 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
     options    a dict: "fastmath" (bool: contraction and reassociation allowed), "cpu" ("native", "x86-64-v3",
                "x86-64-v4")
     disable    give `fn` back as it is
+    device     "cuda:0" or a `frameloom.device`: calls run there, on arrays that lie there (docs/gpu.md), and the function
+               has to be captured whole. None: the device of the `with frameloom.device(...)` around, else the host
 
     Returns a callable that stands in for the function: same attributes, binds as a method, pickles by name.
     Raises TypeError for what is not a Python function, ValueError for an unknown backend or option.
     """
     settings = _settings(fullgraph, dynamic, backend, options, disable)
+    where = _device.current() if device is None else device
+    if where is not None and not disable:
+        where = _place(where, settings)
+        return _compile_there(fn, where, settings) if fn is not None else lambda f: _compile_there(f, where, settings)
     if fn is None:
         return lambda f: _compile(f, disable, settings)
     return _compile(fn, disable, settings)
+
+
+def _place(where, settings):
+    """The device that `where` names, for what these settings allow there."""
+    if settings["backend"] != "loom":
+        raise ValueError(f"backend {settings['backend']!r} does not run on a device")
+    return where if isinstance(where, _device.device) else _device.device(where)
+
+
+def _compile_there(fn, where, settings):
+    if isinstance(fn, type) or _compiled_module.is_module(fn):
+        raise TypeError(f"frameloom.compile expects a Python function for a device, not {type(fn).__name__}")
+    _function(fn, "compile")  # or TypeError
+    host = dict(settings, fullgraph=True, dynamic=settings["dynamic"] and None)
+
+    def compile_host(function, backend):
+        return _compile(function, False, dict(host, backend=backend))
+
+    return _device.DeviceFunction(fn, where, compile_host, settings["fastmath"])
 
 
 def _settings(fullgraph, dynamic, backend, options, disable):

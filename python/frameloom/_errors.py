@@ -37,4 +37,12 @@ class BoundsError(RuntimeError):
     """
 
 
+class DeviceError(RuntimeError):
+    """A device cannot do what was asked: its driver is missing, too old or reports an error, or a function has no form there.
+
+    The message says which call of the driver failed, in the driver's own words, or what the function does.
+    """
+
+
+DeviceError.__module__ = "frameloom"
 GraphBreak.__module__ = CompileError.__module__ = RecompileError.__module__ = BoundsError.__module__ = "frameloom"

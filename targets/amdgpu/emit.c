@@ -45,7 +45,7 @@ static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
                                        .size_attribute = "amdgpu-flat-work-group-size",
                                        .size_format = "%d,%d",
                                        .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
-  loom_gpu_entries(module, &names);
+  loom_gpu_entries(module, cpu, &names);
 }
 
 const loom_target loom_target_amdgpu = {

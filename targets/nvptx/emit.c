@@ -3,6 +3,7 @@
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "targets/target.h"
@@ -39,6 +40,17 @@ static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *o
   return loom_fail(err, "unknown NVPTX architecture '%s': sm_70 to sm_120", name);
 }
 
+const char *loom_nvptx_for(const char *architecture) {
+  const char *best = NULL;
+  int wanted = strncmp(architecture, "sm_", 3) == 0 ? atoi(architecture + 3) : 0;
+  for (size_t i = 0; i < sizeof nvptx_cpus / sizeof *nvptx_cpus; i++) {
+    const char *name = nvptx_cpus[i].name;
+    bool plain = name[strlen(name) - 1] != 'a'; /* the others are for that architecture alone */
+    if (plain && atoi(name + 3) <= wanted) best = name;
+  }
+  return best;
+}
+
 static const char *const nvptx_primitives[] = {
 #define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
   LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, NVPTX),
@@ -51,7 +63,7 @@ static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
                                        .size_attribute = "nvvm.reqntid",
                                        .size_format = "%d",
                                        .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
-  loom_gpu_entries(module, &names);
+  loom_gpu_entries(module, cpu, &names);
 }
 
 const loom_target loom_target_nvptx = {

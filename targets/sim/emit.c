@@ -61,7 +61,7 @@ static void sim_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   static const loom_gpu_names names = {.entry = sim_entry};
   LLVMContextRef context = LLVMGetModuleContext(module);
   unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
-  loom_gpu_entries(module, &names);
+  loom_gpu_entries(module, cpu, &names);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     if (loom_gpu_is_primitive(LLVMGetValueName2(f, &(size_t){0})))
       LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,

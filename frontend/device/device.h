@@ -1,0 +1,16 @@
+/* Devices as Python sees them. */
+#ifndef LOOM_FRONTEND_DEVICE_DEVICE_H
+#define LOOM_FRONTEND_DEVICE_DEVICE_H
+
+#include "frontend/base/base.h"
+
+/* ---- device_object.c ---- */
+
+PyObject *loom_py_open_device(PyObject *module, PyObject *name);
+bool loom_device_init(PyObject *module);
+
+/* ---- dlpack.c ---- */
+
+PyObject *loom_py_read_dlpack(PyObject *module, PyObject *capsule);
+
+#endif

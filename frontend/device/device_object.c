@@ -1,0 +1,313 @@
+/* Devices, their memory and plans on them, as objects of Python. _device.py makes arrays of them.
+ */
+#include "frontend/compile/compile.h"
+#include "frontend/device/device.h"
+#include "frontend/device/internal.h"
+#include "frontend/pygraph/pygraph.h"
+
+#include <stdlib.h>
+
+static PyTypeObject device_type, memory_type, plan_type;
+
+typedef struct device_object {
+  PyObject_HEAD loom_device *device;
+} device_object;
+
+typedef struct memory_object {
+  PyObject_HEAD loom_device *device;
+  loom_address address;
+  size_t size;
+  bool shared; /* others may have ordered work on it */
+} memory_object;
+
+typedef struct plan_object {
+  PyObject_HEAD loom_device_plan *plan;
+  uint32_t inputs, scalars, outputs;
+} plan_object;
+
+static void *device_raise(const loom_error *err) {
+  PyObject *errors = PyImport_ImportModule("frameloom._errors");
+  PyObject *type = errors ? PyObject_GetAttrString(errors, "DeviceError") : NULL;
+  if (type) PyErr_SetString(type, err->message);
+  Py_XDECREF(type);
+  Py_XDECREF(errors);
+  return NULL;
+}
+
+static PyObject *device_none(bool good, const loom_error *err) {
+  return good ? Py_NewRef(Py_None) : device_raise(err);
+}
+
+static loom_device *device_of(PyObject *self) { return ((device_object *)self)->device; }
+
+PyObject *loom_py_open_device(PyObject *module, PyObject *name) {
+  loom_error err = {0};
+  loom_device *device = NULL;
+  const char *text = PyUnicode_AsUTF8(name);
+  if (!text) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_open(text, &device, &err);
+  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
+  device_object *self = PyObject_New(device_object, &device_type);
+  if (self) self->device = device;
+  return (PyObject *)self;
+}
+
+/* ---- memory ---- */
+
+static PyObject *device_alloc(PyObject *self, PyObject *number) {
+  loom_error err = {0};
+  loom_address address;
+  size_t size = PyLong_AsSize_t(number);
+  if (PyErr_Occurred()) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device_of(self), size, &address, &err);
+  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
+  memory_object *memory = PyObject_New(memory_object, &memory_type);
+  if (!memory) {
+    loom_device_free(device_of(self), address);
+    return NULL;
+  }
+  memory->device = device_of(self);
+  memory->address = address;
+  memory->size = size;
+  memory->shared = false;
+  return (PyObject *)memory;
+}
+
+/* Work on the default stream, and on all that wait for it, comes first where others have seen the
+ * memory. */
+static void memory_dealloc(PyObject *self) {
+  memory_object *memory = (memory_object *)self;
+  Py_BEGIN_ALLOW_THREADS if (memory->shared) loom_device_after(memory->device, 1, NULL);
+  loom_device_free(memory->device, memory->address);
+  Py_END_ALLOW_THREADS PyObject_Free(self);
+}
+
+static PyObject *memory_share(PyObject *self, PyObject *unused) {
+  ((memory_object *)self)->shared = true;
+  return Py_NewRef(Py_None);
+}
+
+static PyObject *memory_address(PyObject *self, void *unused) {
+  return PyLong_FromUnsignedLongLong(((memory_object *)self)->address);
+}
+
+static PyObject *device_copy(PyObject *self, PyObject *args, bool up) {
+  unsigned long long address;
+  Py_buffer view;
+  loom_error err = {0};
+  if (!PyArg_ParseTuple(args, up ? "Ky*" : "Kw*", &address, &view)) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good =
+      up ? loom_device_upload(device_of(self), address, view.buf, (size_t)view.len, &err)
+         : loom_device_download(device_of(self), view.buf, address, (size_t)view.len, &err);
+  Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+  return device_none(good, &err);
+}
+
+static PyObject *device_upload(PyObject *self, PyObject *args) {
+  return device_copy(self, args, true);
+}
+
+static PyObject *device_download(PyObject *self, PyObject *args) {
+  return device_copy(self, args, false);
+}
+
+/* ---- order ---- */
+
+static PyObject *device_wait(PyObject *self, PyObject *unused) {
+  loom_error err = {0};
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_wait(device_of(self), &err);
+  Py_END_ALLOW_THREADS return device_none(good, &err);
+}
+
+static PyObject *device_order(PyObject *self, PyObject *number,
+                              bool (*order)(loom_device *, uint64_t, loom_error *)) {
+  loom_error err = {0};
+  uint64_t value = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = order(device_of(self), value, &err);
+  Py_END_ALLOW_THREADS return device_none(good, &err);
+}
+
+static PyObject *device_after(PyObject *self, PyObject *stream) {
+  return device_order(self, stream, loom_device_after);
+}
+
+static PyObject *device_before(PyObject *self, PyObject *stream) {
+  return device_order(self, stream, loom_device_before);
+}
+
+static PyObject *device_owns(PyObject *self, PyObject *address) {
+  return device_order(self, address, loom_device_owns);
+}
+
+static PyObject *device_dlpack(PyObject *self, PyObject *args) {
+  return dlpack_new(loom_device_number(device_of(self)), args);
+}
+
+/* ---- plans ---- */
+
+/* compile(graph, fastmath, title) */
+static PyObject *device_compile(PyObject *self, PyObject *args) {
+  PyObject *object;
+  const char *title;
+  int fastmath;
+  if (!PyArg_ParseTuple(args, "Ops", &object, &fastmath, &title)) return NULL;
+  const loom_graph *graph = graph_object_graph(object);
+  plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
+  if (!made) return NULL;
+  made->plan = NULL;
+  loom_device *device = device_of(self);
+  loom_compile_options options = {.device = loom_device_architecture(device),
+                                  .simulated = loom_device_is_simulated(device),
+                                  .fastmath = fastmath != 0};
+  loom_compile_report report;
+  loom_plan *plan = NULL;
+  loom_error err = {0};
+  bool cache = loom_config.cache, good;
+  Py_BEGIN_ALLOW_THREADS good =
+      loom_compile_plan(graph, &options, title, cache, &plan, &report, &err) &&
+      loom_device_plan_load(device, plan, &made->plan, &err);
+  Py_END_ALLOW_THREADS if (good) {
+    const loom_plan_header *h = loom_plan_header_of(plan);
+    made->inputs = h->input_count;
+    made->scalars = h->scalar_count;
+    made->outputs = h->output_count;
+  }
+  if (plan) loom_plan_unref(plan);
+  if (good) return (PyObject *)made;
+  Py_DECREF(made);
+  return PyErr_Occurred() ? NULL : device_raise(&err);
+}
+
+static void plan_dealloc(PyObject *self) {
+  Py_BEGIN_ALLOW_THREADS loom_device_plan_free(((plan_object *)self)->plan);
+  Py_END_ALLOW_THREADS PyObject_Free(self);
+}
+
+static bool plan_numbers(PyObject *tuple, uint32_t count, uint64_t *out, const char *what) {
+  if ((uint64_t)PyTuple_GET_SIZE(tuple) != count) {
+    PyErr_Format(PyExc_ValueError, "a plan with %u %s", (unsigned)count, what);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; i++)
+    out[i] = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(tuple, i));
+  return !PyErr_Occurred();
+}
+
+static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
+  loom_error err = {0};
+  uint32_t status = 0;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
+  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
+  if (!status) return Py_NewRef(Py_None);
+  if (status & LOOM_STATUS_INDEX)
+    return PyErr_Format(PyExc_IndexError, "an index is out of bounds");
+  loom_fail(&err, "kernels on a device ended with status %#x", status);
+  return device_raise(&err);
+}
+
+/* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results) */
+static PyObject *plan_run(PyObject *self, PyObject *args) {
+  plan_object *plan = (plan_object *)self;
+  PyObject *inputs, *scalars, *outputs, *result = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &scalars,
+                        &PyTuple_Type, &outputs))
+    return NULL;
+  uint64_t *at = calloc((size_t)plan->inputs + plan->scalars + plan->outputs + 1, sizeof *at);
+  if (!at) return PyErr_NoMemory();
+  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars};
+  if (plan_numbers(inputs, plan->inputs, at, "inputs") &&
+      plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
+      plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
+    result = plan_call(plan, &call);
+  free(at);
+  return result;
+}
+
+/* ---- types ---- */
+
+static PyObject *device_name(PyObject *self, void *unused) {
+  return PyUnicode_FromString(loom_device_name(device_of(self)));
+}
+
+static PyObject *device_architecture(PyObject *self, void *unused) {
+  return PyUnicode_FromString(loom_device_architecture(device_of(self)));
+}
+
+static PyObject *device_number(PyObject *self, void *unused) {
+  return PyLong_FromLong(loom_device_number(device_of(self)));
+}
+
+static PyObject *device_stream(PyObject *self, void *unused) {
+  return PyLong_FromUnsignedLongLong(loom_device_stream(device_of(self)));
+}
+
+static PyMethodDef device_methods[] = {
+    {"alloc", device_alloc, METH_O, PyDoc_STR("Memory of so many bytes.")},
+    {"upload", device_upload, METH_VARARGS, PyDoc_STR("upload(address, bytes)")},
+    {"download", device_download, METH_VARARGS, PyDoc_STR("download(address, buffer)")},
+    {"wait", device_wait, METH_NOARGS, PyDoc_STR("Waits for the device's work so far.")},
+    {"after", device_after, METH_O, PyDoc_STR("Further work waits for a stream.")},
+    {"before", device_before, METH_O, PyDoc_STR("A stream waits for the work so far.")},
+    {"owns", device_owns, METH_O, PyDoc_STR("Raises unless an address is this device's.")},
+    {"dlpack", device_dlpack, METH_VARARGS,
+     PyDoc_STR("dlpack(owner, address, shape, strides, code, bits): a capsule.")},
+    {"compile", device_compile, METH_VARARGS,
+     PyDoc_STR("compile(graph, fastmath, title): a plan on the device.")},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef device_getset[] = {
+    {"name", device_name, NULL, "\"cuda:0\"", NULL},
+    {"architecture", device_architecture, NULL, "\"sm_90\"", NULL},
+    {"number", device_number, NULL, "Its number.", NULL},
+    {"stream", device_stream, NULL, "The stream that its work is ordered on, as a number.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef memory_methods[] = {
+    {"share", memory_share, METH_NOARGS, PyDoc_STR("Others may order work on it from now on.")},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef memory_getset[] = {
+    {"address", memory_address, NULL, "Where it is, on the device.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef plan_methods[] = {
+    {"run", plan_run, METH_VARARGS,
+     PyDoc_STR("run(inputs, numbers, results): orders a run on these addresses.")},
+    {NULL, NULL, 0, NULL}};
+
+static PyTypeObject device_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.Device",
+    .tp_basicsize = sizeof(device_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_methods = device_methods,
+    .tp_getset = device_getset,
+};
+
+static PyTypeObject memory_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.DeviceMemory",
+    .tp_basicsize = sizeof(memory_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = memory_dealloc,
+    .tp_methods = memory_methods,
+    .tp_getset = memory_getset,
+};
+
+static PyTypeObject plan_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.DevicePlan",
+    .tp_basicsize = sizeof(plan_object),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = plan_dealloc,
+    .tp_methods = plan_methods,
+};
+
+bool loom_device_init(PyObject *module) {
+  return PyType_Ready(&device_type) == 0 && PyType_Ready(&memory_type) == 0 &&
+         PyType_Ready(&plan_type) == 0;
+}

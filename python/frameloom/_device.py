@@ -1,0 +1,440 @@
+"""Functions and arrays on devices (docs/gpu.md).
+
+A function for a device is captured as one for the host: in place of an array on the device it is called with a NumPy array of
+the same dtype, sizes and strides, whose elements nobody reads. Its backend finds the device's memory by the addresses of these
+arrays, runs the graph there, and leaves the buffers of results as they are: they only say, again by their addresses, what lies
+where in the result. So nothing may run the function as plain Python, and nothing but arrays may come out of it; both are errors.
+"""
+
+import contextvars as _contextvars
+import threading as _threading
+import types as _types
+
+import numpy as np
+
+from . import _native
+from ._errors import DeviceError
+
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # codes of DLPack
+_CUDA = 2
+_LEGACY = 1
+_current = _contextvars.ContextVar("frameloom.device", default=None)
+_open = {}
+
+
+class device:
+    """A GPU, by its name: "cuda" or "cuda:0", "cuda:1", ...
+
+    As a context manager it is the device of functions that are compiled in it (`compile` without `device`).
+    Raises `DeviceError` where the driver is missing or too old, or there is no such device.
+    """
+
+    def __init__(self, name="cuda"):
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a device must be a str, not {type(name).__name__}")
+        name = "cuda:0" if name == "cuda" else name
+        if name not in _open:
+            _open[name] = _native.open_device(name)
+        self._native = _open[name]
+        self._tokens = []
+
+    @property
+    def name(self):
+        """"cuda:0"."""
+        return self._native.name
+
+    @property
+    def architecture(self):
+        """"sm_90"."""
+        return self._native.architecture
+
+    def array(self, values):
+        """A copy of an array or of what NumPy makes one of, on this device: a `DeviceArray`."""
+        host = np.ascontiguousarray(values).reshape(np.shape(values))
+        made = _empty(self._native, host.shape, _dtype_of(host.dtype))
+        if host.nbytes:
+            self._native.upload(made._address, host.reshape(-1).view(np.uint8))
+        return made
+
+    def synchronize(self):
+        """Waits for all work that was ordered on this device."""
+        self._native.wait()
+
+    def __enter__(self):
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *exception):
+        _current.reset(self._tokens.pop())
+
+    def __repr__(self):
+        return f"frameloom.device({self.name!r})"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and other._native is self._native
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+def current():
+    """The device of the innermost `with frameloom.device(...)`, or None."""
+    return _current.get()
+
+
+class DeviceArray:
+    """An array on a device: what a function on a device gives, and `device.array` makes.
+
+    It has no operations of its own. Functions that are compiled for its device take it, `numpy.asarray` copies it to the host
+    (and waits for its elements), and CuPy, torch and others take it without a copy, by `__cuda_array_interface__` or DLPack.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_memory", "_native", "dtype", "shape", "strides")
+
+    def __init__(self, *unused):
+        raise TypeError("frameloom.device(...).array makes arrays on a device")
+
+    @property
+    def device(self):
+        """"cuda:0"."""
+        return self._native.name
+
+    @property
+    def ndim(self):
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """How many elements it has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self):
+        """How many bytes its elements take."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<frameloom array on {self.device}: {self.dtype}{list(self.shape)}>"
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array on a device cannot be had on the host without a copy")
+        low, high = _extent(self.shape, self.strides, self.dtype.itemsize)
+        block = np.empty(high - low, np.uint8)
+        if block.size:
+            self._native.download(self._address + low, block)
+        host = np.ndarray(self.shape, self.dtype, block, -low, self.strides)
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    @property
+    def __cuda_array_interface__(self):
+        self._memory.share()
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address if self.size else 0, False),
+                "strides": None if _is_contiguous(self) else self.strides, "version": 3, "stream": self._native.stream}
+
+    def __dlpack_device__(self):
+        return _CUDA, self._native.number
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"an array on {self.device} is given to that device alone")
+        if copy:
+            raise BufferError("an array on a device is given without a copy")
+        if stream == 0:
+            raise ValueError("stream 0 is ambiguous: 1 is the legacy default stream, 2 that of the thread")
+        self._memory.share()
+        if stream != -1:
+            self._native.before(_LEGACY if stream is None else stream)
+        strides = tuple(s // self.dtype.itemsize for s in self.strides)
+        code, bits = _KINDS[self.dtype.kind], 8 * self.dtype.itemsize
+        return self._native.dlpack(self, self._address, self.shape, strides, code, bits)
+
+
+DeviceArray.__module__ = device.__module__ = "frameloom"
+
+
+def _new(native, memory, address, shape, strides, dtype):
+    made = object.__new__(DeviceArray)
+    made._native, made._memory, made._address = native, memory, address
+    made.shape, made.strides, made.dtype = shape, strides, dtype
+    return made
+
+
+def _strides(shape, itemsize):
+    strides = []
+    for length in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= max(length, 1)
+    return tuple(reversed(strides))
+
+
+def _empty(native, shape, dtype):
+    strides = _strides(shape, dtype.itemsize)
+    memory = native.alloc(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+    return _new(native, memory, memory.address, shape, strides, dtype)
+
+
+def _is_contiguous(array):
+    return array.size < 2 or array.strides == _strides(array.shape, array.dtype.itemsize)
+
+
+def _extent(shape, strides, itemsize):
+    """The first byte and the one behind the last, from the first element."""
+    if 0 in shape:
+        return 0, 0
+    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def _dtype_of(typestr):
+    dtype = np.dtype(typestr)
+    if dtype.kind not in _KINDS or not dtype.isnative or dtype.itemsize > 16:
+        raise TypeError(f"arrays of {dtype} cannot be on a device")
+    return dtype
+
+
+# ---- arrays of others ----
+
+
+class _Foreign:
+    """An array of another library, and what its memory's order is."""
+
+    __slots__ = ("array", "stream", "waits")
+
+    def __init__(self, array, stream, waits):
+        self.array, self.stream, self.waits = array, stream, waits  # waits: nobody knows when it is reused
+
+
+def _from_interface(native, source, face):
+    if face.get("mask") is not None:
+        raise TypeError("masked arrays cannot be on a device")
+    dtype, shape = _dtype_of(face["typestr"]), tuple(face["shape"])
+    strides = face.get("strides")
+    strides = _strides(shape, dtype.itemsize) if strides is None else tuple(strides)
+    stream = face.get("stream") if face.get("version", 0) >= 3 else _LEGACY
+    if stream == 0:
+        raise ValueError("__cuda_array_interface__: stream 0 is ambiguous")
+    array = _new(native, source, face["data"][0], shape, strides, dtype)
+    return _Foreign(array, stream, face.get("stream") is None)
+
+
+def _from_dlpack(native, source):
+    """The producer makes our stream wait for what it has ordered."""
+    capsule = source.__dlpack__(stream=native.stream)
+    owner, _, _, address, shape, strides, code, bits = _native.read_dlpack(capsule)
+    kind = next((k for k, c in _KINDS.items() if c == code), None)
+    if kind is None:
+        raise TypeError(f"DLPack's type {code} of {bits} bits cannot be on a device")
+    dtype = _dtype_of(f"{kind}{bits // 8}")
+    strides = _strides(shape, dtype.itemsize) if strides is None else tuple(s * dtype.itemsize for s in strides)
+    return _Foreign(_new(native, owner, address, shape, strides, dtype), None, True)
+
+
+def _on_device(native, value):
+    """A _Foreign for what lies on a device; None for all else. A DeviceArray is its own."""
+    kind = type(value)
+    if kind is DeviceArray:
+        if value._native is not native:
+            raise DeviceError(f"an array on {value.device} was given to a function on {native.name}")
+        return _Foreign(value, None, False)
+    if kind is np.ndarray or kind.__module__ == "builtins":
+        return None
+    face = getattr(value, "__cuda_array_interface__", None)
+    if face is not None:
+        made = _from_interface(native, value, face)
+    elif hasattr(kind, "__dlpack_device__") and value.__dlpack_device__()[0] == _CUDA:
+        made = _from_dlpack(native, value)
+    else:
+        return None
+    if made.array.size:
+        native.owns(made.array._address)
+    if made.stream is not None and made.stream != native.stream:
+        native.after(made.stream)
+    return made
+
+
+# ---- functions ----
+
+
+class _Call:
+    """One call: which addresses of the host stand for which of the device."""
+
+    def __init__(self, native):
+        self.native = native
+        self.ranges = []  # (first address, behind the last, DeviceArray whose memory it is, its address there)
+        self.standins = {}  # id of the argument: (argument, array that stands for it)
+        self.foreign = []
+        self.key = []
+        self.runs = 0
+
+    def argument(self, value):
+        kind = type(value)
+        if kind in (tuple, list):
+            self.key.append((kind, len(value)))
+            return kind([self.argument(v) for v in value])
+        if kind is dict:
+            self.key.append((kind, len(value)))
+            return {k: self.argument(v) for k, v in value.items()}
+        if id(value) in self.standins:
+            return self.standins[id(value)][1]
+        found = _on_device(self.native, value)
+        if found is None:
+            if kind is np.ndarray:
+                self.key.append((value.shape, value.strides, value.dtype.str))
+            else:
+                self.key.append((kind, value) if kind in (int, bool) else kind)
+            return value
+        self.foreign.append(found)
+        array = found.array
+        self.key.append((array.shape, array.strides, array.dtype.str))
+        low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
+        block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
+        stand = np.ndarray(array.shape, array.dtype, block, -low, array.strides)
+        stand.flags.writeable = False
+        self.standins[id(value)] = value, stand
+        first = block.__array_interface__["data"][0]
+        self.ranges.append((first, first + block.size, array, array._address + low))
+        return stand
+
+    def find(self, host):
+        """The device's array whose place a host's array takes; None: it takes none."""
+        at = host.__array_interface__["data"][0]
+        for first, end, array, address in self.ranges:
+            if first <= at < end:
+                return _new(self.native, array._memory, address + at - first, host.shape, host.strides, host.dtype)
+        return None
+
+    def result(self, value):
+        kind = type(value)
+        if kind is np.ndarray:
+            for argument, stand in self.standins.values():
+                if stand is value:
+                    return argument
+            found = self.find(value)
+            if found is None and not value.size:
+                found = _empty(self.native, value.shape, value.dtype)
+            return value if found is None else found
+        if kind in (tuple, list):
+            return kind([self.result(v) for v in value])
+        if kind is dict:
+            return {k: self.result(v) for k, v in value.items()}
+        if value is None or kind in (bool, int, float, complex, str, bytes) or isinstance(value, np.generic):
+            return value
+        raise DeviceError(f"a function on a device gives arrays and numbers, and tuples, lists and dicts of them, not {kind.__name__}")
+
+
+def _upload(native, host):
+    """A host's array on the device, with the same strides: (what keeps it alive, its address)."""
+    low, high = _extent(host.shape, host.strides, host.dtype.itemsize)
+    memory = native.alloc(high - low)
+    if high > low:
+        first = host.__array_interface__["data"][0] + low
+        face = {"data": (first, True), "shape": (high - low,), "typestr": "|u1", "version": 3}
+        block = np.asarray(_types.SimpleNamespace(__array_interface__=face))
+        native.upload(memory.address, block)
+    return memory, memory.address - low
+
+
+class _Backend:
+    """The backend of a function on a device (frontend/run/backend.c)."""
+
+    on_device = True
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, graph, inputs):
+        function = self.function
+        plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        kinds = [value.kind for value in graph.inputs]
+
+        def run(inputs, outputs):
+            return _run(function._calls.now, plan, kinds, inputs, outputs)
+
+        return run
+
+
+def _run(call, plan, kinds, inputs, outputs):
+    native, kept, addresses, scalars = call.native, [], [], []
+    call.runs += 1
+    for kind, host in zip(kinds, inputs, strict=True):
+        if kind == "scalar":
+            addresses.append(0)
+            scalars.append(int.from_bytes(host.tobytes(), "little"))
+            continue
+        found = call.find(host)
+        if found is None:
+            memory, address = _upload(native, host)
+            kept.append(memory)
+            addresses.append(address)
+        else:
+            addresses.append(found._address)
+    made = [_output(native, host) for host in outputs]
+    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made))
+    for host, array in zip(outputs, made, strict=True):
+        if host.ndim:
+            first = host.__array_interface__["data"][0]
+            call.ranges.append((first, first + host.nbytes, array, array._address))
+    return [None if host.ndim else np.asarray(array) for host, array in zip(outputs, made, strict=True)]
+
+
+def _output(native, host):
+    memory = native.alloc(host.nbytes)
+    return _new(native, memory, memory.address, host.shape, host.strides, host.dtype)
+
+
+class DeviceFunction:
+    """What `compile(fn, device=...)` gives: calls run on the device."""
+
+    def __init__(self, function, where, compile_host, fastmath):
+        self.__wrapped__ = function
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(self, name, getattr(function, name, None))
+        self._device, self._native = where, where._native
+        self._fastmath = fastmath
+        self._compile_host = compile_host
+        self._versions = {}
+        self._calls = _threading.local()
+
+    def _version(self, key):
+        """A function for each set of layouts: sizes that change have no kernels on a GPU."""
+        version = self._versions.get(key)
+        if version is None:
+            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self))
+        return version
+
+    def __call__(self, *args, **kwargs):
+        call = _Call(self._native)
+        args = [call.argument(a) for a in args]
+        kwargs = {name: call.argument(a) for name, a in kwargs.items()}
+        version = self._version(tuple(call.key))
+        before = getattr(self._calls, "now", None)
+        self._calls.now = call
+        try:
+            result = version(*args, **kwargs)
+        finally:
+            self._calls.now = before
+            self._give_back(call)
+        if call.runs != 1:
+            raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled as a whole, and was run as plain Python")
+        return call.result(result)
+
+    def _give_back(self, call):
+        """What others have lent may be used again when the work on it is done."""
+        for found in call.foreign:
+            if found.stream is not None and not found.waits:
+                self._native.before(found.stream)
+        if any(found.waits for found in call.foreign):
+            self._native.wait()
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else _types.MethodType(self, instance)
+
+    def __repr__(self):
+        return f"<frameloom function {self.__qualname__} on {self._device.name}>"
