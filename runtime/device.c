@@ -140,11 +140,15 @@ bool loom_device_alloc(loom_device *device, size_t size, loom_address *out, loom
   return good;
 }
 
+/* Nobody could do anything about an error but try again, which is done once. */
 void loom_device_free(loom_device *device, loom_address address) {
   loom_error ignored;
-  if (!address || !device_enter(device, &ignored)) return;
-  device->driver->MemFreeAsync(address, device->stream);
-  device_leave(device);
+  bool done = !address;
+  for (int i = 0; i < 2 && !done; i++) {
+    if (!device_enter(device, &ignored)) continue;
+    done = !device->driver->MemFreeAsync(address, device->stream);
+    device_leave(device);
+  }
 }
 
 static void stage_free(loom_device *device, device_stage *stage) {

@@ -147,9 +147,10 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;
-  if (p->module && device_enter(p->device, &ignored)) {
+  for (int i = 0; i < 2 && p->module; i++) { /* as loom_device_free() */
+    if (!device_enter(p->device, &ignored)) continue;
     p->device->driver->StreamSynchronize(p->device->stream);
-    p->device->driver->ModuleUnload(p->module);
+    if (!p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }
   loom_plan_unref(p->plan);

@@ -115,8 +115,8 @@ static bool run_all(device_run *r, loom_error *err) {
          run_instrs(r, err) && run_read_status(r, err);
   if (!good) d->StreamSynchronize(device->stream); /* what was ordered still reads the memory */
   if (r->stage) device_stage_put(device, r->stage);
-  int freed = d->MemFreeAsync(r->memory, device->stream);
-  return good && cuda_check(d, freed, err, "memory of %s cannot be given back", device->name);
+  loom_device_free(device, r->memory);
+  return good;
 }
 
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,

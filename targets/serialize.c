@@ -277,14 +277,10 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
 /* What a device does not do. */
 static bool serial_fits_device(const serial_state *s, MlirOperation op) {
   loom_opcode code = loom_op_of(op);
-  MlirStringRef name = loom_get_str(op, code == LOOM_OP_RUN ? "kind" : "name");
-  if (code == LOOM_OP_CALL_HOST)
-    return loom_fail(s->err, "%.*s runs on the host and has no kernel for a GPU", (int)name.length,
-                     name.data);
-  if (code == LOOM_OP_RUN)
-    return loom_fail(s->err, "a loop or branch of the graph ('%.*s') has no form on a GPU",
-                     (int)name.length, name.data);
-  return true;
+  MlirStringRef name = loom_get_str(op, "name");
+  return code != LOOM_OP_CALL_HOST ||
+         loom_fail(s->err, "%.*s runs on the host and has no kernel for a GPU", (int)name.length,
+                   name.data);
 }
 
 static bool serial_op(MlirOperation op, void *user) {
@@ -426,6 +422,8 @@ bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_
                          loom_bytes *out, loom_error *err) {
   serial_state s = {
       .plans = plans, .plan_count = count, .entries = entries, .gpu = gpu, .err = err};
+  if (gpu && count > 1)
+    return loom_fail(err, "a loop or a branch of the graph has no form on a GPU");
   loom_bytes *regions = calloc((size_t)count, sizeof *regions);
   bool good = regions || loom_fail(err, "out of memory");
   for (intptr_t i = 1; i < count && good; i++)

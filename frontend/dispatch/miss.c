@@ -238,7 +238,9 @@ static entry *build_entry(const callable *c, capture *captured, PyObject *code, 
   memset(&report, 0, sizeof report);
   bool empty = !captured->graph.node_count && !captured->graph.output_count;
   bool late = c->options.kind == BACKEND_USER && captured->late;
-  if (late) loom_fail(&err, "sizes that depend on data are not given to a backend of the user's");
+  if (late)
+    loom_fail(&err,
+              "sizes that depend on data are known to no backend of the user's and no device");
   capture_name_inputs(captured, &captured->graph);
   if (late || (c->options.kind == BACKEND_LOOM && !empty &&
                !build_plan(c, captured, &plan, &report, &err))) {
