@@ -410,6 +410,8 @@ class DeviceFunction:
         return version
 
     def __call__(self, *args, **kwargs):
+        if _native.get_setting("disable") or _native.get_stance() == "force_eager":
+            raise DeviceError(f"{self.__qualname__}: a function on a device cannot be run as plain Python")
         call = _Call(self._native)
         args = [call.argument(a) for a in args]
         kwargs = {name: call.argument(a) for name, a in kwargs.items()}
@@ -422,7 +424,7 @@ class DeviceFunction:
             self._calls.now = before
             self._give_back(call)
         if call.runs != 1:
-            raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled as a whole, and was run as plain Python")
+            raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled whole, and this call ran as plain Python")
         return call.result(result)
 
     def _give_back(self, call):

@@ -62,9 +62,24 @@ def compile_times(repr="str", aggregate=False):
     return "" if repr == "str" else ([], [])
 
 
-def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False):
+class DeviceArray:
+    """No array is ever on a device."""
+
+
+class device:
+    """There is none: what would run there is not compiled."""
+
+    def __init__(self, name="cuda"):
+        from ._errors import DeviceError
+
+        raise DeviceError(f"frameloom does not compile on {reason()}, and nothing runs on devices")
+
+
+def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False, device=None):
     """Give the function back as it is."""
     _warn()
+    if device is not None and not disable:
+        globals()["device"](device)
     return fn if fn is not None else lambda f: f
 
 

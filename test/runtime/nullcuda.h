@@ -63,9 +63,4 @@ typedef struct null_function {
 /* NULL: the handle is no function of a loaded module. */
 const null_function *null_function_of(const void *handle);
 
-/* ---- nullcuda_stream.c ---- */
-
-/* Host memory that is copied when the copy's turn comes, not when it is ordered. */
-bool null_is_pinned(const void *memory);
-
 #endif

@@ -324,7 +324,8 @@ NULL_EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t addre
 
 /* ---- memory of the host ---- */
 
-bool null_is_pinned(const void *memory) {
+/* Host memory that is copied when the copy's turn comes, not when it is ordered. */
+static bool null_is_pinned(const void *memory) {
   for (const null_host *h = null_hosts; h; h = h->next)
     if ((const uint8_t *)memory >= h->memory && (const uint8_t *)memory < h->memory + h->size)
       return true;
