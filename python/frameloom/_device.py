@@ -6,8 +6,8 @@ arrays, runs the graph there, and leaves the buffers of results as they are: the
 where in the result. So nothing may run the function as plain Python, and nothing but arrays may come out of it; both are errors.
 """
 
+import _thread
 import contextvars as _contextvars
-import threading as _threading
 import types as _types
 
 import numpy as np
@@ -400,7 +400,7 @@ class DeviceFunction:
         self._fastmath = fastmath
         self._compile_host = compile_host
         self._versions = {}
-        self._calls = _threading.local()
+        self._calls = _thread._local()
 
     def _version(self, key):
         """A function for each set of layouts: sizes that change have no kernels on a GPU."""
