@@ -324,7 +324,7 @@ class _Call:
             return kind([self.result(v) for v in value])
         if kind is dict:
             return {k: self.result(v) for k, v in value.items()}
-        if value is None or kind in (bool, int, float, complex, str, bytes) or isinstance(value, np.generic):
+        if value is None or kind in (bool, int, float, complex, str, bytes) or isinstance(value, (np.generic, np.dtype)):
             return value
         raise DeviceError(f"a function on a device gives arrays and numbers, and tuples, lists and dicts of them, not {kind.__name__}")
 

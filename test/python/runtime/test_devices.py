@@ -90,6 +90,8 @@ def assert_alike(got, wanted):
     elif isinstance(wanted, dict):
         assert list(got) == list(wanted)
         assert_alike(list(got.values()), list(wanted.values()))
+    elif not isinstance(wanted, (np.ndarray, np.generic)):
+        assert type(got) is type(wanted) and (got == wanted or got == pytest.approx(wanted))
     else:
         assert isinstance(got, frameloom.DeviceArray) == isinstance(wanted, np.ndarray), type(got)
         host = np.asarray(got)
@@ -103,6 +105,45 @@ def test_gives_what_numpy_gives(gpu, function):
     wanted = function(X, Y)
     for _ in range(2):
         assert_alike(compiled(gpu.array(X), gpu.array(Y)), wanted)
+
+
+def changes_a_copy(a):
+    z = a.copy()
+    z[0] = 1
+    z[:, 1] += 2
+    return z
+
+
+def fills(a):
+    z = np.zeros((6, 5))
+    z[1:3] = a[1:3]
+    return z, np.add(a, 1, out=np.empty_like(a))
+
+
+def collects(a):
+    rows = []
+    for i in range(3):
+        rows.append(a[i] * i)
+    return rows
+
+
+FORMS = [
+    changes_a_copy, fills, collects,
+    lambda a: (a.sum(axis=1, keepdims=True), a.sum(keepdims=True), (a > 0).any(), float(a.sum()), a[0, 0].item()),
+    lambda a: (a[0], *list(a[1:]), [r.sum() for r in a[:3]], {i: a[i] for i in range(3)}),
+    lambda a: ((a * 1j).real, np.stack([a, a + 1]), a.argmax(axis=1), a.argmax(), a.dtype, a.size, f"{a.shape}", None),
+    lambda a: (a[:1, :1], a[:1, :1].reshape(()), a[0:0], a.var(axis=0), a.std(), np.outer(a[0], a[1]), a[0] @ a[1]),
+    lambda a: (np.clip(a, -1, 1), np.round(a, 1), a % 0.3, np.repeat(a, 2, axis=0), np.tile(a, 2), np.roll(a, 1), np.pad(a, 1)),
+    lambda a: (np.tril(a), np.diag(a[0]), np.cumprod(a), np.linalg.norm(a), np.linspace(0, 1, 5) * a, np.isnan(a).sum()),
+    lambda a: (a.astype(np.int32), a.flatten(), a.ravel(), a.T @ a, np.broadcast_to(a, (2, 6, 5)), a[:, None, :] - a[None]),
+]
+
+
+@pytest.mark.parametrize("form", range(len(FORMS)))
+def test_forms(gpu, form):
+    """What has no part on the device (sizes, dtypes, numbers) and what is made of several parts comes out as in NumPy."""
+    a = RNG.standard_normal((6, 5))
+    assert_alike(frameloom.compile(FORMS[form], device=gpu)(gpu.array(a)), FORMS[form](a.copy()))
 
 
 def test_arrays_of_the_host_are_copied(gpu):
