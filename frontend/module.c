@@ -59,6 +59,10 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("torch_has_row(name)\n--\n\nIs \"gelu.default\" an operation of ATen with a row of "
                "its own in "
                "the table of those that are compiled?")},
+    {"tensor_size", tensor_py_size, METH_VARARGS,
+     PyDoc_STR("tensor_size(operation, number, number, reason): what torch asks of symbolic sizes "
+               "while a "
+               "call is captured.")},
     {"write_counts", torch_py_write_counts, METH_O,
      PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
                "autograd counts it: bytes, four for each.")},

@@ -32,8 +32,15 @@ typedef struct cut {
   flow flow;
 } cut;
 
+/* Is it a number of the sizes, which is never saved? */
+static bool cut_is_number(const cut *c, loom_value v) {
+  const loom_value_info *info = &c->graph->values[v];
+  return info->node < 0 && c->joint->made && c->joint->made[info->index];
+}
+
 static bool cut_is_forward(const cut *c, loom_value v) {
   const loom_value_info *info = &c->graph->values[v];
+  if (cut_is_number(c, v)) return false;
   return info->node < 0 ? (uint32_t)info->index < c->joint->inputs
                         : (uint32_t)info->node < c->joint->nodes;
 }
@@ -43,9 +50,16 @@ static const loom_node *cut_node(const cut *c, loom_value v) {
   return node < 0 ? NULL : &c->graph->nodes[node];
 }
 
-static double cut_bytes(const cut *c, loom_value v) {
+static double cut_elements(const cut *c, loom_value v) {
   const loom_type *type = &c->graph->values[v].type;
-  return (double)loom_type_elements(type) * (double)loom_dtype_size(type->dtype);
+  double count = 1;
+  for (int i = 0; i < type->rank; i++)
+    count *= (double)loom_stride_hint(c->graph, loom_stride_of_dim(type->dims[i]));
+  return count;
+}
+
+static double cut_bytes(const cut *c, loom_value v) {
+  return cut_elements(c, v) * (double)loom_dtype_size(c->graph->values[v].type.dtype);
 }
 
 /* Does the backward compute a value of a checkpointed call again, whatever that costs? What others
@@ -84,11 +98,9 @@ static double cut_repeat_cost(const cut *c, loom_value v) {
   const loom_op_info *info = &loom_op_table[node->op];
   if (info->fusion == LOOM_CLASS_VIEW || info->fusion == LOOM_CLASS_CONSTANT) return 0;
   double work = (double)(type->dtype == LOOM_F64 ? info->cost_f64 : info->cost) + 1;
-  if (info->fusion != LOOM_CLASS_REDUCE)
-    return work * CUT_INSTRUCTION * (double)loom_type_elements(type);
+  if (info->fusion != LOOM_CLASS_REDUCE) return work * CUT_INSTRUCTION * cut_elements(c, v);
   loom_value from = node->operands[0];
-  return cut_bytes(c, from) * CUT_BYTE_READ +
-         work * CUT_INSTRUCTION * (double)loom_type_elements(&c->graph->values[from].type);
+  return cut_bytes(c, from) * CUT_BYTE_READ + work * CUT_INSTRUCTION * cut_elements(c, from);
 }
 
 /* Is a value of the forward on the backward's side of the cut? */
@@ -184,7 +196,42 @@ static bool cut_solve(cut *c) {
   return true;
 }
 
+static bool cut_add_input(const cut *c, uint32_t i, loom_graph *backward, loom_value *map) {
+  const loom_input *input = &c->graph->inputs[i];
+  map[input->value] = loom_graph_input(backward, input->kind,
+                                       loom_graph_type(c->graph, input->value), input->strides);
+  return map[input->value] != LOOM_NO_VALUE;
+}
+
+/* The inputs behind those for saved values. */
+static bool cut_add_inputs(const cut *c, loom_graph *backward, loom_value *map, loom_saved *saved) {
+  const bool *made = c->joint->made;
+  saved->numbers = malloc((c->graph->input_count + 1) * sizeof *saved->numbers);
+  if (!saved->numbers) return false;
+  for (uint32_t i = c->joint->inputs; i < c->graph->input_count; i++)
+    if (!(made && made[i]) && !cut_add_input(c, i, backward, map)) return false;
+  for (uint32_t i = 0; made && i < c->graph->input_count; i++) {
+    if (!made[i] || !c->needed[c->graph->inputs[i].value]) continue;
+    if (!cut_add_input(c, i, backward, map)) return false;
+    saved->numbers[saved->number_count++] = i;
+  }
+  return true;
+}
+
+/* The numbers of the joint graph. */
+static bool cut_add_numbers(const cut *c, loom_graph *backward) {
+  const loom_graph *from = c->graph;
+  backward->exprs =
+      loom_arena_copy(&backward->arena, from->exprs, from->expr_count * sizeof *from->exprs);
+  backward->symbols =
+      loom_arena_copy(&backward->arena, from->symbols, from->symbol_count * sizeof *from->symbols);
+  backward->expr_count = backward->expr_capacity = from->expr_count;
+  backward->symbol_count = backward->symbol_capacity = from->symbol_count;
+  return backward->exprs && backward->symbols;
+}
+
 static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_saved *saved) {
+  if (c->graph->symbol_count && !cut_add_numbers(c, backward)) return false;
   saved->values = malloc((c->graph->value_count + 1) * sizeof *saved->values);
   saved->copied = calloc(c->graph->value_count + 1, sizeof *saved->copied);
   if (!saved->values || !saved->copied) return false;
@@ -196,19 +243,13 @@ static bool cut_save(const cut *c, loom_graph *backward, loom_value *map, loom_s
             ? c->graph->inputs[info->index].strides
             : NULL;
     int64_t own[LOOM_MAX_RANK];
-    if (!strides) loom_contiguous_strides(&info->type, own);
+    if (!strides && !loom_contiguous_strides_in(backward, &info->type, own)) return false;
     map[v] = loom_graph_input(backward, LOOM_INPUT_ARRAY, &info->type, strides ? strides : own);
     if (map[v] == LOOM_NO_VALUE) return false;
     saved->copied[saved->count] = !c->direct[v];
     saved->values[saved->count++] = v;
   }
-  for (uint32_t i = c->joint->inputs; i < c->graph->input_count; i++) {
-    const loom_input *input = &c->graph->inputs[i];
-    map[input->value] = loom_graph_input(backward, input->kind,
-                                         loom_graph_type(c->graph, input->value), input->strides);
-    if (map[input->value] == LOOM_NO_VALUE) return false;
-  }
-  return true;
+  return cut_add_inputs(c, backward, map, saved);
 }
 
 static bool cut_build(const cut *c, loom_graph *backward, loom_value *map, loom_error *err) {
@@ -249,7 +290,8 @@ static bool cut_run(cut *c, loom_graph *backward, loom_saved *saved, loom_error 
 void loom_saved_fini(loom_saved *saved) {
   free(saved->values);
   free(saved->copied);
-  *saved = (loom_saved){NULL, NULL, 0};
+  free(saved->numbers);
+  *saved = (loom_saved){0};
 }
 
 bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
@@ -261,7 +303,7 @@ bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_sa
            .result = calloc(values + 1, sizeof(bool)),
            .direct = calloc(values + 1, sizeof(bool)),
            .border = calloc(values + 1, sizeof(bool))};
-  *saved = (loom_saved){NULL, NULL, 0};
+  *saved = (loom_saved){0};
   loom_graph_init(backward);
   bool good = cut_run(&c, backward, saved, err);
   if (!good) {

@@ -15,6 +15,8 @@ typedef struct loom_joint {
   const loom_graph *graph;
   uint32_t nodes, inputs;
   const bool *held; /* by input of the forward: somebody holds it until the backward runs */
+  const bool *made; /* by input of both: a number of the sizes, which the backward computes of its
+                       own inputs, too; or NULL: none is */
   const loom_value *results; /* of the forward: they are there anyway */
   uint32_t result_count;
   const loom_value *gradients; /* what the backward computes */
@@ -31,6 +33,9 @@ typedef struct loom_saved {
   loom_value *values; /* malloc'ed */
   bool *copied;       /* malloc'ed: by value, an input or result that has to be saved as a copy */
   uint32_t count;
+  uint32_t *numbers; /* malloc'ed: inputs of the joint graph that are such numbers, in the order of
+                        the backward's inputs for them */
+  uint32_t number_count;
 } loom_saved;
 
 /* Chooses what is saved and what the backward computes once more: the cheapest cut, where saving
@@ -38,8 +43,8 @@ typedef struct loom_saved {
  * sorts, control flow and host calls are never run twice, but for products and sorts of a
  * checkpointed call: the backward computes again what is inside of one. Makes the backward graph:
  * its inputs are the saved values in their order, in C order unless they are inputs of the joint
- * graph, then the backward's inputs; its outputs are the gradients in C order. Sizes have to be
- * known. False with `err` set. */
+ * graph, then the backward's inputs, then the numbers of the sizes; its outputs are the gradients
+ * in C order. A number of the joint graph is one of it, too. False with `err` set. */
 bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
                           loom_error *err);
 void loom_saved_fini(loom_saved *saved);

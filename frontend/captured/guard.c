@@ -166,7 +166,8 @@ static bool guard_read_size(const guard *g, PyObject *const *args, int64_t *out)
   bool good = false;
   int overflow = 0;
   if (object && p->field != SIZE_OF_INT) {
-    good = loom_adapters()[0]->size(object, p->field, p->axis, out);
+    for (const loom_adapter *const *a = loom_adapters(); *a && !good; a++)
+      good = (*a)->size && (*a)->size(object, p->field, p->axis, out);
   } else if (object && PyLong_CheckExact(object)) {
     *out = PyLong_AsLongLongAndOverflow(object, &overflow);
     good = !overflow;

@@ -29,6 +29,7 @@ typedef struct size_fact {
                    `unit` times its symbol */
   int64_t before, now; /* the values before and after its latest change */
   int64_t symbol;      /* its number in the capture that is being made; 0: none yet */
+  char why[128];       /* PINNED: why capture has to know it; "": it says no more */
 } size_fact;
 
 typedef struct size_table {

@@ -65,6 +65,21 @@ static bool report_put_off(const callable *c, PyObject *rows) {
   return good;
 }
 
+/* Sizes that stay constants though they change, with the reason: (name, axis, reason) each. */
+static bool report_sizes(const callable *c, PyObject *rows) {
+  bool good = true;
+  for (uint32_t i = 0; good && i < c->numbers.sizes.count; i++) {
+    const size_fact *f = &c->numbers.sizes.facts[i];
+    if (f->state != SIZE_PINNED || f->field != SIZE_OF_DIM || !f->why[0]) continue;
+    PyObject *row = Py_BuildValue("(sis)", f->name, (int)f->axis, f->why);
+    good = row && PyList_Append(rows, row) == 0;
+    Py_XDECREF(row);
+  }
+  for (uint32_t i = 0; good && i < c->resumes.count; i++)
+    good = report_sizes(c->resumes.points[i], rows);
+  return good;
+}
+
 static uint32_t report_captures(const callable *c) {
   uint32_t captures = c->builds.captures;
   for (uint32_t i = 0; i < c->resumes.count; i++)
@@ -75,17 +90,19 @@ static uint32_t report_captures(const callable *c) {
 PyObject *callable_report(PyObject *self, PyObject *unused) {
   callable *c = (callable *)self;
   const report *r = &c->report;
-  PyObject *entries = PyList_New(0), *put_off = PyList_New(0);
-  if (!entries || !put_off || !report_entries(c, entries) || !report_put_off(c, put_off)) {
+  PyObject *entries = PyList_New(0), *put_off = PyList_New(0), *sizes = PyList_New(0);
+  if (!entries || !put_off || !sizes || !report_entries(c, entries) ||
+      !report_put_off(c, put_off) || !report_sizes(c, sizes)) {
     Py_XDECREF(entries);
     Py_XDECREF(put_off);
+    Py_XDECREF(sizes);
     return NULL;
   }
-  return Py_BuildValue("{sNsNsOsOsOsKsKsI}", "entries", entries, "put_off", put_off, "breaks",
-                       r->breaks ? r->breaks : Py_None, "loops", r->loops ? r->loops : Py_None,
-                       "recompiles", r->recompiles ? r->recompiles : Py_None, "hits",
-                       (unsigned long long)c->counts.hits, "misses",
-                       (unsigned long long)c->counts.misses, "captures", report_captures(c));
+  return Py_BuildValue(
+      "{sNsNsNsOsOsOsKsKsI}", "entries", entries, "put_off", put_off, "sizes", sizes, "breaks",
+      r->breaks ? r->breaks : Py_None, "loops", r->loops ? r->loops : Py_None, "recompiles",
+      r->recompiles ? r->recompiles : Py_None, "hits", (unsigned long long)c->counts.hits, "misses",
+      (unsigned long long)c->counts.misses, "captures", report_captures(c));
 }
 
 PyObject *callable_why(const callable *c, PyObject *const *slots) {

@@ -139,20 +139,18 @@ bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out
   return whole;
 }
 
-/* Strides that are not those of the sizes in the order of memory that the guarded ones have: what a
- * new size does not explain. */
-static uint32_t array_odd_strides(const PyArrayObject_fields *a, const numpy_array_payload *p) {
+uint32_t numpy_odd_strides(const numpy_array_payload *now, const numpy_array_payload *p) {
   uint32_t odd = 0;
   for (int i = 0; i < p->nd; i++) {
-    if (a->strides[i] == p->strides[i] || LOOM_STRIDE_IS_SYM(p->strides[i])) continue;
+    if (now->strides[i] == p->strides[i] || LOOM_STRIDE_IS_SYM(p->strides[i])) continue;
     npy_intp dense = (npy_intp)loom_dtype_size(p->dtype), before = dense;
     for (int k = 0; k < p->nd; k++) {
-      if (k == i || llabs(a->strides[k]) >= llabs(a->strides[i])) continue;
-      dense *= a->dimensions[k];
-      before *= LOOM_DIM_IS_SYM(p->dims[k]) ? a->dimensions[k] : p->dims[k];
+      if (k == i || llabs(now->strides[k]) >= llabs(now->strides[i])) continue;
+      dense *= now->dims[k];
+      before *= LOOM_DIM_IS_SYM(p->dims[k]) ? now->dims[k] : p->dims[k];
     }
-    bool explained = llabs(a->strides[i]) == dense && llabs(p->strides[i]) == before;
-    if (!explained && a->dimensions[i] > 1) odd |= 1u << i;
+    bool explained = llabs(now->strides[i]) == dense && llabs(p->strides[i]) == before;
+    if (!explained && now->dims[i] > 1) odd |= 1u << i;
   }
   return odd;
 }
@@ -167,7 +165,7 @@ bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *s
     return false;
   for (int i = 0; i < p->nd; i++)
     if (now.dims[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) *sizes |= 1u << i;
-  *strides = array_odd_strides(FIELDS(object), p);
+  *strides = numpy_odd_strides(&now, p);
   return true;
 }
 
@@ -377,11 +375,9 @@ static void array_resolve_empty(const numpy_array_payload *p, numpy_array_payloa
   out->offset = 0;
 }
 
-/* The payload of this call, with its symbolic numbers replaced by their values; NULL when one
- * overflows. */
-static const numpy_array_payload *array_resolve(const numpy_array_payload *p,
-                                                const loom_graph *graph, const int64_t *symbols,
-                                                numpy_array_payload *out) {
+const numpy_array_payload *numpy_array_resolve(const numpy_array_payload *p,
+                                               const loom_graph *graph, const int64_t *symbols,
+                                               numpy_array_payload *out) {
   npy_intp total = (npy_intp)loom_dtype_size(p->dtype);
   int64_t number;
   if (!(p->flags & NUMPY_SYMBOLIC)) return p;
@@ -397,6 +393,13 @@ static const numpy_array_payload *array_resolve(const numpy_array_payload *p,
   out->offset = number;
   if (total == 0) array_resolve_empty(p, out);
   return out;
+}
+
+static inline const numpy_array_payload *array_resolve(const numpy_array_payload *p,
+                                                       const loom_graph *graph,
+                                                       const int64_t *symbols,
+                                                       numpy_array_payload *out) {
+  return p->flags & NUMPY_SYMBOLIC ? numpy_array_resolve(p, graph, symbols, out) : p;
 }
 
 PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,

@@ -128,4 +128,18 @@ np_mask **np_masks(tracer *t);           /* of this capture */
 struct np_derived **np_derivatives(tracer *t); /* of this capture (gradient.c) */
 struct np_known **np_known_calls(tracer *t);   /* of this capture (gradient_known.c) */
 
+/* ---- sizes.c: symbolic sizes of arrays ---- */
+
+struct numpy_array_payload;
+int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
+int64_t np_plus(tracer *t, int64_t a, int64_t b);
+int64_t np_in_elements(tracer *t, int64_t bytes, loom_dtype dtype);
+/* Are all sizes equal? Symbolic ones are made one symbol. False after a failure too. */
+bool np_same_sizes(tracer *t, const loom_type *a, const loom_type *b);
+bool np_is_symbolic(const np_array *a);
+/* The type and strides (bytes) of a live array with the symbols that its sizes are; guards them,
+ * and puts them into the payload. */
+bool np_sizes_read(tracer *t, const source *s, struct numpy_array_payload *p, loom_type *type,
+                   int64_t *strides);
+
 #endif

@@ -60,10 +60,16 @@ typedef struct numpy_array_payload {
 void *numpy_array_data(PyObject *array);
 PyObject *numpy_array_new_output(const void *payload, const loom_graph *graph,
                                  const int64_t *symbols, void **data);
-bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out);
 PyObject *numpy_array_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols);
 PyObject *numpy_array_words(PyObject *name, const void *payload);
+/* A payload with the values of its symbolic numbers in this call; NULL when one overflows. */
+const numpy_array_payload *numpy_array_resolve(const numpy_array_payload *p,
+                                               const loom_graph *graph, const int64_t *symbols,
+                                               numpy_array_payload *out);
+/* Axes whose strides are not those of the sizes in the order of memory that the guarded ones have:
+ * what a new size does not explain. */
+uint32_t numpy_odd_strides(const numpy_array_payload *now, const numpy_array_payload *guarded);
 /* The memory of an array of another library, from its first byte to behind its last one; false: the
  * object is none of its arrays. NULL before that library is there. */
 extern bool (*numpy_other_extent)(PyObject *object, const char **low, const char **high);

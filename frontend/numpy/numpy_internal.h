@@ -21,6 +21,7 @@ void numpy_array_extent(PyObject *array, const char **low, const char **high);
 /* Which flags the error state of this context reports, and which of these by a warning. */
 bool numpy_errors_now(uint32_t *reported, uint32_t *warned);
 /* Entries of the adapter's table (captured/adapter.h). */
+bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out);
 bool numpy_array_guard(PyObject *object, const void *payload);
 bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
                               uint32_t *strides);

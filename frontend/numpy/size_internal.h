@@ -12,8 +12,6 @@
 
 /* ---- sizes.c: symbolic sizes of arrays ---- */
 
-int64_t np_times(tracer *t, int64_t a, int64_t b); /* of numbers of the graph */
-int64_t np_plus(tracer *t, int64_t a, int64_t b);
 int64_t np_dim(loom_dim dim); /* a size as a number */
 /* The number of the graph behind an int64 scalar of NumPy. False: it is no such number. */
 bool np_size_of(tracer *t, value *v, int64_t *out);
@@ -22,14 +20,6 @@ loom_value np_number_node(tracer *t, int64_t number);
 /* How many elements: a number; and as a size. */
 int64_t np_count(tracer *t, const loom_type *type);
 loom_dim np_count_dim(tracer *t, const loom_type *type);
-int64_t np_in_elements(tracer *t, int64_t bytes, loom_dtype dtype);
-/* Are all sizes equal? Symbolic ones are made one symbol. False after a failure too. */
-bool np_same_sizes(tracer *t, const loom_type *a, const loom_type *b);
-bool np_is_symbolic(const np_array *a);
-/* The type and strides (bytes) of a live array with the symbols that its sizes are; guards them,
- * and puts them into the payload. */
-bool np_sizes_read(tracer *t, const source *s, numpy_array_payload *p, loom_type *type,
-                   int64_t *strides);
 value *np_number(tracer *t, int64_t number); /* as a Python int */
 /* A known or symbolic int; one or a sequence of them. */
 bool np_number_arg(tracer *t, value *v, int64_t *out);

@@ -157,7 +157,7 @@ uint64_t formula_symbols(const tracer *t, uint64_t symbols) {
 
 /* Marks what the symbols of a number were read from: not to be symbols again, in this capture or
  * for ever. */
-static bool size_pin(tracer *t, int64_t number, bool for_ever) {
+static bool size_pin(tracer *t, int64_t number, bool for_ever, const char *why) {
   const loom_graph *graph = trace_graph(t);
   uint64_t symbols = formula_symbols(t, size_symbols(graph, LOOM_STRIDE_EXPR(number)));
   bool found = false;
@@ -167,26 +167,31 @@ static bool size_pin(tracer *t, int64_t number, bool for_ever) {
     found = f->skip = true;
     if (!for_ever || f->state == SIZE_PINNED) continue;
     f->state = SIZE_PINNED;
+    snprintf(f->why, sizeof f->why, "%s", why);
     loom_location at = trace_location(t);
-    loom_log(LOOM_LOG_DYNAMIC, "%s:%d: a size of %s has to be known: compiled for its value",
-             at.file ? at.file : "?", (int)at.line, f->name);
+    loom_log(LOOM_LOG_DYNAMIC, "%s:%d: a size of %s has to be known: compiled for its value%s%s",
+             at.file ? at.file : "?", (int)at.line, f->name, why[0] ? "; " : "", why);
   }
   return found;
 }
 
-static void size_know_for(tracer *t, int64_t number, bool for_ever) {
+static void size_know_for(tracer *t, int64_t number, bool for_ever, const char *why) {
   if (!LOOM_STRIDE_IS_SYM(number) || (trace_pending(t) && t->state != TRACE_RESTART)) return;
   if (size_is_looped(t, number)) {
     size_blame(t, number, "the index of a loop has to be known");
     return;
   }
-  if (size_pin(t, number, for_ever))
+  if (size_pin(t, number, for_ever, why))
     size_restart(t);
   else
     trace_break(t, BREAK_DATA_DEPENDENT, "a decision depends on a size that depends on data");
 }
 
-void size_know(tracer *t, int64_t number) { size_know_for(t, number, true); }
+void size_know(tracer *t, int64_t number) { size_know_for(t, number, true, ""); }
+
+void size_know_since(tracer *t, int64_t number, const char *why) {
+  size_know_for(t, number, true, why);
+}
 
 /* ---- floats that are read from objects ---- */
 
@@ -465,7 +470,7 @@ int size_same(tracer *t, loom_dim a, loom_dim b) {
 bool size_admit(tracer *t, int64_t number, loom_dim *out) {
   if (LOOM_STRIDE_IS_SYM(number)) {
     int small = size_less(t, number, size_is_late(t, number) ? 0 : 2);
-    if (small > 0) size_know_for(t, number, false);
+    if (small > 0) size_know_for(t, number, false, "");
     if (small != 0) return false;
   }
   if (loom_dim_of_stride(number, out)) return true;

@@ -40,6 +40,8 @@ int size_same(tracer *t, loom_dim a, loom_dim b);
 bool size_admit(tracer *t, int64_t number, loom_dim *out);
 /* Capture has to know the value: it starts again with all symbols in it constant. */
 void size_know(tracer *t, int64_t number);
+/* The same, for a reason that explain() shows. */
+void size_know_since(tracer *t, int64_t number, const char *why);
 /* The number as data: an int64 without dimensions. */
 loom_value size_node(tracer *t, int64_t number);
 /* A size that the next host call determines (a "late" size): a new symbol from 0 on. Or, after a

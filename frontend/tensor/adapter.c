@@ -6,6 +6,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/size/size.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/tensor/tensor.h"
 
@@ -54,13 +55,11 @@ static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
                        "that is not compiled");
   if (p.flags & NUMPY_INFERENCE && !tensor_state_of(t)->modes.inference)
     return trace_break(t, BREAK_TENSOR, "a tensor of inference mode outside of it");
-  loom_type type = {.dtype = p.dtype, .rank = p.nd};
+  loom_type type;
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
-  for (int i = 0; i < p.nd; i++) {
-    type.dims[i] = p.dims[i];
-    strides[i] = p.strides[i];
-    elements[i] = strides[i] / (int64_t)loom_dtype_size(p.dtype);
-  }
+  if (!size_apply_marks(t, object, s) || !np_sizes_read(t, s, &p, &type, strides)) return NULL;
+  for (int i = 0; i < p.nd; i++)
+    elements[i] = np_in_elements(t, strides[i], p.dtype);
   if (!trace_guard_payload(t, GUARD_ARRAY, s, &loom_tensor_adapter, &p, sizeof p)) return NULL;
   value *v = tensor_new(t, trace_input(t, LOOM_INPUT_ARRAY, &type, elements, s, NULL), strides);
   if (!v) return NULL;

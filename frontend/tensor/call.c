@@ -126,6 +126,8 @@ static PyObject *call_argument(tracer *t, value *v) {
   if (tensor_is_batched(v)) return call_element(t, v);
   if (tensor_is(v)) return call_tensor(t, v);
   if (call_is_number(t, v)) return call_number(t, v);
+  int64_t size;
+  if (number_is_size(v) && value_size_of(t, v, &size)) return tensor_size_object(size);
   if (tuple_is_plain(v) || value_is_list(v))
     return call_items(t, v->seq.items, v->seq.count, value_is_list(v));
   if (value_is_slice(v)) return call_slice(t, v);
@@ -154,6 +156,8 @@ static value *call_result(tracer *t, PyObject *o) {
     return of ? tensor_batched_of(t, o, of) : NULL;
   }
   if (torch_is_tensor(o)) return trace_break(t, BREAK_TENSOR, "a tensor that torch made otherwise");
+  int64_t size;
+  if (tensor_has_sizes(t) && tensor_size_number(o, &size)) return value_size(t, size);
   bool list = PyList_CheckExact(o);
   if (!list && !PyTuple_Check(o)) return value_made(t, Py_NewRef(o));
   Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
@@ -168,6 +172,7 @@ static value *call_result(tracer *t, PyObject *o) {
 /* The exception that the call has ended with: one of ours is a reason, torch's own is raised by
  * torch, once the call is made with the user's tensors. */
 void *tensor_call_failed(tracer *t, PyObject *function) {
+  if (trace_pending(t)) return error_drop(), NULL;
   PyObject *type, *error, *trace, *name = PyObject_GetAttrString(function, "__name__");
   if (!name) error_drop();
   PyErr_Fetch(&type, &error, &trace);
@@ -196,15 +201,23 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
       (tensor_is_backward(function) || tensor_is_gradient(function) ||
        PyDict_GetItemString(kwargs, "requires_grad")))
     return trace_break(t, BREAK_TENSOR, "gradients are asked for inside of vmap");
+  if (tensor_is_backward(function) || tensor_is_gradient(function))
+    tensor_know_sizes(t, "gradients are computed");
+  else if (PyList_GET_SIZE(state->levels))
+    tensor_know_sizes(t, "a call inside of vmap");
+  if (trace_pending(t)) return NULL;
   if (tensor_is_backward(function)) return tensor_backward(t, function, args, kwargs);
   loom_location at = trace_innermost_location(t); /* where torch's warnings come from */
   PyObject *place = Py_BuildValue("(si)", at.file, (int)at.line);
+  tracer *before = tensor_sizes_enter(t);
   PyObject *made =
       place ? PyObject_CallFunctionObjArgs(call_python.record, function, args, kwargs,
                                            state->records ? Py_True : Py_False, state->numbers,
                                            state->autocast, state->levels, place, NULL)
             : NULL;
+  tensor_sizes_leave(before);
   Py_XDECREF(place);
+  if (trace_pending(t)) return error_drop(), Py_XDECREF(made), NULL;
   if (!made) return tensor_call_failed(t, function);
   value *result = NULL;
   bool good = trace_keep(t, made) &&

@@ -6,6 +6,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/size/size.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/values/objects.h"
@@ -41,22 +42,30 @@ PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor) {
 }
 
 /* A tensor without memory like this one: its storage reaches as far as its elements do. */
-static PyObject *emit_stand_in(const np_array *a) {
+static PyObject *emit_stand_in(tracer *t, const np_array *a) {
   static PyObject *make;
-  int64_t size = (int64_t)loom_dtype_size(a->type.dtype), extent = 1;
+  int64_t elements[LOOM_MAX_RANK], dims[LOOM_MAX_RANK], extent = 1;
   if (!make) {
     PyObject *module = PyImport_ImportModule("frameloom._tensor_calls");
     make = module ? PyObject_GetAttrString(module, "empty") : NULL;
     Py_XDECREF(module);
   }
-  for (int i = 0; i < a->type.rank; i++)
-    extent += a->type.dims[i] ? (a->type.dims[i] - 1) * (a->strides[i] / size) : 0;
-  PyObject *sizes = tensor_numbers(a->type.dims, a->type.rank, 1);
-  PyObject *strides = sizes ? tensor_numbers(a->strides, a->type.rank, size) : NULL;
-  PyObject *made = strides && make
-                       ? PyObject_CallFunction(make, "OOsL", sizes, strides,
-                                               loom_dtype_name(a->type.dtype), (long long)extent)
-                       : NULL;
+  for (int i = 0; i < a->type.rank; i++) {
+    dims[i] = loom_stride_of_dim(a->type.dims[i]);
+    elements[i] = np_in_elements(t, a->strides[i], a->type.dtype);
+    if (dims[i]) extent = np_plus(t, extent, np_times(t, np_plus(t, dims[i], -1), elements[i]));
+  }
+  if (trace_pending(t)) return NULL;
+  PyObject *sizes = tensor_size_numbers(t, dims, a->type.rank);
+  PyObject *strides = sizes ? tensor_size_numbers(t, elements, a->type.rank) : NULL;
+  PyObject *reach = strides ? tensor_size_object(extent) : NULL;
+  tracer *before = tensor_sizes_enter(t);
+  PyObject *made = reach && make ? PyObject_CallFunction(make, "OOsO", sizes, strides,
+                                                         loom_dtype_name(a->type.dtype), reach)
+                                 : NULL;
+  tensor_sizes_leave(before);
+  if (trace_pending(t)) error_drop();
+  Py_XDECREF(reach);
   Py_XDECREF(strides);
   Py_XDECREF(sizes);
   return made;
@@ -66,7 +75,8 @@ PyObject *tensor_meta(tracer *t, value *v) {
   const tensor_state *state = tensor_state_of(t);
   PyObject *meta = state ? pointer_map_get(&state->metas, np_layout_of(v)) : NULL;
   if (meta || !state) return meta;
-  if (!(meta = emit_stand_in(np_layout_of(v)))) return trace_raise_live(t);
+  if (!(meta = emit_stand_in(t, np_layout_of(v))))
+    return trace_pending(t) ? NULL : trace_raise_live(t);
   return trace_keep(t, meta) && emit_pair(t, meta, v) ? meta : NULL;
 }
 
@@ -79,24 +89,31 @@ typedef struct emit_look {
 } emit_look;
 
 static bool emit_read(tracer *t, PyObject *meta, emit_look *out) {
-  fx_import im = {.graph = trace_graph(t)};
+  fx_import im = {.graph = trace_graph(t), .number_of = tensor_size_number};
   torch_spec spec;
+  int64_t elements = 0;
+  if (tensor_has_sizes(t)) im.index = PyDict_New();
+  tracer *before = tensor_sizes_enter(t);
   PyObject *offset = PyObject_CallMethod(meta, "storage_offset", NULL);
-  bool good = offset && fx_read_spec(&im, meta, &spec);
-  int64_t elements = offset ? PyLong_AsLongLong(offset) : 0;
+  bool good = offset && fx_read_spec(&im, meta, &spec) &&
+              (PyLong_Check(offset) ? (elements = PyLong_AsLongLong(offset), true)
+                                    : tensor_size_number(offset, &elements));
+  tensor_sizes_leave(before);
   Py_XDECREF(offset);
+  Py_XDECREF(im.index);
   if (!good) {
     error_drop();
     trace_break(t, BREAK_UNSUPPORTED_DTYPE, "a tensor of a dtype or size that is not compiled");
     return false;
   }
   int64_t size = (int64_t)loom_dtype_size(spec.dtype);
-  *out = (emit_look){.type = {.dtype = spec.dtype, .rank = spec.rank}, .offset = elements * size};
+  *out = (emit_look){.type = {.dtype = spec.dtype, .rank = spec.rank},
+                     .offset = np_times(t, elements, size)};
   for (int i = 0; i < spec.rank; i++) {
-    out->type.dims[i] = spec.sizes[i];
-    out->strides[i] = spec.strides[i] * size;
+    if (!size_admit(t, spec.sizes[i], &out->type.dims[i])) return false;
+    out->strides[i] = np_times(t, spec.strides[i], size);
   }
-  return true;
+  return !trace_pending(t);
 }
 
 static value *emit_tensor(tracer *t, PyObject *meta, loom_value node) {
@@ -111,7 +128,7 @@ bool tensor_emit_input(tracer *t, PyObject *meta) {
   int64_t elements[LOOM_MAX_RANK];
   if (!emit_read(t, meta, &look)) return false;
   for (int i = 0; i < look.type.rank; i++)
-    elements[i] = look.strides[i] / (int64_t)loom_dtype_size(look.type.dtype);
+    elements[i] = np_in_elements(t, look.strides[i], look.type.dtype);
   loom_value node = trace_input(t, LOOM_INPUT_ARRAY, &look.type, elements, NULL, NULL);
   return trace_keep(t, Py_NewRef(meta)) && emit_tensor(t, meta, node);
 }
@@ -132,15 +149,17 @@ static value *emit_slice_view(tracer *t, np_array *p, const emit_look *look, int
   emit_int(args, 1, &axis);
   if (axis < 0) axis += p->type.rank;
   if (axis < 0 || axis >= p->type.rank) return NULL;
-  int64_t sizes[LOOM_MAX_RANK], stride = p->strides[axis], step = 1;
+  int64_t sizes[LOOM_MAX_RANK], stride = p->strides[axis], moved;
   for (int i = 0; i < p->type.rank; i++) {
     sizes[i] = p->type.dims[i];
     steps[i] = 1;
   }
   sizes[axis] = dropped ? 1 : look->type.dims[axis];
-  if (!dropped && stride && sizes[axis] > 1) step = look->strides[axis] / stride;
-  starts[axis] = stride ? (look->offset - base) / stride : 0;
-  steps[axis] = step;
+  bool several = sizes[axis] != 0 && sizes[axis] != 1;
+  if (!dropped && stride && several && !size_divide(t, look->strides[axis], stride, &steps[axis]))
+    return NULL;
+  if (!size_minus(t, look->offset, base, &moved)) return NULL;
+  if (stride && moved && !size_divide(t, moved, stride, &starts[axis])) return NULL;
   value *v = np_view_slice(t, p, starts, sizes, steps);
   if (!v) return NULL;
   return np_view_reshape(t, np_layout_of(v), look->type.rank, look->type.dims, look->strides);
@@ -180,6 +199,13 @@ static bool emit_is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
+static bool emit_is_symbolic(const np_array *p, const emit_look *look) {
+  bool symbolic = np_is_symbolic(p) || LOOM_STRIDE_IS_SYM(look->offset);
+  for (int i = 0; i < look->type.rank; i++)
+    symbolic |= LOOM_DIM_IS_SYM(look->type.dims[i]) || LOOM_STRIDE_IS_SYM(look->strides[i]);
+  return symbolic;
+}
+
 /* The axis of `p` along which a step of `stride` bytes is, that no other one has taken; -1: none.
  */
 static int emit_axis_of(const np_array *p, uint32_t taken, int64_t stride) {
@@ -214,6 +240,7 @@ static value *emit_strided_view(tracer *t, np_array *p, const emit_look *look, i
   int64_t perm[LOOM_MAX_RANK];
   uint32_t taken = 0;
   int rank = p->type.rank, used = 0;
+  if (emit_is_symbolic(p, look)) return tensor_know_sizes(t, "a view by strides"), NULL;
   if (look->offset < base || !emit_starts(p, look->offset - base, starts)) return NULL;
   for (int i = 0; i < rank; i++)
     sizes[i] = steps[i] = 1;
@@ -265,14 +292,16 @@ static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_l
 }
 
 /* Has the view the sizes and strides that torch says? */
-static bool emit_view_agrees(const np_array *a, const emit_look *look, int64_t offset) {
-  int64_t elements = 1;
-  if (!loom_type_equal(&a->type, &look->type)) return false;
+static bool emit_view_agrees(tracer *t, const np_array *a, const emit_look *look, int64_t offset) {
+  bool empty = false;
+  if (a->type.dtype != look->type.dtype || !np_same_sizes(t, &a->type, &look->type)) return false;
   for (int i = 0; i < a->type.rank; i++)
-    elements *= a->type.dims[i];
+    empty |= a->type.dims[i] == 0;
   for (int i = 0; i < a->type.rank; i++)
-    if (a->type.dims[i] > 1 && a->strides[i] != look->strides[i]) return false;
-  return !elements || a->offset == offset;
+    if (a->type.dims[i] != 0 && a->type.dims[i] != 1 &&
+        size_equal(t, a->strides[i], look->strides[i]) <= 0)
+      return false;
+  return empty || size_equal(t, a->offset, offset) > 0;
 }
 
 /* The name of an operation without its overload: "transpose" of aten.transpose.int. */
@@ -291,8 +320,11 @@ static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of
   if (tensor_of_meta(t, meta)) return true;
   if (!emit_read(t, meta, &look) || !emit_read(t, PyTuple_GET_ITEM(args, 0), &base)) return false;
   value *v = emit_view_value(t, p, base.offset, &look, name, args);
-  if (trace_pending(t)) return false;
-  if (!v || !emit_view_agrees(np_layout_of(v), &look, p->offset + look.offset - base.offset)) {
+  int64_t offset;
+  if (trace_pending(t) || !size_minus(t, np_plus(t, p->offset, look.offset), base.offset, &offset))
+    return false;
+  if (!v || !emit_view_agrees(t, np_layout_of(v), &look, offset)) {
+    if (trace_pending(t)) return false;
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;
   }
@@ -364,10 +396,45 @@ static bool emit_operands(tracer *t, fx_import *im, PyObject *o) {
   return fx_define_tensor(im, o, node) || trace_raise_live(t) != NULL;
 }
 
+static loom_value emit_number_data(void *user, int64_t number) { return size_node(user, number); }
+
+/* Arguments with a node in place of each symbolic size, which is an operand, too. A new reference;
+ * NULL with an exception. */
+static PyObject *emit_arguments(fx_import *im, PyObject *o) {
+  int64_t number;
+  if (PyDict_CheckExact(o)) {
+    PyObject *made = PyDict_New(), *key, *item;
+    for (Py_ssize_t at = 0; made && PyDict_Next(o, &at, &key, &item);) {
+      PyObject *one = emit_arguments(im, item);
+      if (!one || PyDict_SetItem(made, key, one) < 0) Py_CLEAR(made);
+      Py_XDECREF(one);
+    }
+    return made;
+  }
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    PyObject *made = PySequence_List(o);
+    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(made); i++) {
+      PyObject *one = emit_arguments(im, PyList_GET_ITEM(made, i));
+      if (!one || PyList_SetItem(made, i, one) < 0) Py_CLEAR(made);
+    }
+    if (made && PyTuple_Check(o)) Py_SETREF(made, PyList_AsTuple(made));
+    return made;
+  }
+  if (!tensor_size_number(o, &number)) return Py_NewRef(o);
+  PyObject *node = PyObject_GetAttrString(o, "node");
+  if (node && !fx_define_number(im, node, number)) Py_CLEAR(node);
+  return node;
+}
+
 static bool emit_import_init(tracer *t, fx_import *im) {
   capture *c = t->capture;
   if (!c->hosts) c->hosts = PyList_New(0);
   im->graph = trace_graph(t);
+  im->number_of = tensor_size_number;
+  im->number_data = emit_number_data;
+  im->user = t;
+  for (uint32_t i = 0; i < im->graph->symbol_count; i++)
+    im->hints[i] = im->graph->symbols[i].hint;
   im->builder = (loom_emitter){.graph = im->graph, .location = trace_location(t)};
   im->keeps_refusals = true;
   im->index = PyDict_New();
@@ -402,8 +469,20 @@ static bool emit_each(tracer *t, fx_call *c, PyObject *args, PyObject *kwargs, l
   return true;
 }
 
-static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs,
-                         PyObject *results) {
+/* Sizes of results are at least 2, or known. */
+static bool emit_admit(tracer *t, PyObject *results) {
+  bool many = PyTuple_Check(results) || PyList_Check(results);
+  Py_ssize_t count = many ? PySequence_Fast_GET_SIZE(results) : 1;
+  emit_look look;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *meta = many ? PySequence_Fast_GET_ITEM(results, i) : results;
+    if (torch_is_tensor(meta) && !emit_read(t, meta, &look)) return false;
+  }
+  return true;
+}
+
+static bool emit_compute_known(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs,
+                               PyObject *results) {
   loom_value room[FX_MAX_RESULTS], *values = room;
   fx_import im = {0};
   bool good = emit_import_init(t, &im) && emit_operands(t, &im, args);
@@ -411,22 +490,33 @@ static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject
   Py_ssize_t at = 0;
   while (good && PyDict_Next(kwargs, &at, &key, &item))
     good = emit_operands(t, &im, item);
-  uint32_t inputs = im.graph ? im.graph->input_count : 0;
   fx_call c = {.im = &im, .b = &im.builder, .target = function, .node = Py_None, .meta = results};
-  bool each = false;
+  bool each = false, sized = good && tensor_has_sizes(t);
+  args = sized ? emit_arguments(&im, args) : Py_XNewRef(args);
+  kwargs = sized && args ? emit_arguments(&im, kwargs) : Py_XNewRef(kwargs);
+  good = good && args && kwargs;
   if (good && !(emit_each(t, &c, args, kwargs, &values, &each) &&
                 (each || fx_emit_call(&c, args, kwargs, values)))) {
     error_drop();
-    trace_break(t, BREAK_TENSOR, "%.200s", c.why[0] ? c.why : "an operation of torch's");
+    if (!trace_pending(t))
+      trace_break(t, BREAK_TENSOR, "%.200s", c.why[0] ? c.why : "an operation of torch's");
     good = false;
   }
-  if (good && im.graph->input_count != inputs) {
+  if (good && PyList_GET_SIZE(im.constants)) {
     trace_break(t, BREAK_TENSOR, "an operation of constants");
     good = false;
   }
+  Py_XDECREF(kwargs);
+  Py_XDECREF(args);
   fx_import_fini(&im);
   t->spent.computes = true;
-  return good && emit_results(t, results, values);
+  return good && !trace_pending(t) && emit_results(t, results, values);
+}
+
+static bool emit_compute(tracer *t, PyObject *function, PyObject *args, PyObject *kwargs,
+                         PyObject *results) {
+  return (!tensor_has_sizes(t) || emit_admit(t, results)) &&
+         emit_compute_known(t, function, args, kwargs, results);
 }
 
 /* The tensor that torch.tensor() and the like have made of numbers: a constant of the graph. */

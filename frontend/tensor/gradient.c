@@ -10,6 +10,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/size/size.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
@@ -20,14 +21,15 @@
 
 /* Of _tensor_gradients.py. */
 static struct {
-  PyObject *gradients, *program, *apply, *record;
+  PyObject *gradients, *program, *apply, *record, *sized;
 } gradient_python;
 
 bool tensor_gradient_init(void) {
   static const tensor_name names[] = {{"gradients", &gradient_python.gradients},
                                       {"Program", &gradient_python.program},
                                       {"apply", &gradient_python.apply},
-                                      {"record", &gradient_python.record}};
+                                      {"record", &gradient_python.record},
+                                      {"sized", &gradient_python.sized}};
   return tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names);
 }
 
@@ -135,12 +137,14 @@ typedef struct gradient {
   int *places;                    /* of the gradients: the numbers of their leaves */
   uint64_t *needs; /* of the gradients: bit i for the tangent of result i (63: and all behind) */
   uint32_t count;
-  bool *held;
+  bool sized;        /* some sizes are symbols */
+  bool *held, *made; /* by input; made: it is a number of the sizes */
   loom_graph backward;
   loom_saved saved;
-  PyObject *constants; /* data of the backward's constants */
-  PyObject *ends;      /* of gradients() (borrowed): in which errors gradients of results end */
-  bool ended;          /* so do all */
+  const int64_t *numbers; /* of the backward's SCALAR inputs */
+  PyObject *constants;    /* data of the backward's constants */
+  PyObject *ends;         /* of gradients() (borrowed): in which errors gradients of results end */
+  bool ended;             /* so do all */
 } gradient;
 
 PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count) {
@@ -185,8 +189,11 @@ static bool gradient_wanted(tracer *t, gradient *g, PyObject *gradients) {
 
 /* The operations of the backward as nodes behind those of the function. */
 static bool gradient_emit(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
+  tracer *before = tensor_sizes_enter(t);
   PyObject *made = PyObject_CallFunctionObjArgs(gradient_python.gradients, outputs, leaves,
                                                 g->state->ran_backward ? Py_True : Py_False, NULL);
+  tensor_sizes_leave(before);
+  if (trace_pending(t)) return error_drop(), Py_XDECREF(made), false;
   if (!made) return tensor_call_failed(t, gradient_python.gradients), false;
   PyObject *calls = PyTuple_GET_ITEM(made, 2);
   bool good = trace_keep(t, made) && gradient_inputs(t, PyTuple_GET_ITEM(made, 0));
@@ -236,9 +243,21 @@ static bool gradient_held(tracer *t, gradient *g) {
   return true;
 }
 
+/* Which inputs are numbers of the sizes? Those that the backward needs it computes itself. */
+static bool gradient_numbers(tracer *t, gradient *g) {
+  const capture *c = t->capture;
+  if (!g->sized) return true;
+  g->made = trace_alloc(t, c->input_count + 1);
+  for (uint32_t i = 0; g->made && i < c->input_count; i++)
+    g->made[i] = c->graph.inputs[i].kind == LOOM_INPUT_SCALAR && !c->inputs[i].source &&
+                 !c->inputs[i].constant && !c->inputs[i].formula;
+  return g->made || trace_fail(t);
+}
+
 static bool gradient_cut(tracer *t, gradient *g) {
   const tensor_state *state = g->state;
   loom_error err = {0};
+  if (!gradient_numbers(t, g)) return false;
   g->results = trace_alloc(t, sizeof *g->results * (state->result_count + 1));
   if (!g->results || !gradient_held(t, g)) return false;
   for (uint32_t i = 0; i < state->result_count; i++)
@@ -247,6 +266,7 @@ static bool gradient_cut(tracer *t, gradient *g) {
                       .nodes = g->nodes,
                       .inputs = g->inputs,
                       .held = g->held,
+                      .made = g->made,
                       .results = g->results,
                       .result_count = state->result_count,
                       .gradients = g->wanted,
@@ -260,6 +280,11 @@ static bool gradient_shrink(tracer *t, gradient *g) {
   capture *c = t->capture;
   loom_graph *graph = trace_graph(t);
   bool good = (g->constants = PyList_New(0)) != NULL;
+  int64_t *numbers = trace_alloc(t, sizeof *numbers * (g->saved.number_count + 1));
+  if (!numbers) good = false;
+  for (uint32_t i = 0; numbers && i < g->saved.number_count; i++)
+    numbers[i] = c->inputs[g->saved.numbers[i]].size;
+  g->numbers = numbers;
   while (c->input_count > g->inputs) {
     PyObject *constant = c->inputs[--c->input_count].constant;
     if (constant && good) good = PyList_Insert(g->constants, 0, constant) == 0;
@@ -354,19 +379,39 @@ static PyObject *gradient_name(const tracer *t) {
   return PyUnicode_FromFormat("%U, backward", f->code->object->co_qualname);
 }
 
+/* The numbers of the graph that its symbols are. The index of a loop is none outside of it. */
+static PyObject *gradient_symbols(tracer *t, const gradient *g) {
+  const loom_graph *graph = trace_graph(t);
+  PyObject *all = PyTuple_New(g->sized ? graph->symbol_count : 0);
+  for (uint32_t i = 0; all && g->sized && i < graph->symbol_count; i++) {
+    loom_dim dim;
+    PyObject *number = NULL;
+    if (loom_dim_of_symbol(trace_graph(t), i, &dim)) {
+      int64_t code = loom_stride_of_dim(dim);
+      number = PyLong_FromLongLong(size_is_looped(t, code) ? 0 : code);
+    }
+    if (!number) Py_CLEAR(all);
+    if (number) PyTuple_SET_ITEM(all, i, number);
+  }
+  return all;
+}
+
 /* The object that a run's node of autograd's computes gradients with. */
 static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves,
                                   PyObject *arguments) {
   PyObject *hosts = t->capture->hosts ? Py_NewRef(t->capture->hosts) : PyList_New(0);
   PyObject *name = gradient_name(t), *places = gradient_places(g), *program = NULL;
   PyObject *made = tensor_metas(t, g->state->made, g->state->made_count);
-  if (hosts && name && places && made)
-    program = PyObject_CallFunctionObjArgs(gradient_python.program, name, outputs, leaves,
-                                           arguments, g->state->calls, places, g->ends, made, NULL);
+  PyObject *symbols = gradient_symbols(t, g);
+  if (hosts && name && places && made && symbols)
+    program =
+        PyObject_CallFunctionObjArgs(gradient_python.program, name, outputs, leaves, arguments,
+                                     g->state->calls, places, g->ends, made, symbols, NULL);
+  Py_XDECREF(symbols);
   Py_XDECREF(made);
-  PyObject *backward = program && !g->ended
-                           ? torch_program_new(&g->backward, name, g->constants, hosts, program)
-                           : NULL;
+  PyObject *backward = program && !g->ended ? torch_program_new(&g->backward, name, g->constants,
+                                                                g->numbers, hosts, program)
+                                            : NULL;
   if (program && !g->ended &&
       (!backward || PyObject_SetAttrString(program, "backward", backward) < 0))
     Py_CLEAR(program);
@@ -375,6 +420,27 @@ static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyO
   Py_XDECREF(name);
   Py_XDECREF(hosts);
   return program;
+}
+
+/* The program for the sizes of a run, of which it needs some `numbers`. */
+static recipe *gradient_sized(tracer *t, PyObject *program) {
+  recipe *of = trace_rebuild_const(t, Py_NewRef(program));
+  PyObject *numbers = PyObject_GetAttrString(program, "numbers");
+  Py_ssize_t count = numbers && PyTuple_Check(numbers) ? PyTuple_GET_SIZE(numbers) : 0;
+  error_drop();
+  recipe *all = count ? gradient_items(t, RECIPE_TUPLE, (uint32_t)count) : NULL;
+  recipe *call = all ? gradient_items(t, RECIPE_CALL, 3) : NULL;
+  for (Py_ssize_t i = 0; call && i < count; i++) {
+    int64_t number = PyLong_AsLongLong(PyTuple_GET_ITEM(numbers, i));
+    recipe *size = size_exists(t, number) ? trace_recipe(t, RECIPE_SIZE) : NULL;
+    if (size) size->number = number;
+    if (!gradient_append(all, size)) call = NULL;
+  }
+  Py_XDECREF(numbers);
+  if (!count || !call) return count ? NULL : of;
+  bool good = gradient_append(call, trace_rebuild_const(t, Py_NewRef(gradient_python.sized))) &&
+              gradient_append(call, of) && gradient_append(call, all);
+  return good ? call : NULL;
 }
 
 static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves) {
@@ -388,7 +454,7 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
   call->items = calloc(state->leaf_count + 6, sizeof *call->items);
   bool good = program && call->items &&
               gradient_append(call, trace_rebuild_const(t, Py_NewRef(apply))) &&
-              gradient_append(call, trace_rebuild_const(t, Py_NewRef(program))) &&
+              gradient_append(call, gradient_sized(t, program)) &&
               gradient_append(call, gradient_outputs(t, g)) && gradient_append(call, saved) &&
               gradient_append(call, given);
   for (uint32_t i = 0; good && i < state->leaf_count; i++)
@@ -418,6 +484,7 @@ bool tensor_gradient_complete(tracer *t) {
   if (!g.state->leaf_count)
     return trace_break(t, BREAK_TENSOR, "a result of a leaf that the function has made") != NULL;
   loom_graph_init(&g.backward);
+  g.sized = tensor_has_sizes(t);
   t->capture->derived = true;
   bool good = gradient_make(t, &g);
   if (!good && !trace_pending(t)) trace_fail(t);

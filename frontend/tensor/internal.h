@@ -133,6 +133,21 @@ PyObject *tensor_elements(tracer *t, value *v);
 /* A break with the exception that a call of torch has raised. Always NULL. */
 void *tensor_call_failed(tracer *t, PyObject *function);
 
+/* ---- sizes.c: symbolic sizes, as torch sees them ---- */
+
+bool tensor_sizes_init(void); /* false with an exception */
+/* A number of the graph as torch is given it: an int, or a torch.SymInt. A new reference. */
+PyObject *tensor_size_object(int64_t number);
+PyObject *tensor_size_numbers(tracer *t, const int64_t *numbers, int count); /* a new tuple */
+/* The symbolic number that such a SymInt is. False with nothing pending: another object. */
+bool tensor_size_number(PyObject *o, int64_t *out);
+bool tensor_has_sizes(tracer *t); /* are there symbolic sizes in this capture? */
+/* Capture starts again with all of them constant, for a reason that explain() shows. */
+void tensor_know_sizes(tracer *t, const char *why);
+/* While a thread makes calls of torch's for a capture. enter() gives what leave() takes. */
+tracer *tensor_sizes_enter(tracer *t);
+void tensor_sizes_leave(tracer *before);
+
 /* ---- emit.c: operations of ATen as nodes of the graph ---- */
 
 /* The tensor without memory that stands for a value; borrowed. NULL after a failure. */

@@ -14,7 +14,8 @@ bool tensor_ready(void) {
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
   ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_batched_init() &&
-          tensor_models_init() && tensor_gradient_init() && tensor_backward_init();
+          tensor_models_init() && tensor_sizes_init() && tensor_gradient_init() &&
+          tensor_backward_init();
   refused = !ready;
   error_drop();
   return ready;
@@ -56,8 +57,10 @@ static bool live_guard(PyObject *object, const void *payload) {
   if (!torch_look(object, &view) || view.dtype != p->typenum || view.rank != p->nd) return false;
   if (view.inference != ((p->flags & NUMPY_INFERENCE) != 0)) return false;
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
-  for (int i = 0; i < p->nd; i++)
-    if (view.sizes[i] != p->dims[i] || view.strides[i] * size != p->strides[i]) return false;
+  for (int i = 0; i < p->nd; i++) /* symbolic ones have guards of their own */
+    if ((view.sizes[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) ||
+        (view.strides[i] * size != p->strides[i] && !LOOM_STRIDE_IS_SYM(p->strides[i])))
+      return false;
   return !((uintptr_t)view.data % (uintptr_t)size);
 }
 
@@ -85,11 +88,23 @@ static bool live_differs(const void *payload, PyObject *object) { return false; 
 
 static bool live_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
                               uint32_t *strides) {
-  return false; /* another size is another version */
+  numpy_array_payload now;
+  const numpy_array_payload *p = payload;
+  *sizes = *strides = 0;
+  if (!torch_is_exact(object) || !tensor_describe(object, &now) || now.typenum != p->typenum ||
+      now.nd != p->nd || ((now.flags ^ p->flags) & NUMPY_INFERENCE))
+    return false;
+  for (int i = 0; i < p->nd; i++)
+    if (now.dims[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) *sizes |= 1u << i;
+  *strides = numpy_odd_strides(&now, p);
+  return true;
 }
 
 static bool live_size(PyObject *object, size_field field, int axis, int64_t *out) {
-  return !torch_is_exact(object) && numpy_array_size(object, field, axis, out);
+  torch_view view;
+  if (!torch_is_exact(object) || !torch_look(object, &view) || axis >= view.rank) return false;
+  *out = field == SIZE_OF_DIM ? view.sizes[axis] : view.strides[axis];
+  return true;
 }
 
 static Py_hash_t live_fingerprint(PyObject *object) {
@@ -135,22 +150,30 @@ static void *live_data(PyObject *object) {
   return torch_look(object, &view) ? view.data : NULL;
 }
 
-static void live_spec(const numpy_array_payload *p, torch_spec *out) {
+/* For the sizes of this call; the offset in elements. False with an exception. */
+static bool live_spec(const numpy_array_payload *p, const loom_graph *graph, const int64_t *symbols,
+                      torch_spec *out, int64_t *offset) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
+  numpy_array_payload now;
   *out = (torch_spec){.dtype = p->dtype, .rank = p->nd};
+  if (p->flags & NUMPY_SYMBOLIC) p = numpy_array_resolve(p, graph, symbols, &now);
+  if (!p && !PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
+  if (!p) return false;
   for (int i = 0; i < p->nd; i++) {
     out->sizes[i] = p->dims[i];
     out->strides[i] = p->strides[i] / size;
   }
+  *offset = p->offset / size;
+  return true;
 }
 
 static PyObject *live_new_output(const void *payload, const loom_graph *graph,
                                  const int64_t *symbols, void **data) {
   const numpy_array_payload *p = payload;
   torch_spec spec;
+  int64_t offset;
   if (!(p->flags & NUMPY_TENSOR)) return numpy_array_new_output(payload, graph, symbols, data);
-  live_spec(p, &spec);
-  return torch_empty(&spec, data);
+  return live_spec(p, graph, symbols, &spec, &offset) ? torch_empty(&spec, data) : NULL;
 }
 
 /* By torch's own function, so that autograd knows it as a view. */
@@ -158,11 +181,10 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
                            const int64_t *symbols) {
   const numpy_array_payload *p = payload;
   torch_spec spec;
-  int64_t offset;
+  int64_t offset, further;
   if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
-  if (!torch_offset(base, &offset)) return NULL;
-  live_spec(p, &spec);
-  offset += p->offset / (int64_t)loom_dtype_size(p->dtype);
+  if (!torch_offset(base, &offset) || !live_spec(p, graph, symbols, &spec, &further)) return NULL;
+  offset += further;
   PyObject *sizes = tensor_numbers(spec.sizes, spec.rank, 1);
   PyObject *strides = sizes ? tensor_numbers(spec.strides, spec.rank, 1) : NULL;
   base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);

@@ -8,4 +8,8 @@
  */
 bool tensor_init(void);
 
+/* What torch asks of symbolic sizes (sizes.c): (operation, number, number, reason). METH_VARARGS.
+ */
+PyObject *tensor_py_size(PyObject *module, PyObject *args);
+
 #endif

@@ -7,6 +7,7 @@
 #include "frontend/numpy/array.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
@@ -80,7 +81,7 @@ static int tensor_truth(tracer *t, value *v) {
 static value *tensor_length(tracer *t, value *v) {
   const np_array *a = np_layout_of(v);
   if (!a->type.rank) return trace_raise(t, PyExc_TypeError, "len() of a 0-d tensor");
-  return value_made(t, PyLong_FromLongLong(a->type.dims[0]));
+  return value_size(t, loom_stride_of_dim(a->type.dims[0]));
 }
 
 static value *tensor_get_item(tracer *t, value *v, value *key) {

@@ -75,8 +75,14 @@ static version *compiled_general(compiled *c) {
 static version *compiled_program(compiled *c) {
   version *pending = c->pending;
   c->pending = NULL;
-  if (pending && !compiled_keep(c, version_finish(c, pending))) compiled_forgive(NULL);
-  return c->versions;
+  bool general = pending && pending->general;
+  version *made = pending ? version_finish(c, pending) : NULL;
+  if (general)
+    c->general = made;
+  else if (pending)
+    compiled_keep(c, made);
+  if (pending && !made) compiled_forgive(NULL);
+  return c->general ? c->general : c->versions;
 }
 
 /* The version for a call, made if there is none; borrowed. NULL without an exception: none can be

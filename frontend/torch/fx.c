@@ -81,6 +81,11 @@ bool fx_define_tensor(fx_import *im, PyObject *tensor, loom_value value) {
                               .wide = LOOM_NO_VALUE});
 }
 
+bool fx_define_number(fx_import *im, PyObject *object, int64_t number) {
+  if (fx_value_of(im, object)) return true;
+  return fx_define(im, object, (fx_value){.kind = FX_SIZE, .number = number});
+}
+
 /* node.meta["val"], borrowed; None when there is none. */
 static PyObject *fx_meta(PyObject *node) {
   PyObject *meta = PyObject_GetAttrString(node, "meta");

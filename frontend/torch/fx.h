@@ -48,15 +48,22 @@ typedef struct fx_import {
   PyObject *hosts;        /* list, by slot: see host.c */
   PyObject *host_reasons; /* list of (op, reason) */
   PyObject *host_places;  /* for each: "file:line" of the model, or "" */
-  uint32_t ops;           /* call_function nodes with an array result */
-  bool keeps_refusals;    /* an op runs for what it refuses, even if nothing reads its result */
-  bool checks;            /* some op checks a value, for which eager torch would raise */
+  /* Of imports of single calls, where sizes are symbols of a capture; or NULL: what a symbolic int
+   * is, and a number as an int64 without axes. */
+  bool (*number_of)(PyObject *object, int64_t *out);
+  loom_value (*number_data)(void *user, int64_t number);
+  void *user;
+  uint32_t ops;        /* call_function nodes with an array result */
+  bool keeps_refusals; /* an op runs for what it refuses, even if nothing reads its result */
+  bool checks;         /* some op checks a value, for which eager torch would raise */
 } fx_import;
 
 /* ---- fx.c: importing an FX graph ---- */
 
 void fx_import_fini(fx_import *im);
 bool fx_read_spec(fx_import *im, PyObject *meta, torch_spec *out);
+/* The same of a symbolic int: an object that has a hash. */
+bool fx_define_number(fx_import *im, PyObject *object, int64_t number);
 /* An operand of a call that is no node: a tensor without memory describes and stands for it. False
  * with an exception. */
 bool fx_define_tensor(fx_import *im, PyObject *tensor, loom_value value);

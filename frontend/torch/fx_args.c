@@ -177,6 +177,7 @@ static loom_value fx_number_data(fx_call *c, int64_t number) {
   fx_import *im = c->im;
   const loom_type type = {.dtype = LOOM_I64};
   if (!LOOM_STRIDE_IS_SYM(number)) return loom_emit_int(c->b, &type, number);
+  if (im->number_data) return im->number_data(im->user, number);
   for (uint32_t i = 0; i < im->scalar_count; i++)
     if (im->scalars[i].number == number) return im->scalars[i].value;
   fx_scalar *grown = realloc(im->scalars, (im->scalar_count + 1) * sizeof *grown);

@@ -366,6 +366,7 @@ bool fx_read_number(fx_import *im, PyObject *number, int64_t *out) {
   }
   const fx_value *v = fx_value_of(im, number);
   if (v && v->kind == FX_SIZE) return *out = v->number, true;
+  if (im->number_of && im->number_of(number, out)) return true;
   PyObject *expr = v ? NULL : size_expr(number);
   bool good = expr && size_read_expr(im, expr, out);
   if (!good && !PyErr_Occurred())

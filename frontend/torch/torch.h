@@ -86,11 +86,13 @@ bool torch_compiled_init(PyObject *module);
 
 /* ---- program.c: a graph that is no FX graph ---- */
 
-/* A callable for a graph of tensors of known sizes, which it takes over: its arguments are the
- * inputs that are no constants. `constants`: a list of tensors, the others; `hosts`: by slot, what
- * its host calls run; `eager`: what is called in its place where it cannot run. A new object. */
-PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants, PyObject *hosts,
-                            PyObject *eager);
+/* A callable for a graph of tensors, which it takes over: its arguments are the inputs that are
+ * neither constants nor numbers. `constants`: a list of tensors; `numbers`: what the SCALAR inputs
+ * are, in their order; `hosts`: by slot, what its host calls run; `eager`: what is called in its
+ * place where it cannot run. The values of the graph's symbols, as ints, are arguments behind the
+ * tensors. A new object. */
+PyObject *torch_program_new(loom_graph *graph, PyObject *name, PyObject *constants,
+                            const int64_t *numbers, PyObject *hosts, PyObject *eager);
 
 /* ---- aten.c: the table of operations ---- */
 

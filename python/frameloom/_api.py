@@ -1,6 +1,7 @@
 """The public functions."""
 
 import functools as _functools
+import sys as _sys
 import types as _types
 
 from . import _compiled_module, _device, _native
@@ -241,7 +242,7 @@ class set_stance:
 def mark_dynamic(array, axis, *, min=None, max=None):
     """Say that sizes of an array change from call to call, before it is first given to a compiled function.
 
-    array     a NumPy array; the mark belongs to this object
+    array     a NumPy array or a tensor of torch; the mark belongs to this object
     axis      the dimension, or a sequence of them
     min, max  smallest and largest size to compile for (at least 2, and no limit); other sizes are compiled apart
 
@@ -268,8 +269,10 @@ def mark_static(array, axis=None):
 def _axes(array, axis):
     import numpy
 
-    if type(array) is not numpy.ndarray:
-        raise TypeError(f"array must be a NumPy array, not {type(array).__name__}")
+    torch = _sys.modules.get("torch")
+    tensors = () if torch is None else (torch.Tensor, torch.nn.Parameter)
+    if type(array) is not numpy.ndarray and type(array) not in tensors:
+        raise TypeError(f"array must be a NumPy array or a tensor, not {type(array).__name__}")
     axes = [axis] if isinstance(axis, int) else list(axis)
     for number in axes:
         if not isinstance(number, int) or not -array.ndim <= number < array.ndim:

@@ -137,6 +137,17 @@ class PutOff(NamedTuple):
                 f"{spent}; compiled when they have taken {self.wanted_ms:.3g} ms")
 
 
+class KnownSize(NamedTuple):
+    """A size that changes from call to call, but stays a constant: each has a version."""
+
+    name: str
+    axis: int
+    reason: str
+
+    def __str__(self):
+        return f"{self.name}.shape[{self.axis}]: {self.reason}"
+
+
 LEFT = (24, 25)  # codes of functions and generators that were slower compiled
 
 
@@ -153,6 +164,7 @@ class Explanation:
     loops            `Loop`s: which were rolled, unrolled or left to Python
     recompiles       `Recompile`s
     compile_times    for each graph a dict of milliseconds
+    known_sizes      `KnownSize`s: sizes that change and stay constants
     put_off          `PutOff`s: what is not compiled before its calls have taken longer
     again            calls that ran again as plain Python, to report floating-point exceptions
     notices          what this process was told of once: what keeps functions from running fast
@@ -173,6 +185,7 @@ class Explanation:
         self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
         self.compile_times = [e["times"] for e in entries]
         self.break_reasons = [_reason(row) for row in report["breaks"] or []]
+        self.known_sizes = list(dict.fromkeys(KnownSize(*row) for row in report["sizes"]))
         self.put_off = [PutOff(*row) for row in report["put_off"]]
         self.again = sum(e["again"] for e in report["entries"])
         self.notices = _notices()
@@ -204,7 +217,7 @@ class Explanation:
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
             "kernels", "cached", "compile_times", "again", "notices")}
-        for name in ("out_guards", "loops", "recompiles", "break_reasons", "put_off"):
+        for name in ("out_guards", "loops", "recompiles", "break_reasons", "known_sizes", "put_off"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
@@ -222,6 +235,8 @@ class Explanation:
                 lines.append(f"\n{title}:\n" + "\n".join(f"  {row}" for row in rows))
         if self.break_reasons:
             lines.append("\nbreaks:\n" + "\n".join(str(reason) for reason in self.break_reasons))
+        if self.known_sizes:
+            lines.append("\nsizes that stay constants:\n" + "\n".join(f"  {row}" for row in self.known_sizes))
         if self.put_off:
             lines.append("\nFL0028: put off, having no arrays in sight:\n" + "\n".join(f"  {row}" for row in self.put_off))
         if self.again:

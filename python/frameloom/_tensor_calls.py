@@ -14,7 +14,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_warnings, _torch_checked
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_sizes, _tensor_warnings, _torch_checked
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -318,7 +318,10 @@ def _is_like(made, one, known):
     """Is a result of a decomposition what the operation itself gives: of the same layout, in memory of its own?"""
     if not isinstance(one, torch.Tensor):
         return made is one
-    alike = isinstance(made, torch.Tensor) and (made.shape, made.stride(), made.dtype) == (one.shape, one.stride(), one.dtype)
+    if not isinstance(made, torch.Tensor):
+        return False
+    sizes, strides = map(_tensor_sizes.hints, (made.shape, made.stride()))
+    alike = (sizes, strides, made.dtype) == (tuple(one.shape), one.stride(), one.dtype)
     return alike and made.untyped_storage()._cdata not in known and made.storage_offset() == 0
 
 
@@ -351,22 +354,24 @@ class Recorder(TorchDispatchMode):
         if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
             return self.normalise(*args)
         decomposition = _decomposition(func)
-        apart = decomposition and _runs(func, args, kwargs) and _lies_alike(func, args, kwargs)
-        results = self.decompose(decomposition, func, args, kwargs) if apart else None
+        given = _tensor_sizes.now((args, kwargs)) if decomposition else None
+        apart = decomposition and _runs(func, *given) and _lies_alike(func, *given)
+        results = self.decompose(decomposition, func, args, kwargs, given) if apart else None
         if results is None and self.depth:  # below autograd, which takes composite operations apart elsewhere
             with self:
                 results = func.decompose(*args, **kwargs)
             results = None if results is NotImplemented else results
         return self.note(func, *args, **kwargs) if results is None else results
 
-    def decompose(self, decomposition, func, args, kwargs):
-        """The results, of operations that are noted; None, where these are not as the operation's own."""
+    def decompose(self, decomposition, func, args, kwargs, given):
+        """The results, of operations that are noted; None, where these are not as the operation's own. `given`: the arguments with the
+        sizes of this call."""
         noted = len(self.calls)
         self.depth += 1
         try:
             with torch.no_grad(), self:
                 results = decomposition(*args, **kwargs)
-            wanted = _pytree.tree_leaves(func(*args, **kwargs))
+            wanted = _pytree.tree_leaves(func(*given[0], **given[1]))
         except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
             results = wanted = NotImplemented
         self.depth -= 1
@@ -378,17 +383,19 @@ class Recorder(TorchDispatchMode):
         return None
 
     def note(self, func, *args, **kwargs):
+        sized = _tensor_sizes.has_sizes((args, kwargs))
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
-        if not func.is_view and not draws(func) and not _runs(func, args, kwargs):
+        given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
+        if not func.is_view and not draws(func) and not _runs(func, *given):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
-        if not func.is_view and not _lies_alike(func, args, kwargs):
+        if not func.is_view and not _lies_alike(func, *given):
             raise Unsupported(f"{func} gives tensors of other strides than without memory")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
             return self.calls[-1][2]
-        results = func(*args, **kwargs)
+        results = _tensor_sizes.results(func, args, kwargs) if sized else func(*args, **kwargs)
         for one in _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
@@ -542,7 +549,7 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
     if any(not isinstance(one, torch.Tensor) or one.dim() < 2 for one in given) or attn_mask is not None and is_causal or enable_gqa:
         return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     with torch.utils._python_dispatch._disable_current_modes():
-        like = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, requires_grad=one.requires_grad) for one in given]
+        like = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, requires_grad=one.requires_grad) for one in _tensor_sizes.now(given)]
         chosen = torch._fused_sdp_choice(*like[:3], like[3] if attn_mask is not None else None, dropout_p, is_causal, scale=scale)
     if chosen != FLASH or len({one.dtype for one in given[:3]}) > 1:
         return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
@@ -630,9 +637,10 @@ class Elements:
         if func is None:
             self.real[id(kwargs)] = args.clone()
             return
-        tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        leaves = _pytree.tree_leaves((args, kwargs))
+        tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
         made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
-        if draws(func) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
+        if draws(func) or any(map(_tensor_sizes.is_size, leaves)) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
             for one in written_by(func, args, kwargs):
                 self._forget(one.untyped_storage()._cdata)
             return

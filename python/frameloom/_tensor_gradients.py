@@ -10,6 +10,7 @@ import torch
 
 from ._native import write_counts
 from ._tensor_autocast import quiet
+from . import _tensor_sizes
 from ._tensor_calls import META, Recorder, Unsupported, draws, written_by
 
 
@@ -112,14 +113,19 @@ class Program:
     tensors from before the call; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
     the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind); `ends`: for
     each result the text of the error in which its gradient ends, or None; or None for all of them; `made`: the tensors without
-    memory of leaves that the function makes.
+    memory of leaves that the function makes; `symbols`: the numbers of the graph that `backward` is given the values of; `numbers`: these
+    and those of all symbolic sizes.
     """
 
-    def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made):
+    def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made, symbols):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
         self.calls, self.places, self.ends = calls, places, ends
         self.made, self.made_ids = made, {id(one) for one in made}
         self.draws = any(draws(func) for func, *_ in calls)
+        self.symbols, self.numbers = symbols, ()
+        if symbols:
+            sizes = [(args, kwargs) for _, args, kwargs, *_ in calls] + [(*one.size(), *one.stride()) for one in outputs]
+            self.numbers = tuple({*symbols, *_tensor_sizes.numbers(sizes)})
         self.backward = None
         self.lock, self.ready = threading.Lock(), False
 
@@ -127,9 +133,9 @@ class Program:
         """What `backward` calls in its place where it cannot run."""
         raise NotCompiled
 
-    def zeros(self, i):
+    def zeros(self, i, sizes):
         one = self.outputs[i]
-        return torch.empty_strided(one.size(), one.stride(), dtype=one.dtype).zero_()
+        return torch.empty_strided(*_tensor_sizes.at((tuple(one.size()), one.stride()), sizes), dtype=one.dtype).zero_()
 
     def compiled(self, *given):
         """The first call compiles, which other threads wait for."""
@@ -140,15 +146,16 @@ class Program:
             self.ready = True
         return gradients
 
-    def run(self, call, tangents):
-        """A gradient for each leaf of a run, or None. Those of sparse tensors and of subclasses torch computes."""
+    def run(self, call, tangents, sizes=None):
+        """A gradient for each leaf of a run, or None. Those of sparse tensors and of subclasses torch computes. `sizes`: the values of
+        `numbers` in the run."""
         if not all(one is None or (type(one) in ORDINARY and one.layout is torch.strided) for one in tangents):
-            return self.differentiable(call, tangents, False)
-        full = [self.zeros(i) if one is None else one for i, one in enumerate(tangents)]
+            return self.differentiable(call, tangents, sizes, False)
+        full = [self.zeros(i, sizes) if one is None else one for i, one in enumerate(tangents)]
         try:
-            gradients = self.compiled(*call.saved_tensors, *full)
+            gradients = self.compiled(*call.saved_tensors, *full, *(sizes[one] for one in self.symbols))
         except NotCompiled:
-            return self.differentiable(call, tangents, False)
+            return self.differentiable(call, tangents, sizes, False)
         found = [None] * len(self.leaves)
         given = sum(1 << i for i, one in enumerate(tangents) if one is not None)
         given |= bool(given >> 63) << 63
@@ -157,7 +164,7 @@ class Program:
                 found[place] = gradient
         return found
 
-    def again(self, arguments, live):
+    def again(self, arguments, live, sizes):
         """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
         origins = {id(one): of for one, of in zip(self.leaves, live)}
         known = {}
@@ -166,6 +173,8 @@ class Program:
         def take(one):
             if isinstance(one, torch.Tensor) and one.device == META and id(one) not in known:
                 raise RuntimeError(f"{self.name}: the function has computed with a number that changes, so that its gradient cannot be differentiated")
+            if isinstance(one, torch.SymInt):
+                return _tensor_sizes.at(one, sizes)
             return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
 
         with torch.enable_grad():
@@ -176,23 +185,39 @@ class Program:
             _replay(call, known, take, written, self.made_ids)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
-    def differentiable(self, call, tangents, create_graph=True):
+    def differentiable(self, call, tangents, sizes=None, create_graph=True):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
         if self.draws:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
         if call.writes != write_counts(call.arguments):
             raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
-        outputs, leaves = self.again(call.arguments, call.leaves)
+        outputs, leaves = self.again(call.arguments, call.leaves, sizes)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         recorded = [one.requires_grad for one, _ in given]
         if not any(recorded) and create_graph:  # a function of torch's has a backward of its own, which has no derivative
             with torch.no_grad():
-                return self.run(call, tangents)
+                return self.run(call, tangents, sizes)
         if not all(recorded):
             raise RuntimeError(f"{self.name}: a function of torch's has a backward of its own, so that the gradient cannot be differentiated")
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
         )
+
+
+class Sized:
+    """A program for the sizes of one run."""
+
+    def __init__(self, program, sizes):
+        self.program, self.sizes, self.ends = program, dict(zip(program.numbers, sizes)), program.ends
+
+    def run(self, call, tangents):
+        return self.program.run(call, tangents, self.sizes)
+
+    def differentiable(self, call, tangents):
+        return self.program.differentiable(call, tangents, self.sizes)
+
+
+sized = Sized
 
 
 def _replay(call, known, take, written, leaves):
