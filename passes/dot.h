@@ -45,6 +45,7 @@ typedef struct dot_operand {
   bool direct;                 /* read there, */
   bool turned; /* or packed from there: steps of depth lie side by side, as in a @ b.T */
   /* or packed as [batch][panel][depth][step] in slots: */
+  bool beside;     /* or packed from there in vectors: rows lie side by side, as in a.T @ b */
   int64_t step;    /* rows or columns of a panel */
   int64_t panels;  /* of one batch */
   int64_t batches; /* 1 when the operand is the same in every batch */

@@ -42,8 +42,41 @@ static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirVal
   dot_pack_store(l, job, within, value);
 }
 
+/* Where the packed operand has the panel that begins with row or column `first`, at the step of
+ * depth at hand. */
+static MlirValue dot_packed_from(lower *l, const dot_job *job, MlirValue first) {
+  const dot_operand *o = job->packed;
+  MlirValue offset = dot_const(l, o->base);
+  offset = dot_add_scaled(l, offset, l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
+  offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
+  offset = dot_add_scaled(l, offset, l->vars[DOT_DEPTH].iv, o->strides[DOT_DEPTH]);
+  return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->stored);
+}
+
+/* Rows that lie side by side, in vectors of 8, 4, 2 and 1 of them. */
+static void dot_pack_beside(lower *l, dot_job *job) {
+  const dot_operand *o = job->packed;
+  MlirValue from = dot_packed_from(l, job, job->row0);
+  MlirValue to = dot_packed_at(l, job, dot_const(l, 0));
+  int width = job->p->vl;
+  for (int64_t row = 0; row < o->step && !l->failed; row += width) {
+    while (width > o->step - row)
+      width /= 2;
+    MlirValue at = dot_const(l, row);
+    MlirValue source = dot_address(l, from, at, o->stored);
+    MlirValue target = dot_address(l, to, at, job->p->work);
+    loom_builder b = dot_here(l);
+    MlirValue rows = lane_load(&b, source, o->stored, width, (MlirValue){NULL});
+    lane_store(&b, rows, target, job->p->work, (MlirValue){NULL});
+  }
+}
+
 static void dot_pack_rows(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   dot_job *job = user;
+  if (job->packed->beside) {
+    dot_pack_beside(l, job);
+    return;
+  }
   MlirValue last = dot_op(l, "arith.addi", job->row0, job->packed->step);
   lower_for(l, job->row0, last, dot_const(l, 1), DOT_ROW, 0, NULL, dot_pack_row, job, NULL);
 }
@@ -83,12 +116,7 @@ static void dot_pack_squares(lower *l, void *user, const MlirValue *carried, Mli
   const dot_operand *o = job->packed;
   int vl = job->p->vl;
   loom_dtype dtype = o->stored;
-  MlirValue offset =
-      dot_add_scaled(l, dot_const(l, o->base), l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
-  offset = dot_add_scaled(l, offset, job->column0, o->strides[DOT_COLUMN]);
-  offset = dot_add_scaled(l, offset, l->vars[DOT_DEPTH].iv, 1);
-  MlirValue from = l->pointers[l->kernel->operands[o->operand].slot];
-  from = dot_address(l, from, offset, dtype);
+  MlirValue from = dot_packed_from(l, job, job->column0);
   MlirValue to = dot_packed_at(l, job, dot_const(l, 0)), square[64];
   for (int v = 0; v < job->p->nv && !l->failed; v++) {
     for (int c = 0; c < vl; c++) {

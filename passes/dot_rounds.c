@@ -20,7 +20,9 @@
 #define ROUND_WORK (16 << 20)   /* multiply-adds, at least */
 #define ROUND_CHUNKS 24         /* wanted, if they are worth a launch: */
 #define ROUND_CHUNK_WORK (1 << 20)
-#define ROUND_TILES 4
+#define ROUND_TILES 8
+#define ROUND_ROWS 96 /* rows of a round: at least, if these fit */
+#define ROUND_ROWS_BYTES (1 << 20)
 #define ROUND_COLUMNS 512 /* where the rows are packed for each round of columns: at least, */
 #define ROUND_MOST_BYTES (8 << 20) /* if these fit */
 
@@ -114,6 +116,11 @@ static void round_within(dot_plan *p, int64_t budget) {
   if (!few_rows)
     tiles = round_size(p, &p->lhs, few_columns ? budget - rhs : budget / 2,
                        few_columns ? p->extents[DOT_COLUMN] : panels * p->rhs.step);
+  if (!few_rows) {
+    int64_t wanted = round_min(round_ceil(ROUND_ROWS, p->lhs.step), p->tiles);
+    int64_t fit = ROUND_ROWS_BYTES / round_max(round_panel_bytes(p, &p->lhs), 1);
+    tiles = round_max(tiles, round_min(wanted, fit));
+  }
   if (tiles < p->tiles || panels < p->panels) round_chunks(p, tiles, panels);
 }
 

@@ -287,9 +287,10 @@ static bool dot_pays_symmetric(const dot_plan *p) {
          loom_num_hint(p->extents[DOT_DEPTH]) >= DOT_MIRROR_DEPTH;
 }
 
-/* Of an operand that is packed: can vectors of depth be loaded and squares of them transposed? */
-static bool dot_is_turned(const dot_plan *p, const dot_operand *o) {
-  return !o->direct && o->operand >= 0 && o->strides[DOT_DEPTH] == 1 && p->vl > 1 &&
+/* Of an operand that is packed: do its elements along a group lie side by side in an operand of the
+ * kernel, and are there enough for whole panels? */
+static bool dot_packs_vectors(const dot_plan *p, const dot_operand *o, int group) {
+  return !o->direct && o->known && o->operand >= 0 && o->strides[group] == 1 && p->vl > 1 &&
          loom_dtype_size(p->work) >= 4 && loom_num_at_most(o->step, p->extents[o->lane_group]);
 }
 
@@ -323,7 +324,8 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
   }
   p->rounds = (dot_rounds){p->extents[DOT_BATCH], 1, 1, 1};
   dot_fix(p);
-  p->rhs.turned = p->rhs.known && dot_is_turned(p, &p->rhs);
+  p->lhs.beside = dot_packs_vectors(p, &p->lhs, DOT_ROW);
+  p->rhs.turned = dot_packs_vectors(p, &p->rhs, DOT_DEPTH);
   p->slots = dot_place(p, false);
   p->kept = dot_place(p, true);
 }

@@ -34,7 +34,7 @@ def configuration(rng, spatial):
     stride = [rng.choice([1, 1, 2, 3]) for _ in range(spatial)]
     dilation = [rng.choice([1, 1, 2]) for _ in range(spatial)]
     padding = [rng.randint(0, 3) for _ in range(spatial)]
-    extra = rng.choice([0, 1, 4, 11])
+    extra = rng.choice([0, 1, 4, 11, 29])
     size = [max(1, d * (k - 1) + 1 - 2 * p) + extra + rng.randint(0, 2) for k, d, p in zip(window, dilation, padding)]
     transposed = rng.random() < 0.3
     options = dict(stride=stride, padding=padding, dilation=dilation, groups=groups)
