@@ -117,6 +117,10 @@ class Program:
     and those of all symbolic sizes.
     """
 
+    # No weak references: what a version can refer to weakly it does not own if others have it, too, and backward graphs do.
+    __slots__ = ("arguments", "backward", "calls", "draws", "ends", "leaves", "lock", "made", "made_ids", "name", "numbers", "outputs",
+                 "places", "ready", "symbols")
+
     def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made, symbols):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
         self.calls, self.places, self.ends = calls, places, ends

@@ -291,3 +291,13 @@ def test_a_backward_that_is_not_compiled_runs_in_torch(monkeypatch):
     first, second = compiled(x)
     monkeypatch.setattr(_tensor_gradients.Program, "compiled", lambda self, *given: self(*given))
     assert torch.allclose(torch.autograd.grad(first.sum() + second.sum(), x)[0], x.cos() + x.exp())
+
+
+def test_a_version_lives_on_when_its_results_have_died():
+    """The backward of a version is its own, though the graphs of its results hold it, too."""
+    weight, bias = torch.randn(4, 3, requires_grad=True), torch.randn(4, requires_grad=True)
+    compiled = frameloom.compile(lambda x: torch.nn.functional.gelu(x @ weight.t() + bias), dynamic=False)
+    for size in (4, 5, 6) * 4:
+        compiled(torch.randn(size, 3)).sum().backward()
+    report = compiled._report()
+    assert len(report["entries"]) == 3 and len(report["recompiles"]) == 2, report["recompiles"]
