@@ -8,6 +8,7 @@
 #include "passes/emit.h"
 #include "passes/passes.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -318,9 +319,20 @@ MlirValue lower_opaque(loom_builder *b, MlirOperation op, MlirValue v) {
   return loom_build1(b, "llvm.freeze", v, mlirValueGetType(v));
 }
 
-/* An operation of constants alone: hiding one of them is enough. */
+static bool emit_is_nan(MlirValue v) {
+  MlirOperation op = loom_def(v);
+  if (!op.ptr || !loom_is_named(op, "arith.constant")) return false;
+  MlirAttribute value = loom_get_attr(op, "value");
+  return mlirAttributeIsAFloat(value) && isnan(mlirFloatAttrGetValueDouble(value));
+}
+
+/* An operation of constants alone: hiding one of them is enough. A comparison with NaN is known,
+ * too, and would not need what the other operand is computed from, nor the flags of that. */
 static void emit_opaque(loom_builder *b, MlirOperation op, MlirValue *registers, intptr_t count) {
   bool constant = count > 0;
+  for (intptr_t i = 0; i < count && loom_is(op, LOOM_OP_COMPARE); i++)
+    if (emit_is_nan(registers[i]))
+      registers[i] = loom_build1(b, "llvm.freeze", registers[i], mlirValueGetType(registers[i]));
   for (intptr_t i = 0; i < count && constant; i++)
     constant = emit_is_constant(registers[i], EMIT_DEPTH);
   if (constant) registers[0] = lower_opaque(b, op, registers[0]);

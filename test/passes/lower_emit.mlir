@@ -67,3 +67,19 @@ loom.kernel @constants {
   %1 = loom.mul %0, %n : tensor<64xf32>
   loom.yield %1 : tensor<64xf32>
 } {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+// -----
+
+// A comparison with NaN is known, but not the flags of what is compared: a scalar NaN is hidden from folding.
+// CHECK-LABEL: func.func private @compared_s0_body
+// CHECK: %[[VALUE:.*]] = arith.divf
+// CHECK: %[[NAN:.*]] = llvm.freeze {{.*}} : f32
+// CHECK: arith.cmpf ogt, %[[VALUE]], %[[NAN]]
+// CHECK-LABEL: func.func @compared_s0(
+loom.kernel @compared {
+^bb0(%a: tensor<1xf32>):
+  %nan = loom.constant(0x7FC00000 : f32) : tensor<1xf32>
+  %0 = loom.div %a, %a : tensor<1xf32>
+  %1 = loom.compare "gt" %0, %nan : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+  loom.yield %1 : tensor<1xi1>
+} {strides = [array<i64: 1>, array<i64: 1>], scalars = array<i64>, inplace = array<i64: -1>}
