@@ -5,6 +5,7 @@ That every form of kernel is compared everywhere is test/targets/check.test; her
 
 import ctypes
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -198,7 +199,7 @@ def test_a_wrong_kernel_raises(tmp_path):
     first, second = wrong(tmp_path, "bounds")
     assert wrong(tmp_path, "") == ["right", "right"]
     script = tmp_path / "wrong.py"
-    assert "of 64 bytes in kernel k0_s0, loom." in first or "of 8 bytes in kernel k0_s0, loom." in first
+    assert re.search(r"of (64|32|8) bytes in kernel k0_s0, loom\.", first), first  # a vector of the CPU's, or an element
     assert f"{script}:7:" in first and "is outside of buffer" in first and "799 bytes" in first
     assert f"{script}:11:" in second and "is outside of buffer" in second
 
