@@ -153,6 +153,8 @@ MlirValue dot_op(lower *l, const char *name, MlirValue x, int64_t y);
 /* x + y * scale */
 MlirValue dot_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale);
 MlirValue dot_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype);
+/* The same with an offset that is known now. */
+MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype dtype);
 /* Where an operand is packed: in the slots, or behind them in the memory that is kept between
  * calls. */
 MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o);
@@ -167,10 +169,10 @@ MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirV
                            MlirValue sum);
 /* Where the sums of a row of the tile lie, from a vector of columns on. */
 MlirValue dot_sum_pointer(lower *l, const dot_job *job, MlirValue row, int vector);
-/* Element [batch, first, depth_low] of an operand, `first` being the first row or column of
- * `panel`. */
-MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o, MlirValue panel,
-                            MlirValue first);
+/* A register of sums that are zero. */
+MlirValue dot_zero(lower *l, const dot_plan *p);
+/* Element [batch, row or column, depth] of an operand of the kernel, where it lies. */
+MlirValue dot_stored_at(lower *l, const dot_operand *o, MlirValue lane, MlirValue depth);
 /* The epilogue, for the sums of the elements that the row and column variables name. */
 void dot_finish_sums(lower *l, const dot_plan *p, MlirValue sum);
 

@@ -12,10 +12,6 @@ typedef struct inner_step {
   MlirValue mask; /* of the last step; null: all lanes */
 } inner_step;
 
-static MlirValue inner_beside(lower *l, MlirValue ptr, int64_t offset, const dot_operand *o) {
-  return offset ? dot_address(l, ptr, dot_const(l, offset), o->stored) : ptr;
-}
-
 /* Carried: the sums, then the two pointers. */
 static void inner_step_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const inner_step *step = user;
@@ -24,13 +20,13 @@ static void inner_step_body(lower *l, void *user, const MlirValue *carried, Mlir
   int count = p->mr * p->inner;
   MlirValue rows[16];
   for (int r = 0; r < p->mr; r++) {
-    MlirValue ptr = inner_beside(l, carried[count], loom_num_mul(r, lhs->strides[DOT_ROW]), lhs);
+    MlirValue ptr = dot_at(l, carried[count], loom_num_mul(r, lhs->strides[DOT_ROW]), lhs->stored);
     loom_builder b = dot_here(l);
     rows[r] = lane_load(&b, ptr, lhs->stored, p->vl, step->mask);
   }
   for (int c = 0; c < p->inner; c++) {
     MlirValue ptr =
-        inner_beside(l, carried[count + 1], loom_num_mul(c, rhs->strides[DOT_COLUMN]), rhs);
+        dot_at(l, carried[count + 1], loom_num_mul(c, rhs->strides[DOT_COLUMN]), rhs->stored);
     loom_builder b = dot_here(l);
     MlirValue column = lane_load(&b, ptr, rhs->stored, p->vl, step->mask);
     for (int r = 0; r < p->mr; r++) {
@@ -38,8 +34,8 @@ static void inner_step_body(lower *l, void *user, const MlirValue *carried, Mlir
       next[i] = dot_multiply_add(&b, p->dtype, rows[r], column, carried[i]);
     }
   }
-  next[count] = inner_beside(l, carried[count], p->vl, lhs);
-  next[count + 1] = inner_beside(l, carried[count + 1], p->vl, rhs);
+  next[count] = dot_at(l, carried[count], p->vl, lhs->stored);
+  next[count + 1] = dot_at(l, carried[count + 1], p->vl, rhs->stored);
 }
 
 static MlirValue inner_add(loom_builder *b, const dot_plan *p, MlirValue x, MlirValue y) {
@@ -87,17 +83,13 @@ static void inner_columns(lower *l, void *user, const MlirValue *carried, MlirVa
   int count = p->mr * p->inner;
   MlirValue column = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
   MlirValue sums[LOWER_CARRIED], after[LOWER_CARRIED];
-  loom_builder b = dot_here(l);
-  MlirType type = lane_type(b.ctx, p->work, p->vl);
-  MlirValue zero =
-      loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
+  MlirValue zero = dot_zero(l, p);
   for (int i = 0; i < count; i++)
     sums[i] = zero;
-  MlirValue none = dot_const(l, 0);
-  sums[count] = dot_panel_pointer(l, job, &p->lhs, none, job->row0);
+  sums[count] = dot_stored_at(l, &p->lhs, job->row0, job->depth_low);
   MlirValue offset = dot_op(l, "arith.muli", column, rhs->strides[DOT_COLUMN]);
   sums[count + 1] = dot_address(l, job->rhs, offset, rhs->stored);
-  b = dot_here(l);
+  loom_builder b = dot_here(l);
   MlirValue left = lane_op2(&b, "arith.subi", job->depth_high, job->depth_low);
   left = dot_op(l, "arith.remui", left, p->vl);
   b = dot_here(l);

@@ -42,21 +42,10 @@ static void dot_pack_row(lower *l, void *user, const MlirValue *carried, MlirVal
   dot_pack_store(l, job, within, value);
 }
 
-/* Where the packed operand has the panel that begins with row or column `first`, at the step of
- * depth at hand. */
-static MlirValue dot_packed_from(lower *l, const dot_job *job, MlirValue first) {
-  const dot_operand *o = job->packed;
-  MlirValue offset = dot_const(l, o->base);
-  offset = dot_add_scaled(l, offset, l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
-  offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
-  offset = dot_add_scaled(l, offset, l->vars[DOT_DEPTH].iv, o->strides[DOT_DEPTH]);
-  return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->stored);
-}
-
 /* Rows that lie side by side, in vectors of 8, 4, 2 and 1 of them. */
 static void dot_pack_beside(lower *l, dot_job *job) {
   const dot_operand *o = job->packed;
-  MlirValue from = dot_packed_from(l, job, job->row0);
+  MlirValue from = dot_stored_at(l, o, job->row0, l->vars[DOT_DEPTH].iv);
   MlirValue to = dot_packed_at(l, job, dot_const(l, 0));
   int width = job->p->vl;
   for (int64_t row = 0; row < o->step && !l->failed; row += width) {
@@ -116,7 +105,7 @@ static void dot_pack_squares(lower *l, void *user, const MlirValue *carried, Mli
   const dot_operand *o = job->packed;
   int vl = job->p->vl;
   loom_dtype dtype = o->stored;
-  MlirValue from = dot_packed_from(l, job, job->column0);
+  MlirValue from = dot_stored_at(l, o, job->column0, l->vars[DOT_DEPTH].iv);
   MlirValue to = dot_packed_at(l, job, dot_const(l, 0)), square[64];
   for (int v = 0; v < job->p->nv && !l->failed; v++) {
     for (int c = 0; c < vl; c++) {

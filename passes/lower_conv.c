@@ -180,7 +180,8 @@ static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValu
 }
 
 void conv_vectors(lower *l, conv_job *job, bool reads, lower_body body) {
-  conv_job outer = *job;
+  lower_body outer = job->pixels;
+  bool read = job->reads;
   job->pixels = body;
   job->reads = reads;
   l->lane_var = CONV_X;
@@ -189,8 +190,8 @@ void conv_vectors(lower *l, conv_job *job, bool reads, lower_body body) {
             job, NULL);
   l->lane_var = -1;
   l->width = 1;
-  job->pixels = outer.pixels;
-  job->reads = outer.reads;
+  job->pixels = outer;
+  job->reads = read;
 }
 
 typedef struct conv_segment_loop {

@@ -137,17 +137,21 @@ void dot_vectors(lower *l, const dot_job *job,
 
 /* ---- a tile ---- */
 
-MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o, MlirValue panel,
-                            MlirValue first) {
+MlirValue dot_stored_at(lower *l, const dot_operand *o, MlirValue lane, MlirValue depth) {
+  MlirValue offset = dot_const(l, o->base);
+  offset = dot_add_scaled(l, offset, l->vars[DOT_BATCH].iv, o->strides[DOT_BATCH]);
+  offset = dot_add_scaled(l, offset, lane, o->strides[o->lane_group]);
+  offset = dot_add_scaled(l, offset, depth, o->strides[DOT_DEPTH]);
+  return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->stored);
+}
+
+/* Element [batch, first, depth_low] of an operand, `first` being the first row or column of
+ * `panel`. */
+static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_operand *o,
+                                   MlirValue panel, MlirValue first) {
   const dot_plan *p = job->p;
   MlirValue batch = l->vars[DOT_BATCH].iv, offset;
-  if (o->direct) {
-    offset = dot_const(l, o->base);
-    offset = dot_add_scaled(l, offset, batch, o->strides[DOT_BATCH]);
-    offset = dot_add_scaled(l, offset, first, o->strides[o->lane_group]);
-    offset = dot_add_scaled(l, offset, job->depth_low, o->strides[DOT_DEPTH]);
-    return dot_address(l, l->pointers[l->kernel->operands[o->operand].slot], offset, o->stored);
-  }
+  if (o->direct) return dot_stored_at(l, o, first, job->depth_low);
   if (o->round != o->panels) panel = dot_op(l, "arith.remui", panel, o->round);
   if (o->kept != o->batches) batch = dot_op(l, "arith.remui", batch, o->kept);
   offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->round);
@@ -163,9 +167,8 @@ MlirValue dot_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirV
   return lane_op2(b, "arith.addi", lane_op2(b, "arith.muli", x, y), sum);
 }
 
-/* ptr + an offset known now, in elements. */
-static MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype work) {
-  return offset ? dot_address(l, ptr, dot_const(l, offset), work) : ptr;
+MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype dtype) {
+  return offset ? dot_address(l, ptr, dot_const(l, offset), dtype) : ptr;
 }
 
 /* One step of depth: `nv` loads of a panel's row, then for each row a broadcast and its
@@ -293,7 +296,7 @@ static void dot_open_tile(lower *l, dot_job *job) {
   job->row0 = dot_first(l, l->vars[DOT_TILE].iv, job->p->mr, job->p->extents[DOT_ROW]);
 }
 
-static MlirValue dot_zero(lower *l, const dot_plan *p) {
+MlirValue dot_zero(lower *l, const dot_plan *p) {
   loom_builder b = lower_at_level(l, 0);
   MlirType type = lane_type(b.ctx, p->work, p->vl);
   return loom_dtype_is_float(p->dtype) ? lane_const_float(&b, type, 0)

@@ -94,17 +94,16 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
-/* What half floats are made f32 of; else null. */
-static MlirValue dot_narrow(MlirValue value, loom_opcode code) {
-  MlirValue none = {NULL};
-  MlirOperation op = loom_def(value);
-  loom_type wide, narrow;
-  if (loom_op_table[code].lower != LOOM_LOWER_CONVERT ||
-      !loom_type_from_mlir(mlirValueGetType(value), &wide) ||
-      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &narrow))
-    return none;
-  bool widens = wide.dtype == LOOM_F32 && loom_dtype_is_half(narrow.dtype);
-  return widens ? loom_operand(op, 0) : none;
+/* Goes on to what `op` makes f32 of, where these are half floats: they are what is stored. */
+static bool dot_follow_halves(MlirOperation op, loom_opcode code, dot_operand *o) {
+  loom_type narrow;
+  if (loom_op_table[code].lower != LOOM_LOWER_CONVERT || o->stored != LOOM_F32 ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &narrow) ||
+      !loom_dtype_is_half(narrow.dtype))
+    return false;
+  o->stored = narrow.dtype;
+  o->root = loom_operand(op, 0);
+  return true;
 }
 
 /* Follows the views between an operand of the product and the value that they view. The result is
@@ -120,14 +119,7 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
   o->stored = o->type.dtype;
   for (MlirOperation op = loom_def(o->root); op.ptr && at; op = loom_def(o->root)) {
     if (!loom_opcode_of(op, &code)) break;
-    MlirValue narrow = dot_narrow(o->root, code);
-    if (narrow.ptr) {
-      loom_type type;
-      loom_type_from_mlir(mlirValueGetType(narrow), &type);
-      o->stored = type.dtype;
-      o->root = narrow;
-      continue;
-    }
+    if (dot_follow_halves(op, code, o)) continue;
     if (loom_info(op)->fusion != LOOM_CLASS_VIEW || code == LOOM_OP_WINDOWS) break;
     at = lower_at_operand(l, op, code, at);
     o->root = loom_operand(op, 0);

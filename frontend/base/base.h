@@ -47,6 +47,9 @@ extern uint32_t loom_errors_put_off;
 /* Drops an exception that code of the user has raised, if it is an Exception. Others
  * (KeyboardInterrupt, SystemExit) stay pending. */
 void error_drop_users(void);
+/* Raises an exception of frameloom's own (_errors.py), by its name; PyUnicode_FromFormat's formats.
+ */
+void error_raise_own(const char *name, const char *format, ...);
 /* The poll of a running plan, called without the GIL: lets signal handlers run. */
 int loom_poll_signals(void *context);
 
@@ -112,6 +115,10 @@ typedef struct pointer_map { /* open addressing, in the tracer's arena; never sh
 void *pointer_map_get(const pointer_map *map, const void *key);
 /* False: out of memory. */
 bool pointer_map_set(pointer_map *map, loom_arena *arena, const void *key, void *item);
+
+/* ---- tuple.c ---- */
+
+PyObject *tuple_of_numbers(const int64_t *numbers, int count); /* a new tuple of ints */
 
 /* ---- names.c: names that several floors need ---- */
 

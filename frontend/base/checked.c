@@ -3,10 +3,4 @@
 
 bool checked_wanted(void) { return *loom_config.check != 0; }
 
-void checked_raise(const char *text) {
-  PyObject *errors = PyImport_ImportModule("frameloom._errors");
-  PyObject *type = errors ? PyObject_GetAttrString(errors, "BoundsError") : NULL;
-  if (type) PyErr_SetString(type, text);
-  Py_XDECREF(type);
-  Py_XDECREF(errors);
-}
+void checked_raise(const char *text) { error_raise_own("BoundsError", "%s", text); }

@@ -93,3 +93,14 @@ int loom_poll_signals(void *context) {
   PyGILState_Release(state);
   return stop;
 }
+
+void error_raise_own(const char *name, const char *format, ...) {
+  PyObject *errors = PyImport_ImportModule("frameloom._errors");
+  PyObject *type = errors ? PyObject_GetAttrString(errors, name) : NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  if (type) PyErr_FormatV(type, format, arguments);
+  va_end(arguments);
+  Py_XDECREF(type);
+  Py_XDECREF(errors);
+}

@@ -26,11 +26,7 @@ typedef struct plan_object {
 } plan_object;
 
 static void *device_raise(const loom_error *err) {
-  PyObject *errors = PyImport_ImportModule("frameloom._errors");
-  PyObject *type = errors ? PyObject_GetAttrString(errors, "DeviceError") : NULL;
-  if (type) PyErr_SetString(type, err->message);
-  Py_XDECREF(type);
-  Py_XDECREF(errors);
+  error_raise_own("DeviceError", "%s", err->message);
   return NULL;
 }
 

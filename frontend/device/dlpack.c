@@ -94,16 +94,6 @@ static void dlpack_give_back(PyObject *capsule) {
   if (managed && managed->deleter) managed->deleter(managed);
 }
 
-static PyObject *dlpack_tuple(const int64_t *numbers, int rank) {
-  PyObject *tuple = PyTuple_New(rank);
-  for (int i = 0; tuple && i < rank; i++) {
-    PyObject *number = PyLong_FromLongLong(numbers[i]);
-    if (!number) Py_CLEAR(tuple);
-    if (number) PyTuple_SET_ITEM(tuple, i, number);
-  }
-  return tuple;
-}
-
 /* read_dlpack(capsule): (owner, device type, device, address, shape, strides in elements or None,
  * code, bits). The capsule counts as taken: the owner gives the tensor back when it dies. */
 PyObject *loom_py_read_dlpack(PyObject *module, PyObject *capsule) {
@@ -114,8 +104,8 @@ PyObject *loom_py_read_dlpack(PyObject *module, PyObject *capsule) {
     return PyErr_Format(PyExc_TypeError, "a DLPack tensor of %d dimensions and %d lanes",
                         (int)t->rank, (int)t->lanes);
   PyObject *owner = PyCapsule_New(managed, "used_dltensor", NULL);
-  PyObject *shape = dlpack_tuple(t->shape, t->rank);
-  PyObject *strides = t->strides ? dlpack_tuple(t->strides, t->rank) : Py_NewRef(Py_None);
+  PyObject *shape = tuple_of_numbers(t->shape, t->rank);
+  PyObject *strides = t->strides ? tuple_of_numbers(t->strides, t->rank) : Py_NewRef(Py_None);
   PyObject *result = NULL;
   if (owner && shape && strides && PyCapsule_SetName(capsule, "used_dltensor") == 0) {
     PyCapsule_SetDestructor(owner, dlpack_give_back);

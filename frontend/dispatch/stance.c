@@ -102,20 +102,16 @@ vectorcallfunc stance_vectorcall(callable_role role) {
 /* ---- calls that would be --------------------------------------------------------------------- */
 
 static void stance_refuse(const callable *c, PyObject *const *slots, const char *by) {
-  PyObject *row = callable_why(c, slots), *errors = NULL, *type = NULL;
+  PyObject *row = callable_why(c, slots);
   PyObject *why =
       row ? recompile_sentence(row) : PyUnicode_FromString("it has not been compiled before");
-  if (why) errors = PyImport_ImportModule("frameloom._errors");
-  if (errors) type = PyObject_GetAttrString(errors, "RecompileError");
-  if (type)
-    PyErr_Format(type, "%U would have to be compiled (%s:%d), which %s forbids: %U",
-                 c->function->func_qualname,
-                 PyUnicode_AsUTF8(((PyCodeObject *)c->function->func_code)->co_filename),
-                 ((PyCodeObject *)c->function->func_code)->co_firstlineno, by, why);
+  const PyCodeObject *code = (PyCodeObject *)c->function->func_code;
+  if (why)
+    error_raise_own("RecompileError", "%U would have to be compiled (%s:%d), which %s forbids: %U",
+                    c->function->func_qualname, PyUnicode_AsUTF8(code->co_filename),
+                    code->co_firstlineno, by, why);
   Py_XDECREF(row);
   Py_XDECREF(why);
-  Py_XDECREF(errors);
-  Py_XDECREF(type);
 }
 
 bool stance_allows(const callable *c, PyObject *const *slots) {

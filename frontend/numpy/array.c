@@ -139,7 +139,9 @@ bool numpy_array_size(PyObject *object, size_field field, int axis, int64_t *out
   return whole;
 }
 
-uint32_t numpy_odd_strides(const numpy_array_payload *now, const numpy_array_payload *p) {
+/* Strides that are not those of the sizes in the order of memory that the guarded ones have: what a
+ * new size does not explain. */
+static uint32_t array_odd_strides(const numpy_array_payload *now, const numpy_array_payload *p) {
   uint32_t odd = 0;
   for (int i = 0; i < p->nd; i++) {
     if (now->strides[i] == p->strides[i] || LOOM_STRIDE_IS_SYM(p->strides[i])) continue;
@@ -155,6 +157,13 @@ uint32_t numpy_odd_strides(const numpy_array_payload *now, const numpy_array_pay
   return odd;
 }
 
+void numpy_sizes_differ(const numpy_array_payload *now, const numpy_array_payload *guarded,
+                        uint32_t *sizes, uint32_t *strides) {
+  for (int i = 0; i < guarded->nd; i++)
+    if (now->dims[i] != guarded->dims[i] && !LOOM_DIM_IS_SYM(guarded->dims[i])) *sizes |= 1u << i;
+  *strides = array_odd_strides(now, guarded);
+}
+
 bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *sizes,
                               uint32_t *strides) {
   numpy_array_payload now;
@@ -163,9 +172,7 @@ bool numpy_array_sizes_differ(PyObject *object, const void *payload, uint32_t *s
   if (!numpy_array_describe(object, &now) || now.typenum != p->typenum || now.nd != p->nd ||
       ((now.flags ^ p->flags) & p->flags_mask))
     return false;
-  for (int i = 0; i < p->nd; i++)
-    if (now.dims[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) *sizes |= 1u << i;
-  *strides = numpy_odd_strides(&now, p);
+  numpy_sizes_differ(&now, p, sizes, strides);
   return true;
 }
 

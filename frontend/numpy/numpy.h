@@ -67,9 +67,10 @@ PyObject *numpy_array_words(PyObject *name, const void *payload);
 const numpy_array_payload *numpy_array_resolve(const numpy_array_payload *p,
                                                const loom_graph *graph, const int64_t *symbols,
                                                numpy_array_payload *out);
-/* Axes whose strides are not those of the sizes in the order of memory that the guarded ones have:
- * what a new size does not explain. */
-uint32_t numpy_odd_strides(const numpy_array_payload *now, const numpy_array_payload *guarded);
+/* Adds the axes whose sizes differ, and gives those whose strides do so otherwise than new sizes
+ * explain. */
+void numpy_sizes_differ(const numpy_array_payload *now, const numpy_array_payload *guarded,
+                        uint32_t *sizes, uint32_t *strides);
 /* The memory of an array of another library, from its first byte to behind its last one; false: the
  * object is none of its arrays. NULL before that library is there. */
 extern bool (*numpy_other_extent)(PyObject *object, const char **low, const char **high);

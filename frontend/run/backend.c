@@ -37,14 +37,6 @@ static bool backend_make(entry *e, PyObject *inputs) {
   return true;
 }
 
-static void backend_raise(const entry *e, const char *before, const char *what) {
-  PyObject *errors = PyImport_ImportModule("frameloom._errors");
-  PyObject *type = errors ? PyObject_GetAttrString(errors, "DeviceError") : NULL;
-  if (type) PyErr_Format(type, "%U: %s%s", e->made.name, before, what);
-  Py_XDECREF(type);
-  Py_XDECREF(errors);
-}
-
 /* What a run does besides making results would be done to objects that stand for others. */
 static bool backend_refuse(const entry *e) {
   const capture *c = e->captured;
@@ -56,7 +48,8 @@ static bool backend_refuse(const entry *e) {
                      : e->stopped || c->late ? "has parts that run as plain Python"
                                              : NULL;
   if (!what) return true;
-  backend_raise(e, "a function on a device cannot be compiled when it ", what);
+  error_raise_own("DeviceError", "%U: a function on a device cannot be compiled when it %s",
+                  e->made.name, what);
   return false;
 }
 
@@ -64,7 +57,9 @@ PyObject *backend_cannot_fall_back(const entry *e, bool *fallback) {
   if (!e->user.device || !*fallback) return NULL;
   *fallback = false;
   if (!PyErr_Occurred())
-    backend_raise(e, "", "what the function reads has changed while it ran on a device");
+    error_raise_own("DeviceError",
+                    "%U: what the function reads has changed while it ran on a device",
+                    e->made.name);
   return NULL;
 }
 

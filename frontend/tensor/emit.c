@@ -28,19 +28,6 @@ value *tensor_of_meta(tracer *t, PyObject *meta) {
   return state ? pointer_map_get(&state->values, meta) : NULL;
 }
 
-PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor) {
-  PyObject *list = PyTuple_New(count);
-  for (int i = 0; list && i < count; i++) {
-    PyObject *number = PyLong_FromLongLong(numbers[i] / divisor);
-    if (!number) {
-      Py_CLEAR(list);
-      break;
-    }
-    PyTuple_SET_ITEM(list, i, number);
-  }
-  return list;
-}
-
 /* A tensor without memory like this one: its storage reaches as far as its elements do. */
 static PyObject *emit_stand_in(tracer *t, const np_array *a) {
   static PyObject *make;

@@ -29,7 +29,7 @@ bool tensor_gradient_init(void) {
                                       {"Program", &gradient_python.program},
                                       {"apply", &gradient_python.apply},
                                       {"record", &gradient_python.record},
-                                      {"sized", &gradient_python.sized}};
+                                      {"Sized", &gradient_python.sized}};
   return tensor_import("frameloom._tensor_gradients", names, sizeof names / sizeof *names);
 }
 

@@ -154,8 +154,6 @@ void tensor_sizes_leave(tracer *before);
 PyObject *tensor_meta(tracer *t, value *v);
 /* The value that such a tensor stands for, or NULL. */
 value *tensor_of_meta(tracer *t, PyObject *meta);
-/* Each number divided by `divisor`: a new tuple. */
-PyObject *tensor_numbers(const int64_t *numbers, int count, int64_t divisor);
 /* A tensor that the graph is given: a new input without a source. */
 bool tensor_emit_input(tracer *t, PyObject *meta);
 /* A list of operations, as _tensor_calls.py notes them. False after a break. */

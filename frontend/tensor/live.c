@@ -94,9 +94,7 @@ static bool live_sizes_differ(PyObject *object, const void *payload, uint32_t *s
   if (!torch_is_exact(object) || !tensor_describe(object, &now) || now.typenum != p->typenum ||
       now.nd != p->nd || ((now.flags ^ p->flags) & NUMPY_INFERENCE))
     return false;
-  for (int i = 0; i < p->nd; i++)
-    if (now.dims[i] != p->dims[i] && !LOOM_DIM_IS_SYM(p->dims[i])) *sizes |= 1u << i;
-  *strides = numpy_odd_strides(&now, p);
+  numpy_sizes_differ(&now, p, sizes, strides);
   return true;
 }
 
@@ -156,7 +154,7 @@ static bool live_spec(const numpy_array_payload *p, const loom_graph *graph, con
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   numpy_array_payload now;
   *out = (torch_spec){.dtype = p->dtype, .rank = p->nd};
-  if (p->flags & NUMPY_SYMBOLIC) p = numpy_array_resolve(p, graph, symbols, &now);
+  p = numpy_array_resolve(p, graph, symbols, &now);
   if (!p && !PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
   if (!p) return false;
   for (int i = 0; i < p->nd; i++) {
@@ -185,8 +183,8 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
   if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
   if (!torch_offset(base, &offset) || !live_spec(p, graph, symbols, &spec, &further)) return NULL;
   offset += further;
-  PyObject *sizes = tensor_numbers(spec.sizes, spec.rank, 1);
-  PyObject *strides = sizes ? tensor_numbers(spec.strides, spec.rank, 1) : NULL;
+  PyObject *sizes = tuple_of_numbers(spec.sizes, spec.rank);
+  PyObject *strides = sizes ? tuple_of_numbers(spec.strides, spec.rank) : NULL;
   base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);
   PyObject *made = base && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
                                                          (long long)offset)

@@ -295,7 +295,7 @@ static PyObject *compiled_report(PyObject *self, PyObject *unused) {
 /* What a result really has, where that is known before a call. */
 static PyObject *compiled_strides_of(const compiled *c, const fx_result *result) {
   bool known = !c->symbols.count && result->kind == FX_RESULT_OUTPUT && !result->expanded;
-  return known ? torch_numbers(result->spec.strides, result->spec.rank) : Py_NewRef(Py_None);
+  return known ? tuple_of_numbers(result->spec.strides, result->spec.rank) : Py_NewRef(Py_None);
 }
 
 static PyObject *compiled_result_strides(PyObject *self, PyObject *unused) {

@@ -76,6 +76,5 @@ torch_description version_description(const compiled *c, const version *v);
 /* NULL without an exception: the call is another one than the version was made for. */
 PyObject *version_run(const compiled *c, version *v, PyObject *const *args, PyObject *boxed,
                       const int64_t *symbols);
-PyObject *torch_numbers(const int64_t *numbers, int count); /* a new tuple of ints */
 
 #endif

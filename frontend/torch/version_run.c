@@ -243,19 +243,9 @@ static bool run_plan(run *r) {
   Py_END_ALLOW_THREADS return run_status(r, status, &violation);
 }
 
-PyObject *torch_numbers(const int64_t *numbers, int count) {
-  PyObject *tuple = PyTuple_New(count);
-  for (int i = 0; tuple && i < count; i++) {
-    PyObject *number = PyLong_FromLongLong(numbers[i]);
-    if (!number) Py_CLEAR(tuple);
-    if (number) PyTuple_SET_ITEM(tuple, i, number);
-  }
-  return tuple;
-}
-
 static PyObject *run_strided(PyObject *base, const torch_spec *spec, int64_t offset) {
-  PyObject *sizes = torch_numbers(spec->sizes, spec->rank);
-  PyObject *strides = torch_numbers(spec->strides, spec->rank);
+  PyObject *sizes = tuple_of_numbers(spec->sizes, spec->rank);
+  PyObject *strides = tuple_of_numbers(spec->strides, spec->rank);
   PyObject *view = sizes && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
                                                           (long long)offset)
                                     : NULL;

@@ -221,9 +221,6 @@ class Sized:
         return self.program.differentiable(call, tangents, self.sizes)
 
 
-sized = Sized
-
-
 def _replay(call, known, take, written, leaves):
     func, args, kwargs, results, records = call
     if func is None:  # a constant
