@@ -582,7 +582,7 @@ def _reductions():
     names = "sum mean prod any all amax amin max min var std var_mean std_mean argmax argmin norm linalg_vector_norm logsumexp"
     for name in names.split():
         packet = getattr(aten, name)
-        for one in map(packet.__getattr__, packet.overloads()):
+        for one in (getattr(packet, overload) for overload in packet.overloads()):  # `__getattr__` would make others
             arguments = [argument.name for argument in one._schema.arguments]
             tensors = [argument for argument in one._schema.arguments if "Tensor" in str(argument.type)]
             if len(tensors) == 1 and not one._schema.is_mutable and not ({"names", "out"} & set(arguments)):

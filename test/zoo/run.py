@@ -8,7 +8,8 @@ A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written 
 a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
 or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
 where it was; `--again` forgets it for the models of this run. All models take hours: bench/results/zoo.json has on record what
-became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those that are not on record. Ends with 1 when a step is wrong, raises, crashes or hangs.
+became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those of which
+a step is not on record. Ends with 1 when a step is wrong, raises, crashes or hangs.
 """
 
 import argparse
@@ -90,11 +91,13 @@ def slim(rows, commit):
 
 
 def record(results):
-    """Adds the rows of models that were run here, as of the commit that is checked out."""
+    """Adds the rows of models that were run here, as of the commit that is checked out. Steps that were not run here stay."""
     commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     known = recorded()
     for name, rows in results.items():
         new = slim(rows, commit)
+        if outcome(rows.get("build")) == "built":
+            new = known.get(name, {}) | new
         if {**known.get(name, {}), "commit": commit} != new:
             known[name] = new
     lines = (f"{json.dumps(name)}: {json.dumps(known[name], sort_keys=True)}" for name in sorted(known))
@@ -139,7 +142,8 @@ def chosen(options):
         exact = [name for name in names if name in options.models or name.split("/")[1] in options.models]
         names = exact or [name for name in names if any(part in name for part in options.models)]
     if options.missing:
-        names = [name for name in names if name not in recorded()]
+        wanted, known = options.steps.split(","), recorded()
+        names = [name for name in names if name not in known or outcome(known[name]["build"]) == "built" and not known[name].keys() >= set(wanted)]
     if options.shuffle:
         names.sort(key=lambda name: zlib.crc32(name.encode()))
     if options.sample and len(names) > options.sample:
@@ -286,7 +290,7 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--table", type=pathlib.Path, help="writes the page of all models that were run so far")
     parser.add_argument("--again", action="store_true", help="runs what has been run before")
-    parser.add_argument("--missing", action="store_true", help="only what is not on record in bench/results/zoo.json")
+    parser.add_argument("--missing", action="store_true", help="only models of which a step is not on record in bench/results/zoo.json")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_intermixed_args()
     sys.path.insert(0, str(HERE))

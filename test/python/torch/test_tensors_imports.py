@@ -78,3 +78,23 @@ print(frameloom.explain(whole, torch.ones(3)).graph_break_count > 0)
 def test_optimizers_that_torch_compile_has_changed():
     """The first torch.compile() of a process keeps Dynamo out of functions of torch.optim, but users' own functions stay apart."""
     assert printed(STEPS).split()[-2:] == ["Rprop", "True"]
+
+
+def test_torchs_operations_stay_the_objects_that_they_were():
+    """An overload that is asked for again may not be another one: torch's own tables have the first as their key."""
+    assert printed("""
+import torch
+from torch._decomp import decomposition_table
+before = [(packet, name, getattr(packet, name)) for packet in (getattr(torch.ops.aten, one) for one in dir(torch.ops.aten))
+          if isinstance(packet, torch._ops.OpOverloadPacket) for name in packet.overloads()]
+before += [(None, str(one), one) for one in decomposition_table]
+
+import frameloom.torch
+import numpy
+torch.compile(lambda x: x.std(), backend="frameloom")(torch.ones(3))
+frameloom.compile(lambda x: x.sum())(numpy.ones(3))
+frameloom.compile(lambda x: x.sum())(torch.ones(3))
+found = {str(one): one for one in decomposition_table}
+print(len(before) > 2000, [str(one) for packet, name, one in before
+                           if (getattr(packet, name) if packet else found[name]) is not one])
+""").strip() == "True []"
