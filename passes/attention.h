@@ -11,10 +11,12 @@
  * normalizer calculation for softmax", 2018; Dao et al.: "FlashAttention", 2022), so that memory
  * never holds more scores than a block of either.
  *
- * Forward a chunk is a block of queries of one head. The gradient computes the scores again from
- * the logarithms of the sums; a chunk is a head of k and v with the heads of q that use it: for a
- * block of keys, whose gradients are summed in scratch, all blocks of queries, whose gradients are
- * summed where they go, or in slots where they are half floats or not rows of memory.
+ * Forward a chunk is a block of queries of one head, or some blocks, where keys and values come
+ * from afar: a packed block of them is then used for each (its part of the scratch). The gradient
+ * computes the scores again from the logarithms of the sums; a chunk is a head of k and v with the
+ * heads of q that use it: for a block of keys, whose gradients are summed in scratch, all blocks of
+ * queries, whose gradients are summed where they go, or in slots where they are half floats or not
+ * rows of memory.
  *
  * A block's last rows and lanes may not exist. Packing repeats the last one that does, so that
  * nothing computed of them raises a flag of its own, and they are not stored or summed over.
@@ -65,7 +67,8 @@ typedef struct attention_plan {
   int64_t batch, queries, keys;          /* numbers */
   int64_t heads, groups, depth, width;   /* known */
   int64_t block_q, block_k;              /* queries and keys of a block */
-  int64_t blocks;                        /* of the queries of a head; a number */
+  int64_t parts;                         /* blocks of queries that share a block of keys */
+  int64_t blocks;                        /* so many at a time, of a head; a number */
   int64_t row_depth, row_width;          /* of packed rows: whole vectors and tiles */
   int vl, square;                        /* lanes; side of what is turned in registers */
   attention_tile scores, values;         /* of [key][query] and [width][query] */
@@ -73,6 +76,7 @@ typedef struct attention_plan {
   bool mask_turned;                      /* it differs between queries */
   bool direct;                           /* the gradient of q is summed where it goes */
   int64_t areas[ATTENTION_AREAS], bytes; /* offsets in scratch, in bytes */
+  int64_t part[ATTENTION_AREAS];         /* elements of an area that belong to a part; 0: to all */
 } attention_plan;
 
 /* ---- attention_plan.c ------------------------------------------------------------------------ */
@@ -82,6 +86,8 @@ bool attention_plan_make(const lower_kernel *kernel, MlirOperation op, attention
 /* ---- attention_pack.c ------------------------------------------------------------------------ */
 
 MlirValue attention_area(lower *l, const attention_plan *p, int area);
+/* The same of a part (i64; null: of the first). */
+MlirValue attention_part(lower *l, const attention_plan *p, int area, MlirValue part);
 /* The induction variable of the innermost loop. */
 MlirValue attention_iteration(const lower *l);
 void attention_loop(lower *l, MlirValue low, MlirValue high, int64_t step, lower_body body,
@@ -154,6 +160,7 @@ typedef struct attention_scores {
   MlirValue mask;          /* element [0, 0] of the head; null: none */
   MlirValue query0, key0;  /* first of the blocks */
   MlirValue queries, keys; /* how many of them are there */
+  MlirValue part;          /* of the scratch; null: it has only one */
 } attention_scores;
 
 /* The scale as a scalar, at the outermost scope; null after a failure. */

@@ -30,6 +30,12 @@ MlirValue attention_area(lower *l, const attention_plan *p, int area) {
   return alone_address(l, l->scratch, alone_const(l, p->areas[area]), LOOM_U8);
 }
 
+MlirValue attention_part(lower *l, const attention_plan *p, int area, MlirValue part) {
+  MlirValue ptr = attention_area(l, p, area);
+  if (!part.ptr || !p->part[area]) return ptr;
+  return attention_at(l, p, ptr, alone_op(l, "arith.muli", part, p->part[area]));
+}
+
 MlirValue attention_divide(lower *l, MlirValue x, int64_t by, MlirValue *rest) {
   MlirValue divisor = lower_divisor(l, by).v;
   *rest = alone_op2(l, "arith.remui", x, divisor);

@@ -8,6 +8,9 @@
 #define ATTENTION_LANES 64 /* queries of a block, at most, unless vectors are wider */
 #define ATTENTION_KEYS 64  /* keys of a block */
 #define ATTENTION_GRADIENT_KEYS 128
+#define ATTENTION_PARTS 4           /* blocks of queries that use a packed block of keys */
+#define ATTENTION_NEAR (512 * 1024) /* bytes of keys and values that stay in a core's own cache */
+#define ATTENTION_CHUNKS 64         /* that many are left to be shared among threads */
 
 static int64_t attention_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t attention_round(int64_t a, int64_t b) { return attention_ceil(a, b) * b; }
@@ -104,7 +107,19 @@ static void attention_queries(const lower_kernel *kernel, attention_plan *p) {
     chosen = vectors;
   }
   p->block_q = chosen * p->vl;
-  p->blocks = loom_num_ceil(p->queries, p->block_q);
+}
+
+/* Keys and values that do not stay near are read from afar for each chunk: several blocks of
+ * queries share one. */
+static void attention_parts(attention_plan *p) {
+  int64_t size = (int64_t)loom_dtype_size(p->q.at.type.dtype), keys = loom_num_hint(p->keys);
+  int64_t blocks = attention_ceil(loom_num_hint(p->queries), p->block_q);
+  int64_t heads = loom_num_hint(p->batch) * p->heads;
+  bool far = keys > ATTENTION_NEAR / ((p->depth + p->width) * size);
+  p->parts = !p->gradient && far ? ATTENTION_PARTS : 1;
+  while (p->parts > 1 && heads * attention_ceil(blocks, p->parts) < ATTENTION_CHUNKS)
+    p->parts /= 2;
+  p->blocks = loom_num_ceil(p->queries, p->block_q * p->parts);
 }
 
 static void attention_keys(const lower_kernel *kernel, attention_plan *p) {
@@ -127,7 +142,8 @@ static void attention_areas(const lower_kernel *kernel, attention_plan *p) {
   attention_cost(kernel, p->block_q, p->row_depth / p->vl, &p->dq);
   int64_t keys = p->block_k + slack, q = p->block_q;
   int64_t depth = attention_round(p->depth, p->square), width = p->row_width + p->square;
-  const int64_t elements[ATTENTION_AREAS] = {
+  const int64_t parted[] = {ATTENTION_QT, ATTENTION_O, ATTENTION_MAX, ATTENTION_SUM};
+  int64_t elements[ATTENTION_AREAS] = {
       [ATTENTION_QT] = depth * q,
       [ATTENTION_K] = keys * p->row_depth,
       [ATTENTION_V] = keys * p->row_width,
@@ -143,6 +159,10 @@ static void attention_areas(const lower_kernel *kernel, attention_plan *p) {
       [ATTENTION_DK] = p->gradient ? keys * p->row_depth : 0,
       [ATTENTION_DV] = p->gradient ? keys * p->row_width : 0,
   };
+  for (size_t i = 0; i < sizeof parted / sizeof *parted; i++) {
+    p->part[parted[i]] = elements[parted[i]];
+    elements[parted[i]] *= p->parts;
+  }
   for (int i = 0; i < ATTENTION_AREAS; i++) {
     p->areas[i] = p->bytes;
     p->bytes += attention_round(elements[i] * size, 64);
@@ -155,6 +175,7 @@ bool attention_plan_make(const lower_kernel *kernel, MlirOperation op, attention
   if (!attention_read(kernel, p)) return false;
   attention_lanes(kernel, p);
   attention_queries(kernel, p);
+  attention_parts(p);
   attention_keys(kernel, p);
   attention_areas(kernel, p);
   const lower_buffer *dq = p->gradient ? p->results[0] : NULL;

@@ -133,7 +133,7 @@ attention_product attention_score_product(lower *l, const attention_scores *s) {
   x.a = attention_area(l, p, ATTENTION_K);
   x.a_row = p->row_depth;
   x.a_step = 1;
-  x.b = attention_area(l, p, ATTENTION_QT);
+  x.b = attention_part(l, p, ATTENTION_QT, s->part);
   x.b_step = p->block_q;
   return x;
 }

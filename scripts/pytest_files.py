@@ -43,18 +43,19 @@ class Runs:
     def __init__(self, command, waiting):
         self.command, self.waiting = command, waiting
         self.lock = threading.Lock()
-        self.counts, self.failed, self.status = Counter(), [], 0
+        self.counts, self.failed, self.status, self.seconds = Counter(), [], 0, 0.0
 
-    def report(self, files, done):
+    def report(self, files, status, printed, seconds):
         names = " ".join(path.stem for path in files)
-        print(f"-- {names}\n{done.stdout}", end="", flush=True)
-        last = done.stdout.rstrip().rpartition("\n")[2]
+        print(f"-- {names}: {seconds:.0f} s of CPU time\n{printed}", end="", flush=True)
+        self.seconds += seconds
+        last = printed.rstrip().rpartition("\n")[2]
         self.counts.update({word: int(count) for count, word in re.findall(r"(\d+) (\w+)", last.rpartition(" in ")[0])})
-        if done.returncode in (0, NO_TESTS):
+        if status in (0, NO_TESTS):
             return
         self.status = 1
-        found = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        self.failed += found or [f"pytest ended with {done.returncode}: {names}"]
+        found = [line for line in printed.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        self.failed += found or [f"pytest ended with {status}: {names}"]
 
     def work(self):
         while True:
@@ -62,10 +63,13 @@ class Runs:
                 if not self.waiting:
                     return
                 files = self.waiting.pop(0)
-            done = subprocess.run([*self.command, *map(str, files)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, errors="replace")
+            running = subprocess.Popen([*self.command, *map(str, files)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True, errors="replace")
+            printed = running.stdout.read()
+            _, status, used = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
             with self.lock:
-                self.report(files, done)
+                self.report(files, running.returncode, printed, used.ru_utime + used.ru_stime)
 
 
 def main():
@@ -84,7 +88,7 @@ def main():
         thread.start()
     for thread in threads:
         thread.join()
-    print("\n".join(["==", *runs.failed, ", ".join(f"{count} {word}" for word, count in runs.counts.items())]))
+    print("\n".join([f"== {runs.seconds:.0f} s of CPU time", *runs.failed, ", ".join(f"{count} {word}" for word, count in runs.counts.items())]))
     return runs.status
 
 

@@ -168,7 +168,8 @@ OPTIMIZERS = [
 ]
 STEPPED = 2  # steps of an optimizer
 SPEED_RUNS = 8  # at most, to tell how fast a model is,
-SPEED_SECONDS = 0.3  # or until so many have gone
+SPEED_SECONDS = 0.3  # or until so many have gone, after at least three,
+SPEED_SECONDS_OF_ONE = 5  # or so many after one
 
 
 def optimizer(model, function, compiled, name):
@@ -342,7 +343,8 @@ def speed(step, model, function):
     for number in range(SPEED_RUNS):
         for which, f in enumerate((model.module, function)):
             best[which] = min(best[which], timed(step, model, f))
-        if number >= 2 and time.process_time() - began > SPEED_SECONDS:
+        gone = time.process_time() - began
+        if number >= 2 and gone > SPEED_SECONDS or gone > SPEED_SECONDS_OF_ONE:
             break
     model.restore()
     return best

@@ -6,6 +6,7 @@ Bad indices are reported, and the bits do not depend on how the chunks are share
 import numpy as np
 import pytest
 
+from cpus import HAS_AVX512
 import kernel_harness as harness
 
 pytestmark = pytest.mark.skipif(not harness.available(), reason="loom-opt or LLVM's tools are missing")
@@ -87,7 +88,7 @@ def fenced(array, rng):
 def test_random_convolutions(tmp_path, cpu, options, spatial):
     """Small integers, so that every order of summing gives the same: whatever the sizes (lines of one pixel, steps and
     padding beyond the window), groups and layouts, with nothing written beside the result, by any division of chunks."""
-    if cpu == "x86-64-v4" and "avx512f" not in open("/proc/cpuinfo").read():
+    if cpu == "x86-64-v4" and not HAS_AVX512:
         pytest.skip("no AVX-512")
     rng = np.random.default_rng(spatial)
     listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
@@ -119,7 +120,7 @@ def test_random_convolutions(tmp_path, cpu, options, spatial):
 @pytest.mark.parametrize("spatial", [0, 1, 2, 3])
 def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
     """Like the convolutions above: the sum over all pixels of what a weight is multiplied with."""
-    if cpu == "x86-64-v4" and "avx512f" not in open("/proc/cpuinfo").read():
+    if cpu == "x86-64-v4" and not HAS_AVX512:
         pytest.skip("no AVX-512")
     rng = np.random.default_rng(10 + spatial)
     listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"

@@ -1,6 +1,7 @@
 """The ops loom.attention and loom.attention_gradient as compiled programs: heads of k and v that are shared."""
 
 
+from cpus import KINDS
 import kernel_harness as kh
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def near(got, want, dtype):
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("cpu", ["x86-64-v3", "native"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("shape", [(1, 1, 70, 150), (1, 4, 1, 150)])
 def test_shared_heads(tmp_path, dtype, shape, cpu):
@@ -50,7 +51,7 @@ def test_shared_heads(tmp_path, dtype, shape, cpu):
     near(out[1], lse, dtype)
 
 
-@pytest.mark.parametrize("cpu", ["x86-64-v3", "native"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_gradient_of_shared_heads(tmp_path, dtype, cpu):
     q, k, v, grad = operands(dtype)

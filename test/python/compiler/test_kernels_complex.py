@@ -2,6 +2,7 @@
 
 import subprocess
 
+from cpus import KINDS
 import kernel_harness as kh
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def numbers(shape, dtype, seed=0):
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
-@pytest.mark.parametrize("cpu", ["x86-64-v3", "native"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(1,), (13,), (37, 5), (40, 64)])
 def test_arithmetic(tmp_path, dtype, shape, cpu):
@@ -39,7 +40,7 @@ def test_arithmetic(tmp_path, dtype, shape, cpu):
     np.testing.assert_array_equal(out[4], -x)
 
 
-@pytest.mark.parametrize("cpu", ["x86-64-v3", "native"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_moving(tmp_path, dtype, cpu):
     """Reversed, strided, transposed, broadcast and joined elements."""

@@ -1,5 +1,6 @@
 """float16 and bfloat16 in kernels: every op is computed in f32 and rounded once, to nearest even."""
 
+from cpus import KINDS
 import kernel_harness as kh
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ import frameloom
 pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
 
 DTYPES = ["float16", "bfloat16"]
-CPUS = ["x86-64-v3", "native"]
 MLIR = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32",
         "int64": "i64", "uint8": "ui8", "uint32": "ui32", "bool": "i1"}
 EVERY = np.arange(65536, dtype=np.uint16)  # every value of both types, as bits
@@ -59,7 +59,7 @@ EXACT = ("abs", "neg", "sign", "ceil", "floor", "trunc", "round_even", "sqrt")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("op,cpu", [(op, CPUS[0]) for op in sorted(UNARY)] + [("sqrt", CPUS[1]), ("exp", CPUS[1])])
+@pytest.mark.parametrize("op,cpu", [(op, KINDS[-1]) for op in sorted(UNARY)] + [(op, cpu) for op in ("sqrt", "exp") for cpu in KINDS[:-1]])
 def test_every_value(tmp_path, op, dtype, cpu):
     kernel = compile_kernel(tmp_path, [f"%r = loom.{op} %a0 : {{R}}"], [dtype], dtype, EVERY.size, cpu)
     out = np.empty(EVERY.size, np.uint16)
@@ -89,7 +89,7 @@ def pairs(n):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("op,cpu", [(op, CPUS[0]) for op in sorted(BINARY)] + [("add", CPUS[1]), ("div", CPUS[1])])
+@pytest.mark.parametrize("op,cpu", [(op, KINDS[-1]) for op in sorted(BINARY)] + [(op, cpu) for op in ("add", "div") for cpu in KINDS[:-1]])
 def test_pairs(tmp_path, op, dtype, cpu):
     n = 60_001
     x, y = pairs(n)
@@ -109,7 +109,7 @@ def test_pairs(tmp_path, op, dtype, cpu):
     same_halves(got, want)
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_each_op_is_rounded(tmp_path, dtype, cpu):
     """No excess precision between two ops of a kernel."""
@@ -128,7 +128,7 @@ def test_each_op_is_rounded(tmp_path, dtype, cpu):
 def test_nextafter(tmp_path, dtype):
     n = 30_001
     x, y = pairs(n)
-    kernel = compile_kernel(tmp_path, ["%r = loom.nextafter %a0, %a1 : {R}"], [dtype, dtype], dtype, n, CPUS[0])
+    kernel = compile_kernel(tmp_path, ["%r = loom.nextafter %a0, %a1 : {R}"], [dtype, dtype], dtype, n, KINDS[-1])
     out = np.empty(n, np.uint16)
     kernel.run([x, y], [out])
     a, b, got = widen(x, dtype), widen(y, dtype), widen(out, dtype)
@@ -143,14 +143,14 @@ def test_nextafter(tmp_path, dtype):
 @pytest.mark.parametrize("to", ["float32", "float64", "bool", "int32"])
 def test_converting_from(tmp_path, dtype, to):
     x = EVERY if to != "int32" else EVERY[np.abs(widen(EVERY, dtype)) < 2**31]
-    kernel = compile_kernel(tmp_path, ["%r = loom.convert %a0 : ({0}) -> {R}"], [dtype], to, x.size, CPUS[0])
+    kernel = compile_kernel(tmp_path, ["%r = loom.convert %a0 : ({0}) -> {R}"], [dtype], to, x.size, KINDS[-1])
     out = np.empty(x.size, to)
     kernel.run([x], [out])
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(out, widen(x, dtype).astype(to))
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("source", ["float32", "float64", "int16", "int32", "int64", "uint8", "uint32", "bool"])
 def test_converting_to(tmp_path, dtype, source, cpu):
@@ -236,7 +236,7 @@ def test_functions_of_two_are_rounded_once():
 ONE_AFTER_ANOTHER = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc) and "e->e" in getattr(np, name).types]
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("second", ["arctanh", "arcsin", "cbrt", "expm1", "rint"])
 @pytest.mark.filterwarnings("ignore")
 def test_two_functions_compile(second, cpu):

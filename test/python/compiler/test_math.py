@@ -3,6 +3,7 @@
 import ctypes
 import re
 
+from cpus import KINDS
 import kernel_harness as kh
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ def powers(dtype, n, rng):
 
 
 @pytest.mark.parametrize("odd", [False, True])
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_powers_of_ordinary_numbers(tmp_path, dtype, cpu, odd):
     """Which take a shorter way where no lane beside them is odd."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cpus import KINDS
 
 import frameloom
 
@@ -23,7 +24,7 @@ def values(dtype, size):
     return (np.full(size, x, dtype) for x in (1 + step, 1 + step, -(1 + 2 * step)))
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_contraction(dtype, size, cpu):

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from cpus import KINDS
 from compare import outcome
 
 import frameloom
@@ -29,7 +30,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("source", KEPT)
 def test_kept(source, cpu):
     plain = eval(f"lambda x, y: {source}", {"np": np})
@@ -83,7 +84,7 @@ COMBINATIONS = [(value, condition, shape, dynamic) for value in LEFT_OUT for con
                 for shape in range(4) for dynamic in (False, True)]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("share", range(8))
 def test_kept_where_the_condition_is_known(share, cpu):
     x, half, numbers = np.ones(7, np.float32), np.ones(7, np.float16), np.arange(7, dtype=np.uint8)
@@ -104,7 +105,7 @@ DECIDES_NOTHING = ["np.where(VALUE > 0, x, x)", "np.where(VALUE != 3, x * 2, x *
                    "np.where(VALUE > 0, x, x).sum() + np.where(CONDITION, x, VALUE)"]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("form", DECIDES_NOTHING)
 def test_kept_where_the_condition_decides_nothing(form, cpu):
     half, numbers, warned = np.ones(7, np.float16), np.arange(7, dtype=np.uint8), 0
@@ -130,7 +131,7 @@ ASKED = ["V > 0", "V < 0", "V >= 0", "V == 0", "V != 0", "V > 1", "V == 1", "V <
          "np.square(V) >= 0", "np.max(V) > 0", "np.sum(V) < 0", "np.any(V)", "np.all(V > 0)", "np.count_nonzero(V)", "np.argmax(V)", "np.nonzero(V)", "np.trunc(V) == V"]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("share", range(3))
 def test_kept_where_only_the_outcome_is_asked(share, cpu):
     chance, warned = random.Random(share), 0
@@ -150,7 +151,7 @@ SHARED = {"np.log(V)": 0.0, "np.log1p(V)": -2.0, "np.arctanh(V)": 1.0, "np.exp(V
           "np.arctan2(V, .3)": None, "np.tanh(V)": None}
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("call", SHARED)
 @frameloom.config.patch(leave_slower=False)  # bits are those of compiled code
 def test_kept_where_a_function_is_called(call, cpu):
@@ -196,7 +197,7 @@ def with_missing(numbers, dtype, size, holds):
     return x
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @frameloom.config.patch(leave_slower=False)
 def test_missing_values_raise_what_numpy_raises(dtype, cpu):
@@ -222,7 +223,7 @@ def test_missing_values_raise_what_numpy_raises(dtype, cpu):
     assert not again and asked[0] > 100 and (asked[1] > 20) == (dtype[0] == "c"), (asked, again)
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
 @frameloom.config.patch(leave_slower=False, check="bounds")
 def test_lanes_that_are_not_set_raise_nothing(dtype, cpu):
@@ -256,7 +257,7 @@ def runs_twice_in_vain(plain, rows):
     return [row for row in quiet if frameloom.explain(plain, *row).again]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.filterwarnings("ignore")
 def test_special_values_run_once(dtype, cpu):
@@ -273,7 +274,7 @@ def test_special_values_run_once(dtype, cpu):
     assert not wrong
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", ["c8", "c16"])
 @pytest.mark.parametrize("source", OF_COMPLEX)
 def test_special_complex_values_run_once(source, dtype, cpu):

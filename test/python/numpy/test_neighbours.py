@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from cpus import KINDS
 
 import frameloom
 
@@ -13,7 +14,7 @@ UFUNCS = sorted(name for name in dir(np) if isinstance(getattr(np, name), np.ufu
                 and ("d->d" in getattr(np, name).types or "dd->d" in getattr(np, name).types))
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", UFUNCS)
 @frameloom.config.patch(leave_slower=False)  # bits are those of compiled code

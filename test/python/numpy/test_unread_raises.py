@@ -3,6 +3,7 @@
 import frameloom
 import numpy as np
 import pytest
+from cpus import KINDS
 from compare import outcome
 
 BODIES = """
@@ -203,7 +204,7 @@ def function(body):
     return space["f"]
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("body", BODIES.strip().split("\n\n"))
 def test_unread(body, dynamic, cpu):

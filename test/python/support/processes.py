@@ -1,5 +1,6 @@
 """Programs that tests run in a process of their own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,37 @@ def printed(code, *arguments, **more):
     done = run_code(code, *arguments, **more)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return done.stdout
+
+
+FORKING = """
+import json, os, sys, traceback
+
+first, programs = json.load(sys.stdin)
+exec(first)
+for text in programs:
+    end, begin = os.pipe()
+    if not os.fork():
+        os.dup2(begin, 1)
+        try:
+            exec(text, {"__name__": "__main__"})
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(begin)
+    with open(end) as printed:
+        print(json.dumps(printed.read()), flush=True)
+    if os.wait()[1]:
+        sys.exit(text)
+"""
+
+
+def printed_each(first, programs):
+    """What each of some programs prints, which end well. Each has a process of its own, forked from one that has run `first`."""
+    done = run_python("-c", FORKING, input=json.dumps([first, list(programs)]))
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def run_command(*words):

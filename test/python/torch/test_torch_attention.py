@@ -68,9 +68,16 @@ CASES = [
     (1, 1, 64, 64, 128, 128, None, False),
     (1, 2, 9, 20, 520, 520, (9, 20), False),  # wider than the kernels take
 ]
+# So many keys that several blocks of queries share one of them: the last block is cut, or the last of those that share is missing.
+FAR = [
+    (2, 16, 130, 1100, 128, 128, None, False),
+    (2, 16, 290, 1100, 120, 120, None, True),
+    (2, 16, 67, 1400, 100, 100, (2, 1, 67, 1400), False),
+    (2, 8, 400, 1100, 128, 128, (1, 1, 1, 1100), False),
+]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *FAR], ids=str)
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 def test_forward(case, dtype):
     *sizes, shape, causal = case
@@ -145,10 +152,14 @@ def test_repeated_heads():
 
 
 @ft.config.patch(strict=False)
-def test_symbolic_sizes():
+@pytest.mark.parametrize("calls, heads, depth", [
+    (((2, 9, 12), (3, 70, 33), (4, 5, 200)), 2, 16),
+    (((8, 130, 1300), (9, 3, 5), (3, 257, 1100)), 4, 128),
+])
+def test_symbolic_sizes(calls, heads, depth):
     compiled = torch.compile(attend, backend=ft.backend, dynamic=True)
-    for batch, queries, keys in ((2, 9, 12), (3, 70, 33), (4, 5, 200)):
-        q, k, v = operands(batch, 2, 2, queries, keys, 16, 16)
+    for batch, queries, keys in calls:
+        q, k, v = operands(batch, heads, heads, queries, keys, depth, depth)
         mask = hidden_mask((batch, 1, queries, keys), torch.float32)
         for g, e in zip(compiled(q, k, v, mask, False, None), exact(q, k, v, mask)):
             torch.testing.assert_close(g.double(), e, rtol=2e-6, atol=2e-6)

@@ -7,11 +7,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
+from cpus import KINDS  # noqa: E402
 from torch_help import fresh, host_calls  # noqa: E402, F401
 
 import frameloom.torch as ft  # noqa: E402
 
-CPUS = ("native", "x86-64-v3")
 
 
 def with_gradients_as_eager(function, tensors, cpu="native", **tolerance):
@@ -56,7 +56,7 @@ def configuration(rng, spatial):
     return (lambda x, w, b=None: kind(x, w, b, **options)), tensors
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 def test_random_convolutions(spatial, cpu):
     rng = random.Random(spatial)
@@ -66,7 +66,7 @@ def test_random_convolutions(spatial, cpu):
     assert not host_calls()
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize(
     "n, i, size, o, window, stride, padding, groups",
     [
@@ -90,7 +90,7 @@ def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
     assert not host_calls()
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("layout", ["plain", "channels last", "turned"])
 def test_weights_of_depthwise_convolutions(layout, cpu):
     """Fewer, as many and more channels than a vector has lanes; lines shorter and longer than it."""
@@ -127,7 +127,7 @@ def test_gradients_are_as_close_to_float64_as_those_of_eager_torch():
             assert (ours - exact).norm() <= 1.5 * (eager - exact).norm()
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", KINDS)
 def test_random_averages_of_windows(cpu):
     """Windows beside and over each other, beyond the end (ceil_mode), padding counted or not, a divisor."""
     rng = random.Random(5)
