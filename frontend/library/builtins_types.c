@@ -304,6 +304,8 @@ value *builtin_hasattr(tracer *t, const builtin_args *a) {
   CHECK(2, 2);
   PyObject *name = attribute_name(t, a->args[1]);
   if (!name) return NULL;
+  if (value_is_number(a->args[0])) /* floats, ints and bools have what their type has */
+    return value_bool(t, _PyType_Lookup((PyTypeObject *)value_type_of(t, a->args[0]), name));
   if (trace_get_attr(t, a->args[0], name)) return t->constants.true_value;
   return caught(t, PyExc_AttributeError) ? t->constants.false_value : NULL;
 }

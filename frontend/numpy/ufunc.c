@@ -106,6 +106,19 @@ bool np_outs_arg(tracer *t, value *v, value **out) {
   return false;
 }
 
+/* The dtype of a class of dtypes (numpy.dtypes.Float64DType), which ufuncs take, too; many other
+ * functions make one of objects of it. NULL, with a break, for a class of the user's and for one
+ * with parameters. */
+static value *ufunc_class_dtype(tracer *t, PyObject *class) {
+  PyObject *home = PyObject_GetAttrString(class, "__module__"), *dtype = NULL;
+  if (home && PyUnicode_Check(home) && PyUnicode_CompareWithASCIIString(home, "numpy.dtypes") == 0)
+    dtype = trace_keep(t, PyObject_CallNoArgs(class));
+  Py_XDECREF(home);
+  error_drop();
+  if (dtype) return value_const(t, dtype);
+  return trace_break(t, BREAK_NUMPY_FUNCTION, "a class of dtypes as the dtype of a ufunc");
+}
+
 static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) {
   if (strcmp(name, "out") == 0) {
     if (ufunc_is_ellipsis(t, v)) return a->array = true;
@@ -140,6 +153,8 @@ static bool ufunc_keyword(tracer *t, ufunc_args *a, const char *name, value *v) 
   }
   if (strcmp(name, "dtype") == 0) {
     loom_dtype dtype;
+    if (Py_IS_TYPE(known, Py_TYPE(&PyArrayDescr_Type)) && !(v = ufunc_class_dtype(t, known)))
+      return false;
     if (!np_dtype_arg(t, v, &dtype)) return false;
     a->dtype = trace_keep(t, (PyObject *)np_descr(dtype));
     return true;

@@ -504,12 +504,23 @@ static int number_truth(tracer *t, value *v) {
   return zero < 0 ? -1 : !zero;
 }
 
-/* Methods may be formulas. */
+/* Methods may be formulas. What a type has not is known without the number, and so are its parts.
+ */
 static value *number_get_attr(tracer *t, value *v, PyObject *name) {
-  PyTypeObject *type = number_dtype(t, v) == LOOM_F64 ? &PyFloat_Type : &PyLong_Type;
-  PyObject *method = _PyType_Lookup(type, name);
-  if (method && Py_IS_TYPE(method, &PyMethodDescr_Type) && number_dtype(t, v) != LOOM_BOOL)
-    return value_method(t, value_const(t, method), v);
+  loom_dtype dtype = number_dtype(t, v);
+  PyTypeObject *type = dtype == LOOM_F64 ? &PyFloat_Type : &PyLong_Type;
+  PyObject *found = _PyType_Lookup(type, name);
+  if (!found)
+    return trace_raise(t, PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                       dtype == LOOM_BOOL ? "bool" : type->tp_name, PyUnicode_AsUTF8(name));
+  if (dtype != LOOM_BOOL && Py_IS_TYPE(found, &PyMethodDescr_Type))
+    return value_method(t, value_const(t, found), v);
+  const char *text = Py_IS_TYPE(found, &PyGetSetDescr_Type) ? PyUnicode_AsUTF8(name) : "";
+  if (dtype != LOOM_BOOL && (strcmp(text, "real") == 0 || strcmp(text, "numerator") == 0)) return v;
+  if (strcmp(text, "imag") == 0)
+    return dtype == LOOM_F64 ? value_const(t, trace_keep(t, PyFloat_FromDouble(0)))
+                             : value_int(t, 0);
+  if (strcmp(text, "denominator") == 0) return value_int(t, 1);
   return number_know(t, v), NULL;
 }
 
