@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-dynamo fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-dynamo test-autograd fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -10,6 +10,7 @@ help:
 	@echo "make test-numpy  NumPy's own tests, each test compiled (FILES=\"numpy/lib/tests/test_io.py\" for some)"
 	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz, test-statsmodels, test-xarray  the same with the own tests of SciPy and others (installs them)"
 	@echo "make test-dynamo FOLDER=.../pytorch/test  TorchDynamo's own tests, compiled by frameloom"
+	@echo "make test-autograd FOLDER=.../autograd  autograd's own tests of gradients, with frameloom's derivatives (writes docs/autograd-tests.md)"
 	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,calls,graphs,ir; a program whose results differ is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
@@ -66,6 +67,11 @@ test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-st
 test-dynamo:
 	@scripts/setup.sh test
 	@scripts/test-suite.sh dynamo --folder "$(FOLDER)" --processes 1 $(if $(FILES),$(FILES),--table docs/dynamo-tests.md)
+
+# FOLDER is a checkout of autograd's repository: the package has no tests.
+test-autograd:
+	@scripts/setup.sh test
+	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/suites/autograd_gradients.py "$(FOLDER)" --table docs/autograd-tests.md
 
 fuzz: setup
 	@scripts/fuzz.sh $(or $(SECONDS),60) $(or $(SEED),1) $(or $(KIND),all)

@@ -308,7 +308,20 @@ def correlate(a, v, mode="valid"):
     return convolve(a, np.conj(v[::-1]), mode)
 
 
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    if retstep or dtype is not None or axis != 0 or device is not None:
+        _refuse("numpy.linspace with retstep=, dtype=, axis= or device=")
+    start, stop = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
+    parts, delta = num - 1 if endpoint else num, stop - start
+    at = np.arange(num, dtype=np.result_type(delta)).reshape((-1,) + (1,) * np.ndim(delta))
+    if parts <= 0:
+        return at * delta + start
+    step = delta / parts
+    found = np.where((step == 0).any(), at / parts * delta, at * step) + start
+    return np.concatenate([found[:-1], np.broadcast_to(stop, found[:1].shape)]) if endpoint else found
+
+
 REPLACED = {
-    np.median: median, np.percentile: percentile, np.quantile: quantile, np.nanmean: nanmean, np.ldexp: ldexp,
+    np.linspace: linspace, np.median: median, np.percentile: percentile, np.quantile: quantile, np.nanmean: nanmean, np.ldexp: ldexp,
     np.choose: choose, np.interp: interp, np.convolve: convolve, np.correlate: correlate,
 }

@@ -120,6 +120,8 @@ FUNCTIONS = {
     "convolve": (lambda x: np.convolve(x,np.array([1.,2,3])), VECTOR),
     "convolve2": (lambda x: np.convolve(LONG,x,mode='valid'), VECTOR),
     "correlate": (lambda x: np.correlate(x,np.array([1.,2,3])), VECTOR),
+    "linspace": (lambda x: np.linspace(x[0], x[1:3], 4) * np.linspace(x[:2], 3, 4, endpoint=False), VECTOR),
+    "linspace of nothing": (lambda x: np.linspace(x[0], x[1:3], 1).sum() + np.linspace(x, 3, 0).sum() + np.linspace(x[0], x[0] * 1.0, 3), VECTOR),
     "interp": (lambda x: np.interp(x,np.array([0,.5,1]),np.array([0,1.,4])), VECTOR),
     "median": (lambda x: np.median(x), VECTOR),
     "percentile": (lambda x: np.percentile(x,30), VECTOR),
