@@ -409,6 +409,15 @@ static bool reduce_out_is_taken(tracer *t, value *v) {
   return a && !a->scalar && a->writeable;
 }
 
+/* The derivative where all are equal is 0, as that of |x| at 0 is, and not 0 times infinity. */
+static loom_value reduce_root(tracer *t, loom_value v) {
+  if (!t->loops.derived) return emit1(t, LOOM_OP_SQRT, v);
+  const loom_type *type = emit_type(t, v);
+  loom_value zero = emit_float(t, type, 0), none = emit_compare(t, "eq", v, zero);
+  v = emit_select(t, none, emit_float(t, type, 1), v);
+  return emit_select(t, none, zero, emit1(t, LOOM_OP_SQRT, v));
+}
+
 static value *reduce_var(tracer *t, const np_call *c, bool root) {
   value *p[9], *pair[2], *out;
   np_reduction r = {.kind = "sum", .typed = true, .keepdims = true};
@@ -443,7 +452,7 @@ static value *reduce_var(tracer *t, const np_call *c, bool root) {
   r.keepdims = keepdims;
   if (!(sum = np_reduce(t, &r))) return NULL;
   loom_value v = reduce_divide(t, np_read(t, np_array_of(sum)), np_plus(t, n, -ddof));
-  if (root) v = emit1(t, LOOM_OP_SQRT, v);
+  if (root) v = reduce_root(t, v);
   if (out) return reduce_out(t, out, v);
   return reduce_same(t, sum, v);
 }

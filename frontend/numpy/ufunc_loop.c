@@ -77,11 +77,26 @@ static loom_value ufunc_lcm(tracer *t, const loom_value *in, loom_dtype out) {
   return emit2(t, LOOM_OP_MUL, q, b);
 }
 
+/* The same where it is differentiated: the derivative of what is selected where both are equal
+ * would be that of one of them alone. */
+static loom_value ufunc_logaddexp_smooth(tracer *t, const loom_value *in, bool two) {
+  loom_value first = emit_compare(t, "ge", in[0], in[1]), zero = ufunc_number(t, in[0], 0);
+  loom_value top = emit_select(t, first, in[0], in[1]), low = emit_select(t, first, in[1], in[0]);
+  loom_value d = emit2(t, LOOM_OP_SUB, low, top);
+  loom_value equal = emit_compare(t, "eq", low, top); /* a NaN: equal infinities */
+  loom_value none = emit2(t, LOOM_OP_AND, equal, emit_predicate(t, LOOM_OP_IS_NAN, d));
+  d = emit_select(t, none, zero, d);
+  loom_value r = emit1(t, LOOM_OP_LOG1P, emit1(t, two ? LOOM_OP_EXP2 : LOOM_OP_EXP, d));
+  if (two) r = emit2(t, LOOM_OP_MUL, r, ufunc_number(t, in[0], M_LOG2E));
+  return emit2(t, LOOM_OP_ADD, top, r);
+}
+
 /* max(x, y) + log1p(exp(-|x - y|)), and x + log(2) where they are equal (infinities). exp of what
  * is not positive raises no overflow, so that lanes not chosen raise no flag; nor do equal
  * infinities, whose difference is not taken. NumPy's comparisons of a NaN are invalid operations:
  * inf - inf is one too. */
 static loom_value ufunc_logaddexp_of(tracer *t, const loom_value *in, bool two) {
+  if (t->loops.derived) return ufunc_logaddexp_smooth(t, in, two);
   loom_value equal = emit_compare(t, "eq", in[0], in[1]), zero = ufunc_number(t, in[0], 0);
   loom_value d =
       emit2(t, LOOM_OP_SUB, emit_select(t, equal, zero, in[0]), emit_select(t, equal, zero, in[1]));
