@@ -25,7 +25,7 @@ def _track(x):
     """x as a variable to differentiate by."""
     import numpy as np
 
-    if not _is_smooth(x):
+    if not _is_smooth(x) or isinstance(x, (complex, np.complexfloating)):
         what = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"of type {type(x).__name__}"
         raise TypeError(f"what is differentiated by must be a float or an array of floats or complex numbers; it is {what}")
     return x
