@@ -176,9 +176,9 @@ def _fitted(g, x, axis):
     if have > n:
         g = np.moveaxis(np.moveaxis(g, axis, 0)[:n], 0, axis)
     elif have < n:
-        widths = [(0, 0)] * np.ndim(x)
-        widths[axis] = (0, n - have)
-        g = np.pad(g, widths)
+        behind = list(np.shape(g))
+        behind[axis] = n - have
+        g = np.concatenate([g, np.zeros(behind, g.dtype)], axis=axis)
     return g if np.iscomplexobj(x) else g.real
 
 
@@ -205,6 +205,62 @@ def _irfft(cotangents, results, a, n=None, axis=-1, norm=None):
     shape = [1] * np.ndim(g)
     shape[axis] = n // 2 + 1
     return (_fitted(np.conj(g) * weights.reshape(shape), a, axis),)
+
+
+def _along(a, s, axes, out, half=False):
+    """(sizes, axes) of a transform along several axes; `half`: the last one is given without its mirror image."""
+    if out is not None or s is not None and (axes is None or None in s):
+        _refuse("a Fourier transform with out=, or with sizes that belong to no axis")
+    axes = list(range(-np.ndim(a), 0)) if axes is None else list(axes)
+    sizes = [np.shape(a)[axis] if s is None or s[i] == -1 else s[i] for i, axis in enumerate(axes)]
+    if half and s is None:
+        sizes[-1] = 2 * (sizes[-1] - 1)
+    return sizes, axes
+
+
+def fftn(a, s=None, axes=None, norm=None, out=None):
+    sizes, axes = _along(a, s, axes, out)
+    for i in range(len(axes) - 1, -1, -1):
+        a = np.fft.fft(a, sizes[i], axes[i], norm)
+    return a
+
+
+def ifftn(a, s=None, axes=None, norm=None, out=None):
+    sizes, axes = _along(a, s, axes, out)
+    for i in range(len(axes) - 1, -1, -1):
+        a = np.fft.ifft(a, sizes[i], axes[i], norm)
+    return a
+
+
+def rfftn(a, s=None, axes=None, norm=None, out=None):
+    sizes, axes = _along(a, s, axes, out)
+    a = np.fft.rfft(a, sizes[-1], axes[-1], norm)
+    for i in range(len(axes) - 2, -1, -1):
+        a = np.fft.fft(a, sizes[i], axes[i], norm)
+    return a
+
+
+def irfftn(a, s=None, axes=None, norm=None, out=None):
+    sizes, axes = _along(a, s, axes, out, half=True)
+    for i in range(len(axes) - 1):
+        a = np.fft.ifft(a, sizes[i], axes[i], norm)
+    return np.fft.irfft(a, sizes[-1], axes[-1], norm)
+
+
+def fft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return fftn(a, s, axes, norm, out)
+
+
+def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return ifftn(a, s, axes, norm, out)
+
+
+def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return rfftn(a, s, axes, norm, out)
+
+
+def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
+    return irfftn(a, s, axes, norm, out)
 
 
 # ---- order ----
@@ -324,4 +380,6 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 REPLACED = {
     np.linspace: linspace, np.median: median, np.percentile: percentile, np.quantile: quantile, np.nanmean: nanmean, np.ldexp: ldexp,
     np.choose: choose, np.interp: interp, np.convolve: convolve, np.correlate: correlate,
+    np.fft.fftn: fftn, np.fft.ifftn: ifftn, np.fft.rfftn: rfftn, np.fft.irfftn: irfftn, np.fft.fft2: fft2, np.fft.ifft2: ifft2,
+    np.fft.rfft2: rfft2, np.fft.irfft2: irfft2,
 }
