@@ -52,17 +52,17 @@ scripts/fuzz.sh 60 1 numpy,changes --count 300
 scripts/fuzz.sh 60 1 python,ir --count 60
 scripts/fuzz.sh 120 1 graphs --count 30
 
-stage "packages"
-wait $packages || status=$?
-trap - EXIT
-cat build/packages.log
-[ -z "${status:-}" ] || exit "$status"
-
 export FRAMELOOM_CACHE_DIR="$PWD/build/test-cache"
 stage "pytest, checked kernels"
 # Kernels of every form; elsewhere in the suite FRAMELOOM_CHECK=bounds works as well, several times slower.
 (cd build && FRAMELOOM_CHECK=bounds ../.venv/bin/python ../scripts/pytest_files.py ../test/python -c ../pyproject.toml --rootdir .. \
   ../test/python/compiler/test_kernels_{attention,complex}.py ../test/python/numpy/test_{ufuncs,layout_between_kernels,dot}.py)
+
+stage "packages"
+wait $packages || status=$?
+trap - EXIT
+cat build/packages.log
+[ -z "${status:-}" ] || exit "$status"
 
 stage "pytest"
 # From another folder, so that the installed package is tested and not the source tree.
