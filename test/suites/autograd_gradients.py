@@ -5,7 +5,8 @@
 FOLDER is a checkout of autograd's repository: its package has the checks (differences of the function beside the derivative, twice
 for second derivatives), its folder `tests` the functions. Every derivative that a test asks for is frameloom.vjp's, jvp's, grad's,
 jacobian's or hessian's. A test that fails is *refused* when frameloom says so, with a reason (a graph break, or an error of the
-function that was asked); *of autograd* when it asks for what only autograd has; else it is *wrong*. Ends with 1 when one is wrong.
+function that was asked); *of autograd* when it asks for what only autograd has; of *another convention* where both are right by their
+own; else it is *wrong*. Ends with 1 when one is wrong.
 """
 
 import argparse
@@ -24,7 +25,9 @@ FILES = ("binary_ops builtins complex dict direct fft graphs jacobian linalg lis
 # Boxes, rules and vector spaces of autograd's own, names of its NumPy, and what its functions are called or called with.
 AUTOGRADS = re.compile(
     r"module 'numpy(\.linalg)?' has no attribute|unexpected keyword argument|got some positional-only arguments|"
-    r"DID NOT RAISE|startswith\(\(|has no attribute '(numpy_boxes|_\w+)'|test_(no_\w+_def|custom_where|dtypes|wrapped_name|checkpoint)")
+    r"DID NOT RAISE|startswith\(\(|has no attribute '(numpy_boxes|_\w+)'|test_(no_\w+_def|custom_where|dtypes|wrapped_name|checkpoint|flatten|scalar_array_box)")
+# Gradients by a symmetric matrix are symmetric here, as JAX's are; autograd's are those by the triangle that LAPACK reads.
+CONVENTIONS = re.compile(r"test_eigvalh_(lower|upper)(_broadcasting)?$")
 REFUSED = re.compile(r"GraphBreak: |frameloom\.\w+: |a derivative needs the compiler|has no derivative|is differentiated|a gradient is that of")
 
 
@@ -83,7 +86,9 @@ def outcome(test, passed, words):
         return "passes"
     if AUTOGRADS.search(f"{words} {test}"):
         return "of autograd"
-    return "refused" if REFUSED.search(words) else "wrong"
+    if REFUSED.search(words):
+        return "refused"
+    return "other convention" if CONVENTIONS.search(test) else "wrong"
 
 
 def reason(words):
@@ -111,17 +116,17 @@ def page(rows):
     counts = collections.defaultdict(collections.Counter)
     for test, what, _ in rows:
         counts[test.split("::")[0]][what] += 1
-    kinds = ("passes", "refused", "of autograd", "wrong")
+    kinds = ("passes", "refused", "of autograd", "other convention", "wrong")
     lines = ["# autograd's own tests", "", "Written by `make test-autograd`: the gradient tests of the package `autograd`, where a derivative is",
              "`frameloom.vjp`, `jvp`, `grad`, `jacobian` or `hessian`, and `autograd.numpy` is NumPy. Each check compares a derivative with",
              "differences of the function, most of them second derivatives, too. *Refused*: frameloom says that it has no derivative, and why.",
-             "*Of autograd*: the test asks for what only autograd has.", "",
+             "*Of autograd*: the test asks for what only autograd has. *Other convention*: the gradient by a symmetric matrix is symmetric.", "",
              "| file | tests | " + " | ".join(kinds) + " |", "|---|" + "--:|" * (1 + len(kinds))]
     for name, found in sorted(counts.items()):
         lines.append(f"| `{name}` | {found.total()} | " + " | ".join(str(found[kind]) for kind in kinds) + " |")
     total = sum(counts.values(), collections.Counter())
     lines.append(f"| all | {total.total()} | " + " | ".join(str(total[kind]) for kind in kinds) + " |")
-    for kind in ("wrong", "refused", "of autograd"):
+    for kind in kinds[:0:-1]:
         lines += ["", f"## {kind.capitalize()}", ""]
         lines += [f"- `{test}`: {why}" for test, what, why in rows if what == kind] or ["None."]
     return "\n".join(lines) + "\n"
