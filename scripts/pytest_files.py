@@ -2,8 +2,8 @@
 
 usage: pytest_files.py [--processes N] FOLDER [ARGUMENT...]
 
-Each process is a plain pytest, with one thread when it begins: what host calls warn of depends on that, which is why this
-is not pytest-xdist. By default there are as many processes as CPUs that this one may use, each with at least 6 GiB of
+Each process is a pytest of its own (pytest_quick.py), with one thread when it begins: what host calls warn of depends on that,
+which is why this is not pytest-xdist. By default there are as many processes as CPUs that this one may use, each with at least 6 GiB of
 memory. Arguments are handed on; with test ids among them pytest runs once, with files these alone are run, each by itself.
 """
 
@@ -82,7 +82,7 @@ def main():
         return subprocess.run([sys.executable, "-m", "pytest", *arguments]).returncode
     arguments = [argument for argument in arguments if argument not in paths]
     chosen = [[path] for path in largest_first(map(Path, paths))] or list(batches(options.folder))
-    runs = Runs([sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider", *SLOWEST], chosen)
+    runs = Runs([sys.executable, str(Path(__file__).with_name("pytest_quick.py")), *arguments, "-p", "no:cacheprovider", *SLOWEST], chosen)
     threads = [threading.Thread(target=runs.work) for _ in range(options.processes)]
     for thread in threads:
         thread.start()
