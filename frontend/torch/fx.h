@@ -17,6 +17,7 @@ typedef struct fx_value {
   int64_t number;   /* SIZE: maybe symbolic */
   PyObject *object; /* OBJECT: anything else, borrowed from the graph */
   PyObject *meta;   /* TENSOR: the FakeTensor that describes it, borrowed from the graph */
+  uint64_t storage; /* TENSOR: which storage it has; 0: not asked yet */
 } fx_value;
 
 #define FX_MAX_SYMBOLS LOOM_MAX_SYMBOLS

@@ -118,6 +118,22 @@ bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_pla
   return good && fx_end(im, spec, out);
 }
 
+/* Have two tensors one storage? Each is asked for it once: results are compared with all inputs. -1
+ * with an exception. */
+static int fx_share(fx_value *a, fx_value *b) {
+  fx_value *both[] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    if (both[i]->storage) continue;
+    PyObject *storage = PyObject_CallMethod(both[i]->meta, "untyped_storage", NULL);
+    PyObject *number = storage ? PyObject_GetAttrString(storage, "_cdata") : NULL;
+    if (number) both[i]->storage = PyLong_AsUnsignedLongLong(number);
+    Py_XDECREF(number);
+    Py_XDECREF(storage);
+    if (!number || PyErr_Occurred()) return -1;
+  }
+  return a->storage == b->storage;
+}
+
 static bool fx_mark(uint8_t *bits, int64_t size, const torch_spec *spec, int64_t offset) {
   int64_t index[LOOM_MAX_RANK] = {0};
   bool met = false;
@@ -223,20 +239,23 @@ static int fx_differs(PyObject *a, PyObject *b, const char *property) {
 /* A result may share storage with another result that has been made already. When one of them is
  * the whole storage, the result is a view of it, as in eager torch. Results that share only some
  * elements are refused. */
-static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, const fx_value *v,
-                         fx_result *all, const bool *known) {
+static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *v, fx_result *all,
+                         const bool *known) {
   fx_result *out = &all[i];
   fx_place place = {.storage = NULL};
   torch_spec spec, traced;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list) && good; k++) {
     if (!known[k] || out->kind == FX_RESULT_VIEW) continue;
-    const fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
+    fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
     fx_place base = {.storage = NULL};
     if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
+    int share = fx_share(v, other);
+    good = share >= 0;
+    if (share <= 0) continue;
     good = fx_read_spec(im, other->meta, &traced) && fx_read_place(im, other->meta, &traced, &base);
-    bool shared = good && PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) == 1 &&
-                  traced.dtype == spec.dtype && fx_overlaps(im, &traced, &base, &spec, &place);
+    bool shared =
+        good && traced.dtype == spec.dtype && fx_overlaps(im, &traced, &base, &spec, &place);
     bool whole = shared && fx_is_whole(&all[k], &base, &traced);
     Py_XDECREF(base.storage);
     if (!shared || all[k].expanded) continue; /* torch refuses to write to what is expanded */
@@ -308,15 +327,17 @@ static bool fx_is_part(fx_import *im, const fx_value *v, const torch_spec *spec,
 /* A result that looks at an input's memory is a view of that, as in eager torch: AOTAutograd hands
  * such results on as they are where several come of one split. Of several inputs in one storage the
  * one that holds it is taken, or any where sizes leave that open. */
-static bool fx_find_input(fx_import *im, const fx_value *v, fx_result *out) {
+static bool fx_find_input(fx_import *im, fx_value *v, fx_result *out) {
   fx_place place = {.storage = NULL};
   torch_spec spec;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   for (int surely = 1; surely >= 0; surely--)
     for (uint32_t k = 0; k < im->value_count && good && out->kind != FX_RESULT_PART; k++) {
-      const fx_value *input = &im->values[k];
-      if (input->kind == FX_TENSOR && input->placeholder >= 0)
-        good = fx_is_part(im, v, &spec, &place, input, surely, out);
+      fx_value *input = &im->values[k];
+      if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
+      int share = fx_share(v, input);
+      good = share >= 0;
+      if (share > 0) good = fx_is_part(im, v, &spec, &place, input, surely, out);
     }
   Py_XDECREF(place.storage);
   return good;
@@ -407,7 +428,7 @@ static bool fx_is_own(fx_import *im, Py_ssize_t i, const fx_value *v) {
 static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all,
                          const bool *known) {
   PyObject *item = PySequence_Fast_GET_ITEM(list, i);
-  const fx_value *v = fx_value_of(im, item);
+  fx_value *v = fx_value_of(im, item);
   fx_result *out = &all[i];
   if (v && v->kind == FX_TENSOR) {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list); k++)
