@@ -13,7 +13,6 @@ from torch_help import fresh, host_calls  # noqa: E402, F401
 import frameloom.torch as ft  # noqa: E402
 
 
-
 def with_gradients_as_eager(function, tensors, cpu="native", **tolerance):
     """Results and gradients of a weighted sum, compiled and not."""
     runs = []
