@@ -25,25 +25,21 @@ bool strided_reads_storage(const char *name) {
   return strstr(name, "as_strided") || strstr(name, "_reshape_alias");
 }
 
-/* The placeholders in this storage: a call is another one when they are parts of theirs. */
-static bool strided_demand(fx_import *im, PyObject *storage) {
-  bool good = true;
-  for (uint32_t i = 0; i < im->value_count && good; i++) {
-    const fx_value *v = &im->values[i];
-    fx_place place = {.storage = NULL};
-    torch_spec spec;
+/* The placeholders in its storage: a call is another one when they are parts of theirs. */
+static bool strided_demand(fx_import *im, fx_value *of) {
+  int share = 0;
+  for (uint32_t i = 0; i < im->value_count && share >= 0; i++) {
+    fx_value *v = &im->values[i];
     if (v->kind != FX_TENSOR || v->placeholder < 0) continue;
-    good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
-    if (good && PyObject_RichCompareBool(place.storage, storage, Py_EQ) == 1)
-      im->inputs[v->placeholder].whole = true;
-    Py_XDECREF(place.storage);
+    share = fx_share(v, of);
+    if (share > 0) im->inputs[v->placeholder].whole = true;
   }
-  return good;
+  return share >= 0;
 }
 
 bool strided_takes_whole(fx_call *c) {
-  const fx_value *v = fx_has(c, 0) ? fx_value_of(c->im, c->args[0]) : NULL;
-  fx_place place = {.storage = NULL};
+  fx_value *v = fx_has(c, 0) ? fx_value_of(c->im, c->args[0]) : NULL;
+  fx_place place = {0};
   torch_spec spec;
   int64_t strides[LOOM_MAX_RANK], dense[LOOM_MAX_RANK];
   bool good = v && v->kind == FX_TENSOR && fx_read_spec(c->im, v->meta, &spec);
@@ -52,8 +48,7 @@ bool strided_takes_whole(fx_call *c) {
          place.end == place.size && fx_spec_dense(c->im, &spec, dense);
   for (int i = 0; good && i < spec.rank; i++)
     good = spec.sizes[i] == 1 || strides[i] == dense[i];
-  good = good && strided_demand(c->im, place.storage);
-  Py_XDECREF(place.storage);
+  good = good && strided_demand(c->im, v);
   if (!good && !PyErr_Occurred())
     PyErr_Format(PyExc_NotImplementedError, "%S looks into the storage of a part of it", c->target);
   return good;

@@ -116,17 +116,18 @@ void fx_spec_order(const fx_import *im, const torch_spec *spec, int64_t *out);
 
 /* Where a tensor lies in its storage, in elements: numbers of the graph. */
 typedef struct fx_place {
-  PyObject *storage; /* an int that identifies it; owned */
   int64_t offset, end, size;
   bool sized; /* is `size` known? It may depend on symbols that no argument has */
   bool empty;
 } fx_place;
 
+/* Have two tensors one storage? Each is asked for it once: results are compared with all inputs. -1
+ * with an exception. */
+int fx_share(fx_value *a, fx_value *b);
 bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_place *out);
 /* In a graph without symbols: does a value lie in the memory of `input`, a placeholder? If so,
  * *view is it as a tensor, *offset how many elements behind the input's begin it begins. */
-bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
-                int64_t *offset);
+bool fx_part_of(fx_import *im, fx_value *v, fx_value *input, torch_spec *view, int64_t *offset);
 /* The results of an output node, malloc'ed. */
 bool fx_output(fx_import *im, PyObject *node, fx_result **results, uint32_t *count);
 

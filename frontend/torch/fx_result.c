@@ -106,8 +106,7 @@ bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_pla
   PyObject *storage = PyObject_CallMethod(meta, "untyped_storage", NULL);
   PyObject *offset = storage ? PyObject_CallMethod(meta, "storage_offset", NULL) : NULL;
   PyObject *bytes = offset ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
-  out->storage = bytes ? PyObject_GetAttrString(storage, "_cdata") : NULL;
-  bool good = out->storage && fx_read_number(im, offset, &out->offset);
+  bool good = bytes && fx_read_number(im, offset, &out->offset);
   out->sized = good && fx_read_number(im, bytes, &out->size) &&
                loom_stride_combine(im->graph, LOOM_EXPR_FLOORDIV, out->size,
                                    (int64_t)loom_dtype_size(spec->dtype), &out->size);
@@ -118,9 +117,7 @@ bool fx_read_place(fx_import *im, PyObject *meta, const torch_spec *spec, fx_pla
   return good && fx_end(im, spec, out);
 }
 
-/* Have two tensors one storage? Each is asked for it once: results are compared with all inputs. -1
- * with an exception. */
-static int fx_share(fx_value *a, fx_value *b) {
+int fx_share(fx_value *a, fx_value *b) {
   fx_value *both[] = {a, b};
   for (int i = 0; i < 2; i++) {
     if (both[i]->storage) continue;
@@ -242,13 +239,13 @@ static int fx_differs(PyObject *a, PyObject *b, const char *property) {
 static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *v, fx_result *all,
                          const bool *known) {
   fx_result *out = &all[i];
-  fx_place place = {.storage = NULL};
+  fx_place place = {0};
   torch_spec spec, traced;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list) && good; k++) {
     if (!known[k] || out->kind == FX_RESULT_VIEW) continue;
     fx_value *other = fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
-    fx_place base = {.storage = NULL};
+    fx_place base = {0};
     if (!other || other->kind != FX_TENSOR || all[k].kind != FX_RESULT_OUTPUT) continue;
     int share = fx_share(v, other);
     good = share >= 0;
@@ -257,7 +254,6 @@ static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *
     bool shared =
         good && traced.dtype == spec.dtype && fx_overlaps(im, &traced, &base, &spec, &place);
     bool whole = shared && fx_is_whole(&all[k], &base, &traced);
-    Py_XDECREF(base.storage);
     if (!shared || all[k].expanded) continue; /* torch refuses to write to what is expanded */
     if (!whole) {
       PyErr_SetString(PyExc_NotImplementedError, "results that share a part of their storage");
@@ -273,7 +269,6 @@ static bool fx_find_view(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *
                        .conjugate = conjugate > 0,
                        .negative = negative > 0};
   }
-  Py_XDECREF(place.storage);
   return good;
 }
 
@@ -300,17 +295,15 @@ static bool fx_within(fx_import *im, const fx_place *inner, const fx_place *oute
   return fx_at_least(im, inner->offset, outer->offset) && fx_at_least(im, outer->end, inner->end);
 }
 
-/* Makes a result a view of this input where both share a storage: `surely`, only where it lies
+/* Makes a result a view of this input, with which it shares a storage: `surely`, only where it lies
  * within the input for all values of the symbols. */
 static bool fx_is_part(fx_import *im, const fx_value *v, const torch_spec *spec,
                        const fx_place *place, const fx_value *input, bool surely, fx_result *out) {
   torch_spec given;
-  fx_place base = {.storage = NULL};
+  fx_place base = {0};
   if (!fx_read_spec(im, input->meta, &given) || !fx_read_place(im, input->meta, &given, &base))
     return false;
-  bool part = PyObject_RichCompareBool(base.storage, place->storage, Py_EQ) == 1 &&
-              given.dtype == spec->dtype && (!surely || fx_within(im, place, &base));
-  Py_XDECREF(base.storage);
+  bool part = given.dtype == spec->dtype && (!surely || fx_within(im, place, &base));
   int64_t offset;
   if (!part || !loom_stride_minus(im->graph, place->offset, base.offset, &offset)) return true;
   int conjugate = fx_differs(v->meta, input->meta, "is_conj");
@@ -328,7 +321,7 @@ static bool fx_is_part(fx_import *im, const fx_value *v, const torch_spec *spec,
  * such results on as they are where several come of one split. Of several inputs in one storage the
  * one that holds it is taken, or any where sizes leave that open. */
 static bool fx_find_input(fx_import *im, fx_value *v, fx_result *out) {
-  fx_place place = {.storage = NULL};
+  fx_place place = {0};
   torch_spec spec;
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   for (int surely = 1; surely >= 0; surely--)
@@ -339,19 +332,16 @@ static bool fx_find_input(fx_import *im, fx_value *v, fx_result *out) {
       good = share >= 0;
       if (share > 0) good = fx_is_part(im, v, &spec, &place, input, surely, out);
     }
-  Py_XDECREF(place.storage);
   return good;
 }
 
-bool fx_part_of(fx_import *im, const fx_value *v, const fx_value *input, torch_spec *view,
-                int64_t *offset) {
+bool fx_part_of(fx_import *im, fx_value *v, fx_value *input, torch_spec *view, int64_t *offset) {
   fx_result part = {.kind = FX_RESULT_OUTPUT};
-  fx_place place = {.storage = NULL};
-  bool found = (!im->symbols || !im->symbols->count) && fx_read_spec(im, v->meta, view) &&
-               fx_read_place(im, v->meta, view, &place) &&
+  fx_place place = {0};
+  bool found = (!im->symbols || !im->symbols->count) && fx_share(v, input) > 0 &&
+               fx_read_spec(im, v->meta, view) && fx_read_place(im, v->meta, view, &place) &&
                fx_is_part(im, v, view, &place, input, true, &part) && part.kind == FX_RESULT_PART &&
                !part.conjugate && !part.negative;
-  Py_XDECREF(place.storage);
   error_drop();
   *offset = part.offset;
   return found;
@@ -381,42 +371,35 @@ static bool fx_views_by_sizes(fx_import *im, PyObject *node) {
 static bool fx_is_as_traced(fx_import *im, PyObject *node, const fx_value *v,
                             const fx_result *out) {
   torch_spec traced;
-  fx_place place = {.storage = NULL};
+  fx_place place = {0};
   if (!im->symbols || !im->symbols->count || out->kind != FX_RESULT_OUTPUT) return true;
   if (!fx_read_spec(im, v->meta, &traced) || !fx_read_place(im, v->meta, &traced, &place))
     return false;
   bool same = place.offset == 0;
   for (int i = 0; i < traced.rank; i++)
     same &= fx_one(traced.sizes[i]) || traced.strides[i] == out->view.strides[i];
-  Py_XDECREF(place.storage);
   same = same || !fx_views_by_sizes(im, node);
   if (!same) PyErr_SetString(PyExc_NotImplementedError, "a view of symbolic sizes as a result");
   return same;
 }
 
 /* Does a value lie in an input's memory? True also when that is not known. */
-static bool fx_is_of_input(fx_import *im, const fx_value *v) {
+static bool fx_is_of_input(fx_import *im, fx_value *v) {
   torch_spec spec;
-  fx_place place = {.storage = NULL};
+  fx_place place = {0};
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
   bool found = !good;
   for (uint32_t k = 0; k < im->value_count && !found; k++) {
-    const fx_value *input = &im->values[k];
-    fx_place base = {.storage = NULL};
-    if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
-    found = !fx_read_spec(im, input->meta, &spec) ||
-            !fx_read_place(im, input->meta, &spec, &base) ||
-            PyObject_RichCompareBool(base.storage, place.storage, Py_EQ) != 0;
-    Py_XDECREF(base.storage);
+    fx_value *input = &im->values[k];
+    found = input->kind == FX_TENSOR && input->placeholder >= 0 && fx_share(v, input) != 0;
   }
-  Py_XDECREF(place.storage);
   error_drop();
   return found;
 }
 
 /* Is a result handed on as it is? Nobody makes it again of what it aliases in torch. Parts of an
  * input are handed on, too, but are views of it in eager torch. */
-static bool fx_is_own(fx_import *im, Py_ssize_t i, const fx_value *v) {
+static bool fx_is_own(fx_import *im, Py_ssize_t i, fx_value *v) {
   PyObject *number = im->own ? PyLong_FromSsize_t(i) : NULL;
   bool own = number && PySet_Contains(im->own, number) > 0;
   Py_XDECREF(number);
@@ -457,11 +440,10 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
 static bool fx_comes_first(fx_import *im, PyObject *item) {
   const fx_value *v = fx_value_of(im, item);
   torch_spec spec;
-  fx_place place = {.storage = NULL};
+  fx_place place = {0};
   if (!v || v->kind != FX_TENSOR || v->placeholder >= 0) return true;
   bool whole = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place) &&
                place.offset == 0 && place.sized && place.end == place.size;
-  Py_XDECREF(place.storage);
   error_drop(); /* it comes back where the result is made */
   return whole;
 }

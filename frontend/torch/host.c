@@ -96,15 +96,15 @@ static bool host_is_dense(fx_import *im, const torch_spec *spec) {
 #define HOST_MAX_VIEWS 8 /* of views, one from another */
 
 /* The placeholder, if there is one, that a node is made of, by operations on first arguments. */
-static const fx_value *host_origin(fx_import *im, PyObject *node) {
-  const fx_value *origin = NULL;
+static fx_value *host_origin(fx_import *im, PyObject *node) {
+  fx_value *origin = NULL;
   Py_INCREF(node);
   for (int steps = 0; node && steps < HOST_MAX_VIEWS && !origin; steps++) {
     PyObject *args = PyObject_GetAttrString(node, "args");
     bool some = args && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0;
     Py_SETREF(node, some ? Py_NewRef(PyTuple_GET_ITEM(args, 0)) : NULL);
     Py_XDECREF(args);
-    const fx_value *v = node ? fx_value_of(im, node) : NULL;
+    fx_value *v = node ? fx_value_of(im, node) : NULL;
     if (v && v->kind == FX_TENSOR && v->placeholder >= 0) origin = v;
   }
   Py_XDECREF(node);
@@ -113,10 +113,9 @@ static const fx_value *host_origin(fx_import *im, PyObject *node) {
 }
 
 /* The placeholder in whose memory, which is dense, a view of it lies; NULL: this is none. */
-static const fx_value *host_base(fx_import *im, PyObject *node, const fx_value *v,
-                                 host_part *part) {
+static const fx_value *host_base(fx_import *im, PyObject *node, fx_value *v, host_part *part) {
   torch_spec given;
-  const fx_value *input = node && v->placeholder < 0 ? host_origin(im, node) : NULL;
+  fx_value *input = node && v->placeholder < 0 ? host_origin(im, node) : NULL;
   if (!input || !fx_part_of(im, v, input, &part->spec, &part->offset)) return NULL;
   bool dense = fx_read_spec(im, input->meta, &given) && host_is_dense(im, &given);
   error_drop();
@@ -124,7 +123,7 @@ static const fx_value *host_base(fx_import *im, PyObject *node, const fx_value *
 }
 
 /* With a `node`, that of the value, its operand may be a part of a placeholder's. */
-static PyObject *host_operand(host_row *row, PyObject *node, const fx_value *v) {
+static PyObject *host_operand(host_row *row, PyObject *node, fx_value *v) {
   if (row->count == HOST_MAX_OPERANDS) {
     PyErr_SetString(PyExc_NotImplementedError, "too many operands");
     return NULL;
@@ -143,7 +142,7 @@ static PyObject *host_operand(host_row *row, PyObject *node, const fx_value *v) 
 /* What stands for an argument: a hole for a tensor, else the number or object. A new reference. */
 static PyObject *host_template(void *user, PyObject *o) {
   host_row *row = user;
-  const fx_value *v = fx_value_of(row->call->im, o);
+  fx_value *v = fx_value_of(row->call->im, o);
   if (!v) return Py_NewRef(o);
   if (v->kind == FX_TENSOR) return host_operand(row, o, v);
   if (v->kind == FX_OBJECT) return Py_NewRef(v->object);
@@ -439,7 +438,7 @@ bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, in
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   bool good = row.specs != NULL;
   for (int i = 0; i < count && good; i++) {
-    const fx_value *v = fx_value_of(c->im, c->args[arguments[i]]);
+    fx_value *v = fx_value_of(c->im, c->args[arguments[i]]);
     PyObject *hole = v && v->kind == FX_TENSOR ? host_operand(&row, NULL, v) : NULL;
     good = hole != NULL;
     Py_XDECREF(hole);
