@@ -14,8 +14,13 @@
  * most a few a panel: they are read, and stored, as vectors of neighbours. A vector of pixels that
  * all exist, and whose windows lie in the input, takes code without masks.
  *
- * With few output channels a group (depthwise) nothing would be used twice: a vector of pixels is
- * then summed over its window without packing.
+ * With few output channels a group (depthwise) no tile of channels would use a pixel twice. There
+ * are two forms for them:
+ * - Planes (conv_planes.c), where a group has one input channel and two spatial dimensions: a band
+ *   of an input plane is packed with its padding, so that no mask is needed. A tile is some rows
+ *   of the result, one vector each. It loads a row of the band once for all rows of the result
+ *   whose windows read it.
+ * - Windows: a vector of pixels is summed over its window without packing.
  */
 #ifndef LOOM_CONV_H
 #define LOOM_CONV_H
@@ -23,6 +28,7 @@
 #include "passes/alone.h"
 
 #define CONV_SPATIAL 3
+#define CONV_PICKS 4
 
 /* Variables of the lowering. Spatial dimensions of the output and of the window: the last of the
  * output is CONV_X, whatever their number. */
@@ -42,6 +48,8 @@ enum {
   CONV_BLOCK_LOW,
   CONV_RUN,
   CONV_SUMS,
+  CONV_BAND_Y, /* of a packed band, counted with the padding */
+  CONV_BAND_X,
   CONV_VARS
 };
 
@@ -64,6 +72,10 @@ typedef struct conv_plan {
   int input;               /* of the kernel, then */
   int unrolled;            /* first dimension of the window that is unrolled */
   bool windows;            /* summed window by window, without packing; tiles are groups */
+  bool planes; /* bands of planes are packed; tiles are groups, panels are bands of all images */
+  int64_t bands, band;   /* of an image; rows of the result in one */
+  int tile, window_rows; /* rows of the result, and of the window, that are in registers at once */
+  int64_t band_rows, band_pitch; /* of the input; elements between rows, for each phase */
   int vl, mr, nv;
   int xl; /* lanes along a line: 1 where lines have one pixel, which no index tells from another */
   int64_t step;  /* pixels of a panel */
@@ -114,6 +126,20 @@ void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job
 /* The place of lane 0 among the pixels of the panel. */
 MlirValue conv_within(lower *l, const conv_job *job);
 
+/* The element of the result at CONV_N, CONV_GROUP, CONV_ROW, CONV_OUT, ... is finished: the lanes'
+ * sums stand at `ptr`. */
+void conv_finish_sums(lower *l, const conv_plan *p, MlirValue ptr);
+/* The weights of an output channel, counted through the groups. */
+MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row);
+
+/* ---- conv_planes.c ---- */
+
+/* Decides whether a convolution of one output row or two has the form, and how it is divided. */
+void conv_planes_plan(const lower_kernel *kernel, conv_plan *p);
+/* Rows of the input that `rows` rows of the result read. */
+int64_t conv_rows_read(const conv_plan *p, int64_t rows);
+void conv_planes_chunk(lower *l, conv_job *job);
+
 /* ---- conv_pack.c ---- */
 
 MlirValue conv_slots(lower *l);
@@ -121,5 +147,7 @@ void conv_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue
 /* The input at every pixel of the lanes, for the place in the window and the channel at hand. */
 MlirValue conv_input(lower *l, const conv_job *job);
 void conv_pack_panel(lower *l, conv_job *job);
+/* Every `stride`th of the elements of `stride` vectors (at most CONV_PICKS), from `phase` on. */
+MlirValue conv_pick(loom_builder *b, const MlirValue *parts, int64_t stride, int64_t phase, int vl);
 
 #endif

@@ -86,13 +86,13 @@ static MlirValue conv_input_mask(lower *l, const conv_job *job, const lower_inde
   return mask;
 }
 
-/* Every `stride`th of the elements of `parts` vectors. */
-static MlirValue conv_pick(loom_builder *b, const MlirValue *parts, int64_t stride, int vl) {
+MlirValue conv_pick(loom_builder *b, const MlirValue *parts, int64_t stride, int64_t phase,
+                    int vl) {
   MlirValue sum = parts[0];
   int64_t picks[64];
   for (int64_t part = 0; part < stride; part++) {
     for (int i = 0; i < vl; i++) {
-      int64_t at = i * stride;
+      int64_t at = i * stride + phase;
       picks[i] = at / vl == part ? vl + at % vl : i;
       if (part == 0) picks[i] = at < vl ? at : 0;
     }
@@ -114,7 +114,7 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
     for (int v = 0; v < CONV_VARS; v++)
       offset.coef[v] = loom_num_add(offset.coef[v], loom_num_mul(stride, dims[d].coef[v]));
   }
-  MlirValue ptr = l->pointers[buffer->slot], parts[4] = {{NULL}};
+  MlirValue ptr = l->pointers[buffer->slot], parts[CONV_PICKS] = {{NULL}};
   if (lower_index_base(l, &offset, &base)) ptr = alone_address(l, ptr, base.v, p->dtype);
   int64_t stride = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int64_t i = 0; i < stride; i++) {
@@ -125,7 +125,7 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
     parts[i] = lane_load(&b, at, p->dtype, p->xl, mask);
   }
   loom_builder b = alone_here(l);
-  return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, p->xl);
+  return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, 0, p->xl);
 }
 
 MlirValue conv_input(lower *l, const conv_job *job) {

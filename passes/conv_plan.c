@@ -194,10 +194,12 @@ static int64_t conv_work(const conv_plan *p) {
 static void conv_chunks(conv_plan *p) {
   int64_t want = conv_ceil(conv_work(p) * p->groups, CONV_CHUNK_WORK);
   if (want > CONV_CHUNKS) want = CONV_CHUNKS;
-  want = conv_ceil(want > 1 ? want : 1, p->groups);
-  if (p->windows) want = conv_ceil(want * p->groups, conv_ceil(p->groups, 8));
+  int64_t all = want > 1 ? want : 1;
+  want = conv_ceil(all, p->groups);
+  if (p->windows && !p->planes) want = conv_ceil(want * p->groups, conv_ceil(p->groups, 8));
   p->tiles = p->windows ? p->groups : conv_ceil(p->rows, p->mr);
   p->panels = loom_num_ceil(p->pixels, p->step);
+  if (p->planes) p->panels = loom_num_mul(loom_num_dim(p->out.dims[0]), p->bands);
   int64_t panels = loom_num_hint(p->panels);
   p->block_panels = loom_num_ceil(p->panels, want < panels ? want : panels);
   /* With symbolic sizes the number of chunks is that of the likely ones. */
@@ -208,6 +210,7 @@ static void conv_chunks(conv_plan *p) {
   int64_t rows = conv_ceil(want < 8 ? want : 8, p->chunks_n), most = conv_ceil(p->tiles, 4);
   if (!known) rows = 1; /* there is no room for panels that are packed ahead */
   if (p->windows) rows = conv_ceil(p->groups, 8);
+  if (p->planes) rows = most = all < p->groups ? all : p->groups;
   p->block_tiles = conv_ceil(p->tiles, rows < most ? rows : most);
   p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
 }
@@ -220,6 +223,8 @@ static void conv_memory(conv_plan *p) {
   p->ahead = !p->windows && p->chunks_m > 1 && p->depth > 0;
   /* Behind the panel a vector: the last one of a line may reach there (conv_pack.c). */
   p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel + p->vl * size, 64) * 64;
+  if (p->planes) /* a band, and the line that is divided into phases */
+    p->tile_offset = conv_ceil((p->band_rows + 1) * p->strides[1] * p->band_pitch * size, 64) * 64;
   if (!p->ahead) return;
   bool outer = p->depth_coef[0] == p->depth / p->channels; /* a channel's part is one piece */
   p->panel_blocks = loom_num_below(p->pixels, p->step) && !outer ? 1
@@ -239,6 +244,7 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   p->windows = p->rows <= 2;
   conv_weights(kernel, p);
   conv_registers(kernel, p);
+  conv_planes_plan(kernel, p);
   conv_chunks(p);
   conv_unroll(p);
   conv_input_line(kernel, p);

@@ -166,6 +166,10 @@ static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValu
     job->pixels(l, job, carried, next);
     return;
   }
+  if (p->planes && p->x % p->xl == 0) {
+    conv_whole_vector(l, user, carried, next);
+    return;
+  }
   MlirValue left = alone_op2(l, "arith.subi", job->x_high, l->vars[CONV_X].iv);
   MlirValue most = alone_const(l, p->xl);
   loom_builder b = alone_here(l);
@@ -264,12 +268,7 @@ static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
   lower_finish(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
 }
 
-static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_job *job = user;
-  const conv_plan *p = job->p;
-  MlirValue row = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
-  MlirValue offset = alone_add_scaled(l, conv_within(l, job), row, p->step);
-  MlirValue ptr = alone_address(l, job->sums, offset, p->dtype);
+void conv_finish_sums(lower *l, const conv_plan *p, MlirValue ptr) {
   loom_builder b = alone_here(l);
   MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
   if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
@@ -277,6 +276,14 @@ static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, M
     sum = lane_select(&b, l->mask, sum, first);
   }
   conv_finish(l, p, sum);
+}
+
+static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  MlirValue row = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
+  MlirValue offset = alone_add_scaled(l, conv_within(l, job), row, p->step);
+  conv_finish_sums(l, p, alone_address(l, job->sums, offset, p->dtype));
 }
 
 static void conv_finish_row(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -288,7 +295,7 @@ static void conv_finish_segment(lower *l, conv_job *job) {
             NULL);
 }
 
-static MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row) {
+MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row) {
   const conv_plan *p = job->p;
   MlirValue offset = alone_op(l, "arith.muli", row, p->weight_row);
   return alone_address(l, job->weights, offset, p->dtype);
@@ -533,8 +540,8 @@ static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue
   job->weights = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
   if (p->weight_base)
     job->weights = alone_address(l, job->weights, alone_const(l, p->weight_base), p->dtype);
-  if (p->windows) {
-    conv_window_chunk(l, job);
+  if (p->planes || p->windows) {
+    (p->planes ? conv_planes_chunk : conv_window_chunk)(l, job);
     return;
   }
   alone_set(l, CONV_GROUP, group);
@@ -557,6 +564,9 @@ static void conv_extents(lower *l, const conv_plan *p) {
     l->vars[conv_out_var(p, i)].extent = loom_num_dim(p->out.dims[i + 2]);
     l->vars[CONV_WINDOW + i].extent = p->window[i];
   }
+  if (!p->planes) return;
+  l->vars[CONV_BAND_Y].extent = conv_rows_read(p, p->bands * p->band);
+  l->vars[CONV_BAND_X].extent = p->strides[1] * p->band_pitch;
 }
 
 void convolution_lower(lower *l, const alone_plan *plan, int stage) {

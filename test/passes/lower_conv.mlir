@@ -33,7 +33,50 @@ func.func @near(%x: tensor<1x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tenso
 
 // -----
 
-// One channel a group (depthwise) would use nothing twice: a vector of pixels is summed over its window, not packed.
+// One channel a group (depthwise) would use nothing twice as tiles of channels. A band of the plane is packed, with zeros for the
+// padding. A tile is seven rows of the result: each weight of a column of the window is broadcast once, each row of the band
+// is loaded once for all rows of the result that need it. What is stored behind the last column is masked.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: scf.if
+// CHECK: %[[INSIDE:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// CHECK: llvm.store %[[INSIDE]]
+// CHECK: scf.if
+// CHECK: %[[EDGE:.*]] = llvm.intr.masked.load
+// CHECK: arith.select %{{.*}}, %[[EDGE]]
+// CHECK: :7 = scf.for {{.*}} iter_args(%[[FIRST:[^ ]*]] = %{{[^,]*}}, %[[SECOND:[^ ]*]] = %{{[^,]*}}, {{.*}}) -> (vector<8xf32>
+// CHECK-COUNT-3: vector.broadcast
+// CHECK: %[[ROW:.*]] = llvm.load
+// CHECK-NEXT: %[[SUM:.*]] = llvm.intr.fma(%[[ROW]], %{{.*}}, %[[FIRST]])
+// CHECK: %[[NEXT:.*]] = llvm.load
+// CHECK-NEXT: llvm.intr.fma(%[[NEXT]], %{{.*}}, %[[SUM]])
+// CHECK-NEXT: llvm.intr.fma(%[[NEXT]], %{{.*}}, %[[SECOND]])
+// CHECK-NOT: scf.for
+// CHECK: scf.yield
+// CHECK: llvm.intr.masked.store
+// CHECK-LABEL: loom.plan @depthwise
+func.func @depthwise(%x: tensor<1x16x28x20xf32>, %w: tensor<16x1x3x3xf32>) -> tensor<1x16x28x20xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 16 : (tensor<1x16x28x20xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x28x20xf32>
+  return %0 : tensor<1x16x28x20xf32>
+}
+
+// -----
+
+// With a stride a line of the band is divided into its phases, so that the elements of a column lie next to each other.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: %[[EVEN:.*]] = vector.shuffle {{.*}} [0, 2, 4, 6, {{.*}}]
+// CHECK: %[[PHASE:.*]] = vector.shuffle %[[EVEN]], %{{.*}} [0, 1, 2, 3, 8, 10, 12, 14]
+// CHECK: llvm.store %[[PHASE]]
+// CHECK: vector.shuffle {{.*}} [1, 3, 5, 7, {{.*}}]
+// CHECK: llvm.intr.fma
+// CHECK-LABEL: loom.plan @strided
+func.func @strided(%x: tensor<1x16x28x32xf32>, %w: tensor<16x1x3x3xf32>) -> tensor<1x16x14x16xf32> {
+  %0 = loom.convolution %x, %w strides = [2, 2] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 16 : (tensor<1x16x28x32xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x14x16xf32>
+  return %0 : tensor<1x16x14x16xf32>
+}
+
+// -----
+
+// Two channels a group, one output channel: a vector of pixels is summed over its window, not packed.
 // CHECK-LABEL: func.func private @k0_s0_body
 // CHECK-NOT: llvm.intr.masked.store
 // CHECK: %[[WHOLE:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf32>)
@@ -42,10 +85,10 @@ func.func @near(%x: tensor<1x16x20x20xf32>, %w: tensor<32x16x3x3xf32>, %b: tenso
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)
 // CHECK: llvm.intr.fma
 // CHECK: llvm.intr.masked.store %[[SUM]]
-// CHECK-LABEL: loom.plan @depthwise
+// CHECK-LABEL: loom.plan @windows
 // CHECK: scratch = 32 : i64
-func.func @depthwise(%x: tensor<1x16x20x20xf32>, %w: tensor<16x1x3x3xf32>) -> tensor<1x16x18x18xf32> {
-  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 16 : (tensor<1x16x20x20xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x18x18xf32>
+func.func @windows(%x: tensor<1x32x20x20xf32>, %w: tensor<16x2x3x3xf32>) -> tensor<1x16x18x18xf32> {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 16 : (tensor<1x32x20x20xf32>, tensor<16x2x3x3xf32>) -> tensor<1x16x18x18xf32>
   return %0 : tensor<1x16x18x18xf32>
 }
 

@@ -89,6 +89,29 @@ def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
     assert not host_calls()
 
 
+def planes(rng):
+    """(function, tensors) of a random convolution of each channel by itself, between other operations."""
+    channels, outs = rng.choice([1, 2, 7, 33]), rng.choice([1, 1, 2, 3])
+    window, dilation = [rng.choice([1, 2, 3, 5, 7, 9, 17]) for _ in range(2)], [rng.choice([1, 1, 2, 3]) for _ in range(2)]
+    stride = [rng.choice([1, 1, 2, 3, 5]) for _ in range(2)]
+    padding = [rng.randint(0, k * d) for k, d in zip(window, dilation)]
+    size = [max(1, d * (k - 1) + 1 - 2 * p) + rng.choice([0, 1, 6, 7, 13, 31, 130]) for k, d, p in zip(window, dilation, padding)]
+    x = torch.randn(rng.randint(1, 3), channels, *size, dtype=torch.float64)
+    w = torch.randn(channels * outs, 1, *window, dtype=torch.float64)
+    return lambda x, w: torch.cos(F.conv2d(torch.sin(x), w, None, stride, padding, dilation, channels)), [x, w]
+
+
+@pytest.mark.parametrize("cpu", KINDS)
+def test_random_planes(cpu):
+    rng = random.Random(4)
+    for _ in range(12):
+        torch._dynamo.reset()
+        function, tensors = planes(rng)
+        compiled = torch.compile(function, backend=ft.backend, options={"cpu": cpu})
+        torch.testing.assert_close(compiled(*tensors), function(*tensors), rtol=1e-10, atol=1e-10)
+    assert not host_calls()
+
+
 @pytest.mark.parametrize("cpu", KINDS)
 @pytest.mark.parametrize("layout", ["plain", "channels last", "turned"])
 def test_weights_of_depthwise_convolutions(layout, cpu):
