@@ -1,14 +1,34 @@
 /* Cheap pointwise ops that are computed again where they are used, for loom-fuse (fuse.c). */
+#include "loom_ops_shapes.h"
 #include "passes/fuse.h"
 
 /* Ops dissolved one into another: bounds the depth of what follows them. */
 #define FUSE_MAX_INSIDE 64
 #define FUSE_MAX_DISSOLVED 12 /* cost of what is computed again */
+/* Ops that put arrays together, one inside another: as many as boxes (lower_box.c) are found for.
+ */
+#define FUSE_MAX_PIECES 13
+#define FUSE_PIECES 4 /* operands of each of them */
+
+static bool dissolve_is_piece(const fuse_node *node) {
+  return (loom_is(node->op, LOOM_OP_CONCATENATE) || loom_is(node->op, LOOM_OP_PAD)) &&
+         mlirOperationGetNumOperands(node->op) <= FUSE_PIECES;
+}
+
+/* Is the node a part of one concatenation, and of nothing else? Then each of its elements is asked
+ * for where it goes, and it need not lie in memory before. */
+static bool dissolve_is_part(const fuse_state *s, const fuse_node *node) {
+  if (!dissolve_is_piece(node) || node->first_use < 0) return false;
+  const fuse_edge *edge = &s->edges[node->first_use];
+  const fuse_node *user = &s->nodes[edge->user];
+  return edge->next_use < 0 && loom_is(user->op, LOOM_OP_CONCATENATE) && dissolve_is_piece(user) &&
+         node->ops + user->ops <= FUSE_MAX_PIECES;
+}
 
 /* May the op be computed where it is used? Elements that are gathered for a scatter are so. */
 static bool dissolve_can_move(const fuse_state *s, int n) {
   const fuse_node *node = &s->nodes[n];
-  if (node->class == LOOM_CLASS_POINTWISE) return true;
+  if (node->class == LOOM_CLASS_POINTWISE || dissolve_is_part(s, node)) return true;
   for (int e = node->first_use; e >= 0; e = s->edges[e].next_use) {
     const fuse_node *user = &s->nodes[s->edges[e].user];
     if (user->group != node->group &&
@@ -54,6 +74,7 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
       uses++;
     }
   if (!uses || ops > FUSE_MAX_INSIDE) return false;
+  if (dissolve_is_part(s, &s->nodes[group->head])) return true;
   return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
 

@@ -95,6 +95,9 @@ static void box_lanes(lower *l, MlirValue low, MlirValue high, lower_body body) 
   int64_t extent = loom_num_hint(loom_num_sub(loom_num_sub(var->extent, var->cut), var->low));
   while (lanes.width > 1 && lanes.width > extent)
     lanes.width /= 2;
+  /* Vectors of half the size that leave no rest are better than a rest under a mask. */
+  int half = lanes.width / 2;
+  if (half >= BOX_LANES && extent % lanes.width && extent % half == 0) lanes.width = half;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue split = high;
   if (lanes.width > 1) {

@@ -2,7 +2,7 @@
  *
  * Along an axis the result is the operand between two pieces of it, so that rows are copied as they
  * lie. The gradient is that of the middle plus those of the pieces, added at the places that the
- * pieces came from. Several axes are padded one after the other. */
+ * pieces came from. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
@@ -10,6 +10,8 @@
 #include "loom_ops_arithmetic.h"
 
 #include <string.h>
+
+#define EDGES_MAX 3 /* axes */
 
 typedef struct edges_axis {
   int axis;
@@ -37,23 +39,34 @@ static loom_value edges_repeat(fx_call *c, loom_value v, int axis, int64_t count
   return loom_emit_broadcast_to(c->b, v, type.rank, type.dims);
 }
 
-static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *e) {
+static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *axes, int count);
+
+/* What is added before or behind `v` along the last of the axes, padded along the others. */
+static loom_value edges_end(fx_call *c, loom_value v, const edges_axis *axes, int count,
+                            bool high) {
+  const edges_axis *e = &axes[count - 1];
   bool reflected = *c->text == 'r';
+  int64_t added = high ? e->high : e->low, last = e->size - 1;
+  int64_t first = reflected ? (high ? last - added : 1) : (high ? last : 0);
+  v = edges_piece(c, v, e, first, reflected ? added : 1, reflected);
+  v = edges_around(c, v, axes, count - 1);
+  return reflected ? v : edges_repeat(c, v, e->axis, added);
+}
+
+/* `v` padded along each of the axes. Pieces of one axis are padded along the others before they are
+ * put together: nothing is read from a padded array, so that one kernel makes the result. */
+static loom_value edges_around(fx_call *c, loom_value v, const edges_axis *axes, int count) {
+  if (count == 0 || v == LOOM_NO_VALUE) return v;
+  const edges_axis *e = &axes[count - 1];
   loom_value pieces[3];
-  uint32_t count = 0;
-  if (e->low > 0)
-    pieces[count++] = reflected
-                          ? edges_piece(c, v, e, 1, e->low, true)
-                          : edges_repeat(c, edges_piece(c, v, e, 0, 1, false), e->axis, e->low);
-  pieces[count++] = edges_piece(c, v, e, edges_cut(e->low), edges_kept(e), false);
-  if (e->high > 0) {
-    loom_value last = edges_piece(c, v, e, e->size - 1, 1, false);
-    pieces[count++] = reflected ? edges_piece(c, v, e, e->size - 1 - e->high, e->high, true)
-                                : edges_repeat(c, last, e->axis, e->high);
-  }
-  for (uint32_t i = 0; i < count; i++)
+  uint32_t parts = 0;
+  if (e->low > 0) pieces[parts++] = edges_end(c, v, axes, count, false);
+  loom_value middle = edges_piece(c, v, e, edges_cut(e->low), edges_kept(e), false);
+  pieces[parts++] = edges_around(c, middle, axes, count - 1);
+  if (e->high > 0) pieces[parts++] = edges_end(c, v, axes, count, true);
+  for (uint32_t i = 0; i < parts; i++)
     if (pieces[i] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
-  return count == 1 ? pieces[0] : loom_emit_concatenate(c->b, pieces, count, e->axis);
+  return parts == 1 ? pieces[0] : loom_emit_concatenate(c->b, pieces, parts, e->axis);
 }
 
 /* `v` at element `first` of an axis that is zero elsewhere. */
@@ -87,8 +100,6 @@ static loom_value edges_back(fx_call *c, loom_value grad, const edges_axis *e) {
   return v;
 }
 
-#define EDGES_MAX 3
-
 /* The axes of a call whose padding, for the last axis first, is argument `at`. */
 static int edges_read(fx_call *c, int at, const loom_type *from, edges_axis *out) {
   int64_t list[2 * EDGES_MAX];
@@ -112,10 +123,8 @@ bool aten_pad_edges(fx_call *c, loom_value *out) {
   const loom_type from = *loom_emit_type(c->b, v);
   int count = edges_read(c, 1, &from, axes);
   if (count < 0 || fx_is_empty(&c->types[0])) return fx_decline(c, "a size of 0");
-  for (int i = 0; i < count && v != LOOM_NO_VALUE; i++)
-    v = edges_around(c, v, &axes[i]);
-  out[0] = v;
-  return v != LOOM_NO_VALUE;
+  out[0] = edges_around(c, v, axes, count);
+  return out[0] != LOOM_NO_VALUE;
 }
 
 /* reflection_pad*_backward(grad_output, self, padding) and replication_pad*_backward. */

@@ -628,3 +628,35 @@ func.func @goes_back(%x: tensor<5000x30xf64>) -> tensor<5000x30xf64> {
   %5 = loom.add %x, %4 : tensor<5000x30xf64>
   return %5 : tensor<5000x30xf64>
 }
+
+// -----
+
+// Arrays that are put together along one axis, and then along another, are read where they lie: nothing but the whole is
+// stored. A part that something else reads, too, is stored.
+// CHECK-LABEL: func.func @pieces
+// CHECK: loom.fusion
+// CHECK: loom.concatenate
+// CHECK: loom.concatenate
+// CHECK: %[[ALL:.*]] = loom.concatenate
+// CHECK: loom.yield %[[ALL]] : tensor<5x14xf32>
+// CHECK: return
+func.func @pieces(%a: tensor<3x4xf32>, %b: tensor<3x10xf32>, %c: tensor<2x7xf32>) -> tensor<5x14xf32> {
+  %0 = loom.concatenate %a, %b axis = 1 : (tensor<3x4xf32>, tensor<3x10xf32>) -> tensor<3x14xf32>
+  %1 = loom.concatenate %c, %c axis = 1 : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<2x14xf32>
+  %2 = loom.concatenate %0, %1 axis = 0 : (tensor<3x14xf32>, tensor<2x14xf32>) -> tensor<5x14xf32>
+  return %2 : tensor<5x14xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @pieces_read
+// CHECK: %[[PART:.*]] = loom.fusion
+// CHECK: loom.yield {{.*}} : tensor<3x14xf32>
+// CHECK: %[[ALL:.*]] = loom.fusion(%[[PART]]
+// CHECK: loom.yield {{.*}} : tensor<5x14xf32>
+// CHECK: return %[[PART]], %[[ALL]]
+func.func @pieces_read(%a: tensor<3x4xf32>, %b: tensor<3x10xf32>, %c: tensor<2x14xf32>) -> (tensor<3x14xf32>, tensor<5x14xf32>) {
+  %0 = loom.concatenate %a, %b axis = 1 : (tensor<3x4xf32>, tensor<3x10xf32>) -> tensor<3x14xf32>
+  %1 = loom.concatenate %0, %c axis = 0 : (tensor<3x14xf32>, tensor<2x14xf32>) -> tensor<5x14xf32>
+  return %0, %1 : tensor<3x14xf32>, tensor<5x14xf32>
+}

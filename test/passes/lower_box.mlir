@@ -40,4 +40,18 @@ module {
     %0 = loom.concatenate %a, %a axis = 1 : (tensor<100x8xf32>, tensor<100x8xf32>) -> tensor<100x16xf32>
     loom.yield %0 : tensor<100x16xf32>
   } {strides = [array<i64: 8, 1>, array<i64: 16, 1>], scalars = array<i64>, inplace = array<i64: -1>}
+
+  // A part of the lane loop that is no multiple of the width, but of half of it, goes in halves.
+  // CHECK-LABEL: func.func private @half_s0_body
+  // CHECK: scf.for {{.*}} step %c8_i64
+  // CHECK-NEXT: llvm.getelementptr
+  // CHECK-NEXT: %[[EIGHT:.*]] = llvm.load {{.*}} -> vector<8xf32>
+  // CHECK: llvm.store %[[EIGHT]]
+  // CHECK-LABEL: func.func @half_s0(
+  loom.kernel @half {
+  ^bb0(%a: tensor<50x56xf32>):
+    %0 = loom.constant(0.0 : f32) : tensor<f32>
+    %1 = loom.pad %a, %0 low = [0, 2] high = [0, 2] : (tensor<50x56xf32>, tensor<f32>) -> tensor<50x60xf32>
+    loom.yield %1 : tensor<50x60xf32>
+  } {strides = [array<i64: 56, 1>, array<i64: 60, 1>], scalars = array<i64>, inplace = array<i64: -1>}
 }
