@@ -24,7 +24,9 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 
 #define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
 #define SCATTER_CHUNKS 16
-#define SCATTER_LANE_BYTES 128
+#define SCATTER_LANE_BYTES 128 /* of a row that a chunk has, at least; */
+#define SCATTER_LONG_BYTES                                                                         \
+  2048 /* where each element has an index: pieces of long lines are read apart */
 
 typedef struct scatter_job {
   MlirOperation op;
@@ -66,7 +68,8 @@ static void scatter_cut(scatter_job *j, int cut, int64_t extent, int64_t granule
 static void scatter_divide(scatter_job *j) {
   int64_t work = loom_num_hint(loom_num_ceil(loom_num_elements(&j->updates), SCATTER_WORK));
   int64_t chunks = work < SCATTER_CHUNKS ? work : SCATTER_CHUNKS;
-  int64_t granule = SCATTER_LANE_BYTES / (int64_t)loom_dtype_size(j->to.dtype);
+  int64_t bytes = j->along ? SCATTER_LONG_BYTES : SCATTER_LANE_BYTES;
+  int64_t granule = bytes / (int64_t)loom_dtype_size(j->to.dtype);
   if (loom_num_hint(j->outer) >= 8)
     scatter_cut(j, CUT_OUTER, j->outer, 1, chunks);
   else if (loom_num_hint(j->rows) >= 8)
