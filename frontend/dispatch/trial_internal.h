@@ -17,7 +17,7 @@ typedef struct weigh_run {
 /* Around a compilation that is allowed. weigh_build_end() is false when it took longer than it may:
  * that says nothing about the function, and compilation is put off. */
 typedef struct weigh_build {
-  uint64_t start;
+  uint64_t start, busy;
   int64_t outer;
 } weigh_build;
 

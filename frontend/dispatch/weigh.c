@@ -12,6 +12,11 @@
  * A function that the user has asked to compile is captured at its first call whatever its
  * arguments are, and so is each of its parts. The length of these captures is limited.
  *
+ * With arrays all is compiled at once, until a function and its parts have taken the time that
+ * `config.compile_budget` gives. A loop with a break inside may find another size in each
+ * iteration, and each needs a version of each part. From then on another version is compiled when
+ * the plain runs in place of it have taken as long as a version has on average.
+ *
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
@@ -74,17 +79,30 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
 
 static bool weigh_is_own(const callable *c) { return !c->place.shared; }
 
+/* Have the versions of the function, with all its parts, used up the budget? Then those of this
+ * callable beyond its free ones have to be paid for. */
+static bool weigh_is_dear(callable *c) {
+  uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
+  int64_t budget = loom_config.compile_budget;
+  return versions >= (c->place.owner ? 1 : WEIGH_FREE_VERSIONS) && budget >= 0 &&
+         callable_whole(c)->weighing.busy_ns / 1000000 >= (uint64_t)budget;
+}
+
 /* ns that plain runs are to take before anything is captured. */
 static uint64_t weigh_price(const callable *c) {
   const weighing *w = &c->weighing;
+  if (w->dear) return w->spent_ns / (w->builds ? w->builds : 1);
   if (!w->spent_ns) return weigh_is_own(c) ? 0 : WEIGH_FIRST_NS;
   return WEIGH_AGAIN * w->spent_ns;
 }
 
-static bool weigh_is_exempt(const callable *c, PyObject *const *slots) {
+static bool weigh_is_exempt(const callable *c) {
   if (!loom_config.put_off || c->options.fullgraph || c->options.kind != BACKEND_LOOM) return true;
-  if (loom_config.error_on_recompile || c->weighing.arrays) return true;
-  return weigh_any_has(slots, c->slots, WEIGH_DEPTH);
+  return loom_config.error_on_recompile != 0;
+}
+
+static bool weigh_sees_arrays(const callable *c, PyObject *const *slots) {
+  return c->weighing.arrays || weigh_any_has(slots, c->slots, WEIGH_DEPTH);
 }
 
 /* Instructions that a capture may take. */
@@ -99,20 +117,24 @@ bool weigh_allows(callable *c, PyObject *const *slots) {
   weighing *w = &c->weighing;
   w->patience = -1;
   w->put_off = false;
-  if (weigh_is_exempt(c, slots)) return true;
-  w->patience = weigh_patience(c);
+  if (weigh_is_exempt(c)) return true;
+  bool arrays = weigh_sees_arrays(c, slots);
+  w->dear = arrays && weigh_is_dear(c);
+  if (arrays && !w->dear) return true;
+  if (!arrays) w->patience = weigh_patience(c);
   if (w->plain_ns >= weigh_price(c)) return true;
   /* What runs between two yields is not timed. */
   if (((PyCodeObject *)c->code)->co_flags & CO_GENERATOR) w->plain_ns += WEIGH_YIELD_NS;
   if (!w->calls++)
-    loom_log(LOOM_LOG_BREAKS, "%U: FL%04d: put off: its calls have no arrays in sight",
-             c->function->func_qualname, BREAK_PUT_OFF);
+    loom_log(LOOM_LOG_BREAKS, "%U: FL%04d: put off: %s", c->function->func_qualname, BREAK_PUT_OFF,
+             arrays ? "earlier versions have taken long" : "its calls have no arrays in sight");
   w->put_off = true;
   return false;
 }
 
 void weigh_build_begin(weigh_build *b, const callable *c) {
   b->start = loom_clock_ns();
+  b->busy = loom_busy_ns();
   b->outer = loom_capture_patience;
   loom_capture_patience = c->weighing.patience;
 }
@@ -124,6 +146,9 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
   loom_capture_patience = b->outer;
   weigh_built_ns += ns;
   w->spent_ns += ns;
+  w->builds++;
+  callable_whole(c)->weighing.busy_ns += loom_busy_ns() - b->busy;
+  if (w->dear) w->plain_ns = 0;
   w->arrays |= made && made->operations;
   if (ran_out) w->calls++;
   w->put_off = w->unfit = ran_out;
@@ -167,7 +192,7 @@ void weigh_run_end(const weigh_run *run, callable *c) {
 
 PyObject *weigh_report(const callable *c) {
   const weighing *w = &c->weighing;
-  if (!w->calls || w->arrays) return Py_NewRef(Py_None);
+  if (!w->calls || (w->arrays && !w->dear)) return Py_NewRef(Py_None);
   PyObject *name = callable_title(c);
   const PyCodeObject *code = (PyCodeObject *)c->code;
   if (!name) return NULL;

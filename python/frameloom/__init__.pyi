@@ -66,6 +66,7 @@ class _Config:
     unroll_limit: int
     leave_slower: bool
     put_off: bool
+    compile_budget: int
     suppress_errors: bool
     unroll: int
     capture_data_dependent: bool

@@ -121,7 +121,7 @@ class Recompile(NamedTuple):
 
 
 class PutOff(NamedTuple):
-    """A function, or a part of one, whose compilation is put off since there are no arrays in its arguments or earlier versions."""
+    """A function, or a part of one, whose compilation is put off since there are no arrays in sight, or earlier versions have taken long."""
 
     function: str
     file: str
@@ -132,7 +132,7 @@ class PutOff(NamedTuple):
     wanted_ms: float
 
     def __str__(self):
-        spent = f", captures so far {self.captures_ms:.3g} ms" if self.captures_ms else ""
+        spent = f", versions so far {self.captures_ms:.3g} ms" if self.captures_ms else ""
         return (f"{self.function} ({self.file}:{self.line}): {_count(self.calls, 'call')} took {self.plain_ms:.3g} ms"
                 f"{spent}; compiled when they have taken {self.wanted_ms:.3g} ms")
 
@@ -238,7 +238,7 @@ class Explanation:
         if self.known_sizes:
             lines.append("\nsizes that stay constants:\n" + "\n".join(f"  {row}" for row in self.known_sizes))
         if self.put_off:
-            lines.append("\nFL0028: put off, having no arrays in sight:\n" + "\n".join(f"  {row}" for row in self.put_off))
+            lines.append("\nFL0028: put off, having no arrays in sight, or versions that have taken long:\n" + "\n".join(f"  {row}" for row in self.put_off))
         if self.again:
             lines.append(f"\nFL0026: {_count(self.again, 'call')} ran again as plain Python, to report floating-point exceptions")
         if self.notices:

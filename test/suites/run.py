@@ -59,6 +59,9 @@ SUITES = {
     "toolz": Suite("toolz", "test files listed below", own=True),
     "statsmodels": Suite("statsmodels", "test files listed below", own=True),
     "xarray": Suite("xarray", "test files listed below", own=True),
+    "pywt": Suite("PyWavelets", "test files that it installs", own=True),
+    "dask": Suite("Dask", "test files of its arrays", own=True),
+    "astropy": Suite("Astropy", "test files listed below", own=True),
     "dynamo": Suite("TorchDynamo", "test files listed below", torch_compile=True),
 }
 

@@ -134,6 +134,44 @@ def test_versions_for_arrays_are_not():
     assert not put_off(compiled), "arrays have been seen"
 
 
+def in_two_parts(x):
+    y = x * 2
+    print(end="")
+    return y + 1
+
+
+def versions(compiled):
+    """How many the function itself has, and the part behind its break."""
+    made = names(compiled)
+    own = made.count("in_two_parts")
+    return own, len(made) - own
+
+
+def test_beyond_the_budget_further_versions_are_paid_for(plain_runs_take):
+    """Other dimensions at each call: no size can be a symbol."""
+    plain_runs_take(1000)
+    compiled = frameloom.compile(in_two_parts)
+    arrays = [np.ones((2,) * rank) for rank in range(1, 8)]
+
+    def call_all():
+        for x in arrays:
+            np.testing.assert_array_equal(compiled(x), x * 2 + 1)
+
+    with frameloom.config.patch(compile_budget=0):
+        call_all()
+        assert versions(compiled) == (4, 1)
+        assert set(put_off(compiled)) == set(names(compiled))
+        plain_runs_take(10**10)
+        for _ in range(20):
+            call_all()
+        own, parts = versions(compiled)
+        assert own > 4 and parts > 1
+    compiled = frameloom.compile(in_two_parts)
+    with frameloom.config.patch(compile_budget=0, put_off=False):
+        call_all()
+    assert versions(compiled) == (7, 7)
+
+
 def test_it_can_be_switched_off():
     with frameloom.config.patch(put_off=False):
         compiled = frameloom.compile(words)
