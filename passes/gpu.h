@@ -1,7 +1,8 @@
 /* Kernels for a GPU: forms of them in which the threads of a block work together. The forms have in
  * common that a lane loop belongs to a team: the threads of a warp, or all of a block. Member m of
  * the team takes vectors m, m + size, m + 2 size, ... of the loop, so that the team's accesses are
- * next to each other. Everything around a lane loop is the same for all of a team.
+ * next to each other. Everything around a lane loop is the same for all of a team. In a reduction
+ * of columns all teams of a block may share a unit: they have the same lanes and divide the rows.
  *
  * Sections by file.
  */
@@ -29,9 +30,9 @@ MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
 /* Gives the schedule a team and a width of vectors where the kernel has a form for teams. */
 void gpu_schedule(const lower *l, lower_schedule *out);
-bool gpu_team_is(int64_t size);
-/* The units of a block, each by one team. */
-void gpu_units(lower *l, const lower_schedule *schedule,
+bool gpu_team_is(int64_t size, int64_t teams);
+/* The units of a block, each by one team, or by all of its teams; `total`: of the launch. */
+void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
                void (*unit)(lower *l, const lower_schedule *schedule, MlirValue unit));
 /* Says how large the blocks of a stage are. */
 void gpu_set_sizes(MlirOperation function, const lower_team *team);
@@ -41,7 +42,8 @@ void gpu_set_sizes(MlirOperation function, const lower_team *team);
 /* A team's lane loop over [low, high), at the width of `l`. */
 void gpu_lanes(lower *l, MlirValue low, MlirValue high, int var, int carried,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
-/* What only the first member of a team does. */
+/* What only one thread does: the first member of a team, or the thread of the first team that has
+ * the column. */
 void gpu_first(lower *l, lower_body body, void *user);
 /* Marks an access of a vector, or the load that a value comes from, where vectors are aligned. */
 void gpu_align(const lower *l, MlirOperation access, loom_dtype dtype);
@@ -49,7 +51,14 @@ void gpu_align_load(const lower *l, MlirValue value, loom_dtype dtype);
 
 /* ---- gpu_reduce.c ---- */
 
-/* The carried values of all members become one, in every member. */
+/* The carried values of all members of a team, or of all teams of a column, become one, in every
+ * thread. Does nothing where a thread has loops of its own. */
 void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs);
+/* Where teams share the rows of columns: each takes rows that are as far apart as there are teams.
+ * A thread without a column takes none. */
+void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
+/* The parts of a reduction: a row's are shared by the members of a team, a column's by the teams.
+ */
+void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
 
 #endif

@@ -217,7 +217,8 @@ typedef struct lower_schedule {
   int width, reduce_width;
   lower_tail tail;
   int64_t block, blocks, units, chunks, splits, split_size, join;
-  int team; /* a GPU's threads of one unit; 0: a thread runs a chunk (gpu.h) */
+  int team;  /* a GPU's threads of one unit; 0: a thread runs a chunk (gpu.h) */
+  int teams; /* of a block that share the rows of a unit's columns; 0, 1: none do */
 } lower_schedule;
 
 /* Is this the stage that joins the parts of a split reduction and does nothing else? Then `s` gets

@@ -1,7 +1,7 @@
 """Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES]`.
 
-Half are those of test/fuzz; half are rows: elementwise operations, reductions along the last dimension and their results put back
-over the rows, at sizes around those of a vector, a warp and a block. With --products all are matrix products: at sizes around those of
+Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
+along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
@@ -25,7 +25,7 @@ NOT_YET = ("no code for this target", "symbolic sizes on a GPU")
 
 
 class Rows:
-    """A function of one domain, rows x extent."""
+    """A function of one domain, rows x extent. All of its reductions are along the same dimensions."""
 
     def __init__(self, rng):
         self.rng, self.lines, self.count = rng, [], 0
@@ -33,6 +33,13 @@ class Rows:
         self.sort = self.dtype.lstrip("b")[0]
         extent = rng.choice(EXTENTS)
         self.full = rng.choice([(extent,), (rng.randint(1, 5), extent), (rng.randint(1, 40), min(extent, 130)), (2, 3, extent)])
+        last = len(self.full) - 1
+        self.axes = [last]
+        if rng.random() < 0.4:
+            self.full = rng.choice([(rng.randint(30, 300), rng.choice(EXTENTS[:9])), (3, rng.randint(30, 90), rng.randint(1, 40)), (rng.randint(9000, 20000),)])
+            self.axes = rng.choice([[0], [0], [0, len(self.full) - 1], [max(0, len(self.full) - 2)]])
+            self.axes = sorted(set(self.axes))
+        self.kept = [d for d in range(len(self.full)) if d not in self.axes]
         self.inputs = [("%a0", self.full)] + [(f"%a{i}", self.full[-rng.randint(1, len(self.full)):]) for i in range(1, rng.randint(1, 3))]
         self.values = [v for v in self.inputs if v[1] == self.full]
         for name, shape in self.inputs:
@@ -61,13 +68,15 @@ class Rows:
                 b = self.rng.choice(self.values)[0]
                 self.values.append((self.emit(f"{self.rng.choice(BINARY[self.sort])} {a}, {b} : {self.type(self.full)}"), self.full))
             else:
-                kind, shape = self.rng.choice(REDUCE[self.sort]), self.full[:-1]
+                kind, shape = self.rng.choice(REDUCE[self.sort]), tuple(self.full[d] for d in self.kept)
+                if len(self.axes) > 1 and kind.startswith("arg"):
+                    kind = "max"
                 dtype = "i64" if kind.startswith("arg") else self.dtype
-                made = self.emit(f'reduce "{kind}" {a} axes = [{len(shape)}] : ({self.type(self.full)}) -> {self.type(shape, dtype)}')
+                made = self.emit(f'reduce "{kind}" {a} axes = {self.axes} : ({self.type(self.full)}) -> {self.type(shape, dtype)}')
                 if dtype != self.dtype or self.rng.random() < 0.4:
                     results.append((made, self.type(shape, dtype)))
                 else:
-                    self.spread(made, shape, list(range(len(shape))))
+                    self.spread(made, shape, self.kept)
                     b = self.rng.choice(self.values[:-1])[0]
                     self.values.append((self.emit(f"{self.rng.choice(['sub', 'max', 'add'])} {b}, {self.values[-1][0]} : {self.type(self.full)}"), self.full))
         if not results or self.rng.random() < 0.7:
