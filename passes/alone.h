@@ -24,6 +24,9 @@ typedef struct alone_kind {
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
   bool symbolic; /* takes symbolic sizes and strides */
+  /* The same for a GPU; NULL: it has no code for one. */
+  bool (*gpu_plan)(const lower_kernel *kernel, alone_plan *out);
+  void (*gpu_lower)(lower *l, const alone_plan *plan, int stage);
 } alone_kind;
 
 /* ---- alone.c --------------------------------------------------------------------------------- */
@@ -74,6 +77,8 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
 bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);
 void conv_gradient_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_convolution_plan(const lower_kernel *kernel, alone_plan *out); /* the gradient's too */
+void gpu_convolution_lower(lower *l, const alone_plan *plan, int stage);
 bool attention_plan_alone(const lower_kernel *kernel, alone_plan *out);
 void attention_lower(lower *l, const alone_plan *plan, int stage);
 void attention_gradient_lower(lower *l, const alone_plan *plan, int stage);

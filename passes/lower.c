@@ -369,7 +369,8 @@ static void lower_stage_body(lower *l, lower_job *job, int stage) {
     return;
   }
   if (job->kind) {
-    job->kind->lower(l, &job->alone, stage);
+    bool gpu = l->kernel->target == LANES_GPU;
+    (gpu ? job->kind->gpu_lower : job->kind->lower)(l, &job->alone, stage);
     return;
   }
   const lower *analysis = &job->analysis;

@@ -2,7 +2,8 @@
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
-a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
+a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
+With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -189,6 +190,17 @@ class Products:
         return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
 
 
+class First(Function):
+    """A function of test/fuzz that begins with some operation."""
+
+    def __init__(self, rng, name, first):
+        super().__init__(rng, name)
+        for _ in range(20):
+            if self.lines:
+                break
+            getattr(self, first)()
+
+
 def run(bin, source, *options):
     done = subprocess.run([bin / "loom-run", "--elements=100000", *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
@@ -219,6 +231,7 @@ def main():
     if sys.argv[2].endswith(".mlir"):
         return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
     products = "--products" in sys.argv
+    first = next((word.partition("=")[2] for word in sys.argv if word.startswith("--first=")), None)
     bin, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     found = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -227,6 +240,8 @@ def main():
             rng = random.Random(f"sim {seed} {i}")
             if products:
                 text = Products(rng).text("f")
+            elif first:
+                text = First(rng, "f", first).text() + "\n"
             else:
                 text = Rows(rng).text("f") if i % 2 else Function(rng, "f").text() + "\n"
             source.write_text(text)
