@@ -7,11 +7,11 @@
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
-    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true, NULL, NULL},
-    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true, NULL, NULL},
+    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true, gpu_scatter_plan, gpu_scatter_lower},
+    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true, gpu_update_plan, gpu_update_lower},
     {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true, gpu_convolution_plan,
      gpu_convolution_lower},
-    {LOOM_OP_SORT, sort_plan, sort_lower, false, NULL, NULL},
+    {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower},
     {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true,
      gpu_convolution_plan, gpu_convolution_lower},
     {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true, NULL, NULL},

@@ -26,6 +26,9 @@ void gpu_barrier(lower *l, loom_builder *b);
 /* The shared memory of the stage, which needs so many bytes of it. */
 MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
+/* The stage is written for blocks: the number of the thread in its block, i64. */
+MlirValue gpu_thread(lower *l);
+
 /* ---- gpu_form.c: which form a kernel has, and the threads' share of its units ---- */
 
 /* Gives the schedule a team and a width of vectors where the kernel has a form for teams. */
@@ -60,5 +63,29 @@ void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
 /* The parts of a reduction: a row's are shared by the members of a team, a column's by the teams.
  */
 void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
+
+/* ---- gpu_order.c: numbers in the order of their keys ---- */
+
+#define GPU_ORDER_MOST (INT64_C(1) << 25) /* places of a line: as many stages as a kernel has */
+
+/* Places 0, 1, ... n - 1 of each line are brought into the order of their keys, which are unsigned
+ * numbers; those with equal keys keep theirs. */
+typedef struct gpu_order {
+  int64_t n, lines; /* both at least 1 */
+  bool wide;        /* keys of 64 bits, else of 32 */
+  int64_t offset;   /* in the slots: bytes */
+  /* The key of a place. Asked once for each. */
+  MlirValue (*key)(lower *l, void *user, MlirValue line, MlirValue at);
+  /* Place `number` (i32) of the line comes at `at`. */
+  void (*deliver)(lower *l, void *user, MlirValue line, MlirValue at, MlirValue key,
+                  MlirValue number);
+  void *user;
+} gpu_order;
+
+/* How many stages it takes, and the chunks of each. */
+int gpu_order_stages(const gpu_order *o, int64_t *chunks);
+/* Bytes of slots. */
+int64_t gpu_order_bytes(const gpu_order *o);
+void gpu_order_lower(lower *l, const gpu_order *o, int stage);
 
 #endif

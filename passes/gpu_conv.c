@@ -276,15 +276,10 @@ static void conv_one_element(lower *l, void *user, const MlirValue *carried, Mli
 }
 
 static void conv_direct(lower *l, const gpu_conv *c) {
-  loom_builder b = alone_here(l);
   int64_t total = loom_type_elements(&c->dot.type);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
-  MlirValue thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
-  conv_one one = {c, loom_build1(&b, "arith.extui", thread, i64)};
-  one.at = alone_add_scaled(l, one.at, l->begin, GPU_BLOCK);
-  l->team.size = GPU_BLOCK;
+  conv_one one = {c, alone_add_scaled(l, gpu_thread(l), l->begin, GPU_BLOCK)};
   l->vars[DOT_CHUNK].extent = total;
-  b = alone_here(l);
+  loom_builder b = alone_here(l);
   MlirValue inside = lane_cmpi(&b, "slt", one.at, alone_const(l, total));
   lower_if(l, inside, conv_one_element, &one);
 }

@@ -3,7 +3,7 @@
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
-With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --ordered all are sorts and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -190,6 +190,33 @@ class Products:
         return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
 
 
+def ordered(rng, name):
+    """A sort, or a scatter of slices: lines and indices at sizes around those of a tile and its multiples."""
+    count, dtype = rng.choice([65, 100, 255, 300, 1000, 2047, 2048, 2049, 3000, 4100, 9000]), rng.choice(["f32", "f64", "i32", "i8", "f16", "ui16", "i64", "i1"])
+    tensor = lambda shape, dtype: f"tensor<{''.join(f'{n}x' for n in shape)}{dtype}>"
+    if rng.random() < 0.5:
+        axis, shape = rng.randint(0, 1), [rng.choice([1, 1, 2, 3, 17]), count]
+        shape = shape if axis else shape[::-1]
+        while math.prod(shape) > 20000:
+            shape[1 - axis] = 1
+        made, given = tensor(shape, "i64"), tensor(shape, dtype)
+        indices = rng.choice(["true", "false"])
+        made = made if indices == "true" else given
+        body = f"  %r = loom.sort %x axis = {axis} {{indices = {indices}}} : ({given}) -> {made}\n  return %r : {made}\n"
+        return f"func.func @{name}(%x: {given}) -> {made} {{\n{body}}}\n"
+    if dtype in ("f16", "i1"):
+        dtype = "f32"
+    size, axis, beside = rng.choice([1, 3, 40, 1000, 5000]), rng.randint(0, 2), rng.choice([[1, 1], [1, 3], [2, 2], [5, 1]])
+    kind, index = rng.choice(["set", "add", "add", "mul", "min", "max"]), rng.choice(["i64", "i32"])
+    kind = "max" if kind == "mul" and dtype[0] == "f" else kind
+    to, part = tensor(beside[:axis] + [size] + beside[axis:], dtype), tensor(beside[:axis] + [count] + beside[axis:], dtype)
+    indices = tensor([count], index)
+    body = (f"  %n = loom.constant({size} : {index}) : {indices}\n  %k = loom.iota {{axis = 0 : i64}} : {indices}\n  %m = loom.constant({rng.choice([1, 7, 104729])} : {index}) : {indices}\n"
+            f"  %a = loom.mul %k, %m : {indices}\n  %b = loom.add %a, %i : {indices}\n  %c = loom.rem %b, %n : {indices}\n"
+            f"  %r = loom.scatter \"{kind}\" %x, %c, %u axis = {axis} : ({to}, {indices}, {part}) -> {to}\n  return %r : {to}\n")
+    return f"func.func @{name}(%x: {to}, %i: {indices}, %u: {part}) -> {to} {{\n{body}}}\n"
+
+
 class First(Function):
     """A function of test/fuzz that begins with some operation."""
 
@@ -240,6 +267,8 @@ def main():
             rng = random.Random(f"sim {seed} {i}")
             if products:
                 text = Products(rng).text("f")
+            elif "--ordered" in sys.argv:
+                text = ordered(rng, "f")
             elif first:
                 text = First(rng, "f", first).text() + "\n"
             else:
