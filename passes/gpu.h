@@ -54,6 +54,8 @@ void gpu_align_load(const lower *l, MlirValue value, loom_dtype dtype);
 
 /* ---- gpu_reduce.c ---- */
 
+/* The value of the thread of the same warp whose number differs in the bits of `mask`. */
+MlirValue gpu_shuffle(lower *l, loom_builder *b, MlirValue value, int mask);
 /* The carried values of all members of a team, or of all teams of a column, become one, in every
  * thread. Does nothing where a thread has loops of its own. */
 void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs);
@@ -63,6 +65,13 @@ void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
 /* The parts of a reduction: a row's are shared by the members of a team, a column's by the teams.
  */
 void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
+
+/* ---- gpu_scan.c ---- */
+
+/* Are there so few rows, and so long ones, that threads share them wherever elements lie? */
+bool gpu_scan_shares(const lower *l, int64_t rows, int64_t extent);
+/* The loop along the axis of a scan, whose elements a team shares. */
+void gpu_scan_loop(lower *l);
 
 /* ---- gpu_order.c: numbers in the order of their keys ---- */
 

@@ -8,6 +8,7 @@
  *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block
  *   columns reductions of columns with many rows: a unit is the columns of up to 32 threads, and
  *           the other threads of the block take other rows of them
+ *   scans   of rows of 64 elements and more: a unit is a row, of a warp or a block
  *
  * Where these are few blocks, the outermost reduced loop is cut into parts with blocks of their
  * own, whose results meet in slots (reduce_parts.c): about a thousand blocks in all. The sizes
@@ -17,8 +18,8 @@
  * apart by such multiples, which is known here. Where the buffers begin is asked in the kernel, and
  * the same code with single elements stands beside the code with vectors.
  *
- * All other kernels (scans, what has no loop for lanes, reductions under guards or at indices that
- * are read) keep a thread a chunk.
+ * All other kernels (scans of short rows, what has no loop for lanes, reductions under guards or at
+ * indices that are read) keep a thread a chunk.
  */
 #include "passes/gpu.h"
 
@@ -33,6 +34,7 @@
 #define FORM_SHARED 16384  /* bytes of shared memory for the results of columns, about */
 #define FORM_BLOCKS 1024   /* that parts make, at most, */
 #define FORM_JOINED 256    /* and of a row whose parts every block joins */
+#define FORM_SCAN 64       /* elements of a row that a team scans, at least */
 #define FORM_PART 16       /* elements of a thread in a part, at least */
 
 bool gpu_team_is(int64_t size, int64_t teams) {
@@ -183,10 +185,41 @@ static void form_cut_columns(const lower *l, int64_t rows, lower_schedule *out) 
   out->join = out->block;
 }
 
+/* ---- scans ---- */
+
+/* Sums of half floats are rounded after each element, as on x86: these keep a thread a row. */
+static bool form_scans(const lower *l, int64_t rows) {
+  const lower_plan *plan = l->plan;
+  for (int i = 0; i < plan->scan_count; i++) {
+    loom_dtype dtype = lower_scan_dtype(plan->scans[i]);
+    if (loom_dtype_is_half(dtype) || loom_dtype_is_complex(dtype)) return false;
+  }
+  return plan->lane_reduced && !plan->group_count && plan->inner.loops[0].var >= 0 && rows > 0 &&
+         plan->inner.loops[0].extent >= FORM_SCAN;
+}
+
+static void form_scan(const lower *l, int64_t rows, lower_schedule *out) {
+  int64_t extent = l->plan->inner.loops[0].extent, least = (int64_t)GPU_BLOCK * FORM_PART;
+  out->width = out->reduce_width = 1;
+  out->tail = LOWER_TAIL_NONE;
+  out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
+  out->block = extent;
+  out->blocks = 1;
+  int64_t most = FORM_BLOCKS / rows;
+  form_cut(l, most < extent / least ? most : extent / least, GPU_BLOCK, out);
+  if (out->splits) out->team = GPU_BLOCK;
+  out->units = GPU_BLOCK / out->team;
+  out->chunks = (rows + out->units - 1) / out->units;
+}
+
 void gpu_schedule(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  if (plan->scan_count && form_scans(l, rows)) {
+    form_scan(l, rows, out);
+    return;
+  }
   if (plan->lanes.var < 0 || plan->scan_count || !form_is_uniform(l) || extent == 0 || rows == 0)
     return;
   out->width = form_width(l, extent);

@@ -31,7 +31,7 @@ static unsigned reduce_bits(MlirType type) {
   return mlirTypeIsAF64(type) ? 64 : mlirTypeIsAF32(type) ? 32 : 16;
 }
 
-static MlirValue reduce_shuffle(lower *l, loom_builder *b, MlirValue value, int mask) {
+MlirValue gpu_shuffle(lower *l, loom_builder *b, MlirValue value, int mask) {
   MlirType type = mlirValueGetType(value), i32 = reduce_i32(l);
   unsigned bits = reduce_bits(type);
   MlirType integer = mlirIntegerTypeGet(b->ctx, bits);
@@ -201,7 +201,7 @@ static void reduce_teams(lower *l, const reduce_run *run, MlirValue *accs) {
       others[c] = accs[c];
       for (int e = 0; e < width; e++) {
         MlirValue element = reduce_element(&b, accs[c], e);
-        others[c] = reduce_insert(&b, others[c], reduce_shuffle(l, &b, element, mask), e);
+        others[c] = reduce_insert(&b, others[c], gpu_shuffle(l, &b, element, mask), e);
       }
     }
     reduce_merge(&b, run, accs, others, accs);
@@ -225,7 +225,7 @@ void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs) {
   for (int mask = GPU_WARP / 2; mask; mask /= 2) {
     MlirValue others[16] = {{NULL}};
     for (int c = 0; c < run->count; c++)
-      others[c] = reduce_shuffle(l, &b, accs[c], mask);
+      others[c] = gpu_shuffle(l, &b, accs[c], mask);
     reduce_merge(&b, run, accs, others, accs);
   }
   if (l->team.size > GPU_WARP) reduce_block(l, run, accs);

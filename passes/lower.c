@@ -249,7 +249,7 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
 }
 
 static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
-  if (l->plan->splits && l->stage < l->plan->depth) {
+  if (l->plan->splits && l->stage < l->plan->depth && !l->plan->scan_count) {
     lower_reduce_part(l, low, high);
     return;
   }

@@ -153,6 +153,9 @@ void lower_reduce_part(lower *l, MlirValue low, MlirValue high);
 bool lower_scan_collect(lower *l);
 bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
 lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* dry runs only */
+/* What a scan begins with, at the width of `l`. */
+MlirValue lower_scan_identity(lower *l, MlirOperation op, loom_dtype dtype);
+loom_dtype lower_scan_dtype(MlirOperation op);
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
 

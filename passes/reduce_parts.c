@@ -24,7 +24,8 @@ void lower_reduce_slots(lower *l) {
       bytes = loom_num_mul(loom_num_ceil(bytes, 64), 64);
     }
   }
-  plan->slot_bytes = bytes;
+  /* Of a scan 8 bytes for each part. */
+  plan->slot_bytes = loom_num_add(bytes, loom_num_mul(parts, 8 * (int64_t)plan->scan_count));
 }
 
 /* The place of carried value `i` of part `part` for the kept variables' values. */

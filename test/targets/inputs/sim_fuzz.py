@@ -3,7 +3,7 @@
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
-With --ordered all are sorts and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --ordered all are sorts, scans and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -191,15 +191,21 @@ class Products:
 
 
 def ordered(rng, name):
-    """A sort, or a scatter of slices: lines and indices at sizes around those of a tile and its multiples."""
+    """A sort, a scan, or a scatter of slices: lines and indices at sizes around those of a tile, a part and their multiples."""
     count, dtype = rng.choice([65, 100, 255, 300, 1000, 2047, 2048, 2049, 3000, 4100, 9000]), rng.choice(["f32", "f64", "i32", "i8", "f16", "ui16", "i64", "i1"])
     tensor = lambda shape, dtype: f"tensor<{''.join(f'{n}x' for n in shape)}{dtype}>"
-    if rng.random() < 0.5:
+    sort = rng.random()
+    if sort < 0.6:
         axis, shape = rng.randint(0, 1), [rng.choice([1, 1, 2, 3, 17]), count]
         shape = shape if axis else shape[::-1]
         while math.prod(shape) > 20000:
             shape[1 - axis] = 1
         made, given = tensor(shape, "i64"), tensor(shape, dtype)
+        if sort < 0.3:
+            given = tensor(shape, dtype if dtype not in ("f16", "i1") else "f32")
+            kind = rng.choice(["sum", "max", "min"] + ["prod"] * (dtype[0] in "ui"))
+            body = f"  %n = loom.neg %x : {given}\n  %r = loom.scan \"{kind}\" %n axis = {axis} : {given}\n  %m = loom.max %r, %x : {given}\n  return %m : {given}\n"
+            return f"func.func @{name}(%x: {given}) -> {given} {{\n{body}}}\n"
         indices = rng.choice(["true", "false"])
         made = made if indices == "true" else given
         body = f"  %r = loom.sort %x axis = {axis} {{indices = {indices}}} : ({given}) -> {made}\n  return %r : {made}\n"
