@@ -66,6 +66,14 @@ void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
  */
 void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
 
+/* ---- gpu_turn.c ---- */
+
+#define GPU_TURN 32 /* elements along the side of a tile */
+
+/* Tiles of a kernel with turned operands, and the code of one, which is a block's. */
+int64_t gpu_turn_units(const lower_plan *plan);
+void gpu_turn_unit(lower *l, MlirValue unit, lower_body body);
+
 /* ---- gpu_scan.c ---- */
 
 /* Are there so few rows, and so long ones, that threads share them wherever elements lie? */

@@ -8,6 +8,7 @@
  *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block
  *   columns reductions of columns with many rows: a unit is the columns of up to 32 threads, and
  *           the other threads of the block take other rows of them
+ *   turned  elementwise kernels some of whose operands lie the other way: a unit is a tile
  *   scans   of rows of 64 elements and more: a unit is a row, of a warp or a block
  *
  * Where these are few blocks, the outermost reduced loop is cut into parts with blocks of their
@@ -216,6 +217,11 @@ void gpu_schedule(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  if (plan->tile_loop >= 0) {
+    out->team = GPU_BLOCK;
+    out->chunks = gpu_turn_units(plan);
+    return;
+  }
   if (plan->scan_count && form_scans(l, rows)) {
     form_scan(l, rows, out);
     return;

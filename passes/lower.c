@@ -305,6 +305,10 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
   lower_unit_at(l, user, mlirBlockGetArgument(l->scopes[l->depth].block, 0));
 }
 
+static void lower_turned_unit(lower *l, const lower_schedule *schedule, MlirValue unit) {
+  gpu_turn_unit(l, unit, lower_unit_body);
+}
+
 static void lower_strip(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_tile_unit(l, mlirBlockGetArgument(l->scopes[l->depth].block, 0), lower_unit_body);
 }
@@ -333,8 +337,8 @@ static void lower_units(lower *l) {
   if (tiled) total = lower_tile_units(plan);
   if (plan->panel) total = lower_panel_units(plan, schedule.block);
   if (schedule.team) {
-    total = lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
-    gpu_units(l, &schedule, total, lower_unit_at);
+    total = tiled ? gpu_turn_units(plan) : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
+    gpu_units(l, &schedule, total, tiled ? lower_turned_unit : lower_unit_at);
     return;
   }
   MlirValue scale = lower_int(l, per_chunk).v;

@@ -192,6 +192,9 @@ void lower_tile_find(lower *l);
 int64_t lower_tile_scratch(const lower *l);
 int64_t lower_tile_units(const lower_plan *plan);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
+/* Where a turned operand's element at the current lane and row lies, and what it is copied as. */
+MlirValue lower_tile_source(lower *l, loom_builder *b, const lower_access *a);
+loom_dtype lower_tile_dtype(const lower_access *a);
 /* Transposes `size` registers of `size` elements by the instructions that work within 128-bit lanes
  * first, then on whole lanes. `order[i]`: the column that register i holds then. */
 void lower_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order);

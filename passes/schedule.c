@@ -165,6 +165,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
     out->blocks = plan->lane_reduced || plan->lanes.var < 0 ? 1 : schedule_max(extent, 1);
     out->chunks = schedule_max(rows * out->blocks, 1);
     gpu_schedule(l, out);
+    return;
   }
   if (plan->tile_loop < 0) return;
   /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */

@@ -20,7 +20,7 @@ module attributes {loom.target = "nvptx"} {
     %1 = loom.add %x, %b : tensor<33x68xbf16>
     return %1 : tensor<33x68xbf16>
   }
-  // Rows that are no multiple of a vector apart have single elements; so have those that are read turned.
+  // Rows that are no multiple of a vector apart have single elements; so have short ones that are read turned.
   // FORM-LABEL: ^bb0({{.*}}tensor<33x67xf32>
   // FORM: team = 32 : i64, units = 8 : i64, width = 1 : i64}
   func.func @odd(%x: tensor<33x67xf32>, %y: tensor<67xf32>) -> tensor<33x67xf32> {
@@ -28,12 +28,12 @@ module attributes {loom.target = "nvptx"} {
     %1 = loom.add %x, %b : tensor<33x67xf32>
     return %1 : tensor<33x67xf32>
   }
-  // FORM-LABEL: ^bb0({{.*}}tensor<32x64xf32>
+  // FORM-LABEL: ^bb0({{.*}}tensor<8x64xf32>
   // FORM: team = 32 : i64, units = 8 : i64, width = 1 : i64}
-  func.func @turned(%x: tensor<64x32xf32>, %y: tensor<32x64xf32>) -> tensor<32x64xf32> {
-    %t = loom.transpose %x perm = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
-    %m = loom.add %t, %y : tensor<32x64xf32>
-    return %m : tensor<32x64xf32>
+  func.func @turned(%x: tensor<64x8xf32>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %t = loom.transpose %x perm = [1, 0] : (tensor<64x8xf32>) -> tensor<8x64xf32>
+    %m = loom.add %t, %y : tensor<8x64xf32>
+    return %m : tensor<8x64xf32>
   }
   // The widest element decides: 2 doubles.
   // FORM-LABEL: ^bb0({{.*}}tensor<2000xf64>
