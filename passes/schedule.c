@@ -236,6 +236,19 @@ static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedu
   if (!plan->lane_reduced) out->join = schedule_ceil(256, out->width) * out->width;
 }
 
+/* On a GPU each thread has a chunk: an element, or a row that it goes through. */
+static void schedule_make_threads(const lower *l, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  int64_t extent = plan->kept.loops[plan->kept.count - 1].extent;
+  bool rows = plan->lane_reduced || plan->lanes.var < 0;
+  out->width = out->reduce_width = 1;
+  out->tail = LOWER_TAIL_NONE;
+  out->block = rows ? extent : 1;
+  out->blocks = rows ? 1 : extent;
+  out->units = 1;
+  out->chunks = loom_num_mul(lower_plan_rows(plan), out->blocks);
+}
+
 static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
@@ -458,10 +471,10 @@ static bool schedule_kernel(MlirOperation op, void *user) {
     ok = lower_plan_make(&l, &plan);
   }
   bool symbolic = ok && !schedule_is_static(&plan);
-  if (symbolic && kernel.target == LANES_GPU)
-    ok = loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
   if (ok) {
-    if (symbolic)
+    if (symbolic && kernel.target == LANES_GPU)
+      schedule_make_threads(&l, &schedule);
+    else if (symbolic)
       schedule_make_symbolic(&l, &schedule);
     else
       schedule_make(&l, &schedule);

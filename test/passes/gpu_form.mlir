@@ -90,7 +90,14 @@ module attributes {loom.target = "nvptx"} {
     %0 = loom.reduce "sum" %x axes = [0] : (tensor<7x2004xf32>) -> tensor<2004xf32>
     return %0 : tensor<2004xf32>
   }
-  // A scan keeps a thread a chunk.
+  // Symbolic sizes: a thread an element.
+  // FORM-LABEL: ^bb0({{.*}}tensor<?x5xf32
+  // FORM: schedule = {block = 1 : i64,{{.*}} units = 1 : i64, width = 1 : i64}
+  func.func @sized(%x: tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>) -> tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>> {
+    %0 = loom.neg %x : tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>
+    return %0 : tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>
+  }
+  // A scan of short rows keeps a thread a chunk.
   // FORM-LABEL: ^bb0({{.*}}tensor<300x5xf32>
   // FORM-NOT: team
   func.func @scan(%x: tensor<300x5xf32>) -> tensor<300x5xf32> {

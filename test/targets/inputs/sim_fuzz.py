@@ -1,4 +1,4 @@
-"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES]`.
+"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`.
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
@@ -235,7 +235,8 @@ class First(Function):
 
 
 def run(bin, source, *options):
-    done = subprocess.run([bin / "loom-run", "--elements=100000", *options, source], capture_output=True, text=True)
+    sizes = [word for word in sys.argv if word.startswith("--size=")]
+    done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
 
