@@ -7,13 +7,15 @@
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
-    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true},
-    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true},
-    {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true},
-    {LOOM_OP_SORT, sort_plan, sort_lower, false},
-    {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true},
-    {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true},
-    {LOOM_OP_ATTENTION_GRADIENT, attention_plan_alone, attention_gradient_lower, true},
+    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true, gpu_scatter_plan, gpu_scatter_lower},
+    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true, gpu_update_plan, gpu_update_lower},
+    {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true, gpu_convolution_plan,
+     gpu_convolution_lower},
+    {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower},
+    {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true,
+     gpu_convolution_plan, gpu_convolution_lower},
+    {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true, NULL, NULL},
+    {LOOM_OP_ATTENTION_GRADIENT, attention_plan_alone, attention_gradient_lower, true, NULL, NULL},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
@@ -51,7 +53,9 @@ bool alone_plan_make(const alone_kind *kind, const lower_kernel *kernel, MlirOpe
                      alone_plan *out) {
   memset(out, 0, sizeof *out);
   out->op = op;
-  if (kernel->target == LANES_GPU) return alone_refuse(op, "no code for this target");
+  if (kernel->target == LANES_GPU)
+    return kind->gpu_plan ? kind->gpu_plan(kernel, out)
+                          : alone_refuse(op, "no code for this target");
   if (!kind->symbolic && !alone_is_static(kernel)) return alone_refuse(op, "a symbolic size");
   return kind->plan(kernel, out);
 }

@@ -8,7 +8,7 @@
 
 #include "passes/lower.h"
 
-#define ALONE_STAGES 8
+#define ALONE_STAGES 16
 #define ALONE_NUMBERS 16
 
 typedef struct alone_plan {
@@ -24,6 +24,9 @@ typedef struct alone_kind {
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
   bool symbolic; /* takes symbolic sizes and strides */
+  /* The same for a GPU; NULL: it has no code for one. */
+  bool (*gpu_plan)(const lower_kernel *kernel, alone_plan *out);
+  void (*gpu_lower)(lower *l, const alone_plan *plan, int stage);
 } alone_kind;
 
 /* ---- alone.c --------------------------------------------------------------------------------- */
@@ -64,6 +67,14 @@ void alone_set(lower *l, int var, MlirValue iv);
 /* Adds a variable to an index, unless it is always 0. */
 void alone_coef(const lower *l, lower_index *index, int var, int64_t coef);
 
+/* ---- lower_update.c ---- */
+
+/* The next update of the kernel, or null. */
+MlirOperation update_next(MlirOperation op);
+/* Does each update what the one before has made, and is the last one the kernel's result? False
+ * after a diagnostic. */
+bool update_check(const lower_kernel *kernel, MlirOperation first);
+
 /* ---- one function a row ---- */
 
 bool scatter_plan(const lower_kernel *kernel, alone_plan *out);
@@ -74,6 +85,14 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out);
 void convolution_lower(lower *l, const alone_plan *plan, int stage);
 bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out);
 void conv_gradient_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_convolution_plan(const lower_kernel *kernel, alone_plan *out); /* the gradient's too */
+void gpu_convolution_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_scatter_plan(const lower_kernel *kernel, alone_plan *out);
+void gpu_scatter_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_update_plan(const lower_kernel *kernel, alone_plan *out);
+void gpu_update_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_sort_plan(const lower_kernel *kernel, alone_plan *out);
+void gpu_sort_lower(lower *l, const alone_plan *plan, int stage);
 bool attention_plan_alone(const lower_kernel *kernel, alone_plan *out);
 void attention_lower(lower *l, const alone_plan *plan, int stage);
 void attention_gradient_lower(lower *l, const alone_plan *plan, int stage);

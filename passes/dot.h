@@ -74,7 +74,9 @@ typedef struct gpu_tile {
   int64_t splits, split;    /* parts of the depth, each with blocks of its own; slabs of one */
 } gpu_tile;
 
-typedef struct dot_plan {
+typedef struct dot_plan dot_plan;
+
+struct dot_plan {
   MlirOperation op;
   MlirValue result;
   loom_dtype dtype; /* of the result */
@@ -99,7 +101,10 @@ typedef struct dot_plan {
   int stage_count, once;        /* stages; of these, the first ones that are run once */
   gpu_tile block;               /* for a GPU */
   int64_t slots, kept, scratch; /* bytes */
-} dot_plan;
+  /* On a GPU: an element of an operand; and what becomes of a sum (gpu_conv.c has its own). */
+  MlirValue (*element)(lower *l, const dot_plan *p, const dot_operand *o);
+  void (*finish)(lower *l, const dot_plan *p, MlirValue sum);
+};
 
 /* The kernel's dot_general when it has one; a null op otherwise. */
 MlirOperation dot_find(const lower_kernel *kernel);

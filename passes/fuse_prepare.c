@@ -229,8 +229,7 @@ void fuse_prepare(MlirOperation function, MlirBlock block) {
     else if (class == LOOM_CLASS_ALONE)
       prepare_strided(function, op);
   }
-  bool gpu = loom_is_for_gpu(function);
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr && !gpu;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
        op = mlirOperationGetNextInBlock(op))
     if (loom_info(op)->updates && !loom_info(op)->indexed) fuse_prepare_update(function, block, op);
 }

@@ -1,7 +1,8 @@
 /* Kernels for a GPU: forms of them in which the threads of a block work together. The forms have in
  * common that a lane loop belongs to a team: the threads of a warp, or all of a block. Member m of
  * the team takes vectors m, m + size, m + 2 size, ... of the loop, so that the team's accesses are
- * next to each other. Everything around a lane loop is the same for all of a team.
+ * next to each other. Everything around a lane loop is the same for all of a team. In a reduction
+ * of columns all teams of a block may share a unit: they have the same lanes and divide the rows.
  *
  * Sections by file.
  */
@@ -25,13 +26,16 @@ void gpu_barrier(lower *l, loom_builder *b);
 /* The shared memory of the stage, which needs so many bytes of it. */
 MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
+/* The stage is written for blocks: the number of the thread in its block, i64. */
+MlirValue gpu_thread(lower *l);
+
 /* ---- gpu_form.c: which form a kernel has, and the threads' share of its units ---- */
 
 /* Gives the schedule a team and a width of vectors where the kernel has a form for teams. */
 void gpu_schedule(const lower *l, lower_schedule *out);
-bool gpu_team_is(int64_t size);
-/* The units of a block, each by one team. */
-void gpu_units(lower *l, const lower_schedule *schedule,
+bool gpu_team_is(int64_t size, int64_t teams);
+/* The units of a block, each by one team, or by all of its teams; `total`: of the launch. */
+void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
                void (*unit)(lower *l, const lower_schedule *schedule, MlirValue unit));
 /* Says how large the blocks of a stage are. */
 void gpu_set_sizes(MlirOperation function, const lower_team *team);
@@ -41,7 +45,8 @@ void gpu_set_sizes(MlirOperation function, const lower_team *team);
 /* A team's lane loop over [low, high), at the width of `l`. */
 void gpu_lanes(lower *l, MlirValue low, MlirValue high, int var, int carried,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
-/* What only the first member of a team does. */
+/* What only one thread does: the first member of a team, or the thread of the first team that has
+ * the column. */
 void gpu_first(lower *l, lower_body body, void *user);
 /* Marks an access of a vector, or the load that a value comes from, where vectors are aligned. */
 void gpu_align(const lower *l, MlirOperation access, loom_dtype dtype);
@@ -49,7 +54,55 @@ void gpu_align_load(const lower *l, MlirValue value, loom_dtype dtype);
 
 /* ---- gpu_reduce.c ---- */
 
-/* The carried values of all members become one, in every member. */
+/* The value of the thread of the same warp whose number differs in the bits of `mask`. */
+MlirValue gpu_shuffle(lower *l, loom_builder *b, MlirValue value, int mask);
+/* The carried values of all members of a team, or of all teams of a column, become one, in every
+ * thread. Does nothing where a thread has loops of its own. */
 void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs);
+/* Where teams share the rows of columns: each takes rows that are as far apart as there are teams.
+ * A thread without a column takes none. */
+void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
+/* The parts of a reduction: a row's are shared by the members of a team, a column's by the teams.
+ */
+void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
+
+/* ---- gpu_turn.c ---- */
+
+#define GPU_TURN 32 /* elements along the side of a tile */
+
+/* Tiles of a kernel with turned operands, and the code of one, which is a block's. */
+int64_t gpu_turn_units(const lower_plan *plan);
+void gpu_turn_unit(lower *l, MlirValue unit, lower_body body);
+
+/* ---- gpu_scan.c ---- */
+
+/* Are there so few rows, and so long ones, that threads share them wherever elements lie? */
+bool gpu_scan_shares(const lower *l, int64_t rows, int64_t extent);
+/* The loop along the axis of a scan, whose elements a team shares. */
+void gpu_scan_loop(lower *l);
+
+/* ---- gpu_order.c: numbers in the order of their keys ---- */
+
+#define GPU_ORDER_MOST (INT64_C(1) << 25) /* places of a line: as many stages as a kernel has */
+
+/* Places 0, 1, ... n - 1 of each line are brought into the order of their keys, which are unsigned
+ * numbers; those with equal keys keep theirs. */
+typedef struct gpu_order {
+  int64_t n, lines; /* both at least 1 */
+  bool wide;        /* keys of 64 bits, else of 32 */
+  int64_t offset;   /* in the slots: bytes */
+  /* The key of a place. Asked once for each. */
+  MlirValue (*key)(lower *l, void *user, MlirValue line, MlirValue at);
+  /* Place `number` (i32) of the line comes at `at`. */
+  void (*deliver)(lower *l, void *user, MlirValue line, MlirValue at, MlirValue key,
+                  MlirValue number);
+  void *user;
+} gpu_order;
+
+/* How many stages it takes, and the chunks of each. */
+int gpu_order_stages(const gpu_order *o, int64_t *chunks);
+/* Bytes of slots. */
+int64_t gpu_order_bytes(const gpu_order *o);
+void gpu_order_lower(lower *l, const gpu_order *o, int stage);
 
 #endif

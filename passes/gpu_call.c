@@ -36,6 +36,14 @@ MlirValue gpu_call(loom_builder *b, MlirOperation inside, const char *name, intp
   return results ? loom_result(call, 0) : (MlirValue){NULL};
 }
 
+MlirValue gpu_thread(lower *l) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
+  MlirValue thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
+  l->team.size = GPU_BLOCK;
+  return loom_build1(&b, "arith.extui", thread, i64);
+}
+
 void gpu_barrier(lower *l, loom_builder *b) {
   MlirType i32 = mlirIntegerTypeGet(b->ctx, 32);
   MlirValue site = loom_build_int(b, i32, l->team.sites++);

@@ -213,7 +213,7 @@ static MlirValue tile_element(lower *l, const dot_plan *p, const tile_side *side
   step = lane_op2(&b, "arith.addi", low, step);
   dot_set(l, o->lane_group, tile_clamp(l, lane, p->extents[o->lane_group], side->extent));
   dot_set(l, DOT_DEPTH, tile_clamp(l, step, depth, TILE_DEPTH));
-  MlirValue value = dot_element(l, p, o);
+  MlirValue value = p->element(l, p, o);
   if (!l->failed && depth % TILE_DEPTH) {
     b = lower_at_level(l, l->depth);
     MlirValue there = lane_cmpi(&b, "slt", step, tile_int(l, depth));
@@ -416,7 +416,7 @@ static void tile_finish_sums(lower *l, void *user, const MlirValue *carried, Mli
   }
   dot_set(l, DOT_ROW, job->row);
   dot_set(l, DOT_COLUMN, job->column);
-  dot_finish_sums(l, job->p, job->sum);
+  job->p->finish(l, job->p, job->sum);
 }
 
 /* One element of the part: threads that follow each other take columns that do. */
@@ -549,7 +549,7 @@ static void tile_join_element(lower *l, void *user, const MlirValue *carried, Ml
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", row, rows));
   dot_set(l, DOT_ROW, dot_op(l, "arith.remui", row, rows));
   dot_set(l, DOT_COLUMN, dot_op(l, "arith.remui", job->at, columns));
-  dot_finish_sums(l, p, sum);
+  p->finish(l, p, sum);
 }
 
 /* An element for each thread: its parts in their order, and the epilogue. */

@@ -6,13 +6,21 @@
  *   lanes   elementwise kernels, and reductions of columns: a unit is as many lanes of a row as a
  *           block has threads, each with a vector of up to 16 bytes; a warp takes a short row
  *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block
+ *   columns reductions of columns with many rows: a unit is the columns of up to 32 threads, and
+ *           the other threads of the block take other rows of them
+ *   turned  elementwise kernels some of whose operands lie the other way: a unit is a tile
+ *   scans   of rows of 64 elements and more: a unit is a row, of a warp or a block
+ *
+ * Where these are few blocks, the outermost reduced loop is cut into parts with blocks of their
+ * own, whose results meet in slots (reduce_parts.c): about a thousand blocks in all. The sizes
+ * alone decide how many parts there are.
  *
  * Vectors are for accesses of consecutive elements at multiples of their size. Rows have to be
  * apart by such multiples, which is known here. Where the buffers begin is asked in the kernel, and
  * the same code with single elements stands beside the code with vectors.
  *
- * All other kernels (scans, what has no loop for lanes, reductions under guards or at indices that
- * are read) keep a thread a chunk.
+ * All other kernels (scans of short rows, what has no loop for lanes, reductions under guards or at
+ * indices that are read) keep a thread a chunk.
  */
 #include "passes/gpu.h"
 
@@ -23,8 +31,17 @@
 #define FORM_LANES 8       /* of a vector, at most */
 #define FORM_SHORT 128     /* vectors of a row that a warp takes */
 #define FORM_WARP_ROW 1024 /* elements of a row that a warp reduces */
+#define FORM_ROWS 32       /* of columns that several teams share, at least */
+#define FORM_SHARED 16384  /* bytes of shared memory for the results of columns, about */
+#define FORM_BLOCKS 1024   /* that parts make, at most, */
+#define FORM_JOINED 256    /* and of a row whose parts every block joins */
+#define FORM_SCAN 64       /* elements of a row that a team scans, at least */
+#define FORM_PART 16       /* elements of a thread in a part, at least */
 
-bool gpu_team_is(int64_t size) { return size == GPU_WARP || size == GPU_BLOCK; }
+bool gpu_team_is(int64_t size, int64_t teams) {
+  if (teams > 1) return size > 0 && size * teams == GPU_BLOCK;
+  return size == GPU_WARP || size == GPU_BLOCK;
+}
 
 /* ---- vectors ---- */
 
@@ -84,19 +101,153 @@ static bool form_is_uniform(const lower *l) {
   return true;
 }
 
+/* ---- parts ---- */
+
+/* Can a reduction be cut into parts, whose results meet in slots? */
+static bool form_is_primary(const lower *l) {
+  const lower_plan *plan = l->plan;
+  bool primary = plan->reduced && !plan->read_elsewhere && plan->inner.loops[0].var >= 0;
+  for (int g = 0; g < plan->group_count; g++)
+    primary = primary && plan->groups[g].primary;
+  return primary;
+}
+
+/* Cuts the outermost reduced loop into at most `most` parts, each a multiple of `granule`. */
+static void form_cut(const lower *l, int64_t most, int64_t granule, lower_schedule *out) {
+  int64_t extent = l->plan->inner.loops[0].extent;
+  int64_t limit = l->plan->depth > 1 || lower_plan_any_full(l) ? FORM_JOINED : FORM_BLOCKS;
+  if (most > limit) most = limit;
+  if (most < 2) return;
+  int64_t size = ((extent + most - 1) / most + granule - 1) / granule * granule;
+  if (size >= extent) return;
+  out->split_size = size;
+  out->splits = (extent + size - 1) / size;
+}
+
+/* Elements that one step of the outermost reduced loop stands for. */
+static int64_t form_step(const lower_plan *plan) {
+  int64_t step = 1;
+  for (int i = 1; i < plan->inner.count; i++)
+    step *= plan->inner.loops[i].extent;
+  return step;
+}
+
+static void form_cut_row(const lower *l, int64_t rows, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  int64_t work = plan->inner.loops[0].extent * form_step(plan);
+  int64_t least = (int64_t)GPU_BLOCK * FORM_PART, most = FORM_BLOCKS / rows;
+  if (!form_is_primary(l)) return;
+  if (most > work / least) most = work / least;
+  form_cut(l, most, plan->inner.count == 1 ? (int64_t)GPU_BLOCK * out->width : 1, out);
+  if (out->splits) out->team = GPU_BLOCK;
+}
+
+/* ---- columns ---- */
+
+/* Bytes of a column's results in shared memory. */
+static int64_t form_result_bytes(const lower_plan *plan) {
+  int64_t most = 0;
+  for (int g = 0; g < plan->group_count; g++) {
+    int64_t bytes = 0;
+    reduce_run run = {.group = &plan->groups[g]};
+    reduce_layout(&run);
+    for (int i = 0; i < run.count; i++)
+      bytes += (int64_t)loom_dtype_size(run.dtypes[i]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* The team of columns whose rows the teams of a block share: 0 where they would have too little to
+ * do. */
+static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width) {
+  const lower_plan *plan = l->plan;
+  int64_t length = plan->inner.loops[0].extent, bytes = form_result_bytes(plan);
+  if (!form_is_primary(l) || length < FORM_ROWS) return 0;
+  while (*width > 1 && (extent % *width || GPU_BLOCK * *width * bytes > FORM_SHARED))
+    *width /= 2;
+  int64_t vectors = (extent + *width - 1) / *width, team = 1;
+  while (team < GPU_WARP && team < vectors)
+    team *= 2;
+  while (team < GPU_BLOCK && team < vectors && GPU_BLOCK / team > length / 4)
+    team *= 2;
+  int64_t teams = GPU_BLOCK / team;
+  if (teams == 1 || (rows >= GPU_BLOCK && team * (teams < length ? teams : length) < GPU_BLOCK / 2))
+    return 0;
+  return (int)team;
+}
+
+static void form_cut_columns(const lower *l, int64_t rows, lower_schedule *out) {
+  int64_t blocks = rows * out->blocks, steps = FORM_PART / form_step(l->plan);
+  int64_t least = out->teams * (steps > 1 ? steps : 1);
+  int64_t most = l->plan->inner.loops[0].extent / least;
+  if (most > FORM_BLOCKS / blocks) most = FORM_BLOCKS / blocks;
+  form_cut(l, most, out->teams, out);
+  out->join = out->block;
+}
+
+/* ---- scans ---- */
+
+/* Sums of half floats are rounded after each element, as on x86: these keep a thread a row. */
+static bool form_scans(const lower *l, int64_t rows) {
+  const lower_plan *plan = l->plan;
+  for (int i = 0; i < plan->scan_count; i++) {
+    loom_dtype dtype = lower_scan_dtype(plan->scans[i]);
+    if (loom_dtype_is_half(dtype) || loom_dtype_is_complex(dtype)) return false;
+  }
+  return plan->lane_reduced && !plan->group_count && plan->inner.loops[0].var >= 0 && rows > 0 &&
+         plan->inner.loops[0].extent >= FORM_SCAN;
+}
+
+static void form_scan(const lower *l, int64_t rows, lower_schedule *out) {
+  int64_t extent = l->plan->inner.loops[0].extent, least = (int64_t)GPU_BLOCK * FORM_PART;
+  out->width = out->reduce_width = 1;
+  out->tail = LOWER_TAIL_NONE;
+  out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
+  out->block = extent;
+  out->blocks = 1;
+  int64_t most = FORM_BLOCKS / rows;
+  form_cut(l, most < extent / least ? most : extent / least, GPU_BLOCK, out);
+  if (out->splits) out->team = GPU_BLOCK;
+  out->units = GPU_BLOCK / out->team;
+  out->chunks = (rows + out->units - 1) / out->units;
+}
+
 void gpu_schedule(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
+  if (plan->tile_loop >= 0) {
+    out->team = GPU_BLOCK;
+    out->chunks = gpu_turn_units(plan);
+    return;
+  }
+  if (plan->scan_count && form_scans(l, rows)) {
+    form_scan(l, rows, out);
+    return;
+  }
   if (plan->lanes.var < 0 || plan->scan_count || !form_is_uniform(l) || extent == 0 || rows == 0)
     return;
   out->width = form_width(l, extent);
   out->reduce_width = plan->lane_reduced ? out->width : 1;
   out->tail = lower_tail_for(l, extent, out->width);
+  int team = plan->lane_reduced ? 0 : form_columns(l, rows, extent, &out->width);
+  if (team) {
+    out->team = team;
+    out->teams = GPU_BLOCK / team;
+    out->tail = LOWER_TAIL_NONE;
+    out->block = (int64_t)team * out->width;
+    out->blocks = (extent + out->block - 1) / out->block;
+    out->units = 1;
+    out->chunks = rows * out->blocks;
+    form_cut_columns(l, rows, out);
+    return;
+  }
   int64_t vectors = (extent + out->width - 1) / out->width, blocks = 1;
-  if (plan->lane_reduced)
+  if (plan->lane_reduced) {
     out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
-  else
+    form_cut_row(l, rows, out);
+  } else
     out->team = rows > 1 && vectors <= FORM_SHORT ? GPU_WARP : GPU_BLOCK;
   out->block = extent;
   if (!plan->lane_reduced && out->team == GPU_BLOCK) {
@@ -190,16 +341,19 @@ static void form_numbers(lower *l, form_job *job, int64_t total) {
     if (!narrow) team = loom_build1(&b, "arith.extui", team, i64);
     unit = lane_op2(&b, "arith.addi", unit, team);
   }
+  l->team.number = loom_build1(&b, "arith.extui", lane_op2(&b, "arith.divui", thread, size), i64);
   job->unit = narrow ? loom_build1(&b, "arith.extui", unit, i64) : unit;
   job->total = total % s->units ? loom_build_int(&b, i64, total) : (MlirValue){NULL};
 }
 
-void gpu_units(lower *l, const lower_schedule *schedule,
+void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
                void (*unit)(lower *l, const lower_schedule *schedule, MlirValue unit)) {
   form_job job = {.schedule = schedule, .run = unit};
   int width = l->plan->lanes.width;
   l->team.size = schedule->team;
-  form_numbers(l, &job, lower_plan_rows(l->plan) * schedule->blocks);
+  l->team.teams = schedule->teams;
+  l->team.columns = (int)schedule->block;
+  form_numbers(l, &job, total);
   l->team.once = !l->plan->lane_reduced && schedule->block <= (int64_t)schedule->team * width;
   if (width == 1) {
     form_teams(l, &job, NULL, NULL);

@@ -4,9 +4,14 @@
  *   a block: the first thread of each warp writes them to shared memory; barrier; every thread
  *   combines those of all warps, in their order; barrier, so that the memory can be used again
  *
+ * Where teams share the rows of columns, the threads of a column do the same: shuffles within a
+ * warp that several teams have, then shared memory, where one column lies beside the next.
+ *
  * The tree depends on the team's size alone, so that a result has the same bits on every GPU.
  */
 #include "passes/gpu.h"
+
+#include <string.h>
 
 #define REDUCE_SLOT 8 /* bytes of a carried value in shared memory */
 
@@ -26,7 +31,7 @@ static unsigned reduce_bits(MlirType type) {
   return mlirTypeIsAF64(type) ? 64 : mlirTypeIsAF32(type) ? 32 : 16;
 }
 
-static MlirValue reduce_shuffle(lower *l, loom_builder *b, MlirValue value, int mask) {
+MlirValue gpu_shuffle(lower *l, loom_builder *b, MlirValue value, int mask) {
   MlirType type = mlirValueGetType(value), i32 = reduce_i32(l);
   unsigned bits = reduce_bits(type);
   MlirType integer = mlirIntegerTypeGet(b->ctx, bits);
@@ -98,12 +103,129 @@ static void reduce_block(lower *l, const reduce_run *run, MlirValue *accs) {
   gpu_barrier(l, &b);
 }
 
+/* ---- columns ---- */
+
+static MlirValue reduce_insert(loom_builder *b, MlirValue vector, MlirValue element, int place) {
+  MlirType type = mlirValueGetType(vector);
+  if (lane_width(type) == 1) return element;
+  MlirValue at = loom_build_int(b, mlirIntegerTypeGet(b->ctx, 32), place);
+  return loom_build3(b, "llvm.insertelement", vector, element, at, type);
+}
+
+static MlirValue reduce_element(loom_builder *b, MlirValue vector, int place) {
+  bool one = lane_width(mlirValueGetType(vector)) == 1;
+  return one ? vector : lane_extract(b, vector, place);
+}
+
+/* The columns of a block in shared memory. */
+typedef struct reduce_columns {
+  const reduce_run *run;
+  const MlirValue *accs;
+  int width, sets;  /* of a vector; values of each column, one of a warp or of a team */
+  MlirValue memory; /* where the thread's own column begins */
+} reduce_columns;
+
+/* Element `e` of carried value `c` in set `set`: the members' elements lie next to each other. */
+static MlirValue reduce_place(lower *l, loom_builder *b, const reduce_columns *r, MlirValue set,
+                              int c, int e) {
+  MlirType i64 = mlirIntegerTypeGet(b->ctx, 64);
+  int64_t base = 0, members = l->team.size;
+  for (int i = 0; i < c; i++)
+    base += r->sets * r->width * members * (int64_t)loom_dtype_size(r->run->dtypes[i]);
+  MlirValue at = lane_op2(b, "arith.muli", set, loom_build_int(b, i64, r->width * members));
+  at = lane_op2(b, "arith.addi", at, loom_build_int(b, i64, e * members));
+  at = lane_op2(b, "arith.addi", at, l->team.member);
+  MlirValue memory = lane_address(b, r->memory, loom_build_int(b, i64, base), LOOM_I8);
+  return lane_address(b, memory, at, r->run->dtypes[c]);
+}
+
+static void reduce_put(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const reduce_columns *r = user;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  int64_t teams = l->team.size < GPU_WARP ? GPU_WARP / l->team.size : 1; /* of a set */
+  MlirValue set = lane_op2(&b, "arith.divui", l->team.number, loom_build_int(&b, i64, teams));
+  for (int c = 0; c < r->run->count; c++)
+    for (int e = 0; e < r->width; e++)
+      lane_store(&b, reduce_element(&b, r->accs[c], e), reduce_place(l, &b, r, set, c, e),
+                 r->run->dtypes[c], (MlirValue){NULL});
+}
+
+static void reduce_get(lower *l, loom_builder *b, const reduce_columns *r, int set,
+                       MlirValue *out) {
+  MlirValue number = loom_build_int(b, mlirIntegerTypeGet(b->ctx, 64), set);
+  for (int c = 0; c < r->run->count; c++) {
+    out[c] = r->accs[c];
+    for (int e = 0; e < r->width; e++) {
+      MlirValue place = reduce_place(l, b, r, number, c, e);
+      MlirValue value = lane_load(b, place, r->run->dtypes[c], 1, (MlirValue){NULL});
+      out[c] = reduce_insert(b, out[c], value, e);
+    }
+  }
+}
+
+/* The first team of each warp writes, or each team of several warps. */
+static void reduce_columns_block(lower *l, reduce_columns *r, MlirValue *accs) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  int bytes = 0;
+  for (int c = 0; c < r->run->count; c++)
+    bytes += r->sets * r->width * l->team.size * (int)loom_dtype_size(r->run->dtypes[c]);
+  r->memory = gpu_shared(l, &b, bytes);
+  if (l->team.size < GPU_WARP) {
+    MlirValue teams = loom_build_int(&b, i64, GPU_WARP / l->team.size);
+    MlirValue within = lane_op2(&b, "arith.remui", l->team.number, teams);
+    lower_if(l, lane_cmpi(&b, "eq", within, loom_build_int(&b, i64, 0)), reduce_put, r);
+  } else {
+    reduce_put(l, r, NULL, NULL);
+  }
+  gpu_barrier(l, &b);
+  for (int set = 0; set < r->sets; set++) {
+    MlirValue others[16] = {{NULL}};
+    reduce_get(l, &b, r, set, others);
+    if (set == 0)
+      memcpy(accs, others, sizeof *accs * (size_t)r->run->count);
+    else
+      reduce_merge(&b, r->run, accs, others, accs);
+  }
+  gpu_barrier(l, &b);
+}
+
+static void reduce_teams(lower *l, const reduce_run *run, MlirValue *accs) {
+  int width = lane_width(mlirValueGetType(accs[0]));
+  int set = l->team.size < GPU_WARP ? GPU_WARP : l->team.size; /* threads of one */
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int mask = GPU_WARP / 2; mask >= l->team.size; mask /= 2) {
+    MlirValue others[16] = {{NULL}};
+    for (int c = 0; c < run->count; c++) {
+      others[c] = accs[c];
+      for (int e = 0; e < width; e++) {
+        MlirValue element = reduce_element(&b, accs[c], e);
+        others[c] = reduce_insert(&b, others[c], gpu_shuffle(l, &b, element, mask), e);
+      }
+    }
+    reduce_merge(&b, run, accs, others, accs);
+  }
+  if (set == GPU_BLOCK) return;
+  MlirValue mine[16];
+  memcpy(mine, accs, sizeof *accs * (size_t)run->count);
+  reduce_columns columns = {run, mine, width, GPU_BLOCK / set, {NULL}};
+  reduce_columns_block(l, &columns, accs);
+}
+
+/* ---- both ---- */
+
 void gpu_reduce(lower *l, const reduce_run *run, MlirValue *accs) {
+  if (!l->team.size || l->failed) return;
+  if (!run->row) {
+    if (l->team.teams > 1) reduce_teams(l, run, accs);
+    return;
+  }
   loom_builder b = lower_at_level(l, l->depth);
   for (int mask = GPU_WARP / 2; mask; mask /= 2) {
     MlirValue others[16] = {{NULL}};
     for (int c = 0; c < run->count; c++)
-      others[c] = reduce_shuffle(l, &b, accs[c], mask);
+      others[c] = gpu_shuffle(l, &b, accs[c], mask);
     reduce_merge(&b, run, accs, others, accs);
   }
   if (l->team.size > GPU_WARP) reduce_block(l, run, accs);

@@ -185,11 +185,12 @@ static void lower_inner_loops(lower *l, void *user, const MlirValue *carried, Ml
   bool part = loop == 0 && l->part_high.ptr;
   MlirValue low = part ? l->part_low : lower_int(l, 0).v;
   MlirValue high = part ? l->part_high : lower_int(l, nest->loops[loop].extent).v;
+  MlirValue step = lower_int(l, 1).v;
+  if (loop == 0) gpu_share_rows(l, &low, &high, &step);
   if (l->plan->lane_reduced && inner == nest->count)
     lower_lane_loop(l, low, high, lower_full_body);
   else
-    lower_for(l, low, high, lower_int(l, 1).v, nest->loops[loop].var, 0, NULL, lower_inner_loops,
-              &inner, NULL);
+    lower_for(l, low, high, step, nest->loops[loop].var, 0, NULL, lower_inner_loops, &inner, NULL);
 }
 
 /* Reductions in order of depth, before any loop over full results wants them. */
@@ -205,11 +206,18 @@ static void lower_first_body(lower *l, void *user, const MlirValue *carried, Mli
   lower_store_results(l, false, user);
 }
 
+static void lower_part_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  if (l->team.size)
+    gpu_first(l, lower_first_body, user);
+  else
+    lower_first_body(l, user, carried, next);
+}
+
 /* A loop of one iteration for part 0 and none for others. */
 static void lower_first_part(lower *l, lower_value *values) {
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue one = lower_int(l, 1).v;
-  lower_for(l, lower_min(&b, l->part, one), one, one, -1, 0, NULL, lower_first_body, values, NULL);
+  lower_for(l, lower_min(&b, l->part, one), one, one, -1, 0, NULL, lower_part_body, values, NULL);
 }
 
 static void lower_unit_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -234,14 +242,14 @@ static void lower_unit_body(lower *l, void *user, const MlirValue *carried, Mlir
     lower_first_part(l, values);
     return;
   }
-  if (l->team.size && l->plan->lane_reduced)
+  if (l->team.size && (l->plan->lane_reduced || l->team.teams > 1))
     gpu_first(l, lower_first_body, values);
   else
     lower_store_results(l, false, values);
 }
 
 static void lower_unit_lanes(lower *l, MlirValue low, MlirValue high) {
-  if (l->plan->splits && l->stage < l->plan->depth) {
+  if (l->plan->splits && l->stage < l->plan->depth && !l->plan->scan_count) {
     lower_reduce_part(l, low, high);
     return;
   }
@@ -297,6 +305,10 @@ static void lower_unit(lower *l, void *user, const MlirValue *carried, MlirValue
   lower_unit_at(l, user, mlirBlockGetArgument(l->scopes[l->depth].block, 0));
 }
 
+static void lower_turned_unit(lower *l, const lower_schedule *schedule, MlirValue unit) {
+  gpu_turn_unit(l, unit, lower_unit_body);
+}
+
 static void lower_strip(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_tile_unit(l, mlirBlockGetArgument(l->scopes[l->depth].block, 0), lower_unit_body);
 }
@@ -325,7 +337,8 @@ static void lower_units(lower *l) {
   if (tiled) total = lower_tile_units(plan);
   if (plan->panel) total = lower_panel_units(plan, schedule.block);
   if (schedule.team) {
-    gpu_units(l, &schedule, lower_unit_at);
+    total = tiled ? gpu_turn_units(plan) : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
+    gpu_units(l, &schedule, total, tiled ? lower_turned_unit : lower_unit_at);
     return;
   }
   MlirValue scale = lower_int(l, per_chunk).v;
@@ -360,7 +373,8 @@ static void lower_stage_body(lower *l, lower_job *job, int stage) {
     return;
   }
   if (job->kind) {
-    job->kind->lower(l, &job->alone, stage);
+    bool gpu = l->kernel->target == LANES_GPU;
+    (gpu ? job->kind->gpu_lower : job->kind->lower)(l, &job->alone, stage);
     return;
   }
   const lower *analysis = &job->analysis;

@@ -153,6 +153,9 @@ void lower_reduce_part(lower *l, MlirValue low, MlirValue high);
 bool lower_scan_collect(lower *l);
 bool lower_scan_domain(lower *l, loom_type *domain, uint32_t *axis_set);
 lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* dry runs only */
+/* What a scan begins with, at the width of `l`. */
+MlirValue lower_scan_identity(lower *l, MlirOperation op, loom_dtype dtype);
+loom_dtype lower_scan_dtype(MlirOperation op);
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
 
@@ -189,6 +192,9 @@ void lower_tile_find(lower *l);
 int64_t lower_tile_scratch(const lower *l);
 int64_t lower_tile_units(const lower_plan *plan);
 void lower_tile_unit(lower *l, MlirValue unit, lower_body body);
+/* Where a turned operand's element at the current lane and row lies, and what it is copied as. */
+MlirValue lower_tile_source(lower *l, loom_builder *b, const lower_access *a);
+loom_dtype lower_tile_dtype(const lower_access *a);
 /* Transposes `size` registers of `size` elements by the instructions that work within 128-bit lanes
  * first, then on whole lanes. `order[i]`: the column that register i holds then. */
 void lower_turn(loom_builder *b, MlirValue *rows, int size, int bytes, int *order);
@@ -217,7 +223,8 @@ typedef struct lower_schedule {
   int width, reduce_width;
   lower_tail tail;
   int64_t block, blocks, units, chunks, splits, split_size, join;
-  int team; /* a GPU's threads of one unit; 0: a thread runs a chunk (gpu.h) */
+  int team;  /* a GPU's threads of one unit; 0: a thread runs a chunk (gpu.h) */
+  int teams; /* of a block that share the rows of a unit's columns; 0, 1: none do */
 } lower_schedule;
 
 /* Is this the stage that joins the parts of a split reduction and does nothing else? Then `s` gets

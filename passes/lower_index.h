@@ -193,6 +193,10 @@ typedef struct lower_memo lower_memo;
 /* Threads that share the lane loops of a unit, for a GPU (gpu.h). */
 typedef struct lower_team {
   int size;         /* 0: a thread has loops of its own */
+  int teams;        /* that share the rows of a unit's columns; 1: none do */
+  int columns;      /* then: lanes of a unit, */
+  MlirValue number; /* the number of the thread's team, i64, */
+  MlirValue inside; /* and whether the thread's column is there, i1 */
   bool once;        /* a lane loop that carries nothing has one iteration at most */
   bool aligned;     /* vectors lie at multiples of their size */
   MlirValue member; /* the number of the thread in its team, i64 */

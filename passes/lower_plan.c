@@ -1,5 +1,6 @@
 /* How a kernel loops (lower.h): its domain, which variables are kept, their order, and where the
  * lanes are. */
+#include "passes/gpu.h"
 #include "passes/lower.h"
 
 #include <string.h>
@@ -189,8 +190,9 @@ static void plan_loops(lower *l) {
   plan->lanes.var = plan->lane_reduced ? inner.var : kept.var;
   if (!plan->scan_count) return;
   /* A scan's own axis never has the lanes. */
-  plan->lane_reduced =
-      kept.var < 0 || plan_unit_steps(l, inner.var, false) > plan_unit_steps(l, kept.var, false);
+  plan->lane_reduced = kept.var < 0 ||
+                       plan_unit_steps(l, inner.var, false) > plan_unit_steps(l, kept.var, false) ||
+                       gpu_scan_shares(l, loom_num_mul(plan->kept.rows, kept.extent), inner.extent);
   plan->lanes.var = plan->lane_reduced ? -1 : kept.var;
 }
 

@@ -343,6 +343,7 @@ void reduce_loops(lower *l, const reduce_run *run, int loop, const MlirValue *in
   }
   reduce_level inner = {run, loop + 1};
   MlirValue step = lower_int(l, 1).v;
+  if (loop == 0 && !run->row) gpu_share_rows(l, &low, &high, &step);
   lower_for(l, low, high, step, this.var, run->count, inits, last ? reduce_step : reduce_inner,
             last ? (void *)run : &inner, out);
 }
@@ -452,7 +453,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
     reduce_loops(l, &run, 0, inits, accs);
     lower_phase_close(l, phase);
     if (run.row && run.width > 1 && !g->ordered && !l->failed) reduce_tree(l, &run, accs);
-    if (run.row && l->team.size && !l->failed) gpu_reduce(l, &run, accs);
+    if (!l->failed) gpu_reduce(l, &run, accs);
   }
   loom_builder b = lower_at_level(l, out.level);
   lower_value wanted = out;

@@ -4,6 +4,7 @@
  * and all else of an element is made inside it. Lanes run along another variable when that one is
  * the contiguous one; else a row is taken element by element, as the order demands.
  */
+#include "passes/gpu.h"
 #include "passes/lower.h"
 
 #include "passes/passes.h"
@@ -18,6 +19,7 @@ bool lower_scan_collect(lower *l) {
     if (loom_class_of(op) != LOOM_CLASS_SCAN) continue;
     if (plan->scan_count == LOWER_MEMBERS) return lower_fail(l, op, "too many scans in a group");
     plan->scans[plan->scan_count++] = op;
+    plan->depth = 1; /* a stage before the last one, where rows are cut into parts */
   }
   return true;
 }
@@ -52,7 +54,7 @@ lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at) {
   return out;
 }
 
-static MlirValue scan_identity(lower *l, MlirOperation op, loom_dtype dtype) {
+MlirValue lower_scan_identity(lower *l, MlirOperation op, loom_dtype dtype) {
   loom_builder b = lower_at_level(l, 0);
   MlirStringRef kind = loom_get_str(op, "kind");
   MlirType type = lane_type(b.ctx, dtype, l->width);
@@ -69,7 +71,7 @@ static MlirValue scan_identity(lower *l, MlirOperation op, loom_dtype dtype) {
   return lane_const_int(&b, type, value);
 }
 
-static loom_dtype scan_dtype(MlirOperation op) {
+loom_dtype lower_scan_dtype(MlirOperation op) {
   loom_type type = {0};
   loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &type);
   return type.dtype;
@@ -84,7 +86,7 @@ static void scan_step(lower *l, void *user, const MlirValue *carried, MlirValue 
     char kind[16] = {0};
     MlirStringRef name = loom_get_str(op, "kind");
     memcpy(kind, name.data, name.length < 15 ? name.length : 15);
-    loom_dtype dtype = scan_dtype(op);
+    loom_dtype dtype = lower_scan_dtype(op);
     lower_value v = lower_emit(l, loom_operand(op, 0), plan->at[0]);
     if (l->failed) break;
     MlirValue wide = lower_wide(l, v);
@@ -108,9 +110,13 @@ static void scan_step(lower *l, void *user, const MlirValue *carried, MlirValue 
 void lower_scan_loop(lower *l) {
   const lower_plan *plan = l->plan;
   MlirValue inits[LOWER_MEMBERS], last[LOWER_MEMBERS];
+  if (l->team.size) {
+    gpu_scan_loop(l);
+    return;
+  }
   lower_loop loop = plan->inner.loops[0];
   for (int i = 0; i < plan->scan_count; i++)
-    inits[i] = scan_identity(l, plan->scans[i], scan_dtype(plan->scans[i]));
+    inits[i] = lower_scan_identity(l, plan->scans[i], lower_scan_dtype(plan->scans[i]));
   MlirValue low = lower_int(l, 0).v, high = lower_int(l, loop.extent).v, one = lower_int(l, 1).v;
   lower_for(l, low, high, one, loop.var, plan->scan_count, inits, scan_step, NULL, last);
 }

@@ -1,25 +1,14 @@
 /* Kernels of one scatter (alone.h). The result lies where the operand lay, which loom-fuse has made
  * a buffer that nothing else reads; what remains is to apply the updates, in order.
  *
- * A result is a box of outer x axis x inner elements, an update a box of outer x index x inner. An
- * index is that of a slice of inner elements, or, in the form of np.put_along_axis, of one element.
  * Chunks share no element of the result, so that each applies its updates in order and the bits do
  * not depend on threads: they cut outer or inner. Where both are small there is one chunk: several
  * would each have to go through all indices.
  */
-#include "passes/alone.h"
+#include "passes/scatter.h"
 
 #include <string.h>
 
-enum {
-  SCATTER_OUTER,
-  SCATTER_INDEX,
-  SCATTER_ROW,
-  SCATTER_LANE,
-  SCATTER_ONCE, /* of an element whose index is good */
-  SCATTER_CHUNK,
-  SCATTER_VARS
-};
 enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 
 #define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
@@ -27,22 +16,6 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 #define SCATTER_LANE_BYTES 128 /* of a row that a chunk has, at least; */
 #define SCATTER_LONG_BYTES                                                                         \
   2048 /* where each element has an index: pieces of long lines are read apart */
-
-typedef struct scatter_job {
-  MlirOperation op;
-  loom_type to, indices, updates;
-  int64_t to_dims[LOOM_MAX_RANK], index_dims[LOOM_MAX_RANK]; /* numbers, as all sizes below */
-  int axis;
-  bool along;                        /* an index is that of an element */
-  int64_t outer, count, rows, lanes; /* inner is rows x lanes, the last dimension */
-  int cut;
-  int64_t chunks, size; /* of what is cut: how many there are is a constant */
-  MlirValue low[SCATTER_VARS], high[SCATTER_VARS];
-  const char *combine;    /* for lower_combine, or NULL to set */
-  lower_index target;     /* along the axis */
-  const lower_at *update; /* of the lane loop */
-  const lower_at *place;
-} scatter_job;
 
 static int64_t scatter_product(const int64_t *dims, int first, int last) {
   int64_t product = 1;
@@ -96,7 +69,7 @@ static void scatter_shape(scatter_job *j) {
   j->lanes = j->to_dims[j->to.rank - 1];
 }
 
-static bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_job *j) {
+bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_job *j) {
   memset(j, 0, sizeof *j);
   j->op = op;
   loom_type *types[] = {&j->to, &j->indices, &j->updates};
@@ -139,8 +112,7 @@ static void scatter_beside(lower *l, const scatter_job *j, lower_index *dims) {
   if (inner && j->lanes != 1) dims[j->to.rank - 1].coef[SCATTER_LANE] = 1;
 }
 
-/* The index as an int64 in [0, n), and whether it was one. */
-static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside) {
+lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside) {
   lower_at *at = lower_at_new(l, j->indices.rank);
   lower_value index = {{NULL}, 0, false, LOOM_I64};
   if (!at) return index;
@@ -167,8 +139,7 @@ static lower_value scatter_target(lower *l, scatter_job *j, lower_value *inside)
   return index;
 }
 
-/* Indices of an update and of its place in the result. */
-static void scatter_places(lower *l, scatter_job *j) {
+void scatter_places(lower *l, scatter_job *j) {
   lower_at *update = lower_at_new(l, j->updates.rank), *place = lower_at_new(l, j->to.rank);
   if (!update || !place) return;
   int axis = j->axis, many = j->along ? 1 : j->indices.rank, inner = j->to.rank - axis - 1;
@@ -184,7 +155,7 @@ static void scatter_places(lower *l, scatter_job *j) {
 
 /* ---- loops ---- */
 
-static void scatter_apply(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+void scatter_apply(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   lower_value value = lower_emit(l, loom_operand(j->op, 2), j->update);
   if (l->failed) return;
@@ -211,8 +182,7 @@ static void scatter_row(lower *l, void *user, const MlirValue *carried, MlirValu
   lower_lane_tail(l, &lanes, split, high, 0, NULL, scatter_apply, j, NULL);
 }
 
-/* Gives the job the target of the current index; is it a good one? */
-static MlirValue scatter_aim(lower *l, scatter_job *j, uint32_t vars) {
+MlirValue scatter_aim(lower *l, scatter_job *j, uint32_t vars) {
   lower_value inside = {{NULL}, 0, false, LOOM_BOOL}, target = scatter_target(l, j, &inside);
   if (!l->failed) lower_index_opaque(l, target, vars, &j->target);
   return inside.v;
@@ -293,6 +263,14 @@ static void scatter_bind_axis(const lower_kernel *kernel, int axis) {
   if (from->strides[axis] == 0) from->strides[axis] = 1;
 }
 
+void scatter_open(lower *l, const scatter_job *j) {
+  scatter_bind_axis(l->kernel, j->axis);
+  const int64_t extents[SCATTER_VARS] = {j->outer, j->count, j->rows, j->lanes, 1, INT32_MAX};
+  l->var_count = SCATTER_VARS;
+  for (int v = 0; v < SCATTER_VARS; v++)
+    l->vars[v].extent = extents[v];
+}
+
 void scatter_lower(lower *l, const alone_plan *plan, int stage) {
   scatter_job job;
   if (!scatter_read(l->kernel, plan->op, &job)) {
@@ -300,11 +278,7 @@ void scatter_lower(lower *l, const alone_plan *plan, int stage) {
     return;
   }
   if (loom_type_elements(&job.updates) == 0) return;
-  scatter_bind_axis(l->kernel, job.axis);
-  const int64_t extents[SCATTER_VARS] = {job.outer, job.count, job.rows, job.lanes, 1, INT32_MAX};
-  l->var_count = SCATTER_VARS;
-  for (int v = 0; v < SCATTER_VARS; v++)
-    l->vars[v].extent = extents[v];
+  scatter_open(l, &job);
   lower_for(l, l->begin, l->end, lower_int(l, 1).v, SCATTER_CHUNK, 0, NULL, scatter_chunk, &job,
             NULL);
 }

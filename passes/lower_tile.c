@@ -10,6 +10,7 @@
  * of a few coordinates: the lanes run along what is kept, and the operands that would then be read
  * across lie turned in panels, each of which serves many rows.
  */
+#include "passes/gpu.h"
 #include "passes/lower.h"
 
 #include <string.h>
@@ -51,6 +52,7 @@ static bool tile_fits(const lower *l, const lower_access *a, int along) {
 
 /* Makes at least four strips of a large array, so that threads can share the work. */
 static int tile_side(const lower *l, int64_t extent) {
+  if (l->kernel->target == LANES_GPU) return GPU_TURN;
   int64_t bytes = l->plan->tile_count * tile_bytes(l);
   int side = TILE_LARGEST;
   extent = loom_num_hint(extent);
@@ -119,12 +121,18 @@ static lower_loop tile_along(const lower_plan *plan) {
   return plan->panel ? plan->inner.loops[0] : plan->kept.loops[plan->tile_loop];
 }
 
+static bool tile_is_static(const lower *l) {
+  for (int v = 0; v < l->var_count; v++)
+    if (LOOM_STRIDE_IS_SYM(l->vars[v].extent)) return false;
+  return true;
+}
+
 void lower_tile_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->tile_loop = -1;
   panel_find(l);
   if (plan->reduced || plan->mix || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
-      l->kernel->target == LANES_GPU || plan->kept.count < 2 ||
+      plan->kept.count < 2 || (l->kernel->target == LANES_GPU && !tile_is_static(l)) ||
       loom_num_hint(plan->kept.loops[plan->kept.count - 1].extent) < TILE_SMALLEST)
     return;
   for (int j = plan->kept.count - 2; j >= 0 && plan->tile_loop < 0; j--) {
@@ -144,7 +152,9 @@ static int64_t tile_place(const lower *l, int tile) {
   return (int64_t)tile * l->plan->tile_side * l->plan->tile_side * tile_bytes(l);
 }
 
-int64_t lower_tile_scratch(const lower *l) { return tile_place(l, l->plan->tile_count); }
+int64_t lower_tile_scratch(const lower *l) {
+  return l->kernel->target == LANES_GPU ? 0 : tile_place(l, l->plan->tile_count);
+}
 
 int64_t lower_tile_units(const lower_plan *plan) {
   int64_t units = loom_num_ceil(plan->kept.loops[plan->tile_loop].extent, plan->tile_side);
@@ -207,20 +217,19 @@ static MlirValue tile_scratch(lower *l, loom_builder *b, int tile, MlirValue row
   return lane_address(b, place, lane_op2(b, "arith.addi", offset, column), dtype);
 }
 
-static loom_dtype tile_dtype(const lower_access *a) {
+loom_dtype lower_tile_dtype(const lower_access *a) {
   if (loom_dtype_is_half(a->dtype)) return LOOM_I16;
   return a->dtype == LOOM_BOOL ? LOOM_I8 : a->dtype;
 }
 
-/* The operand's element at the current lane and row. */
-static MlirValue tile_source(lower *l, loom_builder *b, const lower_access *a) {
+MlirValue lower_tile_source(lower *l, loom_builder *b, const lower_access *a) {
   lower_index index = {0};
   lower_value offset;
   memcpy(index.coef, a->coef, sizeof index.coef);
   index.constant = a->constant;
   if (!lower_index_base(l, &index, &offset)) offset = lower_int(l, 0);
   return lane_address(b, l->pointers[l->kernel->operands[a->operand].slot], offset.v,
-                      tile_dtype(a));
+                      lower_tile_dtype(a));
 }
 
 /* Its place in the tile. */
@@ -229,7 +238,7 @@ static MlirValue tile_target(lower *l, loom_builder *b, const tile_state *state,
   MlirValue column = l->vars[l->plan->lanes.var].iv;
   return tile_scratch(l, b, tile, lane_op2(b, "arith.subi", row, state->t0),
                       lane_op2(b, "arith.subi", column, state->x0),
-                      tile_dtype(&l->accesses[l->plan->tiles[tile]]));
+                      lower_tile_dtype(&l->accesses[l->plan->tiles[tile]]));
 }
 
 static MlirValue tile_beside(lower *l, loom_builder *b, MlirValue place, int64_t elements,
@@ -240,7 +249,7 @@ static MlirValue tile_beside(lower *l, loom_builder *b, MlirValue place, int64_t
 /* The square dx lanes and dt rows on from `source`, into `target`. */
 static void tile_pack_square(lower *l, loom_builder *b, const lower_access *a, MlirValue source,
                              MlirValue target, int dx, int dt) {
-  loom_dtype dtype = tile_dtype(a);
+  loom_dtype dtype = lower_tile_dtype(a);
   int size = tile_square(l, a->dtype), order[64];
   MlirValue rows[64], none = {NULL};
   for (int p = 0; p < size; p++) {
@@ -260,7 +269,7 @@ static void tile_pack_squares(lower *l, void *user, const MlirValue *carried, Ml
   for (int k = 0; k < l->plan->tile_count; k++) {
     const lower_access *a = &l->accesses[l->plan->tiles[k]];
     int size = tile_square(l, a->dtype);
-    MlirValue source = tile_source(l, &b, a), target = tile_target(l, &b, user, k);
+    MlirValue source = lower_tile_source(l, &b, a), target = tile_target(l, &b, user, k);
     for (int dx = 0; dx < step; dx += size)
       for (int dt = 0; dt < step; dt += size)
         tile_pack_square(l, &b, a, source, target, dx, dt);
@@ -271,8 +280,8 @@ static void tile_pack_element(lower *l, void *user, const MlirValue *carried, Ml
   loom_builder b = lower_at_level(l, l->depth);
   for (int k = 0; k < l->plan->tile_count; k++) {
     const lower_access *a = &l->accesses[l->plan->tiles[k]];
-    loom_dtype dtype = tile_dtype(a);
-    MlirValue v = lane_load(&b, tile_source(l, &b, a), dtype, 1, (MlirValue){NULL});
+    loom_dtype dtype = lower_tile_dtype(a);
+    MlirValue v = lane_load(&b, lower_tile_source(l, &b, a), dtype, 1, (MlirValue){NULL});
     lane_store(&b, v, tile_target(l, &b, user, k), dtype, (MlirValue){NULL});
   }
 }

@@ -40,16 +40,14 @@ static void update_divide(update_job *j) {
   if (j->chunks < 1) j->chunks = 1;
 }
 
-/* The next update of the kernel, or null. */
-static MlirOperation update_next(MlirOperation op) {
+MlirOperation update_next(MlirOperation op) {
   do
     op = mlirOperationGetNextInBlock(op);
   while (op.ptr && !loom_info(op)->updates);
   return op;
 }
 
-/* Each updates what the one before has made, and the last is the kernel's result. */
-static bool update_check(const lower_kernel *kernel, MlirOperation first) {
+bool update_check(const lower_kernel *kernel, MlirOperation first) {
   MlirOperation yield = mlirBlockGetTerminator(kernel->block), last = first;
   for (MlirOperation next; (next = update_next(last)).ptr; last = next)
     if (!mlirValueEqual(loom_operand(next, 0), loom_result(last, 0)))

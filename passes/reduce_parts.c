@@ -1,6 +1,7 @@
 /* Reductions that several chunks share (reduce.h): each chunk reduces its part and leaves the
  * result in a slot; a stage behind them combines the slots, always in the same order.
  */
+#include "passes/gpu.h"
 #include "passes/passes.h"
 #include "passes/reduce.h"
 
@@ -23,7 +24,8 @@ void lower_reduce_slots(lower *l) {
       bytes = loom_num_mul(loom_num_ceil(bytes, 64), 64);
     }
   }
-  plan->slot_bytes = bytes;
+  /* Of a scan 8 bytes for each part. */
+  plan->slot_bytes = loom_num_add(bytes, loom_num_mul(parts, 8 * (int64_t)plan->scan_count));
 }
 
 /* The place of carried value `i` of part `part` for the kept variables' values. */
@@ -61,6 +63,7 @@ static void reduce_join_part(lower *l, void *user, const MlirValue *carried, Mli
   for (int i = 0; i < join->run->count; i++) {
     MlirValue place = reduce_slot(l, join->run, i, part);
     parts[i] = lane_load(&b, place, join->run->dtypes[i], join->lanes ? l->width : 1, l->mask);
+    if (join->lanes) gpu_align_load(l, parts[i], join->run->dtypes[i]);
     if (join->lanes) parts[i] = lower_repeat_first(l, &b, parts[i]);
     plain[i] = join->wide[i] ? parts[i] : carried[i];
   }
@@ -85,12 +88,39 @@ void reduce_combine(lower *l, const reduce_run *run, bool lanes, MlirValue *out)
   }
   MlirValue low = lower_int(l, 0).v, high = lower_int(l, l->plan->splits).v,
             one = lower_int(l, 1).v;
-  lower_for(l, low, high, one, -1, run->count, inits, reduce_join_part, &join, out);
+  if (l->team.size) {
+    gpu_share_parts(l, lanes, &low, &one);
+    reduce_run wide = *run;
+    wide.row = !lanes;
+    for (int i = 0; i < run->count; i++)
+      if (join.wide[i]) wide.dtypes[i] = LOOM_F64;
+    lower_for(l, low, high, one, -1, run->count, inits, reduce_join_part, &join, out);
+    gpu_reduce(l, &wide, out);
+  } else {
+    lower_for(l, low, high, one, -1, run->count, inits, reduce_join_part, &join, out);
+  }
   for (int i = 0; i < run->count && !l->failed; i++)
     if (join.wide[i]) out[i] = reduce_cast(&b, "arith.truncf", out[i], mlirF32TypeGet(b.ctx));
 }
 
 /* ---- one part ---- */
+
+/* A team's part of a row, or of columns, lies in its slot. */
+typedef struct reduce_made {
+  const reduce_run *run;
+  const MlirValue *accs;
+} reduce_made;
+
+static void reduce_part_store(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const reduce_made *made = user;
+  const reduce_run *run = made->run;
+  loom_builder b = lower_at_level(l, l->depth);
+  for (int i = 0; i < run->count; i++) {
+    MlirValue slot = reduce_slot(l, run, i, l->part);
+    MlirOperation store = lane_store(&b, made->accs[i], slot, run->dtypes[i], (MlirValue){NULL});
+    gpu_align(l, store, run->dtypes[i]);
+  }
+}
 
 static void reduce_part_row(lower *l, const reduce_run *run) {
   MlirValue inits[16], accs[16];
@@ -98,9 +128,25 @@ static void reduce_part_row(lower *l, const reduce_run *run) {
   reduce_loops(l, run, 0, inits, accs);
   if (l->failed) return;
   if (run->width > 1) reduce_tree(l, run, accs);
-  loom_builder b = lower_at_level(l, l->depth);
-  for (int i = 0; i < run->count; i++)
-    lane_store(&b, accs[i], reduce_slot(l, run, i, l->part), run->dtypes[i], (MlirValue){NULL});
+  reduce_made made = {run, accs};
+  gpu_reduce(l, run, accs);
+  if (l->team.size)
+    gpu_first(l, reduce_part_store, &made);
+  else
+    reduce_part_store(l, &made, NULL, NULL);
+}
+
+/* The columns of a block on a GPU: their sums are in registers. */
+static void reduce_part_columns(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  reduce_run run = *(const reduce_run *)user;
+  MlirValue inits[16], accs[16];
+  run.width = l->width;
+  reduce_identities(l, &run, run.width, inits);
+  reduce_loops(l, &run, 0, inits, accs);
+  if (l->failed) return;
+  gpu_reduce(l, &run, accs);
+  reduce_made made = {&run, accs};
+  gpu_first(l, reduce_part_store, &made);
 }
 
 /* Columns: while rows are read in order, the sums of a block lie in the slots, in the first cache.
@@ -198,6 +244,10 @@ void lower_reduce_part(lower *l, MlirValue low, MlirValue high) {
       continue;
     }
     reduce_columns columns = {&run, low, high, 0};
+    if (l->team.size) {
+      reduce_columns_lanes(l, &columns, reduce_part_columns);
+      continue;
+    }
     reduce_columns_lanes(l, &columns, reduce_column_fill);
     reduce_column_rows(l, &columns, NULL, NULL);
   }

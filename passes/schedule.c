@@ -165,6 +165,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
     out->blocks = plan->lane_reduced || plan->lanes.var < 0 ? 1 : schedule_max(extent, 1);
     out->chunks = schedule_max(rows * out->blocks, 1);
     gpu_schedule(l, out);
+    return;
   }
   if (plan->tile_loop < 0) return;
   /* Strips of tiles: a lane loop over whole tiles needs a width that divides them. */
@@ -235,6 +236,19 @@ static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedu
   if (!plan->lane_reduced) out->join = schedule_ceil(256, out->width) * out->width;
 }
 
+/* On a GPU each thread has a chunk: an element, or a row that it goes through. */
+static void schedule_make_threads(const lower *l, lower_schedule *out) {
+  const lower_plan *plan = l->plan;
+  int64_t extent = plan->kept.loops[plan->kept.count - 1].extent;
+  bool rows = plan->lane_reduced || plan->lanes.var < 0;
+  out->width = out->reduce_width = 1;
+  out->tail = LOWER_TAIL_NONE;
+  out->block = rows ? extent : 1;
+  out->blocks = rows ? 1 : extent;
+  out->units = 1;
+  out->chunks = loom_num_mul(lower_plan_rows(plan), out->blocks);
+}
+
 static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
@@ -276,15 +290,15 @@ static void schedule_write(lower *l, const lower_schedule *s) {
                  {"join", s->join},     {"reduce_width", s->reduce_width},
                  {"splits", s->splits}, {"split_size", s->split_size},
                  {"tail", s->tail},     {"units", s->units},
-                 {"width", s->width}};
+                 {"width", s->width},   {"team", s->team}, /* both on GPUs only */
+                 {"teams", s->teams}};
   enum { COUNT = sizeof entries / sizeof *entries };
-  MlirNamedAttribute named[COUNT + 1];
-  if (s->team)
-    named[COUNT] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str("team")),
-                                         loom_attr_i64(ctx, s->team));
+  MlirNamedAttribute named[COUNT];
+  int named_count = 0;
   for (int i = 0; i < COUNT; i++)
-    named[i] = mlirNamedAttributeGet(mlirIdentifierGet(ctx, loom_str(entries[i].name)),
-                                     loom_attr_i64(ctx, entries[i].value));
+    if (i < COUNT - 2 || entries[i].value)
+      named[named_count++] = mlirNamedAttributeGet(
+          mlirIdentifierGet(ctx, loom_str(entries[i].name)), loom_attr_i64(ctx, entries[i].value));
   int64_t stages[LOWER_GROUPS + 2] = {s->chunks}, count = 1;
   plan->splits = s->splits;
   if (s->splits) {
@@ -297,7 +311,7 @@ static void schedule_write(lower *l, const lower_schedule *s) {
     }
     lower_reduce_slots(l);
   }
-  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, COUNT + (s->team != 0), named));
+  loom_set_attr(kernel->op, "schedule", mlirDictionaryAttrGet(ctx, named_count, named));
   loom_set_attr(kernel->op, "stages", loom_attr_i64s(ctx, count, stages));
   loom_set_attr(kernel->op, "scratch",
                 loom_attr_i64(ctx, s->splits
@@ -342,9 +356,10 @@ bool lower_schedule_read(lower *l, lower_schedule *out) {
   out->splits = schedule_entry(dict, "splits");
   out->split_size = schedule_entry(dict, "split_size");
   out->join = schedule_entry(dict, "join");
-  int64_t team = schedule_entry(dict, "team");
+  int64_t team = schedule_entry(dict, "team"), teams = schedule_entry(dict, "teams");
   out->team = team < 0 ? 0 : (int)team;
-  if ((team > 0 && !gpu_team_is(team)) || tail < 0 || tail > LOWER_TAIL_SCALAR ||
+  out->teams = teams < 0 ? 1 : (int)teams;
+  if ((team > 0 && !gpu_team_is(team, out->teams)) || tail < 0 || tail > LOWER_TAIL_SCALAR ||
       !schedule_width_ok(width) || !schedule_width_ok(reduce_width) ||
       !schedule_at_least(out->block, 0) || !schedule_at_least(out->blocks, 1) ||
       !schedule_at_least(out->units, 1) || !schedule_at_least(out->splits, 0) ||
@@ -456,10 +471,10 @@ static bool schedule_kernel(MlirOperation op, void *user) {
     ok = lower_plan_make(&l, &plan);
   }
   bool symbolic = ok && !schedule_is_static(&plan);
-  if (symbolic && kernel.target == LANES_GPU)
-    ok = loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
   if (ok) {
-    if (symbolic)
+    if (symbolic && kernel.target == LANES_GPU)
+      schedule_make_threads(&l, &schedule);
+    else if (symbolic)
       schedule_make_symbolic(&l, &schedule);
     else
       schedule_make(&l, &schedule);

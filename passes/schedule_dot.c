@@ -427,6 +427,8 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   if (loom_type_elements(&p->type) == 0) return true; /* nothing to compute */
   p->lhs.known = dot_find_layout(kernel, &p->lhs);
   p->rhs.known = dot_find_layout(kernel, &p->rhs);
+  p->element = dot_element;
+  p->finish = dot_finish_sums;
   if (kernel->target == LANES_GPU) return gpu_dot_plan(kernel, p);
   dot_choose_inner(kernel, p, dot_registers(kernel, p));
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];

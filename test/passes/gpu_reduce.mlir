@@ -8,6 +8,11 @@
 // RUN: not %loom-run --target=sim --order=1 %t/first.mlir 2>&1 | FileCheck %s --check-prefix=FIRST
 // RUN: %python %S/inputs/without.py %t/twice.lowered.mlir loom_gpu_barrier 2 > %t/second.mlir
 // RUN: not %loom-run --target=sim --order=1 %t/second.mlir 2>&1 | FileCheck %s --check-prefix=SECOND
+// RUN: %loom-opt --loom-lowered %t/columns.mlir > %t/columns.lowered.mlir
+// RUN: FileCheck %s --check-prefix=COLUMNS < %t/columns.lowered.mlir
+// RUN: %loom-run --target=sim %t/columns.lowered.mlir | FileCheck %s --check-prefix=TALL
+// RUN: %python %S/inputs/without.py %t/columns.lowered.mlir loom_gpu_barrier 1 > %t/columns.first.mlir
+// RUN: not %loom-run --target=sim --order=1 %t/columns.first.mlir 2>&1 | FileCheck %s --check-prefix=FIRST
 
 //--- warp.mlir
 module attributes {loom.target = "nvptx"} {
@@ -57,5 +62,27 @@ module attributes {loom.target = "sim", loom.check} {
     %e = loom.exp %z : tensor<2x2001xf32>
     %s = loom.reduce "sum" %e axes = [1] : (tensor<2x2001xf32>) -> tensor<2xf32>
     return %s : tensor<2xf32>
+  }
+}
+//--- columns.mlir
+module attributes {loom.target = "sim", loom.check} {
+  // Eight columns are two vectors of 4: a team has two threads, and 128 teams take every 128th row each. Four shuffles by 16, 8, 4
+  // and 2 for each element, then the first team of each warp writes its columns to shared memory.
+  // COLUMNS-LABEL: func.func private @k0_s0_body(
+  // COLUMNS: scf.for %{{.*}} step %c128_i64
+  // COLUMNS: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+  // COLUMNS-COUNT-16: call @loom_gpu_shuffle_xor(
+  // COLUMNS-NOT: shuffle
+  // COLUMNS: call @loom_gpu_shared() : () -> !llvm.ptr
+  // COLUMNS: scf.if
+  // COLUMNS-COUNT-4: llvm.store %{{.*}} : f32, !llvm.ptr
+  // COLUMNS: call @loom_gpu_barrier(
+  // COLUMNS-COUNT-32: llvm.load
+  // COLUMNS: call @loom_gpu_barrier(
+  // COLUMNS: passthrough = {{\[\[}}"loom-gpu-threads", "256"], ["loom-gpu-shared", "256"]]
+  // TALL: main 0: float32[8]
+  func.func @main(%x: tensor<500x8xf32>) -> tensor<8xf32> {
+    %s = loom.reduce "sum" %x axes = [0] : (tensor<500x8xf32>) -> tensor<8xf32>
+    return %s : tensor<8xf32>
   }
 }

@@ -80,3 +80,19 @@ func.func @empty(%x: tensor<3x0xf32>) -> tensor<3x0xf32> {
   %m = loom.neg %x : tensor<3x0xf32>
   return %m : tensor<3x0xf32>
 }
+func.func @pure(%x: tensor<64x96xf32>) -> tensor<96x64xf32> {
+  %t = loom.transpose %x perm = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>
+  return %t : tensor<96x64xf32>
+}
+func.func @heads(%x: tensor<2x40x3x33xbf16>, %y: tensor<33xbf16>) -> tensor<2x3x33x40xbf16> {
+  %t = loom.transpose %x perm = [0, 2, 3, 1] : (tensor<2x40x3x33xbf16>) -> tensor<2x3x33x40xbf16>
+  %b = loom.broadcast %y dims = [2] : (tensor<33xbf16>) -> tensor<2x3x33x40xbf16>
+  %m = loom.add %t, %b : tensor<2x3x33x40xbf16>
+  return %m : tensor<2x3x33x40xbf16>
+}
+func.func @turned_masks(%x: tensor<50x60xi1>, %y: tensor<60x50xf64>, %z: tensor<50x60xf64>) -> (tensor<60x50xf64>, tensor<60x50xi1>) {
+  %t = loom.transpose %x perm = [1, 0] : (tensor<50x60xi1>) -> tensor<60x50xi1>
+  %u = loom.transpose %z perm = [1, 0] : (tensor<50x60xf64>) -> tensor<60x50xf64>
+  %m = loom.select %t, %y, %u : (tensor<60x50xi1>, tensor<60x50xf64>, tensor<60x50xf64>) -> tensor<60x50xf64>
+  return %m, %t : tensor<60x50xf64>, tensor<60x50xi1>
+}

@@ -1,8 +1,9 @@
-"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES]`.
+"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`.
 
-Half are those of test/fuzz; half are rows: elementwise operations, reductions along the last dimension and their results put back
-over the rows, at sizes around those of a vector, a warp and a block. With --products all are matrix products: at sizes around those of
-a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. Prints the programs whose results differ, or that one
+Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
+along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
+a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
+With --ordered all are sorts, scans and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -25,7 +26,7 @@ NOT_YET = ("no code for this target", "symbolic sizes on a GPU")
 
 
 class Rows:
-    """A function of one domain, rows x extent."""
+    """A function of one domain, rows x extent. All of its reductions are along the same dimensions."""
 
     def __init__(self, rng):
         self.rng, self.lines, self.count = rng, [], 0
@@ -33,6 +34,13 @@ class Rows:
         self.sort = self.dtype.lstrip("b")[0]
         extent = rng.choice(EXTENTS)
         self.full = rng.choice([(extent,), (rng.randint(1, 5), extent), (rng.randint(1, 40), min(extent, 130)), (2, 3, extent)])
+        last = len(self.full) - 1
+        self.axes = [last]
+        if rng.random() < 0.4:
+            self.full = rng.choice([(rng.randint(30, 300), rng.choice(EXTENTS[:9])), (3, rng.randint(30, 90), rng.randint(1, 40)), (rng.randint(9000, 20000),)])
+            self.axes = rng.choice([[0], [0], [0, len(self.full) - 1], [max(0, len(self.full) - 2)]])
+            self.axes = sorted(set(self.axes))
+        self.kept = [d for d in range(len(self.full)) if d not in self.axes]
         self.inputs = [("%a0", self.full)] + [(f"%a{i}", self.full[-rng.randint(1, len(self.full)):]) for i in range(1, rng.randint(1, 3))]
         self.values = [v for v in self.inputs if v[1] == self.full]
         for name, shape in self.inputs:
@@ -61,13 +69,15 @@ class Rows:
                 b = self.rng.choice(self.values)[0]
                 self.values.append((self.emit(f"{self.rng.choice(BINARY[self.sort])} {a}, {b} : {self.type(self.full)}"), self.full))
             else:
-                kind, shape = self.rng.choice(REDUCE[self.sort]), self.full[:-1]
+                kind, shape = self.rng.choice(REDUCE[self.sort]), tuple(self.full[d] for d in self.kept)
+                if len(self.axes) > 1 and kind.startswith("arg"):
+                    kind = "max"
                 dtype = "i64" if kind.startswith("arg") else self.dtype
-                made = self.emit(f'reduce "{kind}" {a} axes = [{len(shape)}] : ({self.type(self.full)}) -> {self.type(shape, dtype)}')
+                made = self.emit(f'reduce "{kind}" {a} axes = {self.axes} : ({self.type(self.full)}) -> {self.type(shape, dtype)}')
                 if dtype != self.dtype or self.rng.random() < 0.4:
                     results.append((made, self.type(shape, dtype)))
                 else:
-                    self.spread(made, shape, list(range(len(shape))))
+                    self.spread(made, shape, self.kept)
                     b = self.rng.choice(self.values[:-1])[0]
                     self.values.append((self.emit(f"{self.rng.choice(['sub', 'max', 'add'])} {b}, {self.values[-1][0]} : {self.type(self.full)}"), self.full))
         if not results or self.rng.random() < 0.7:
@@ -180,8 +190,53 @@ class Products:
         return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
 
 
+def ordered(rng, name):
+    """A sort, a scan, or a scatter of slices: lines and indices at sizes around those of a tile, a part and their multiples."""
+    count, dtype = rng.choice([65, 100, 255, 300, 1000, 2047, 2048, 2049, 3000, 4100, 9000]), rng.choice(["f32", "f64", "i32", "i8", "f16", "ui16", "i64", "i1"])
+    tensor = lambda shape, dtype: f"tensor<{''.join(f'{n}x' for n in shape)}{dtype}>"
+    sort = rng.random()
+    if sort < 0.6:
+        axis, shape = rng.randint(0, 1), [rng.choice([1, 1, 2, 3, 17]), count]
+        shape = shape if axis else shape[::-1]
+        while math.prod(shape) > 20000:
+            shape[1 - axis] = 1
+        made, given = tensor(shape, "i64"), tensor(shape, dtype)
+        if sort < 0.3:
+            given = tensor(shape, dtype if dtype not in ("f16", "i1") else "f32")
+            kind = rng.choice(["sum", "max", "min"] + ["prod"] * (dtype[0] in "ui"))
+            body = f"  %n = loom.neg %x : {given}\n  %r = loom.scan \"{kind}\" %n axis = {axis} : {given}\n  %m = loom.max %r, %x : {given}\n  return %m : {given}\n"
+            return f"func.func @{name}(%x: {given}) -> {given} {{\n{body}}}\n"
+        indices = rng.choice(["true", "false"])
+        made = made if indices == "true" else given
+        body = f"  %r = loom.sort %x axis = {axis} {{indices = {indices}}} : ({given}) -> {made}\n  return %r : {made}\n"
+        return f"func.func @{name}(%x: {given}) -> {made} {{\n{body}}}\n"
+    if dtype in ("f16", "i1"):
+        dtype = "f32"
+    size, axis, beside = rng.choice([1, 3, 40, 1000, 5000]), rng.randint(0, 2), rng.choice([[1, 1], [1, 3], [2, 2], [5, 1]])
+    kind, index = rng.choice(["set", "add", "add", "mul", "min", "max"]), rng.choice(["i64", "i32"])
+    kind = "max" if kind == "mul" and dtype[0] == "f" else kind
+    to, part = tensor(beside[:axis] + [size] + beside[axis:], dtype), tensor(beside[:axis] + [count] + beside[axis:], dtype)
+    indices = tensor([count], index)
+    body = (f"  %n = loom.constant({size} : {index}) : {indices}\n  %k = loom.iota {{axis = 0 : i64}} : {indices}\n  %m = loom.constant({rng.choice([1, 7, 104729])} : {index}) : {indices}\n"
+            f"  %a = loom.mul %k, %m : {indices}\n  %b = loom.add %a, %i : {indices}\n  %c = loom.rem %b, %n : {indices}\n"
+            f"  %r = loom.scatter \"{kind}\" %x, %c, %u axis = {axis} : ({to}, {indices}, {part}) -> {to}\n  return %r : {to}\n")
+    return f"func.func @{name}(%x: {to}, %i: {indices}, %u: {part}) -> {to} {{\n{body}}}\n"
+
+
+class First(Function):
+    """A function of test/fuzz that begins with some operation."""
+
+    def __init__(self, rng, name, first):
+        super().__init__(rng, name)
+        for _ in range(20):
+            if self.lines:
+                break
+            getattr(self, first)()
+
+
 def run(bin, source, *options):
-    done = subprocess.run([bin / "loom-run", "--elements=100000", *options, source], capture_output=True, text=True)
+    sizes = [word for word in sys.argv if word.startswith("--size=")]
+    done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
 
@@ -210,6 +265,7 @@ def main():
     if sys.argv[2].endswith(".mlir"):
         return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
     products = "--products" in sys.argv
+    first = next((word.partition("=")[2] for word in sys.argv if word.startswith("--first=")), None)
     bin, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     found = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -218,6 +274,10 @@ def main():
             rng = random.Random(f"sim {seed} {i}")
             if products:
                 text = Products(rng).text("f")
+            elif "--ordered" in sys.argv:
+                text = ordered(rng, "f")
+            elif first:
+                text = First(rng, "f", first).text() + "\n"
             else:
                 text = Rows(rng).text("f") if i % 2 else Function(rng, "f").text() + "\n"
             source.write_text(text)
