@@ -127,6 +127,10 @@ static bool batch_host(void *context, const loom_batch_step *s, loom_value *out)
     return loom_emit_fail(s->b, "%s would be called for each of more than %d elements", d->name,
                           LOOM_BATCH_REPEATED),
            false;
+  for (uint32_t i = 0; i < s->node.operand_count; i++)
+    if (s->walk->batch[s->node.operands[i]] != LOOM_NO_VALUE &&
+        !np_derived_reads(d, s->node.operands[i]))
+      return loom_emit_fail(s->b, "%s of arrays in a list cannot be vectorised", d->name), false;
   loom_value *rows = trace_alloc(t, (size_t)size * (d->result_count + 1) * sizeof *rows);
   if (!rows || !batch_calls(t, s, d, size, rows)) return false;
   for (uint32_t i = 0; i < s->node.result_count; i++)

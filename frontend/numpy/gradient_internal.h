@@ -46,6 +46,8 @@ typedef struct np_derived {
 
 /* The call that is node number `node`; NULL: it was not noted. */
 np_derived *np_derived_of(tracer *t, uint32_t node);
+/* Is `v`, which the call reads, one of its arguments? Others lie in a list. */
+bool np_derived_reads(const np_derived *d, loom_value v);
 /* All arrays and numbers of a result, behind those that `d` has. False: there are too many, or
  * others. */
 bool np_derived_leaves(value *v, np_derived *d);
