@@ -431,17 +431,19 @@ static value *host_as_array(tracer *t, value *v) {
   return np_fresh(t, np_read(t, a), NULL);
 }
 
-value *np_host(tracer *t, const np_call *c) {
+static value *host_of_arrays(tracer *t, const np_call *c, int first) {
   Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
   value **args =
       np_derivative_known(t, c->callee) ? trace_alloc(t, sizeof *args * (size_t)(count + 1)) : NULL;
-  if (!args) return trace_pending(t) ? NULL : host_call(t, c, HOST_ASCENDING);
+  if (!args) return trace_pending(t) ? NULL : host_call(t, c, first);
   for (Py_ssize_t i = 0; i < count; i++)
     if (!(args[i] = host_as_array(t, c->args[i]))) return NULL;
   np_call arrays = *c;
   arrays.args = args;
-  return host_call(t, &arrays, HOST_ASCENDING);
+  return host_call(t, &arrays, first);
 }
+
+value *np_host(tracer *t, const np_call *c) { return host_of_arrays(t, c, HOST_ASCENDING); }
 
 /* The result has as many axes as the sample has columns: for made-up sizes it may be enormous. */
 value *np_histogramdd(tracer *t, const np_call *c) {
@@ -527,7 +529,7 @@ value *np_bincount(tracer *t, const np_call *c) {
   int64_t least = 0;
   if (!np_parse(t, c, "x | weights minlength", p)) return NULL;
   if (p[2] && !np_int_arg(t, p[2], &least)) return NULL;
-  return least > 0 ? host_call(t, c, HOST_ZEROS) : np_unsupported(t, c, "without minlength");
+  return least > 0 ? host_of_arrays(t, c, HOST_ZEROS) : np_unsupported(t, c, "without minlength");
 }
 
 /* A function of NumPy's whose answer depends on sizes and dtypes only: called at capture. */

@@ -128,10 +128,12 @@ def _svd(cotangents, results, a, full_matrices=True, compute_uv=True, hermitian=
     if not compute_uv:
         u, s, vh = np.linalg.svd(a, full_matrices=False)
         return (_c((u * cotangents[0][..., None, :]) @ vh),)
-    if full_matrices and a.shape[-1] != a.shape[-2]:
-        _refuse("numpy.linalg.svd with full_matrices=True")
     u, s, vh = results
     of_u, of_s, of_vh = cotangents
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        if of_u is not None or of_vh is not None:
+            _refuse("the vectors of numpy.linalg.svd with full_matrices=True")
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
     inner, one = np.zeros(s.shape + s.shape[-1:], dtype=a.dtype), np.eye(s.shape[-1], dtype=s.dtype)
     spread = _off_diagonal(s * s)
     if of_s is not None:
@@ -160,11 +162,11 @@ def _svdvals(cotangents, results, x):
 
 
 def _qr(cotangents, results, a, mode="reduced"):
-    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        _refuse("numpy.linalg.qr of a wide matrix, or in another mode than 'reduced',")
-    q, r = results
-    of_q = np.zeros_like(q) if cotangents[0] is None else _c(cotangents[0])
-    m = _h(q) @ of_q if cotangents[1] is None else _h(q) @ of_q - _c(cotangents[1]) @ _h(r)
+    if a.shape[-2] < a.shape[-1] or mode == "raw" or mode == "complete" and a.shape[-2] != a.shape[-1]:
+        _refuse("numpy.linalg.qr of a wide matrix, or in such a mode,")
+    (q, r), (of_q, of_r) = (np.linalg.qr(a), (None, cotangents[0])) if mode == "r" else (results, cotangents)
+    of_q = np.zeros_like(q) if of_q is None else _c(of_q)
+    m = _h(q) @ of_q if of_r is None else _h(q) @ of_q - _c(of_r) @ _h(r)
     inner = np.tril(m - _h(m), -1) - m + np.eye(m.shape[-1], dtype=r.dtype) * _imag(m)
     return (_c(_h(np.linalg.solve(r, _h(of_q + q @ inner)))),)
 
@@ -221,8 +223,7 @@ def _rfft(cotangents, results, a, n=None, axis=-1, norm=None):
 
 def _irfft(cotangents, results, a, n=None, axis=-1, norm=None):
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
-    opposite = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}[norm]
-    g = np.fft.rfft(cotangents[0], n=n, axis=axis, norm=opposite)
+    g = np.fft.rfft(cotangents[0], n=n, axis=axis, norm=OPPOSITE[norm])
     k = np.arange(n // 2 + 1)
     weights = np.where((k == 0) | (2 * k == n), 1.0, 2.0)
     shape = [1] * np.ndim(g)
@@ -344,12 +345,23 @@ def _frexp(cotangents, results, x):
     return (cotangents[0] * np.exp2(-results[1].astype(x.dtype)),)
 
 
+def _delete(cotangents, results, arr, obj, axis=None):
+    g, n = (cotangents[0], np.size(arr)) if axis is None else (np.moveaxis(cotangents[0], axis, 0), np.shape(arr)[axis])
+    found = np.zeros((n,) + g.shape[1:], g.dtype)
+    found[np.delete(np.arange(n), obj)] = g
+    return (found.reshape(np.shape(arr)) if axis is None else np.moveaxis(found, 0, axis),)
+
+
+def _bincount(cotangents, results, x, weights=None, minlength=0):
+    return None, cotangents[0][np.asarray(x)]
+
+
 RULES = {
     np.linalg.inv: _inv, np.linalg.det: _det, _cofactors: _of_cofactors, np.linalg.slogdet: _slogdet, np.linalg.solve: _solve,
     np.linalg.cholesky: _cholesky, np.linalg.eigh: _eigh, np.linalg.eigvalsh: _eigvalsh, np.linalg.svd: _svd,
     np.linalg.svdvals: _svdvals, np.linalg.qr: _qr, np.linalg.pinv: _pinv, np.linalg.lstsq: _lstsq,
     np.fft.fft: _fft, np.fft.ifft: _ifft, np.fft.rfft: _rfft, np.fft.irfft: _irfft, np.sort: _sort, np.partition: _partition,
-    np.frexp: _frexp, np.power: _power,
+    np.frexp: _frexp, np.power: _power, np.delete: _delete, np.bincount: _bincount,
     **{function: _pointwise(derivative) for function, derivative in POINTWISE.items()},
 }
 
@@ -389,11 +401,70 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     return np.stack(found).reshape(q.shape + np.shape(found[0])) if q.ndim else found[0]
 
 
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    return nanquantile(a, 0.5, axis=axis, out=out, keepdims=keepdims)
+
+
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    return nanquantile(a, np.true_divide(q, 100), axis=axis, out=out, method=method, keepdims=keepdims, weights=weights)
+
+
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if out is not None or weights is not None or method != "linear" or np.ndim(q) or isinstance(axis, tuple):
+        _refuse("a quantile without NaN of several axes, with out=, weights= or method=, or several quantiles")
+    x = np.sort(np.asarray(a).reshape(-1) if axis is None else np.moveaxis(np.asarray(a), axis, -1), axis=-1)  # NaN come last
+    last = np.sum(~np.isnan(x), axis=-1, keepdims=True) - 1
+    at = q * last
+    low = np.floor(at).astype(int)
+    low, high = np.clip(low, 0, None), np.clip(np.minimum(low + 1, last), 0, None)
+    x, next = np.take_along_axis(x, low, axis=-1), np.take_along_axis(x, high, axis=-1)
+    found = (x + (next - x) * (at - low))[..., 0]
+    if not keepdims:
+        return found
+    return found.reshape([1] * np.ndim(a)) if axis is None else np.expand_dims(found, axis)
+
+
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     if dtype is not None or out is not None:
         _refuse("numpy.nanmean with dtype= or out=")
     there = ~np.isnan(a)
     return np.sum(np.where(there, a, 0), axis=axis, keepdims=keepdims) / np.sum(there, axis=axis, keepdims=keepdims)
+
+
+def matvec(x1, x2):
+    return (x1 @ np.asarray(x2)[..., None])[..., 0]
+
+
+def vecmat(x1, x2):
+    return (_c(np.asarray(x1))[..., None, :] @ x2)[..., 0, :]
+
+
+def cond(x, p=None):
+    if p is None or p in (2, -2):
+        s = np.linalg.svd(x, compute_uv=False)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
+
+
+def tensorsolve(a, b, axes=None):
+    if axes is not None:
+        _refuse("numpy.linalg.tensorsolve with axes=")
+    return np.linalg.solve(np.reshape(a, (np.size(b), np.size(b))), np.ravel(b)).reshape(np.shape(a)[np.ndim(b):])
+
+
+OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}  # norm= of the transform back
+
+
+def hfft(a, n=None, axis=-1, norm=None, out=None):
+    if out is not None:
+        _refuse("numpy.fft.hfft with out=")
+    return np.fft.irfft(np.conj(a), 2 * (np.shape(a)[axis] - 1) if n is None else n, axis, OPPOSITE[norm])
+
+
+def ihfft(a, n=None, axis=-1, norm=None, out=None):
+    if out is not None:
+        _refuse("numpy.fft.ihfft with out=")
+    return np.conj(np.fft.rfft(a, n, axis, OPPOSITE[norm]))
 
 
 def ldexp(x1, x2):
@@ -463,8 +534,10 @@ def correlate(a, v, mode="valid"):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    if retstep or dtype is not None or axis != 0 or device is not None:
-        _refuse("numpy.linspace with retstep=, dtype=, axis= or device=")
+    if retstep or dtype is not None or device is not None:
+        _refuse("numpy.linspace with retstep=, dtype= or device=")
+    if axis != 0:
+        return np.moveaxis(linspace(start, stop, num, endpoint), 0, axis)
     start, stop = np.asarray(start) * 1.0, np.asarray(stop) * 1.0
     parts, delta = num - 1 if endpoint else num, stop - start
     at = np.arange(num, dtype=np.result_type(delta)).reshape((-1,) + (1,) * np.ndim(delta))
@@ -477,7 +550,9 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 REPLACED = {
     np.linspace: linspace, np.median: median, np.percentile: percentile, np.quantile: quantile, np.nanmean: nanmean, np.ldexp: ldexp,
-    np.choose: choose, np.interp: interp, np.sinc: sinc, np.convolve: convolve, np.correlate: correlate,
+    np.choose: choose, np.interp: interp, np.sinc: sinc,
+    np.nanmedian: nanmedian, np.nanpercentile: nanpercentile, np.nanquantile: nanquantile, np.matvec: matvec, np.vecmat: vecmat,
+    np.linalg.cond: cond, np.linalg.tensorsolve: tensorsolve, np.fft.hfft: hfft, np.fft.ihfft: ihfft, np.convolve: convolve, np.correlate: correlate,
     np.fft.fftn: fftn, np.fft.ifftn: ifftn, np.fft.rfftn: rfftn, np.fft.irfftn: irfftn, np.fft.fft2: fft2, np.fft.ifft2: ifft2,
     np.fft.rfft2: rfft2, np.fft.irfft2: irfft2,
 }

@@ -478,3 +478,40 @@ def test_a_residual_that_is_the_result_has_the_derivative_of_the_rule():
     for order in range(1, 4):
         assert_near(gradient(1.0), 2.0**order * np.e)
         gradient = frameloom.grad(gradient)
+
+
+@frameloom.custom_vjp
+def of_rows(x, w):
+    """Two results; the factors of the rule show where it is used."""
+    return np.sin(x) * w, x.sum() * 2.0
+
+
+of_rows.defvjp(lambda x, w: (of_rows(x, w), (x, w)),
+               lambda r, g: (3 * np.cos(r[0]) * r[1] * g[0] + 5 * g[1] * np.ones_like(r[0]), 7 * np.sum(np.sin(r[0]) * g[0])))
+
+
+def squares(results):
+    return np.sum(results[0] ** 2) + np.sum(results[1] ** 2)
+
+
+ROWS = np.random.default_rng(0).normal(size=(2, 3, 4))
+OVER_BATCHES = {  # the same by frameloom.vmap and by a loop
+    "one w for all": (lambda x, w: squares(frameloom.vmap(of_rows, (0, None))(x[0], w[0, 0])), lambda x, w: sum(squares(of_rows(r, w[0, 0])) for r in x[0])),
+    "a w for each": (lambda x, w: squares(frameloom.vmap(of_rows)(x[0], w[0])), lambda x, w: sum(squares(of_rows(r, v)) for r, v in zip(x[0], w[0]))),
+    "twice": (lambda x, w: squares(frameloom.vmap(frameloom.vmap(of_rows, (0, None)))(x, w[:, 0])),
+              lambda x, w: sum(squares(of_rows(r, v)) for rows, v in zip(x, w[:, 0]) for r in rows)),
+    "the same for all": (lambda x, w: np.sum(frameloom.vmap(lambda r: of_rows(x[0, 0], w[0, 0])[0] * r)(x[0])),
+                         lambda x, w: sum(np.sum(of_rows(x[0, 0], w[0, 0])[0] * r) for r in x[0])),
+    "a derivative inside": (lambda x, w: np.sum(frameloom.vmap(frameloom.grad(lambda r, v: squares(of_rows(r, v))))(x[0], w[0]) ** 2),
+                            lambda x, w: sum(np.sum(frameloom.grad(lambda r, v: squares(of_rows(r, v)))(r, v) ** 2) for r, v in zip(x[0], w[0]))),
+}
+
+
+@pytest.mark.parametrize("name", OVER_BATCHES)
+def test_rules_of_functions_over_batches(name):
+    batch, loop = OVER_BATCHES[name]
+    w = np.arange(1.0, 7).reshape(2, 3)
+    for found, expected in zip(frameloom.grad(batch, (0, 1))(ROWS, w), frameloom.grad(loop, (0, 1))(ROWS, w)):
+        assert_near(found, expected)
+    second = [frameloom.grad(lambda x: np.sum(np.sin(frameloom.grad(f)(x, w))))(ROWS) for f in (batch, loop)]
+    assert_near(*second)

@@ -27,6 +27,11 @@ CALLS = {
     np.quantile: "np.quantile(as_(x[:4]), 0.3, method='midpoint')", np.nanmean: "np.nanmean(as_(x[:4]))", np.ldexp: "np.ldexp(as_(x[:2]), [1, 2])",
     np.choose: "np.choose(as_([0, 1, 0]), as_([x[:3], x[3:]]))", np.interp: "np.interp(as_(x[:2] * 9), [0.0, 1, 2.5], as_(x[2:5]), period=3)",
     np.convolve: "np.convolve(as_(x[:3]), as_(x[3:5]))", np.correlate: "np.correlate(as_(x[:3]), as_(x[3:5]), 'full')", np.sinc: "np.sinc(as_(x[:2]))",
+    np.delete: "np.delete(as_(x[:4]), [0, 2])", np.bincount: "np.bincount(as_([0, 2, 0]), as_(x[:3]), 4) * x[0]",
+    np.nanmedian: "np.nanmedian(as_([x[0], np.nan, x[1], x[2]]))", np.nanpercentile: "np.nanpercentile(square, 30, axis=1)",
+    np.nanquantile: "np.nanquantile(as_([x[0], np.nan, x[1], x[2]]), 0.7)", np.matvec: "np.matvec(square, as_(x[4:]))",
+    np.vecmat: "np.vecmat(as_(x[4:]), square)", L.cond: "L.cond(square) + L.cond(square, 1)", L.tensorsolve: "L.tensorsolve(square, as_(x[4:]))",
+    F.hfft: "F.hfft(as_(x[:4]))", F.ihfft: "np.abs(F.ihfft(as_(x[:4]), norm='ortho'))",
 }
 COMPLEX_ALONE = {f for f in RULES if isinstance(f, np.ufunc)} - {np.frexp} | {_cofactors}
 
@@ -173,6 +178,20 @@ MATRICES = {
 @pytest.mark.parametrize("name", MATRICES)
 def test_complex_matrices(name):
     check_complex(MATRICES[name], complex_array(3, 3), second=name in ("det", "cholesky", "svd", "qr"))
+
+
+OPTIONS = [
+    "L.qr(square, 'r')", "L.qr(square, 'complete')[0]", "L.svd(as_([x[:3], x[3:]]))[1]", "np.linspace(as_(x[:2]), as_(x[2:4]), 3, axis=1) * x[0]",
+    "np.median(as_([x[:3], x[3:]]), axis=0, keepdims=True)", "np.quantile(square, [0.2, 0.7], axis=(0, 1), keepdims=True)", "np.quantile(square, 0.3, method='lower')",
+    "np.nanmedian(square, keepdims=True)", "np.partition(square, 1, axis=None)[:2]", "np.delete(square, 0, axis=1)", "np.interp(1.5, [0, 1.0, 2], as_(x[:3]), left=x[0])",
+    "L.slogdet(square)[0] * x[0]", "np.einsum(square, [0, 1], as_(x[4:]), [1], [0])", "np.einsum(square, [0, 0])",
+]
+
+
+@pytest.mark.parametrize("text", OPTIONS)
+def test_options(text):
+    function = called(text, as_array)
+    np.testing.assert_allclose(frameloom.grad(function)(NUMBERS), by_differences(function, NUMBERS), atol=1e-6)
 
 
 # ---- points where a formula has none ----
