@@ -367,9 +367,9 @@ def test_exceptions_are_pythons(function, argument, error, text):
 def test_what_has_no_derivative_is_told_with_its_line():
     def f(x):
         y = x * 2
-        return np.sum(np.nanmedian(y))
+        return np.sum(np.insert(y, 1, 0.0))
 
-    with pytest.raises(frameloom.GraphBreak, match="nanmedian has no derivative") as raised:
+    with pytest.raises(frameloom.GraphBreak, match="insert has no derivative") as raised:
         frameloom.grad(f)(X)
     assert raised.value.code == "FL0029"
     assert raised.value.lineno == f.__code__.co_firstlineno + 2 and raised.value.filename == __file__
