@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import math
+import threading
 import warnings
 
 import frameloom
@@ -515,3 +516,21 @@ def test_rules_of_functions_over_batches(name):
         assert_near(found, expected)
     second = [frameloom.grad(lambda x: np.sum(np.sin(frameloom.grad(f)(x, w))))(ROWS) for f in (batch, loop)]
     assert_near(*second)
+
+
+def test_threads_that_take_a_derivative_at_once():
+    gradient = frameloom.grad(lambda x: np.sum(np.sin(x) * x))
+    start, found = threading.Barrier(4), []
+
+    def run(n):
+        start.wait()
+        found.append((n, gradient(np.ones(n))))
+
+    threads = [threading.Thread(target=run, args=(3 + i % 2,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(n for n, _ in found) == [3, 3, 4, 4]
+    for n, by_x in found:
+        assert_near(by_x, np.full(n, np.sin(1) + np.cos(1)))
