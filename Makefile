@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-dynamo test-autograd fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz, test-statsmodels, test-xarray  the same with the own tests of SciPy and others (installs them)"
 	@echo "make test-dynamo FOLDER=.../pytorch/test  TorchDynamo's own tests, compiled by frameloom"
 	@echo "make test-autograd FOLDER=.../autograd  autograd's own tests of gradients, with frameloom's derivatives (writes docs/autograd-tests.md)"
+	@echo "make test-jax FOLDER=.../jax  JAX's own tests of derivatives and vmap, with frameloom's functions for JAX's (writes docs/jax-tests.md)"
 	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,calls,graphs,ir; a program whose results differ is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
@@ -72,6 +73,11 @@ test-dynamo:
 test-autograd:
 	@scripts/setup.sh test
 	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/suites/autograd_gradients.py "$(FOLDER)" --table docs/autograd-tests.md
+
+# FOLDER is a checkout of JAX's repository: the package has no tests.
+test-jax:
+	@scripts/setup.sh test jax
+	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/suites/jax_gradients.py "$(FOLDER)" --table docs/jax-tests.md
 
 fuzz: setup
 	@scripts/fuzz.sh $(or $(SECONDS),60) $(or $(SEED),1) $(or $(KIND),all)

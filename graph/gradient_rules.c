@@ -40,10 +40,13 @@ static loom_value rule_chosen_number(const loom_gradient_step *s, const char *di
   return MUL(g, WHERE(COMPARE(direction, x, y), NUMBER(1), tie));
 }
 
-/* d/dx x ** y = y x ** (y - 1), 0 where y is 0. */
+/* d/dx x ** y = y x ** (y - 1), 0 where y is 0. Only where x is 0, too, it has to be another
+ * formula: it is differentiated by y. */
 static loom_value rule_power_base(const loom_gradient_step *s, loom_value x, loom_value y,
                                   loom_value g) {
-  loom_value less = WHERE(COMPARE("eq", y, NUMBER(0)), NUMBER(1), SUB(y, NUMBER(1)));
+  loom_value zero = NUMBER(0);
+  loom_value both = OP2(AND, COMPARE("eq", x, zero), COMPARE("eq", y, zero));
+  loom_value less = WHERE(both, NUMBER(1), SUB(y, NUMBER(1)));
   return MUL(g, MUL(y, OP2(POW, x, less)));
 }
 

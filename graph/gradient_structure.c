@@ -184,7 +184,8 @@ static loom_value structure_last_written(const loom_gradient_step *s) {
 
 static loom_value structure_scatter(const loom_gradient_step *s, uint32_t index) {
   const loom_type updates = *structure_operand(s, 2);
-  bool sets = structure_is(s, 1, "set"), adds = structure_is(s, 1, "add");
+  bool subtracts = structure_is(s, 1, "sub");
+  bool sets = structure_is(s, 1, "set"), adds = subtracts || structure_is(s, 1, "add");
   if (index == 1) return LOOM_NO_VALUE;
   if (!sets && !adds)
     return loom_emit_fail(s->b, "a scatter that combines by '%s' has no derivative",
@@ -195,7 +196,9 @@ static loom_value structure_scatter(const loom_gradient_step *s, uint32_t index)
                                 (int)s->node.attrs[0].i, "set");
   if (loom_scatter_is_along(structure_operand(s, 0), structure_operand(s, 1), &updates))
     return loom_emit_fail(s->b, "a scatter of single elements along an axis has no derivative");
-  return adds ? structure_at(s, s->g) : structure_last_written(s);
+  if (!adds) return structure_last_written(s);
+  loom_value taken = structure_at(s, s->g);
+  return subtracts ? loom_emit1(s->b, LOOM_OP_NEG, taken) : taken;
 }
 
 /* v sorted by the permutation that sorts the operand goes back to where it came from. */

@@ -349,13 +349,9 @@ static PyObject *read_derived(PyObject *base, PyObject *key) {
     return item;
   }
   PyObject *part = live_iter_read(base, key);
-  if (!part) part = scalar_exact(base);
-  if (part) return part;
-  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
-    PyObject *item = (*a)->derived ? (*a)->derived(base, key) : NULL;
-    if (item) return item;
-  }
-  return NULL;
+  for (const loom_adapter *const *a = loom_adapters(); *a && !part; a++)
+    part = (*a)->derived ? (*a)->derived(base, key) : NULL;
+  return part ? part : scalar_exact(base); /* a complex number of NumPy is one of Python, too */
 }
 
 static PyObject *read_default(PyObject *base, Py_ssize_t index) {

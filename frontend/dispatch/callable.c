@@ -101,6 +101,8 @@ static bool call_is_of_old_code(const callable *c) {
 /* Builds a version for a call that none fits: new reference, or NULL with *plain set or an
  * exception. */
 static entry *call_build(callable *c, PyObject *const *slots, int64_t *symbols, bool *plain) {
+  entry *found = callable_wait(c) ? call_find(c, slots, symbols) : NULL;
+  if (found) return found->refs++, found;
   c->counts.misses++;
   c->weighing.put_off = c->weighing.unfit = false;
   bool build = !call_is_nested(callable_whole(c)) && callable_stack_left() >= BUILD_STACK &&

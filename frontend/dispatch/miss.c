@@ -443,6 +443,12 @@ static int64_t build_split(const callable *c, PyObject *const *slots) {
   return failed ? failed->step : -1;
 }
 
+/* How many versions there may be. Plain Python cannot take a derivative: each call gets a version.
+ */
+static uint64_t build_limit(const callable *c) {
+  return c->options.derives ? UINT32_MAX : (uint64_t)loom_config.recompile_limit;
+}
+
 /* A version that fills a gap which it guards has done its work: it makes room for one that finds
  * what it left. As often as there may be versions. */
 static void build_make_room(callable *c) {
@@ -476,8 +482,7 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   int64_t split = build_split(c, slots);
   uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
   c->weighing.unfit = true;
-  if (split < 0 && versions >= (uint64_t)loom_config.recompile_limit)
-    return build_warn_limit(c), NULL;
+  if (split < 0 && versions >= build_limit(c)) return build_warn_limit(c), NULL;
   if (c->builds.failures >= CALLABLE_MAX_FAILURES && !c->options.fullgraph) return NULL;
   Py_hash_t signature = 0;
   for (Py_ssize_t i = 0; i < c->slots; i++)

@@ -48,16 +48,19 @@ static loom_value batch_argument(tracer *t, const np_call *c, const char *format
   return *out ? np_read(t, *out) : LOOM_NO_VALUE;
 }
 
+loom_value np_example_of(tracer *t, loom_value batch) {
+  loom_emitter b = {.graph = trace_graph(t), .location = trace_location(t)};
+  loom_value v = loom_emit_row(&b, batch, 0);
+  if (b.failed) return trace_break(t, BREAK_VMAP, "%s", b.err.message), LOOM_NO_VALUE;
+  v = np_gradient_own(t, v);
+  return v != LOOM_NO_VALUE && trace_example(t, v) ? v : LOOM_NO_VALUE;
+}
+
 value *np_example(tracer *t, const np_call *c) {
   np_array *a;
   loom_value batch = batch_argument(t, c, "batch |", &a);
-  if (batch == LOOM_NO_VALUE) return NULL;
-  loom_emitter b = {.graph = trace_graph(t), .location = trace_location(t)};
-  loom_value v = loom_emit_row(&b, batch, 0);
-  if (b.failed) return trace_break(t, BREAK_VMAP, "%s", b.err.message);
-  v = np_gradient_own(t, v);
-  if (v == LOOM_NO_VALUE || !trace_example(t, v)) return NULL;
-  return np_result(t, v, NULL);
+  loom_value v = batch == LOOM_NO_VALUE ? batch : np_example_of(t, batch);
+  return v == LOOM_NO_VALUE ? NULL : np_result(t, v, NULL);
 }
 
 value *np_example_whole(tracer *t, const np_call *c) {
@@ -127,6 +130,10 @@ static bool batch_host(void *context, const loom_batch_step *s, loom_value *out)
     return loom_emit_fail(s->b, "%s would be called for each of more than %d elements", d->name,
                           LOOM_BATCH_REPEATED),
            false;
+  for (uint32_t i = 0; i < s->node.operand_count; i++)
+    if (s->walk->batch[s->node.operands[i]] != LOOM_NO_VALUE &&
+        !np_derived_reads(d, s->node.operands[i]))
+      return loom_emit_fail(s->b, "%s of arrays in a list cannot be vectorised", d->name), false;
   loom_value *rows = trace_alloc(t, (size_t)size * (d->result_count + 1) * sizeof *rows);
   if (!rows || !batch_calls(t, s, d, size, rows)) return false;
   for (uint32_t i = 0; i < s->node.result_count; i++)
@@ -169,13 +176,14 @@ static loom_value *batch_nodes(tracer *t, const np_call *c, value *tuple) {
   return nodes;
 }
 
-/* Rules by the user for what is vectorised would be lost where that is differentiated. */
-static bool batch_loses_rules(tracer *t, loom_value first) {
-  uint32_t count;
-  const loom_gradient_known *known = np_known_rules(t, &count);
-  const loom_graph *graph = trace_graph(t);
-  return t->loops.derived > 1 && count && graph->values[first].node >= 0 &&
-         known[count - 1].first > (uint32_t)graph->values[first].node;
+bool np_batch_emit(tracer *t, loom_batch_ask *ask, loom_value *out, loom_emitter *b) {
+  loom_location at = trace_location(t);
+  loom_error err = {0};
+  ask->host = batch_host;
+  ask->context = t;
+  if (!loom_batch(trace_graph(t), ask, out, &at, &err))
+    return loom_emit_fail(b, "%s", err.message), false;
+  return batch_drop_calls(t, ask->examples, ask->count);
 }
 
 /* _batch(results, examples, batches): a tuple of arrays, or None where a result depends on no
@@ -186,12 +194,13 @@ value *np_batch(tracer *t, const np_call *c) {
   loom_value *of = batch_nodes(t, c, p[0]), *examples = of ? batch_nodes(t, c, p[1]) : NULL,
              *batches = examples ? batch_nodes(t, c, p[2]) : NULL;
   uint32_t results = (uint32_t)p[0]->seq.count, count = batches ? (uint32_t)p[1]->seq.count : 0;
-  loom_value *wanted = trace_alloc(t, (results + 1) * sizeof *wanted),
-             *found = trace_alloc(t, (results + 1) * sizeof *found);
+  if (!count || count != (uint32_t)p[2]->seq.count) return NULL;
+  uint32_t calls, more; /* of functions whose derivative the user knows */
+  struct np_known **known = np_known_inside(t, examples[0], &calls, &more);
+  loom_value *wanted = trace_alloc(t, (results + more + 1) * sizeof *wanted),
+             *found = trace_alloc(t, (results + more + 1) * sizeof *found);
   value **out = trace_alloc(t, (results + 1) * sizeof *out);
-  if (!count || count != (uint32_t)p[2]->seq.count || !wanted || !found || !out) return NULL;
-  if (batch_loses_rules(t, examples[0]))
-    return trace_break(t, BREAK_VMAP, "the rule of a frameloom.custom_vjp, inside of a derivative");
+  if (!known || !wanted || !found || !out) return NULL;
   loom_batch_ask ask = {.size = loom_graph_type(trace_graph(t), batches[0])->dims[0],
                         .examples = examples,
                         .batches = batches,
@@ -201,11 +210,18 @@ value *np_batch(tracer *t, const np_call *c) {
                         .context = t};
   for (uint32_t i = 0; i < results; i++)
     if (of[i] != LOOM_NO_VALUE) wanted[ask.of_count++] = of[i];
+  uint32_t next = ask.of_count;
+  for (uint32_t i = 0; i < calls; i++)
+    ask.of_count += np_known_values(t, known[i], wanted + ask.of_count);
   loom_location at = trace_location(t);
   loom_error err = {0};
   if (!loom_batch(trace_graph(t), &ask, found, &at, &err))
     return np_gradient_failed(t, BREAK_VMAP, &at, &err);
   if (!batch_drop_calls(t, examples, count)) return NULL;
+  for (uint32_t i = 0; i < calls; i++) {
+    if (!np_known_batch(t, known[i], found + next, &ask)) return NULL;
+    next += np_known_values(t, known[i], wanted);
+  }
   for (uint32_t i = 0, n = 0; i < results; i++) {
     loom_value v = of[i] == LOOM_NO_VALUE ? LOOM_NO_VALUE : found[n++];
     out[i] = v == LOOM_NO_VALUE ? t->constants.none : np_fresh(t, v, NULL);

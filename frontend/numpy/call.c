@@ -494,6 +494,8 @@ static value *call_dispatcher(tracer *t, PyObject *callee, value *const *args, P
                             : trace_break(t, BREAK_NUMPY_FUNCTION, "arrays from an iterator");
   const call_row *row = call_find_function(own);
   if (row) return call_row_run(t, row, callee, args, count, kwnames, false);
+  value *other = np_derivative_other(t, callee);
+  if (other || trace_pending(t)) return other ? trace_call(t, other, args, count, kwnames) : NULL;
   if (PyFunction_Check(own) && call_is_public(callee))
     return trace_call(t, value_const(t, own), args, count, kwnames);
   if (PyFunction_Check(own))

@@ -10,7 +10,9 @@
 #include "frontend/numpy/index_internal.h"
 #include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/values.h"
 #include "loom_ops_reductions.h"
 
 #include <string.h>
@@ -298,12 +300,56 @@ static value *einsum_run(tracer *t, einsum_state *s, value *out) {
   return np_result(t, v, strides);
 }
 
+/* Appends the letters of a list of numbers, as NumPy names them: in their order. */
+static bool einsum_letters(tracer *t, value *list, char *text, size_t room) {
+  value *items = value_is_sequence(list) ? trace_to_tuple(t, list) : NULL;
+  size_t n = strlen(text);
+  for (Py_ssize_t i = 0; items && i < items->seq.count; i++) {
+    int64_t letter;
+    if (n + 4 > room) return false;
+    if (np_known(t, items->seq.items[i]) == Py_Ellipsis) {
+      n = (size_t)(stpcpy(text + n, "...") - text);
+      continue;
+    }
+    if (!np_int_arg(t, items->seq.items[i], &letter) || letter < 0 || letter >= 52) return false;
+    text[n++] = (char)(letter < 26 ? 'A' + letter : 'a' + letter - 26);
+    text[n] = 0;
+  }
+  return items != NULL;
+}
+
+/* The operands and the subscripts of a call; NULL: of one that is not captured. */
+static const char *einsum_arguments(tracer *t, const np_call *c, value **operands, int *count) {
+  const size_t room = 256;
+  bool lists = c->count > 1 && np_is_array(c->args[0]);
+  if (!lists) {
+    const char *text = c->count > 1 ? np_str_arg(t, c->args[0]) : NULL;
+    *count = (int)c->count - 1;
+    for (int i = 0; text && i < *count && i < EINSUM_OPERANDS; i++)
+      operands[i] = c->args[1 + i];
+    return text;
+  }
+  char *text = trace_alloc(t, room);
+  *count = (int)c->count / 2;
+  if (!text || *count > EINSUM_OPERANDS) return text ? "" : NULL;
+  *text = 0;
+  for (int i = 0; i < *count; i++) {
+    operands[i] = c->args[2 * i];
+    if (i) strcat(text, ",");
+    if (!einsum_letters(t, c->args[2 * i + 1], text, room - 8)) return NULL;
+  }
+  if (c->count % 2 && !einsum_letters(t, c->args[c->count - 1], strcat(text, "->"), room - 4))
+    return NULL;
+  return text;
+}
+
 value *np_einsum(tracer *t, const np_call *c) {
   einsum_state *s = trace_alloc(t, sizeof *s);
   np_operand o[EINSUM_OPERANDS];
   value *out = NULL;
-  const char *text = s && c->count > 1 ? np_str_arg(t, c->args[0]) : NULL;
-  if (!text) return trace_pending(t) ? NULL : np_unsupported(t, c, "without a subscripts string");
+  value *operands[EINSUM_OPERANDS];
+  const char *text = s ? einsum_arguments(t, c, operands, &s->count) : NULL;
+  if (!text) return trace_pending(t) ? NULL : np_unsupported(t, c, "with such subscripts");
   for (Py_ssize_t i = 0; c->kwnames && i < PyTuple_GET_SIZE(c->kwnames); i++) {
     const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(c->kwnames, i));
     value *v = c->args[c->count + i];
@@ -312,10 +358,9 @@ value *np_einsum(tracer *t, const np_call *c) {
     else if (strcmp(name, "optimize") != 0 || np_known(t, v) != Py_False)
       return np_unsupported(t, c, name);
   }
-  s->count = (int)c->count - 1;
   if (s->count > EINSUM_OPERANDS) return np_unsupported(t, c, "of many operands");
   for (int i = 0; i < s->count; i++) {
-    if (!(s->arrays[i] = np_as_array(t, c->args[1 + i]))) return NULL;
+    if (!(s->arrays[i] = np_as_array(t, operands[i]))) return NULL;
     o[i] = (np_operand){.array = s->arrays[i]};
   }
   if (!np_result_type(t, o, s->count, &s->dtype) || !einsum_parse(t, text, s)) return NULL;

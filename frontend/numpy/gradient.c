@@ -50,10 +50,13 @@ value *np_gradient_close(tracer *t, const np_call *c) {
   return t->constants.none;
 }
 
-/* A float of Python as a 0-d value of the graph; LOOM_NO_VALUE with nothing pending: `v` is none.
- */
+/* A float or complex number of Python as a 0-d value of the graph; LOOM_NO_VALUE with nothing
+ * pending: `v` is none. */
 static loom_value gradient_float(tracer *t, value *v) {
   const loom_type type = type_make(LOOM_F64, 0, NULL);
+  if (value_is_const(v) && v->object && PyComplex_CheckExact(v->object))
+    return emit_complex(t, LOOM_C128, PyComplex_RealAsDouble(v->object),
+                        PyComplex_ImagAsDouble(v->object));
   if (value_is_const(v) && v->object && PyFloat_CheckExact(v->object))
     return emit_float(t, &type, PyFloat_AS_DOUBLE(v->object));
   if (!value_is_number(v) || number_is_size(v)) return LOOM_NO_VALUE;
@@ -80,6 +83,7 @@ loom_value np_gradient_node(tracer *t, value *v, const char *what) {
 value *np_gradient_value(tracer *t, const value *like, loom_value node) {
   const np_array *a = np_array_of(like);
   if (node == LOOM_NO_VALUE) return NULL;
+  if (!a && loom_dtype_is_complex(emit_type(t, node)->dtype)) return np_result(t, node, NULL);
   if (!a) return np_python_number(t, node);
   return a->scalar ? np_result(t, node, NULL) : np_fresh(t, node, NULL);
 }
@@ -184,6 +188,10 @@ value *np_derivative_other(tracer *t, PyObject *callee) {
   return np_derived_function(t, derived_lookup(t, "REPLACED", callee));
 }
 
+bool np_derivative_known(tracer *t, PyObject *callee) {
+  return t->loops.derived && derived_lookup(t, "RULES", callee);
+}
+
 bool np_derived_leaves(value *v, np_derived *d) {
   if (np_is_array(v)) {
     if (d->result_count == DERIVED_ARRAYS) return false;
@@ -237,6 +245,12 @@ np_derived *np_derived_of(tracer *t, uint32_t node) {
   return d;
 }
 
+bool np_derived_reads(const np_derived *d, loom_value v) {
+  for (Py_ssize_t i = 0; d->whole && i < d->total; i++)
+    if (d->read[i] == v) return true;
+  return !d->whole;
+}
+
 int64_t np_derived_buffer(tracer *t, const loom_node *call, value *result,
                           const loom_attr **turned) {
   const loom_graph *graph = trace_graph(t);
@@ -286,7 +300,9 @@ static bool derived_ask(tracer *t, const loom_gradient_step *s, np_derived *d) {
     args[2 + i] = d->args[i];
   value *function = np_derived_function(t, rule);
   if (!args[0] || !args[1] || !function) return false;
+  trace_derive(t, true, false); /* the rule calls what has rules itself */
   value *given = trace_call(t, function, args, 2 + d->count, d->kwnames);
+  trace_derive(t, false, false);
   if (!given || !value_is_tuple(given)) return false;
   for (Py_ssize_t i = 0; i < d->total; i++) {
     Py_ssize_t place = d->read[i] == LOOM_NO_VALUE ? -1 : derived_place(d, rule, i);
@@ -310,6 +326,8 @@ static loom_value derived_rule(const loom_gradient_step *s, uint32_t index) {
     return loom_emit_fail(s->b, strstr(s->node.attrs[1].str, "sizes")
                                     ? "a result whose size depends on data has no derivative"
                                     : "a call of the library has no derivative");
+  if (!np_derived_reads(d, operand))
+    return loom_emit_fail(s->b, "%s of arrays in a list has no derivative", d->name);
   for (uint32_t i = 0; i < index; i++)
     if (s->node.operands[i] == operand) return LOOM_NO_VALUE;
   bool known = true;

@@ -5,6 +5,7 @@
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
+#include "graph/batch.h"
 #include "graph/emit.h"
 #include "graph/gradient.h"
 
@@ -46,6 +47,8 @@ typedef struct np_derived {
 
 /* The call that is node number `node`; NULL: it was not noted. */
 np_derived *np_derived_of(tracer *t, uint32_t node);
+/* Is `v`, which the call reads, one of its arguments? Others lie in a list. */
+bool np_derived_reads(const np_derived *d, loom_value v);
 /* All arrays and numbers of a result, behind those that `d` has. False: there are too many, or
  * others. */
 bool np_derived_leaves(value *v, np_derived *d);
@@ -62,5 +65,22 @@ value *np_derived_function(tracer *t, PyObject *function);
 const loom_gradient_known *np_known_rules(tracer *t, uint32_t *count);
 bool np_known_rule(const loom_gradient_step *s, const loom_gradient_known *known,
                    loom_value *found);
+
+/* For a batch: the calls inside of what is mapped, whose first element is `first`, in order, and
+ * how many values np_known_values() gives of all. */
+struct np_known **np_known_inside(tracer *t, loom_value first, uint32_t *count, uint32_t *values);
+/* The results of a call, then what it is differentiated by. Gives their number. */
+uint32_t np_known_values(tracer *t, const struct np_known *k, loom_value *out);
+/* The call for all elements, given the batches of these values; LOOM_NO_VALUE: no element matters.
+ */
+bool np_known_batch(tracer *t, const struct np_known *one, const loom_value *found,
+                    const loom_batch_ask *ask);
+
+/* ---- batch.c: functions over a batch ---- */
+
+/* An element of a batch, as a value of its own; LOOM_NO_VALUE: it broke. */
+loom_value np_example_of(tracer *t, loom_value batch);
+/* loom_batch() with what is asked for; false: `b` has failed, or it broke. */
+bool np_batch_emit(tracer *t, loom_batch_ask *ask, loom_value *out, loom_emitter *b);
 
 #endif

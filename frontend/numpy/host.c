@@ -27,6 +27,7 @@
 #include "frontend/numpy/size_internal.h"
 #include "frontend/size/size.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/numbers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 #include "loom_ops_control.h"
@@ -412,7 +413,37 @@ static value *host_call(tracer *t, const np_call *c, int first) {
   return trace_pending(t) ? NULL : v;
 }
 
-value *np_host(tracer *t, const np_call *c) { return host_call(t, c, HOST_ASCENDING); }
+static bool host_holds_arrays(value *v, int depth) {
+  if (np_is_array(v) || (value_is_number(v) && !number_is_size(v))) return true;
+  bool items = value_is_sequence(v) && depth < LOOM_MAX_RANK;
+  for (Py_ssize_t i = 0; items && i < v->seq.count; i++)
+    if (host_holds_arrays(v->seq.items[i], depth + 1)) return true;
+  return false;
+}
+
+/* Where derivatives are taken: lists of arrays and computed numbers as arrays, which have
+ * cotangents. */
+static value *host_as_array(tracer *t, value *v) {
+  if (np_is_array(v) || !host_holds_arrays(v, 0)) return v;
+  if (value_is_number(v)) return np_result(t, number_node(t, v), NULL);
+  np_array *a = value_is_sequence(v) ? np_as_array(t, v) : NULL;
+  if (!a) return trace_pending(t) ? NULL : v;
+  return np_fresh(t, np_read(t, a), NULL);
+}
+
+static value *host_of_arrays(tracer *t, const np_call *c, int first) {
+  Py_ssize_t count = c->count + (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+  value **args =
+      np_derivative_known(t, c->callee) ? trace_alloc(t, sizeof *args * (size_t)(count + 1)) : NULL;
+  if (!args) return trace_pending(t) ? NULL : host_call(t, c, first);
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!(args[i] = host_as_array(t, c->args[i]))) return NULL;
+  np_call arrays = *c;
+  arrays.args = args;
+  return host_call(t, &arrays, first);
+}
+
+value *np_host(tracer *t, const np_call *c) { return host_of_arrays(t, c, HOST_ASCENDING); }
 
 /* The result has as many axes as the sample has columns: for made-up sizes it may be enormous. */
 value *np_histogramdd(tracer *t, const np_call *c) {
@@ -498,7 +529,7 @@ value *np_bincount(tracer *t, const np_call *c) {
   int64_t least = 0;
   if (!np_parse(t, c, "x | weights minlength", p)) return NULL;
   if (p[2] && !np_int_arg(t, p[2], &least)) return NULL;
-  return least > 0 ? host_call(t, c, HOST_ZEROS) : np_unsupported(t, c, "without minlength");
+  return least > 0 ? host_of_arrays(t, c, HOST_ZEROS) : np_unsupported(t, c, "without minlength");
 }
 
 /* A function of NumPy's whose answer depends on sizes and dtypes only: called at capture. */

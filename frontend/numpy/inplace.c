@@ -149,8 +149,13 @@ value *np_ufunc_at(tracer *t, PyObject *ufunc, const np_call *c) {
     args[i + 1] = c->args[i];
     if (!inplace_in_order(t, c->args[i])) return np_unsupported(t, c, "in another order than C");
   }
-  if (combine && !np_fancy_combine(t, c->args[0], c->args[1], c->args[2], combine, &done))
-    return NULL;
+  value *index = c->args[1];
+  if (combine && t->loops.derived && value_is_sequence(index) && !value_is_tuple(index)) {
+    np_array *listed = np_as_array(t, index); /* the library's own call has no derivative */
+    if (!listed) return NULL;
+    index = np_fresh(t, np_read(t, listed), NULL);
+  }
+  if (combine && !np_fancy_combine(t, c->args[0], index, c->args[2], combine, &done)) return NULL;
   if (done) return value_const(t, Py_None);
   return inplace_host(t, c, "at", args, (int)c->count + 1);
 }

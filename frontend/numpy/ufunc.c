@@ -332,6 +332,25 @@ static loom_value ufunc_told_loop(tracer *t, const ufunc_args *a, int rank, cons
   return v;
 }
 
+/* A loop on complex numbers for which there is no op, where derivatives are taken: the plan calls
+ * the library, whose function has a rule (python/frameloom/_gradient_rules.py). */
+static bool ufunc_is_derived(tracer *t, const ufunc_args *a, const loom_type *type) {
+  return loom_dtype_is_complex(type->dtype) && a->nout == 1 && !a->masked &&
+         np_derivative_known(t, a->ufunc);
+}
+
+static loom_value ufunc_derived(tracer *t, const ufunc_args *a, const loom_value *in) {
+  value *args[3];
+  for (int i = 0; i < a->nin; i++) {
+    bool scalar = emit_type(t, in[i])->rank == 0;
+    args[i] = scalar ? np_result(t, in[i], NULL) : np_fresh(t, in[i], NULL);
+    if (!args[i]) return LOOM_NO_VALUE;
+  }
+  const np_call c = {.name = a->row->name, .args = args, .count = a->nin, .callee = a->ufunc};
+  value *made = np_host(t, &c);
+  return made ? np_read(t, np_array_of(made)) : LOOM_NO_VALUE;
+}
+
 static value *ufunc_run(tracer *t, ufunc_args *a) {
   int rank;
   int64_t dims[LOOM_MAX_RANK];
@@ -355,6 +374,8 @@ static value *ufunc_run(tracer *t, ufunc_args *a) {
   if (!ufunc_note_casts(t, a, outs, types) || !ufunc_load(t, a, types, rank, dims, in)) return NULL;
   loom_value fast = ufunc_fast_power(t, a, in);
   if (fast != LOOM_NO_VALUE) return ufunc_finish(t, a, 0, fast, types[2]);
+  if (ufunc_is_derived(t, a, emit_type(t, in[0])))
+    return ufunc_finish(t, a, 0, ufunc_derived(t, a, in), types[a->nin]);
   if (loom_dtype_is_complex(types[0]) && a->row->kind == UFUNC_PAIR)
     return trace_break(t, BREAK_UNSUPPORTED_DTYPE, "np.%s of complex numbers", a->row->name);
   if (a->row->kind != UFUNC_PAIR)
@@ -403,6 +424,8 @@ value *np_ufunc_call(tracer *t, PyObject *ufunc, value *const *args, Py_ssize_t 
                   .nout = u->nout,
                   .order = 'K',
                   .asked = true};
+  value *other = a.row ? NULL : np_derivative_other(t, ufunc);
+  if (other || trace_pending(t)) return other ? trace_call(t, other, args, count, kwnames) : NULL;
   if (!a.row) {
     np_call host = {
         .name = u->name, .args = args, .count = count, .kwnames = kwnames, .callee = ufunc};

@@ -17,6 +17,7 @@
 #include "frontend/size/size.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
+#include "loom_ops_functions.h"
 
 #include <string.h>
 
@@ -81,9 +82,52 @@ static value *wrap_scalar_input(tracer *t, PyObject *object, const source *s, lo
   return v;
 }
 
+/* A part of a complex number: `derived` of the adapter's table, for its name. */
+static PyObject *wrap_derived(PyObject *base, PyObject *name) {
+  if (!PyComplex_Check(base) && !PyArray_IsScalar(base, ComplexFloating))
+    return numpy_stack(base, name);
+  bool real = PyUnicode_CompareWithASCIIString(name, "real") == 0;
+  if (!real && PyUnicode_CompareWithASCIIString(name, "imag") != 0) return NULL;
+  Py_complex z = PyComplex_AsCComplex(base);
+  if (PyErr_Occurred()) return error_drop(), NULL;
+  return PyFloat_FromDouble(real ? z.real : z.imag);
+}
+
+/* The real (`name`) or imaginary part of a complex NumPy scalar: an input. */
+static loom_value wrap_part(tracer *t, const source *s, const char *name, loom_dtype dtype) {
+  loom_type type = type_make(dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, 0, NULL);
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  const source *at = key ? trace_source(t, SOURCE_DERIVED, s, NULL, key, 0) : NULL;
+  return at ? trace_input(t, LOOM_INPUT_SCALAR, &type, NULL, at, NULL) : LOOM_NO_VALUE;
+}
+
+/* A complex NumPy scalar: two inputs, or a constant where it comes from nowhere. */
+static value *wrap_complex(tracer *t, PyObject *object, const source *s, loom_dtype dtype) {
+  if (!s) {
+    Py_complex z = PyComplex_AsCComplex(object);
+    if (PyErr_Occurred()) return trace_raise_live(t);
+    value *made = np_result(t, emit_complex(t, dtype, z.real, z.imag), NULL);
+    if (made) np_array_of(made)->known = object;
+    return made;
+  }
+  trace_guard(t, (guard){.kind = GUARD_TYPE,
+                         .source = s,
+                         .object = Py_NewRef((PyObject *)Py_TYPE(object)),
+                         .location = trace_location(t)});
+  loom_value re = wrap_part(t, s, "real", dtype), im = wrap_part(t, s, "imag", dtype);
+  value *v = np_result(t, emit2(t, LOOM_OP_COMPLEX, re, im), NULL);
+  if (!v) return NULL;
+  np_array_of(v)->storage->source = s;
+  np_array_of(v)->storage->live = object;
+  v->source = s;
+  return v;
+}
+
 static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
   wrap_scalar scalar;
   loom_dtype dtype;
+  if (Py_IS_TYPE(object, &PyCDoubleArrType_Type)) return wrap_complex(t, object, s, LOOM_C128);
+  if (Py_IS_TYPE(object, &PyCFloatArrType_Type)) return wrap_complex(t, object, s, LOOM_C64);
   if (!wrap_scalar_bits(object, &scalar) || scalar.typenum == NPY_LONGLONG ||
       scalar.typenum == NPY_ULONGLONG || !numpy_dtype_from_typenum(scalar.typenum, &dtype) ||
       loom_dtype_is_complex(dtype))
@@ -324,7 +368,7 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .row_new = np_row_new,
                                          .row_fits = np_row_fits,
                                          .stack_live = np_stack_live,
-                                         .derived = numpy_stack,
+                                         .derived = wrap_derived,
                                          .lender = np_lender,
                                          .row_is_small = np_row_is_small,
                                          .read = np_row_elements,

@@ -25,7 +25,7 @@ def _track(x):
     """x as a variable to differentiate by."""
     import numpy as np
 
-    if not _is_smooth(x) or isinstance(x, (complex, np.complexfloating)):
+    if not _is_smooth(x):
         what = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"of type {type(x).__name__}"
         raise TypeError(f"what is differentiated by must be a float or an array of floats or complex numbers; it is {what}")
     return x
@@ -46,13 +46,29 @@ def _pull(y, cotangent, xs):
         raise TypeError(f"a gradient is that of one float: the result is an array of shape {np.shape(y)}")
     if cotangent is not None and np.shape(cotangent) != np.shape(y):
         raise ValueError(f"a cotangent must have the shape of the result, {np.shape(y)}, not {np.shape(cotangent)}")
-    raise RuntimeError("a derivative needs the compiler, and this call ran as plain Python: compilation is disabled, or a "
-                       "debugger, profiler or tracer is active")
+    raise RuntimeError("a derivative needs the compiler, and this call ran as plain Python: compilation is disabled, a debugger, "
+                       "profiler or tracer is active, or what the derivative calls raises (for example, the inverse of a singular matrix)")
 
 
 def _refuse(what):
     """`what` has no derivative."""
     raise NotImplementedError(f"{what} has no derivative")
+
+
+def _cofactors(a):
+    """The derivatives of the determinants of matrices, also of singular ones. The plan calls it."""
+    import numpy as np
+
+    d = np.linalg.det(a)[..., None, None]
+    singular = d == 0
+    one = np.eye(a.shape[-1], dtype=a.dtype)
+    found = d * np.swapaxes(np.linalg.inv(np.where(singular, one, a)), -1, -2)
+    if not singular.any():
+        return found
+    u, s, vh = np.linalg.svd(a)
+    others = np.prod(np.where(one == 1, 1, s[..., None, :]), axis=-1)[..., None, :]
+    turned = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    return np.where(singular, turned * np.conj(u * others @ vh), found)
 
 
 def _derives():
@@ -162,6 +178,19 @@ def _arguments(args, numbers, variables):
     return given
 
 
+def _is_complex(y):
+    import numpy as np
+
+    return isinstance(y, (complex, np.complexfloating)) or isinstance(y, np.ndarray) and issubclass(y.dtype.type, np.complexfloating)
+
+
+def _is_real(y):
+    """y, the result of a function that has a gradient."""
+    if _is_complex(y):
+        raise TypeError("a gradient is that of one float: the result is a complex number, whose derivatives frameloom.vjp gives")
+    return y
+
+
 def _differentiated(fun, argnums, has_aux, args, kwargs):
     """(what fun gives, the gradients as `value_and_grad` gives them)"""
     numbers, variables = argnums if isinstance(argnums, tuple) else (argnums,), []
@@ -171,7 +200,7 @@ def _differentiated(fun, argnums, has_aux, args, kwargs):
         value = fun(*given, **kwargs)
     finally:
         _close()
-    found = iter(_pull(value[0] if has_aux else value, None, tuple(variables)))
+    found = iter(_pull(_is_real(value[0] if has_aux else value), None, tuple(variables)))
     gradients = tuple([_like(args[i], found) for i in numbers])
     return value, gradients if isinstance(argnums, tuple) else gradients[0]
 
@@ -248,6 +277,34 @@ def checkpoint(fun):
     return checkpointed
 
 
+def _parameters(fun):
+    """The names of a Python function's parameters, in order, and the defaults of the last ones; None: not all can be given by position."""
+    import types
+
+    code = fun.__code__ if isinstance(fun, types.FunctionType) else None
+    if code is None or code.co_kwonlyargcount or code.co_flags & 12:  # *args, **kwargs
+        return None
+    return code.co_varnames[: code.co_argcount], fun.__defaults__ or ()
+
+
+def _positional(fun, args, kwargs):
+    """The arguments of a call, all by position; None: they are none of the function's, or nobody knows."""
+    known = _parameters(fun)
+    if known is None:
+        return None if kwargs else args
+    names, defaults = known
+    given, left = list(args), dict(kwargs)
+    for i in range(len(args), len(names)):
+        place = i - (len(names) - len(defaults))
+        if names[i] in left:
+            given.append(left.pop(names[i]))
+        elif place >= 0:
+            given.append(defaults[place])
+        else:
+            return None
+    return None if left else tuple(given)
+
+
 class custom_vjp:
     """A function whose derivative is given by a rule: JAX's `custom_vjp`.
 
@@ -255,7 +312,7 @@ class custom_vjp:
         def f(x, y): ...
         f.defvjp(forward, backward)
 
-    fun                a function of positional arguments: floats, arrays, trees of them, and any other objects
+    fun                a function: of floats, arrays, trees of them, and any other objects
     nondiff_argnums    numbers of arguments that nothing is differentiated by; they come first in `backward`
     forward(*args)     gives `(fun(*args), residuals)`
     backward(residuals, cotangent)
@@ -263,7 +320,8 @@ class custom_vjp:
                        None for zero. `cotangent` has the structure of the result
 
     Where nothing is differentiated `fun` itself is called. Inside of a derivative `forward` is called in its place, and
-    `backward` where the derivative comes to it. Loops of such a derivative are unrolled, and a branch on data is an error there
+    `backward` where the derivative comes to it. `forward` may call the function itself. Keyword arguments and defaults of `fun`
+    are given to both as positional arguments. Loops of such a derivative are unrolled, and a branch on data is an error there
     (GraphBreak).
 
     Raises `frameloom.GraphBreak` (FL0029) where a derivative is taken before `defvjp()`, where a rule raises, and where it gives
@@ -275,32 +333,48 @@ class custom_vjp:
             raise TypeError(f"frameloom.custom_vjp expects a function, not {type(fun).__name__}")
         self.fun, self.nondiff_argnums = fun, tuple(nondiff_argnums)
         self.forward = self.backward = None
+        self.runs_forward = False
         _functools.update_wrapper(self, fun)
 
     def defvjp(self, forward, backward):
         """The rule: see the class."""
         self.forward, self.backward = forward, backward
 
-    def __call__(self, *args):
+    def __call__(self, *args, **kwargs):
         if not _derives():
-            return self.fun(*args)
+            return self.fun(*args, **kwargs)
         if self.forward is None:
             _refuse("a custom_vjp without defvjp()")
+        args = _positional(self.fun, args, kwargs)
+        if args is None:
+            _refuse("a custom_vjp with keyword arguments that are not its function's")
+        if self.runs_forward:  # what comes back asks forward for the residuals
+            return self._marked(args, self.fun(*args), lambda: self._forward(args)[1])
+        value, residuals = self._forward(args)
+        return self._marked(args, value, lambda: residuals)
+
+    def _forward(self, args):
+        outer, self.runs_forward = self.runs_forward, True
         try:
             made = self.forward(*args)
         except Exception as error:  # plain Python does not call it
             _refuse(f"a custom_vjp whose forward rule raises {type(error).__name__}: {error}: it")
+        finally:
+            self.runs_forward = outer
         if not isinstance(made, tuple) or len(made) != 2:
             _refuse("a custom_vjp whose forward rule gives no pair of the result and the residuals")
-        value, residuals = made
+        return made
+
+    def _marked(self, args, value, residuals):
+        """`value` with the rule, which asks for the residuals."""
         by = [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
         others = [args[i] for i in self.nondiff_argnums]
 
         def rule(*cotangents):
             smooth = iter(cotangents)
             whole = _map(lambda leaf: next(smooth) if _is_smooth(leaf) else None, value)
-            found = self.backward(*others, residuals, whole)
-            if not isinstance(found, tuple) or len(found) != len(by):
+            found = self.backward(*others, residuals(), whole)
+            if not isinstance(found, (tuple, list)) or len(found) != len(by):
                 raise TypeError(f"the backward rule of a frameloom.custom_vjp must give a tuple of {len(by)} cotangents")
             given = []
             for x, cotangent in zip(by, found):
@@ -437,45 +511,51 @@ def _pull_batch(y, cotangents, variables):
             for row, x in zip(rows, variables)]
 
 
+def _rows(y, variables):
+    """The cotangents of tracked values for each element of y, which has the shape and then theirs."""
+    import numpy as np
+
+    if _is_complex(y):
+        raise TypeError("a Jacobian is that of real numbers: the result is complex; take its real and its imaginary part")
+    if not np.ndim(y):
+        return _pull(y, None, variables)
+    # The cotangent of each element, along a first axis.
+    basis = np.eye(y.size, dtype=y.dtype).reshape((y.size,) + y.shape)
+    return [rows.reshape(y.shape + np.shape(x)) for rows, x in zip(_pull_batch(y, basis, variables), variables)]
+
+
 def jacobian(fun, argnums=0):
     """A function that gives the Jacobian of `fun`: an array of the result's shape and then the argument's.
 
-    fun      a function over NumPy arrays and numbers whose result is a float or an array of floats
-    argnums  the number of the argument, or a tuple of numbers; each a float or an array of floats
+    fun      a function over NumPy arrays and numbers whose result is a float, an array of floats or a tree of them
+    argnums  the number of the argument, or a tuple of numbers; each a float, an array of floats or a tree of them
 
-    One backward pass over a batch: the elements of the result. Errors are those of `value_and_grad`.
+    For trees: the tree of the result, in which for each leaf stands the tree of the argument with an array at each of its leaves;
+    with a tuple `argnums` a tuple of these. One backward pass over a batch for each leaf of the result: its elements. Errors are
+    those of `value_and_grad`.
     """
     fun, numbers = _plain(fun, "jacobian"), _positions(argnums, "jacobian")
     single = not isinstance(argnums, tuple)
 
     def jacobian(*args, **kwargs):
-        import numpy as np
-
-        variables = []
+        variables, made = [], []
         _open()
         try:
-            given = list(args)
-            for i in numbers:
-                given[i] = _track(args[i])
-                variables.append(_variable(given[i]))
-            value = np.asarray(fun(*given, **kwargs))
-            # The cotangent of each element of the result, along a first axis.
-            basis = np.eye(value.size, dtype=value.dtype).reshape((value.size,) + value.shape)
-            found = _pull_batch(value, basis, tuple(variables))
+            value = fun(*_arguments(args, numbers, variables), **kwargs)
+            for y in _leaves(value):
+                found = iter(_rows(y, tuple(variables)))
+                parts = tuple([_like(args[i], found) for i in numbers])
+                made.append(parts[0] if single else parts)
         finally:
             _close()
-        found = tuple([rows.reshape(value.shape + np.shape(args[i])) for rows, i in zip(found, numbers)])
-        return found[0] if single else found
+        return _like(value, iter(made))
 
     return _compiled(jacobian, fun, "jacobian")
 
 
 def hessian(fun, argnums=0):
-    """A function that gives the Hessian of `fun`, whose result is one float: an array of the argument's shape twice.
+    """A function that gives the Hessian of `fun`: for a result of one float an array of the argument's shape twice.
 
-    fun      as in `grad`
-    argnums  the number of an argument, a float or an array of floats
+    fun, argnums  as in `jacobian`, whose Jacobian it is: for a result of more elements their shape comes first
     """
-    if not isinstance(argnums, int):
-        raise TypeError(f"frameloom.hessian: argnums must be an int, not {argnums!r}")
-    return jacobian(grad(fun, argnums), argnums)
+    return jacobian(jacobian(fun, argnums), argnums)

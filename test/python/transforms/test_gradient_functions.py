@@ -33,6 +33,12 @@ def added_at_indices(x):
     return y * x
 
 
+def subtracted_at_indices_of_a_list(x):
+    y = np.ones(5)
+    np.subtract.at(y, [0, 2, 2], x[:3] ** 2)
+    return y * x
+
+
 def stored_by_mask(x):
     y = x * 2
     y[y > 0.9] = 0
@@ -137,6 +143,7 @@ FUNCTIONS = {
     "setitem": (slice_stored, VECTOR),
     "setidx": (stored_at_indices, VECTOR),
     "addat": (added_at_indices, VECTOR),
+    "subtractat": (subtracted_at_indices_of_a_list, VECTOR),
     "bool": (stored_by_mask, VECTOR),
     "tanh": (lambda x: np.tanh(x), MATRIX),
     "arcsin": (lambda x: np.arcsin(x), MATRIX),

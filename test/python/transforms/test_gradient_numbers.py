@@ -56,7 +56,7 @@ def test_what_a_number_lacks_raises_as_in_python():
     lambda f, x: frameloom.grad(f)(x), lambda f, x: frameloom.vjp(f, x, cotangent=x), lambda f, x: frameloom.jvp(f, (x,), (x,)),
     lambda f, x: frameloom.jacobian(f)(x),
 ])
-@pytest.mark.parametrize("x", [1 + 1j, 3, True, "text", [1, 2.0], np.arange(3), object()])
+@pytest.mark.parametrize("x", [3, True, "text", [1, 2.0], np.arange(3), object()])
 def test_what_is_no_float_is_refused_with_its_type(derivative, x):
     with pytest.raises(TypeError, match="must be a float or an array of floats"):
         derivative(lambda x: 1.5, x)

@@ -48,6 +48,22 @@ def test_ufuncs(name):
         assert smooth.any() or name in ("arccosh", "acosh")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in UFUNCS if getattr(np, name).nin == 2])
+def test_mixed_second_derivatives(name):
+    function = getattr(np, name)
+    x, y = [np.array(column) for column in zip(*itertools.product(GRID, repeat=2))]
+    along = np.ones(len(x))
+    for f, a, b in ((function, x, y), (lambda b, a: function(a, b), y, x)):
+        def derivative(b):
+            return frameloom.jvp(lambda a: f(a, b), (a,), (along,))[1]
+
+        _, smooth = differences(lambda a: f(a, b), a, 1e-6, 1e-3)
+        mixed, bent = differences(derivative, b, 1e-5, 1e-2)
+        found = frameloom.jvp(derivative, (b,), (along,))[1]
+        assert not (wrong := smooth & bent & differ(found, mixed, 1e-2)).any(), [p[wrong] for p in (a, b, found, mixed)]
+
+
 EXTREME = [np.inf, -np.inf, np.nan, 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0]
 
 
