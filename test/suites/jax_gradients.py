@@ -36,11 +36,12 @@ ALONE = re.compile(
     r"OfJaxAlone|of a module with its own lo|does not match \"|not raised|not found in|no logs of level|unexpected keyword argument|NameError|"
     r"must be an exception type|isinstance\(\) arg 2|has no attribute '(lower|func|trace|args_res|opaque_residuals|block_until_ready|aval|\w*jaxpr|weak_type|"
     r"defjvp|lin|res|is_fully_\w+|sharding|devices|eval_shape|unflatten_up_to|_\w+)'|of dtype 'V\d|RandomState|_getframe|_filters_mutated|"
-    r"not supported for the input types|defvjp_with_logs|test_optimize_remat|testBatchOfCompile|testGradOfVmapOfScatter|testDynamicUpdateSliceValueAndGrad|InputSavedVJPTest|"
+    r"not supported for the input types|defvjp_with_logs|test_optimize_remat|testBatchOfCompile|testDotProductAttentionMask|testGradOfVmapOfScatter|testDynamicUpdateSliceValueAndGrad|InputSavedVJPTest|"
     r"test_(.*caching|.*retrac|.*cse|.*leak|.*traceback|.*docstr|.*jaxpr|.*weak_type|.*residual|.*policy|.*debug|.*error_message)|concreteness_error")
 # The tests of another class under a setting of JAX, and hundreds of cases of its jit.
 REPEATED = re.compile(r"::\w*3Test::|test_jit_forwarding")
-CONVENTIONS = re.compile(r"(?!)")
+# The derivative of 0 ** 0 is 0 here, NaN there.
+CONVENTIONS = re.compile(r"testPowSecondDerivative")
 SUITE = derivatives.Suite("JAX", "jax_gradients", [f"{name}_test.py" for name in FILES], ALONE, CONVENTIONS, TEXT, ("--assert=plain",))
 LIMIT = 120  # seconds of CPU time; what takes longer stalls
 
