@@ -111,6 +111,8 @@ void np_derivative_note(tracer *t, const np_call *c, value *result);
 /* The same function in others that have derivatives (python/frameloom/_gradient_rules.py); NULL:
  * there is none, or nothing is differentiated. */
 value *np_derivative_other(tracer *t, PyObject *callee);
+/* Is something differentiated here, or is a function captured that does so? */
+bool np_gradient_near(tracer *t);
 /* Is something differentiated, and has this function of the library a derivative? */
 bool np_derivative_known(tracer *t, PyObject *callee);
 

@@ -329,7 +329,7 @@ static const char *einsum_arguments(tracer *t, const np_call *c, value **operand
       operands[i] = c->args[1 + i];
     return text;
   }
-  char *text = trace_alloc(t, room);
+  char *text = trace_alloc(t, room + 4 * EINSUM_OPERANDS);
   *count = (int)c->count / 2;
   if (!text || *count > EINSUM_OPERANDS) return text ? "" : NULL;
   *text = 0;

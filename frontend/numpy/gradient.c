@@ -37,6 +37,8 @@ static bool gradient_is_outermost(tracer *t) {
           !PyUnicode_CompareWithASCIIString(name, "frameloom._vmap"));
 }
 
+bool np_gradient_near(tracer *t) { return t->loops.derived || gradient_is_outermost(t); }
+
 /* _open() and _close(): between them runs what is differentiated. */
 value *np_gradient_open(tracer *t, const np_call *c) {
   (void)c;

@@ -209,7 +209,8 @@ bool np_known_rule(const loom_gradient_step *s, const loom_gradient_known *known
 /* ---- inside of frameloom.vmap ---- */
 
 struct np_known **np_known_inside(tracer *t, loom_value first, uint32_t *count, uint32_t *values) {
-  struct np_known **list = np_known_calls(t);
+  /* Nothing comes back to a batch of which no derivative is taken. */
+  struct np_known **list = t->loops.derived > 1 ? np_known_calls(t) : NULL;
   const loom_graph *graph = trace_graph(t);
   *count = *values = 0;
   for (struct np_known *k = list ? *list : NULL; k; k = k->next)

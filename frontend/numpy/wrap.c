@@ -126,8 +126,11 @@ static value *wrap_complex(tracer *t, PyObject *object, const source *s, loom_dt
 static value *wrap_scalar_value(tracer *t, PyObject *object, const source *s) {
   wrap_scalar scalar;
   loom_dtype dtype;
-  if (Py_IS_TYPE(object, &PyCDoubleArrType_Type)) return wrap_complex(t, object, s, LOOM_C128);
-  if (Py_IS_TYPE(object, &PyCFloatArrType_Type)) return wrap_complex(t, object, s, LOOM_C64);
+  bool derives = np_gradient_near(t); /* elsewhere not all operators of such scalars are captured */
+  if (derives && Py_IS_TYPE(object, &PyCDoubleArrType_Type))
+    return wrap_complex(t, object, s, LOOM_C128);
+  if (derives && Py_IS_TYPE(object, &PyCFloatArrType_Type))
+    return wrap_complex(t, object, s, LOOM_C64);
   if (!wrap_scalar_bits(object, &scalar) || scalar.typenum == NPY_LONGLONG ||
       scalar.typenum == NPY_ULONGLONG || !numpy_dtype_from_typenum(scalar.typenum, &dtype) ||
       loom_dtype_is_complex(dtype))

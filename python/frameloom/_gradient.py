@@ -411,7 +411,7 @@ def _pull_tree(results, cotangents, variables):
     for y, cotangent in zip(_leaves(results), _leaves(cotangents), strict=True):
         found = _pull(y, cotangent, variables)
         sums = found if sums is None else tuple([a + b for a, b in zip(sums, found)])
-    return sums
+    return tuple([x * 0.0 for x in variables]) if sums is None else sums
 
 
 def vjp(fun, *primals, cotangent):
