@@ -163,10 +163,11 @@ static int64_t form_result_bytes(const lower_plan *plan) {
 static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width) {
   const lower_plan *plan = l->plan;
   int64_t length = plan->inner.loops[0].extent, bytes = form_result_bytes(plan);
+  int vector = *width;
   if (!form_is_primary(l) || length < FORM_ROWS) return 0;
-  while (*width > 1 && (extent % *width || GPU_BLOCK * *width * bytes > FORM_SHARED))
-    *width /= 2;
-  int64_t vectors = (extent + *width - 1) / *width, team = 1;
+  while (vector > 1 && (extent % vector || GPU_BLOCK * vector * bytes > FORM_SHARED))
+    vector /= 2;
+  int64_t vectors = (extent + vector - 1) / vector, team = 1;
   while (team < GPU_WARP && team < vectors)
     team *= 2;
   while (team < GPU_BLOCK && team < vectors && GPU_BLOCK / team > length / 4)
@@ -174,6 +175,7 @@ static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width
   int64_t teams = GPU_BLOCK / team;
   if (teams == 1 || (rows >= GPU_BLOCK && team * (teams < length ? teams : length) < GPU_BLOCK / 2))
     return 0;
+  *width = vector;
   return (int)team;
 }
 
@@ -247,8 +249,9 @@ void gpu_schedule(const lower *l, lower_schedule *out) {
   if (plan->lane_reduced) {
     out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
     form_cut_row(l, rows, out);
-  } else
+  } else {
     out->team = rows > 1 && vectors <= FORM_SHORT ? GPU_WARP : GPU_BLOCK;
+  }
   out->block = extent;
   if (!plan->lane_reduced && out->team == GPU_BLOCK) {
     out->block = (int64_t)GPU_BLOCK * out->width;
