@@ -46,10 +46,10 @@ static loom_value scalar_product(tracer *t, loom_value x, loom_value y, loom_val
     loom_value all = emit2(t, LOOM_OP_MUL, emit_convert(t, x, wide), emit_convert(t, y, wide));
     return emit_compare(t, "ne", all, emit_convert(t, r, wide));
   }
-  loom_value zero = scalar_number(t, dtype, 0), none = emit_compare(t, "eq", x, zero);
-  loom_value divisor = emit_select(t, none, scalar_number(t, dtype, 1), x);
+  loom_value some = emit_compare(t, "ne", x, scalar_number(t, dtype, 0));
+  loom_value divisor = emit_select(t, some, x, scalar_number(t, dtype, 1));
   loom_value back = emit2(t, LOOM_OP_FLOOR_DIV, r, divisor);
-  return emit_select(t, none, none, emit_compare(t, "ne", back, y));
+  return emit2(t, LOOM_OP_AND, some, emit_compare(t, "ne", back, y));
 }
 
 static loom_value scalar_overflow(tracer *t, const char *name, loom_value x, loom_value y,
