@@ -81,24 +81,23 @@ static const lower_at *planes_input_at(lower *l, const conv_plan *p) {
   return lower_at_intern(l, at);
 }
 
-static void planes_pack_inside(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  planes_job *at = user;
+static void planes_pack(lower *l, planes_job *at, bool inside) {
   const conv_plan *p = at->job->p;
+  MlirValue input = loom_operand(p->op, 0);
   lower_var x = l->vars[CONV_BAND_X];
   alone_set(l, CONV_BAND_X, x.iv);
-  lower_value value = lower_emit(l, loom_operand(p->op, 0), planes_input_at(l, p));
+  const lower_at *index = planes_input_at(l, p);
+  lower_value value = inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
   if (!l->failed) planes_store(l, at, lower_wide(l, value));
   l->vars[CONV_BAND_X] = x;
 }
 
+static void planes_pack_inside(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  planes_pack(l, user, true);
+}
+
 static void planes_pack_edge(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  planes_job *at = user;
-  const conv_plan *p = at->job->p;
-  lower_var x = l->vars[CONV_BAND_X];
-  alone_set(l, CONV_BAND_X, x.iv);
-  lower_value value = lower_emit_or_zero(l, loom_operand(p->op, 0), planes_input_at(l, p));
-  if (!l->failed) planes_store(l, at, lower_wide(l, value));
-  l->vars[CONV_BAND_X] = x;
+  planes_pack(l, user, false);
 }
 
 /* Is every element at (CONV_BAND_Y, CONV_BAND_X) and in the lanes behind it one of the input? */
