@@ -25,9 +25,6 @@
 #define WEIGH_LEAST_NS 1000000
 /* Time that a generator is taken to run from one yield to the next, in ns. */
 #define WEIGH_YIELD_NS 20000
-/* Versions of a function that are compiled whatever earlier ones have cost; of a part behind a
- * break, which is given what the code before it has made, one. */
-#define WEIGH_FREE_VERSIONS 4
 /* Plain runs that are shorter than this, in ns, are slowed down noticeably by the checks before
  * them. */
 #define WEIGH_SHORT_NS 20000

@@ -14,8 +14,9 @@
  *
  * With arrays all is compiled at once, until a function and its parts have taken the time that
  * `config.compile_budget` gives. A loop with a break inside may find another size in each
- * iteration, and each needs a version of each part. From then on another version is compiled when
- * the plain runs in place of it have taken as long as a version has on average.
+ * iteration, and each needs a version of each part. From then on another version of a part is
+ * compiled when the plain runs in place of it have taken as long as a version has on average. What
+ * the function itself is called with is the user's choice, within `config.recompile_limit`.
  *
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
 #include "frontend/base/base.h"
@@ -81,12 +82,12 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
 
 static bool weigh_is_own(const callable *c) { return !c->place.shared; }
 
-/* Have the versions of the function, with all its parts, used up the budget? Then those of this
- * callable beyond its free ones have to be paid for. */
+/* Is this a part of a function whose versions, with those of all parts, have used up the budget?
+ * Then all but its first version have to be paid for. */
 static bool weigh_is_dear(callable *c) {
-  uint64_t versions = (uint64_t)c->builds.wasted + (c->entries ? c->entries->count : 0);
+  bool first = !c->builds.wasted && !(c->entries && c->entries->count);
   int64_t budget = loom_config.compile_budget;
-  return versions >= (c->place.owner ? 1 : WEIGH_FREE_VERSIONS) && budget >= 0 &&
+  return c->place.owner && !first && budget >= 0 &&
          callable_whole(c)->weighing.busy_ns / 1000000 >= (uint64_t)budget;
 }
 
