@@ -184,11 +184,22 @@ def assert_same_call(got, want, ulps=16, scale=None, rtol=None, atol=0):
         assert_same(got, want, ulps, scale, rtol, atol)
 
 
+def reruns(compiled):
+    """How many calls have run again as plain Python, to report floating-point exceptions."""
+    return sum(entry["again"] for entry in compiled._report()["entries"]) if hasattr(compiled, "_report") else 0
+
+
+def assert_no_more_reruns(compiled, before, want):
+    """A call that raises and warns of nothing plainly has nothing to run again for."""
+    assert want[1] is not None or want[2] or reruns(compiled) == before, "ran again as plain Python, in vain"
+
+
 def check(compiled, plain, arguments, ulps=16, scale=None):
     """Runs both twice (the second call takes the compiled path) and compares everything that can be seen."""
-    want = outcome(plain, arguments)
+    want, before = outcome(plain, arguments), reruns(compiled)
     for _ in range(2):
         assert_same_call(outcome(compiled, arguments), want, ulps, scale)
+    assert_no_more_reruns(compiled, before, want)
 
 
 def check_calls(function, *calls, versions=None, raises=False, ulps=16, scale=None, rtol=None, atol=0, **options):
@@ -199,10 +210,11 @@ def check_calls(function, *calls, versions=None, raises=False, ulps=16, scale=No
     compiled = frameloom.compile(function, **options)
     for arguments in calls:
         own, plain = copied(arguments), copied(arguments)
-        want = outcome(function, plain)
+        want, before = outcome(function, plain), reruns(compiled)
         if want[1] is not None and not raises:
             raise want[1]
         assert_same_call(outcome(compiled, own), want, ulps, scale, rtol, atol)
+        assert_no_more_reruns(compiled, before, want)
         assert_same(own, plain, ulps, scale, rtol, atol)
     report = compiled._report()
     assert versions is None or report["captures"] <= versions, [entry["guards"] for entry in report["entries"]]
