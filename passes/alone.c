@@ -49,13 +49,33 @@ static bool alone_is_static(const lower_kernel *kernel) {
   return true;
 }
 
+/* Are the sizes of all that the kernel reads and makes known? */
+static bool alone_sizes_known(const lower_kernel *kernel) {
+  for (int i = 0; i < kernel->operand_count; i++)
+    if (loom_type_elements(&kernel->operands[i].type) < 0) return false;
+  for (MlirOperation op = mlirBlockGetFirstOperation(kernel->block); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++) {
+      loom_type type;
+      if (loom_type_from_mlir(mlirValueGetType(loom_result(op, i)), &type) &&
+          loom_type_elements(&type) < 0)
+        return false;
+    }
+  return true;
+}
+
+static bool alone_plan_gpu(const alone_kind *kind, const lower_kernel *kernel, alone_plan *out) {
+  if (!kind->gpu_plan) return alone_refuse(out->op, "no code for this target");
+  if (!alone_sizes_known(kernel))
+    return loom_emit_error(mlirOperationGetLocation(out->op), "symbolic sizes on a GPU");
+  return kind->gpu_plan(kernel, out);
+}
+
 bool alone_plan_make(const alone_kind *kind, const lower_kernel *kernel, MlirOperation op,
                      alone_plan *out) {
   memset(out, 0, sizeof *out);
   out->op = op;
-  if (kernel->target == LANES_GPU)
-    return kind->gpu_plan ? kind->gpu_plan(kernel, out)
-                          : alone_refuse(op, "no code for this target");
+  if (kernel->target == LANES_GPU) return alone_plan_gpu(kind, kernel, out);
   if (!kind->symbolic && !alone_is_static(kernel)) return alone_refuse(op, "a symbolic size");
   return kind->plan(kernel, out);
 }

@@ -24,7 +24,7 @@ typedef struct alone_kind {
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
   bool symbolic; /* takes symbolic sizes and strides */
-  /* The same for a GPU; NULL: it has no code for one. */
+  /* The same for a GPU, of known sizes; NULL: it has no code for one. */
   bool (*gpu_plan)(const lower_kernel *kernel, alone_plan *out);
   void (*gpu_lower)(lower *l, const alone_plan *plan, int stage);
 } alone_kind;
@@ -74,6 +74,20 @@ MlirOperation update_next(MlirOperation op);
 /* Does each update what the one before has made, and is the last one the kernel's result? False
  * after a diagnostic. */
 bool update_check(const lower_kernel *kernel, MlirOperation first);
+
+/* ---- lower_sort.c ---- */
+
+/* What is sorted, and where it goes. */
+typedef struct sort_array {
+  const lower_buffer *in, *out;
+  loom_dtype dtype;
+  int axis, bits; /* of an element */
+  int64_t n, lines;
+  bool numbers; /* the permutation instead of the elements */
+} sort_array;
+
+/* False after a diagnostic. */
+bool sort_array_read(const lower_kernel *kernel, MlirOperation op, sort_array *a);
 
 /* ---- one function a row ---- */
 

@@ -12,8 +12,7 @@
 #define ATTENTION_NEAR (512 * 1024) /* bytes of keys and values that stay in a core's own cache */
 #define ATTENTION_CHUNKS 64         /* that many are left to be shared among threads */
 
-static int64_t attention_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t attention_round(int64_t a, int64_t b) { return attention_ceil(a, b) * b; }
+static int64_t attention_round(int64_t a, int64_t b) { return loom_ceil_div(a, b) * b; }
 
 static bool attention_operand_read(const lower_kernel *kernel, MlirOperation op, int i,
                                    attention_operand *out) {
@@ -74,7 +73,7 @@ static double attention_cost(const lower_kernel *kernel, int64_t rows, int64_t v
     for (int mr = 1; mr * nv + nv + 1 <= registers && vectors % nv == 0; mr++) {
       int each = mr * nv > mr + nv ? mr * nv : mr + nv;
       double cost =
-          (double)(attention_ceil(rows, mr) * (vectors / nv)) * ((each > 8 ? each : 8) + 1);
+          (double)(loom_ceil_div(rows, mr) * (vectors / nv)) * ((each > 8 ? each : 8) + 1);
       if (best > 0 && cost >= best) continue;
       best = cost;
       *out = (attention_tile){mr, nv};
@@ -95,13 +94,13 @@ static void attention_lanes(const lower_kernel *kernel, attention_plan *p) {
 /* A block of queries: as few lanes as possible that are no query, but enough of them for what is
  * packed for each block. */
 static void attention_queries(const lower_kernel *kernel, attention_plan *p) {
-  int64_t queries = loom_num_hint(p->queries), all = attention_ceil(queries, p->vl);
+  int64_t queries = loom_num_hint(p->queries), all = loom_ceil_div(queries, p->vl);
   int64_t most = ATTENTION_LANES / p->vl > 8 ? ATTENTION_LANES / p->vl : 8, chosen = 1;
   attention_tile tile;
   double best = 0;
   for (int64_t vectors = 1; vectors <= most && (vectors == 1 || vectors <= all); vectors++) {
     double work = attention_cost(kernel, ATTENTION_KEYS, vectors, &tile) / ATTENTION_KEYS;
-    double cost = (double)attention_ceil(all > 0 ? all : 1, vectors) * (work * p->vl + 6);
+    double cost = (double)loom_ceil_div(all > 0 ? all : 1, vectors) * (work * p->vl + 6);
     if (best > 0 && cost > best) continue;
     best = cost;
     chosen = vectors;
@@ -113,11 +112,11 @@ static void attention_queries(const lower_kernel *kernel, attention_plan *p) {
  * queries share one. */
 static void attention_parts(attention_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->q.at.type.dtype), keys = loom_num_hint(p->keys);
-  int64_t blocks = attention_ceil(loom_num_hint(p->queries), p->block_q);
+  int64_t blocks = loom_ceil_div(loom_num_hint(p->queries), p->block_q);
   int64_t heads = loom_num_hint(p->batch) * p->heads;
   bool far = keys > ATTENTION_NEAR / ((p->depth + p->width) * size);
   p->parts = !p->gradient && far ? ATTENTION_PARTS : 1;
-  while (p->parts > 1 && heads * attention_ceil(blocks, p->parts) < ATTENTION_CHUNKS)
+  while (p->parts > 1 && heads * loom_ceil_div(blocks, p->parts) < ATTENTION_CHUNKS)
     p->parts /= 2;
   p->blocks = loom_num_ceil(p->queries, p->block_q * p->parts);
 }
@@ -125,7 +124,7 @@ static void attention_parts(attention_plan *p) {
 static void attention_keys(const lower_kernel *kernel, attention_plan *p) {
   int64_t keys = loom_num_hint(p->keys);
   int64_t most = p->gradient ? ATTENTION_GRADIENT_KEYS : ATTENTION_KEYS;
-  int64_t size = keys < 1 ? 1 : attention_ceil(keys, attention_ceil(keys, most));
+  int64_t size = keys < 1 ? 1 : loom_ceil_div(keys, loom_ceil_div(keys, most));
   attention_cost(kernel, size, p->block_q / p->vl, &p->scores);
   p->block_k = attention_round(size, p->scores.mr);
 }

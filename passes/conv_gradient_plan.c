@@ -10,8 +10,6 @@
 #define GRADIENT_SUMS_BYTES (192 << 10)
 #define GRADIENT_LIMIT (INT64_C(1) << 40)
 
-static int64_t gradient_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static bool gradient_types(const lower_kernel *kernel, gradient_plan *p) {
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(p->op, 0)), &p->in) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(p->op, 1)), &p->gradient) ||
@@ -141,7 +139,7 @@ static void gradient_registers(const lower_kernel *kernel, gradient_plan *p) {
       int64_t mr = gradient_tile(p, most, tile);
       int64_t loads = p->paired ? mr * nv + nv : mr + nv;
       int64_t each = mr * nv > loads ? mr * nv : loads;
-      double cost = (double)gradient_ceil(p->rows, (int64_t)nv * p->vl) *
+      double cost = (double)loom_ceil_div(p->rows, (int64_t)nv * p->vl) *
                     (double)((each > 8 ? each : 8) + 1) / (double)mr;
       if (best > 0 && cost >= best) continue;
       best = cost;
@@ -150,7 +148,7 @@ static void gradient_registers(const lower_kernel *kernel, gradient_plan *p) {
       memcpy(p->tile, tile, sizeof tile);
     }
   p->step = (int64_t)p->nv * p->vl;
-  p->panels = gradient_ceil(p->rows, p->step);
+  p->panels = loom_ceil_div(p->rows, p->step);
   p->square = p->vl < 8 ? p->vl : 8;
   if (size == 8 && kernel->vector_bytes < 64 && p->square > 4) p->square = 4;
   if (loom_num_below(p->count[2], p->square) && p->square > 4) p->square = 4; /* short lines */
@@ -161,10 +159,10 @@ static void gradient_blocks(gradient_plan *p) {
   const int64_t sizes[GRADIENT_SPATIAL] = {p->planes, p->count[1], p->count[2]};
   int64_t pixels = 1;
   for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
-    int64_t most = gradient_ceil(GRADIENT_BLOCK, pixels), size = loom_num_hint(sizes[d]);
+    int64_t most = loom_ceil_div(GRADIENT_BLOCK, pixels), size = loom_num_hint(sizes[d]);
     if (size < 1) size = 1;
     p->block[d] = size; /* the likely one, where it is symbolic: there may be more blocks */
-    if (size > most + most / 2) p->block[d] = gradient_ceil(size, gradient_ceil(size, most));
+    if (size > most + most / 2) p->block[d] = loom_ceil_div(size, loom_ceil_div(size, most));
     pixels = p->block[d] < size ? GRADIENT_BLOCK : pixels * size;
   }
 }
@@ -175,12 +173,12 @@ static void gradient_chunks(gradient_plan *p) {
                 (double)loom_num_hint(p->count[1]) * (double)loom_num_hint(p->count[2]) /
                 GRADIENT_CHUNK_WORK;
   int64_t want = work > GRADIENT_CHUNKS ? GRADIENT_CHUNKS : 1 + (int64_t)work;
-  want = gradient_ceil(want, p->groups * p->panels);
-  int64_t each = gradient_ceil(tiles, want < tiles ? want : tiles);
+  want = loom_ceil_div(want, p->groups * p->panels);
+  int64_t each = loom_ceil_div(tiles, want < tiles ? want : tiles);
   int64_t most = GRADIENT_SUMS_BYTES / (p->places * p->tile[0] * p->step * size);
   if (each > most) each = most > 1 ? most : 1;
   p->chunk_channels = each * p->tile[0];
-  p->chunks = gradient_ceil(p->channels, p->chunk_channels);
+  p->chunks = loom_ceil_div(p->channels, p->chunk_channels);
 }
 
 bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_plan *p) {

@@ -11,8 +11,6 @@
 #define CONV_SUMS_BYTES (192 << 10)
 #define CONV_LIMIT (INT64_C(1) << 40)
 
-static int64_t conv_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static bool conv_types(const lower_kernel *kernel, MlirOperation op, conv_plan *p) {
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &p->in) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &p->weights) ||
@@ -169,7 +167,7 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
   for (int nv = 1; nv <= 4 && !p->windows; nv++)
     for (int mr = 1; mr <= 12 && mr <= p->rows && mr * nv + nv + 1 <= registers; mr++) {
       int64_t each = mr * nv > mr + nv ? mr * nv : mr + nv;
-      int64_t tiles = conv_ceil(p->rows, mr) * conv_ceil(pixels, (int64_t)nv * p->vl);
+      int64_t tiles = loom_ceil_div(p->rows, mr) * loom_ceil_div(pixels, (int64_t)nv * p->vl);
       int64_t cost = tiles * ((each > 8 ? each : 8) + 1);
       if (cost > best) continue;
       best = cost;
@@ -179,8 +177,8 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
   p->step = (int64_t)p->nv * p->vl;
   p->block = p->depth ? p->depth : 1;
   if (p->depth > CONV_BLOCK * 3 / 2)
-    p->block = conv_ceil(p->depth, conv_ceil(p->depth, CONV_BLOCK));
-  if (p->run < p->depth) p->block = conv_ceil(p->block, p->run) * p->run;
+    p->block = loom_ceil_div(p->depth, loom_ceil_div(p->depth, CONV_BLOCK));
+  if (p->run < p->depth) p->block = loom_ceil_div(p->block, p->run) * p->run;
   p->xl = p->x == 1 ? 1 : p->vl;
   /* Two sums at once hide the latency of the multiply-add, and share the weights. */
   if (p->windows && p->vl > 1 && loom_num_at_most(4 * (int64_t)p->vl, p->x)) p->xl = 2 * p->vl;
@@ -192,27 +190,27 @@ static int64_t conv_work(const conv_plan *p) {
 }
 
 static void conv_chunks(conv_plan *p) {
-  int64_t want = conv_ceil(conv_work(p) * p->groups, CONV_CHUNK_WORK);
+  int64_t want = loom_ceil_div(conv_work(p) * p->groups, CONV_CHUNK_WORK);
   if (want > CONV_CHUNKS) want = CONV_CHUNKS;
   int64_t all = want > 1 ? want : 1;
-  want = conv_ceil(all, p->groups);
-  if (p->windows && !p->planes) want = conv_ceil(want * p->groups, conv_ceil(p->groups, 8));
-  p->tiles = p->windows ? p->groups : conv_ceil(p->rows, p->mr);
+  want = loom_ceil_div(all, p->groups);
+  if (p->windows && !p->planes) want = loom_ceil_div(want * p->groups, loom_ceil_div(p->groups, 8));
+  p->tiles = p->windows ? p->groups : loom_ceil_div(p->rows, p->mr);
   p->panels = loom_num_ceil(p->pixels, p->step);
   if (p->planes) p->panels = loom_num_mul(loom_num_dim(p->out.dims[0]), p->bands);
   int64_t panels = loom_num_hint(p->panels);
   p->block_panels = loom_num_ceil(p->panels, want < panels ? want : panels);
   /* With symbolic sizes the number of chunks is that of the likely ones. */
-  p->chunks_n = conv_ceil(panels, loom_num_hint(p->block_panels));
+  p->chunks_n = loom_ceil_div(panels, loom_num_hint(p->block_panels));
   bool known = !LOOM_STRIDE_IS_SYM(p->panels);
   if (!known) p->chunks_n = want < panels ? want : panels;
   /* Each block of tiles packs its panels again: worth it only where there are few panels. */
-  int64_t rows = conv_ceil(want < 8 ? want : 8, p->chunks_n), most = conv_ceil(p->tiles, 4);
+  int64_t rows = loom_ceil_div(want < 8 ? want : 8, p->chunks_n), most = loom_ceil_div(p->tiles, 4);
   if (!known) rows = 1; /* there is no room for panels that are packed ahead */
-  if (p->windows) rows = conv_ceil(p->groups, 8);
+  if (p->windows) rows = loom_ceil_div(p->groups, 8);
   if (p->planes) rows = most = all < p->groups ? all : p->groups;
-  p->block_tiles = conv_ceil(p->tiles, rows < most ? rows : most);
-  p->chunks_m = conv_ceil(p->tiles, p->block_tiles);
+  p->block_tiles = loom_ceil_div(p->tiles, rows < most ? rows : most);
+  p->chunks_m = loom_ceil_div(p->tiles, p->block_tiles);
 }
 
 /* Places the sums and the panels in scratch and in the slots. */
@@ -222,17 +220,18 @@ static void conv_memory(conv_plan *p) {
   p->sums = p->block == p->depth || most < 1 ? 1 : p->block_tiles < most ? p->block_tiles : most;
   p->ahead = !p->windows && p->chunks_m > 1 && p->depth > 0;
   /* Behind the panel a vector: the last one of a line may reach there (conv_pack.c). */
-  p->tile_offset = p->windows || p->ahead ? 0 : conv_ceil(panel + p->vl * size, 64) * 64;
+  p->tile_offset = p->windows || p->ahead ? 0 : loom_ceil_div(panel + p->vl * size, 64) * 64;
   if (p->planes) /* a band, and the line that is divided into phases */
-    p->tile_offset = conv_ceil((p->band_rows + 1) * p->strides[1] * p->band_pitch * size, 64) * 64;
+    p->tile_offset =
+        loom_ceil_div((p->band_rows + 1) * p->strides[1] * p->band_pitch * size, 64) * 64;
   if (!p->ahead) return;
   bool outer = p->depth_coef[0] == p->depth / p->channels; /* a channel's part is one piece */
   p->panel_blocks = loom_num_below(p->pixels, p->step) && !outer ? 1
                     : p->channels < 8                            ? p->channels
                                                                  : 8;
-  p->panel_channels = conv_ceil(p->channels, p->panel_blocks);
-  p->panel_blocks = conv_ceil(p->channels, p->panel_channels);
-  p->panel_offset = p->direct ? 0 : conv_ceil(p->weights.dims[0] * p->depth * size, 64) * 64;
+  p->panel_channels = loom_ceil_div(p->channels, p->panel_blocks);
+  p->panel_blocks = loom_ceil_div(p->channels, p->panel_channels);
+  p->panel_offset = p->direct ? 0 : loom_ceil_div(p->weights.dims[0] * p->depth * size, 64) * 64;
 }
 
 bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) {

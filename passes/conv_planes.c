@@ -5,8 +5,6 @@
 #define PLANES_MOST (128 << 10) /* of a band that cannot be smaller */
 #define PLANES_TILE 8           /* rows: as many sums as hide the latency of a multiply-add */
 
-static int64_t planes_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t conv_rows_read(const conv_plan *p, int64_t rows) {
   return (rows - 1) * p->strides[0] + (p->window[0] - 1) * p->dilation[0] + 1;
 }
@@ -14,13 +12,13 @@ int64_t conv_rows_read(const conv_plan *p, int64_t rows) {
 /* Lanes that are not wider than the lines need, and rows that leave room for the weights. */
 static void planes_tile(const lower_kernel *kernel, conv_plan *p, int64_t height) {
   int registers = kernel->vector_bytes == 64 ? 32 : 16;
-  int64_t blocks = planes_ceil(p->window[0], PLANES_TILE);
+  int64_t blocks = loom_ceil_div(p->window[0], PLANES_TILE);
   while (p->vl > 2 && p->vl / 2 >= p->x)
     p->vl /= 2;
-  p->window_rows = (int)planes_ceil(p->window[0], blocks);
+  p->window_rows = (int)loom_ceil_div(p->window[0], blocks);
   int64_t most = registers - 1 - p->window_rows;
   if (most > PLANES_TILE) most = PLANES_TILE;
-  p->tile = (int)planes_ceil(height, planes_ceil(height, most));
+  p->tile = (int)loom_ceil_div(height, loom_ceil_div(height, most));
 }
 
 void conv_planes_plan(const lower_kernel *kernel, conv_plan *p) {
@@ -31,14 +29,14 @@ void conv_planes_plan(const lower_kernel *kernel, conv_plan *p) {
   int64_t lanes = p->vl;
   planes_tile(kernel, p, height);
   int64_t reach = (p->window[1] - 1) * p->dilation[1] / p->strides[1];
-  p->band_pitch = planes_ceil(planes_ceil(p->x, p->vl) * p->vl + reach, p->vl) * p->vl;
+  p->band_pitch = loom_ceil_div(loom_ceil_div(p->x, p->vl) * p->vl + reach, p->vl) * p->vl;
   int64_t row = p->strides[1] * p->band_pitch * size, most = height;
   while (most > p->tile && conv_rows_read(p, most) * row > PLANES_BYTES)
     most -= p->tile;
   most = most > p->tile ? most : p->tile;
-  p->bands = planes_ceil(height, most);
-  p->band = planes_ceil(planes_ceil(height, p->bands), p->tile) * p->tile;
-  p->bands = planes_ceil(height, p->band);
+  p->bands = loom_ceil_div(height, most);
+  p->band = loom_ceil_div(loom_ceil_div(height, p->bands), p->tile) * p->tile;
+  p->bands = loom_ceil_div(height, p->band);
   p->band_rows = conv_rows_read(p, p->band);
   if (p->band_rows * row > PLANES_MOST) {
     p->vl = (int)lanes;
@@ -115,12 +113,7 @@ static MlirValue planes_inside(lower *l, const conv_plan *p) {
 
 static void planes_pack_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   planes_job *at = user;
-  MlirValue inside = planes_inside(l, at->job->p);
-  loom_builder b = alone_here(l);
-  MlirValue yes = lane_const_int(&b, mlirValueGetType(inside), 1);
-  MlirValue edge = lane_op2(&b, "arith.xori", inside, yes);
-  lower_if(l, inside, planes_pack_inside, at);
-  lower_if(l, edge, planes_pack_edge, at);
+  lower_if_else(l, planes_inside(l, at->job->p), planes_pack_inside, planes_pack_edge, at);
 }
 
 /* Divides a line into its phases: of each the elements that are a stride apart. */

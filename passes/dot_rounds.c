@@ -26,7 +26,6 @@
 #define ROUND_COLUMNS 512 /* where the rows are packed for each round of columns: at least, */
 #define ROUND_MOST_BYTES (8 << 20) /* if these fit */
 
-static int64_t round_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_max(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t round_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -75,7 +74,7 @@ static int64_t round_budget(const dot_plan *p) {
 static int64_t round_size(const dot_plan *p, const dot_operand *o, int64_t budget, int64_t width) {
   int64_t fit = budget / round_max(round_panel_bytes(p, o), 1);
   int64_t work = round_max(width * o->step * p->extents[DOT_DEPTH], 1);
-  return round_min(round_max(fit, round_ceil(ROUND_WORK, work)), o->panels);
+  return round_min(round_max(fit, loom_ceil_div(ROUND_WORK, work)), o->panels);
 }
 
 /* Blocks of a chunk for rounds of so many tiles and panels; the rounds then hold whole blocks. */
@@ -83,21 +82,22 @@ static void round_chunks(dot_plan *p, int64_t tiles, int64_t panels) {
   int64_t depth = round_max(p->extents[DOT_DEPTH], 1);
   p->block_tiles = round_min(p->block_tiles, tiles);
   p->block_panels = round_min(p->block_panels, panels);
-  int64_t rows = round_ceil(tiles, p->block_tiles);
-  int64_t least = round_ceil(ROUND_CHUNK_WORK, p->block_tiles * p->mr * p->rhs.step * depth);
-  int64_t some = round_ceil(panels, round_max(round_ceil(ROUND_CHUNKS, rows), 1));
+  int64_t rows = loom_ceil_div(tiles, p->block_tiles);
+  int64_t least = loom_ceil_div(ROUND_CHUNK_WORK, p->block_tiles * p->mr * p->rhs.step * depth);
+  int64_t some = loom_ceil_div(panels, round_max(loom_ceil_div(ROUND_CHUNKS, rows), 1));
   p->block_panels = round_min(p->block_panels, round_max(least, some));
-  int64_t columns = round_ceil(panels, p->block_panels);
+  int64_t columns = loom_ceil_div(panels, p->block_panels);
   if (rows * columns < ROUND_CHUNKS && p->block_tiles > ROUND_TILES) {
-    p->block_tiles = round_max(ROUND_TILES, round_ceil(tiles, round_ceil(ROUND_CHUNKS, columns)));
-    rows = round_ceil(tiles, p->block_tiles);
+    p->block_tiles =
+        round_max(ROUND_TILES, loom_ceil_div(tiles, loom_ceil_div(ROUND_CHUNKS, columns)));
+    rows = loom_ceil_div(tiles, p->block_tiles);
   }
   p->chunks_m = rows;
   p->chunks_n = columns;
   p->lhs.round = round_min(rows * p->block_tiles, p->tiles);
   p->rhs.round = round_min(columns * p->block_panels, p->panels);
-  p->rounds.rows = round_ceil(p->tiles, rows * p->block_tiles);
-  p->rounds.columns = round_ceil(p->panels, columns * p->block_panels);
+  p->rounds.rows = loom_ceil_div(p->tiles, rows * p->block_tiles);
+  p->rounds.columns = loom_ceil_div(p->panels, columns * p->block_panels);
 }
 
 /* Rounds within one batch. */
@@ -109,7 +109,7 @@ static void round_within(dot_plan *p, int64_t budget) {
   if (!few_columns)
     panels = round_size(p, &p->rhs, few_rows ? budget - lhs : budget / 2, p->extents[DOT_ROW]);
   if (!few_rows && !few_columns) {
-    int64_t wanted = round_min(round_ceil(ROUND_COLUMNS, p->rhs.step), p->panels);
+    int64_t wanted = round_min(loom_ceil_div(ROUND_COLUMNS, p->rhs.step), p->panels);
     int64_t fit = ROUND_MOST_BYTES / round_max(round_panel_bytes(p, &p->rhs), 1);
     if (dot_is_packed(&p->lhs)) panels = round_max(panels, round_min(wanted, fit));
   }
@@ -117,7 +117,7 @@ static void round_within(dot_plan *p, int64_t budget) {
     tiles = round_size(p, &p->lhs, few_columns ? budget - rhs : budget / 2,
                        few_columns ? p->extents[DOT_COLUMN] : panels * p->rhs.step);
   if (!few_rows) {
-    int64_t wanted = round_min(round_ceil(ROUND_ROWS, p->lhs.step), p->tiles);
+    int64_t wanted = round_min(loom_ceil_div(ROUND_ROWS, p->lhs.step), p->tiles);
     int64_t fit = ROUND_ROWS_BYTES / round_max(round_panel_bytes(p, &p->lhs), 1);
     tiles = round_max(tiles, round_min(wanted, fit));
   }
@@ -134,9 +134,9 @@ static bool round_batches(dot_plan *p, int64_t budget) {
   }
   if (!each || batches <= 1) return false;
   int64_t work = p->extents[DOT_ROW] * p->extents[DOT_COLUMN] * p->extents[DOT_DEPTH];
-  int64_t fit = round_max((budget - shared) / each, round_ceil(ROUND_WORK, round_max(work, 1)));
+  int64_t fit = round_max((budget - shared) / each, loom_ceil_div(ROUND_WORK, round_max(work, 1)));
   p->rounds.batch = round_min(round_max(fit, 1), batches);
-  p->rounds.batches = round_ceil(batches, p->rounds.batch);
+  p->rounds.batches = loom_ceil_div(batches, p->rounds.batch);
   if (!p->lhs.fixed) p->lhs.kept = p->lhs.batches > 1 ? p->rounds.batch : 1;
   if (!p->rhs.fixed) p->rhs.kept = p->rhs.batches > 1 ? p->rounds.batch : 1;
   return p->rounds.batch > 1 || each <= budget;

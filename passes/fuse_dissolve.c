@@ -46,11 +46,12 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
   const uint32_t matters = LOOM_FP_DIVIDE | LOOM_FP_OVERFLOW | LOOM_FP_INVALID;
   int cost = 0, uses = 0, inputs = 0, ops = 0;
   uint32_t fp = 0;
-  bool viewed = false, at_zero = false;
+  bool viewed = false, at_zero = false, parts = true;
   if (group->kind != FUSE_POINTWISE || !group->count || fuse_constants_stay(s, g)) return false;
   for (int n = group->head; n >= 0; n = s->nodes[n].next) {
     const fuse_node *node = &s->nodes[n];
     if (node->returned || node->watched || !dissolve_can_move(s, n)) return false;
+    parts &= dissolve_is_part(s, node);
     cost += node->cost;
     ops += node->ops;
     fp |= node->fp;
@@ -74,8 +75,7 @@ bool fuse_can_dissolve(const fuse_state *s, int g) {
       uses++;
     }
   if (!uses || ops > FUSE_MAX_INSIDE) return false;
-  if (dissolve_is_part(s, &s->nodes[group->head])) return true;
-  return (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
+  return parts || (uses == 1 && viewed) || (inputs <= 2 && cost * uses <= FUSE_MAX_DISSOLVED);
 }
 
 static bool dissolve_feeds_product(const fuse_state *s, int g) {

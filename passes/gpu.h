@@ -28,6 +28,10 @@ MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
 /* The stage is written for blocks: the number of the thread in its block, i64. */
 MlirValue gpu_thread(lower *l);
+/* Blocks of a launch in which so many elements have a thread each. */
+int64_t gpu_blocks(int64_t elements);
+/* Calls `body` for the element that the thread has, if there is one; *at is its number. */
+void gpu_each(lower *l, int64_t elements, MlirValue *at, lower_body body, void *user);
 
 /* ---- gpu_form.c: which form a kernel has, and the threads' share of its units ---- */
 
@@ -104,5 +108,12 @@ int gpu_order_stages(const gpu_order *o, int64_t *chunks);
 /* Bytes of slots. */
 int64_t gpu_order_bytes(const gpu_order *o);
 void gpu_order_lower(lower *l, const gpu_order *o, int stage);
+
+typedef MlirValue (*gpu_before)(lower *l, void *user, MlirValue at);
+/* The first of the places [low, high), of which there are at most `most`, that is not `before` what
+ * is looked for, as all behind it are not; `high`: all are. `safe` is a place that may be asked
+ * about whatever the range is. */
+MlirValue gpu_search(lower *l, MlirValue low, MlirValue high, int64_t most, MlirValue safe,
+                     gpu_before before, void *user);
 
 #endif

@@ -1,4 +1,5 @@
 /* Calls of functions that a target or the runtime has (gpu.def). */
+#include "passes/alone.h"
 #include "passes/gpu.h"
 
 static MlirOperation call_module(MlirOperation op) {
@@ -54,4 +55,13 @@ MlirValue gpu_shared(lower *l, loom_builder *b, int bytes) {
   MlirType ptr = mlirTypeParseGet(b->ctx, loom_str("!llvm.ptr"));
   if (bytes > l->team.shared) l->team.shared = bytes;
   return gpu_call(b, l->kernel->op, "loom_gpu_shared", 0, NULL, NULL, ptr);
+}
+
+int64_t gpu_blocks(int64_t elements) { return loom_ceil_div(elements, GPU_BLOCK); }
+
+void gpu_each(lower *l, int64_t elements, MlirValue *at, lower_body body, void *user) {
+  *at = alone_add_scaled(l, gpu_thread(l), l->begin, GPU_BLOCK);
+  MlirValue total = alone_const(l, elements);
+  loom_builder b = alone_here(l);
+  lower_if(l, lane_cmpi(&b, "slt", *at, total), body, user);
 }

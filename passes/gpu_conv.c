@@ -53,9 +53,6 @@ static bool conv_types(const lower_kernel *kernel, MlirOperation op, gpu_conv *c
   if (made.rank - 2 > CONV_SPATIAL) return alone_refuse(op, "more than three spatial dimensions");
   if (loom_dtype_is_complex(made.dtype) || loom_dtype_is_half(made.dtype))
     return alone_refuse(op, "no arithmetic for this element type");
-  for (int i = 0; i < 3; i++)
-    if (loom_type_elements(types[0][i]) < 0)
-      return loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
   for (int i = 0; i < kernel->result_count; i++) {
     loom_type type = kernel->results[i].type;
     type.dtype = made.dtype;
@@ -153,7 +150,7 @@ static bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, gpu_con
   conv_operands(c);
   c->direct = !c->gradient && c->groups > 1 && c->outputs < CONV_FEW;
   if (!c->direct) return gpu_dot_plan(kernel, p);
-  p->stages[0] = (loom_type_elements(&p->type) + GPU_BLOCK - 1) / GPU_BLOCK;
+  p->stages[0] = gpu_blocks(loom_type_elements(&p->type));
   return true;
 }
 
@@ -277,11 +274,9 @@ static void conv_one_element(lower *l, void *user, const MlirValue *carried, Mli
 
 static void conv_direct(lower *l, const gpu_conv *c) {
   int64_t total = loom_type_elements(&c->dot.type);
-  conv_one one = {c, alone_add_scaled(l, gpu_thread(l), l->begin, GPU_BLOCK)};
+  conv_one one = {.c = c};
   l->vars[DOT_CHUNK].extent = total;
-  loom_builder b = alone_here(l);
-  MlirValue inside = lane_cmpi(&b, "slt", one.at, alone_const(l, total));
-  lower_if(l, inside, conv_one_element, &one);
+  gpu_each(l, total, &one.at, conv_one_element, &one);
 }
 
 static void conv_extents(lower *l, const gpu_conv *c) {

@@ -40,10 +40,8 @@
 
 /* ---- the tile ---- */
 
-static int64_t tile_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static int64_t tile_slabs(const dot_plan *p) {
-  return tile_ceil(p->extents[DOT_DEPTH], TILE_DEPTH);
+  return loom_ceil_div(p->extents[DOT_DEPTH], TILE_DEPTH);
 }
 
 /* Elements of the result. */
@@ -55,10 +53,10 @@ static int64_t tile_total(const dot_plan *p) {
 static gpu_tile tile_of(const dot_plan *p, const gpu_tile *sizes, int64_t splits) {
   gpu_tile tile = *sizes;
   tile.depth = TILE_DEPTH;
-  tile.down = tile_ceil(p->extents[DOT_ROW], tile.rows);
-  tile.across = tile_ceil(p->extents[DOT_COLUMN], tile.columns);
-  tile.split = tile_ceil(tile_slabs(p), splits);
-  tile.splits = tile.split ? tile_ceil(tile_slabs(p), tile.split) : 1;
+  tile.down = loom_ceil_div(p->extents[DOT_ROW], tile.rows);
+  tile.across = loom_ceil_div(p->extents[DOT_COLUMN], tile.columns);
+  tile.split = loom_ceil_div(tile_slabs(p), splits);
+  tile.splits = tile.split ? loom_ceil_div(tile_slabs(p), tile.split) : 1;
   return tile;
 }
 
@@ -68,9 +66,9 @@ static gpu_tile tile_of(const dot_plan *p, const gpu_tile *sizes, int64_t splits
 static int64_t tile_cost(const dot_plan *p, const gpu_tile *tile, int64_t processors) {
   int64_t blocks = tile->down * tile->across * p->extents[DOT_BATCH] * tile->splits;
   int step = tile->tall * tile->wide + tile->tall + tile->wide + 2;
-  int64_t cost = tile_ceil(blocks, processors) * (tile->split ? tile->split : 1) * step;
+  int64_t cost = loom_ceil_div(blocks, processors) * (tile->split ? tile->split : 1) * step;
   if (tile->splits == 1) return cost;
-  int64_t values = tile_ceil(2 * tile_total(p) * tile->splits, processors * GPU_BLOCK);
+  int64_t values = loom_ceil_div(2 * tile_total(p) * tile->splits, processors * GPU_BLOCK);
   return cost + TILE_LAUNCH + values * TILE_READ;
 }
 
@@ -107,7 +105,7 @@ bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
     }
   p->stages[0] = p->extents[DOT_BATCH] * p->block.down * p->block.across * p->block.splits;
   if (p->block.splits == 1) return true;
-  p->stages[p->stage_count++] = tile_ceil(tile_total(p), GPU_BLOCK);
+  p->stages[p->stage_count++] = loom_ceil_div(tile_total(p), GPU_BLOCK);
   p->slots = p->block.splits * tile_total(p) * (int64_t)loom_dtype_size(p->work);
   return true;
 }

@@ -363,12 +363,8 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
     return;
   }
   MlirValue aligned = form_aligned(l);
-  loom_builder b = lower_at_level(l, 0);
-  MlirValue yes = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 1), 1);
-  MlirValue single = lane_op2(&b, "arith.xori", aligned, yes);
   l->team.aligned = true;
-  lower_if(l, aligned, form_teams, &job);
-  lower_if(l, single, form_single, &job);
+  lower_if_else(l, aligned, form_teams, form_single, &job);
 }
 
 /* ---- sizes ---- */

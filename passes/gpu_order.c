@@ -20,8 +20,6 @@
 
 #define ORDER_TILE 2048 /* places that a block sorts: of 12 bytes each */
 
-static int64_t order_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- sizes ---- */
 
 static int order_log2(int64_t n) {
@@ -47,9 +45,9 @@ static int64_t order_key_bytes(const gpu_order *o) { return o->wide ? 8 : 4; }
 int gpu_order_stages(const gpu_order *o, int64_t *chunks) {
   int count = 1;
   int64_t each = order_tile(o) / order_places(o); /* lines of a tile */
-  chunks[0] = order_ceil(o->lines, each) * order_ceil(o->n, order_places(o));
+  chunks[0] = loom_ceil_div(o->lines, each) * loom_ceil_div(o->n, order_places(o));
   for (int64_t run = ORDER_TILE; run < o->n; run *= 2)
-    chunks[count++] = order_ceil(o->lines * o->n, GPU_BLOCK);
+    chunks[count++] = gpu_blocks(o->lines * o->n);
   return count;
 }
 
@@ -131,7 +129,8 @@ static void order_deliver(lower *l, const order_job *j, MlirValue line, MlirValu
 /* The line of a place in the tile, and the place in the line; is it there? */
 static MlirValue order_place(lower *l, order_job *j, MlirValue place) {
   const gpu_order *o = j->o;
-  int64_t places = order_places(o), each = order_tile(o) / places, parts = order_ceil(o->n, places);
+  int64_t places = order_places(o), each = order_tile(o) / places,
+          parts = loom_ceil_div(o->n, places);
   MlirValue first = j->span, low = alone_const(l, 0);
   if (parts > 1) {
     first = alone_op(l, "arith.divui", j->span, parts);
@@ -244,23 +243,19 @@ static void order_sort_tile(lower *l, order_job *j) {
 /* ---- merges ---- */
 
 typedef struct order_search {
-  const order_job *j;
-  MlirValue first; /* of the line, in the slots */
-  MlirValue key, number, place;
+  gpu_before before;
+  void *user;
+  MlirValue safe;
 } order_search;
 
-/* Carried: [low, high) of the other run, which the key may lie in. */
+/* Carried: [low, high), where the place is that is looked for. */
 static void order_halve(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const order_search *s = user;
   MlirValue low = carried[0], high = carried[1];
   MlirValue middle = alone_op(l, "arith.shrui", alone_op2(l, "arith.addi", low, high), 1);
   loom_builder b = alone_here(l);
   MlirValue open = lane_cmpi(&b, "slt", low, high);
-  MlirValue at = lane_select(&b, open, middle, s->place);
-  at = alone_op2(l, "arith.addi", s->first, at);
-  MlirValue key = order_load(l, s->j->keys, at, order_dtype(s->j->o));
-  MlirValue number = order_load(l, s->j->numbers, at, LOOM_U32);
-  MlirValue before = order_greater(l, s->key, s->number, key, number);
+  MlirValue before = s->before(l, s->user, lane_select(&b, open, middle, s->safe));
   MlirValue behind = alone_op(l, "arith.addi", middle, 1);
   b = alone_here(l);
   next[0] = lane_select(&b, lane_op2(&b, "arith.andi", open, before), behind, low);
@@ -268,26 +263,49 @@ static void order_halve(lower *l, void *user, const MlirValue *carried, MlirValu
   next[1] = lane_select(&b, lane_op2(&b, "arith.andi", open, before), middle, high);
 }
 
+MlirValue gpu_search(lower *l, MlirValue low, MlirValue high, int64_t most, MlirValue safe,
+                     gpu_before before, void *user) {
+  order_search s = {before, user, safe};
+  MlirValue range[] = {low, high}, found[2] = {{NULL}};
+  lower_for(l, alone_const(l, 0), alone_const(l, order_log2(most) + 1), alone_const(l, 1), -1, 2,
+            range, order_halve, &s, found);
+  return found[0];
+}
+
+/* A place whose rank in the other run is looked for. */
+typedef struct order_own {
+  const order_job *j;
+  MlirValue first; /* of the line, in the slots */
+  MlirValue key, number;
+} order_own;
+
+/* Does what lies at a place of the line come before the key? */
+static MlirValue order_before(lower *l, void *user, MlirValue at) {
+  const order_own *own = user;
+  at = alone_op2(l, "arith.addi", own->first, at);
+  MlirValue key = order_load(l, own->j->keys, at, order_dtype(own->j->o));
+  MlirValue number = order_load(l, own->j->numbers, at, LOOM_U32);
+  return order_greater(l, own->key, own->number, key, number);
+}
+
 static void order_merge_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   order_job *j = user;
   const gpu_order *o = j->o;
   int64_t run = (int64_t)ORDER_TILE << (j->stage - 1);
-  MlirValue n = alone_const(l, o->n), zero = alone_const(l, 0);
+  MlirValue n = alone_const(l, o->n);
   MlirValue line = alone_op(l, "arith.divui", j->at, o->n);
   MlirValue place = alone_op(l, "arith.remui", j->at, o->n);
   MlirValue base = alone_op(l, "arith.andi", place, -2 * run);
   MlirValue own = alone_op(l, "arith.andi", place, -run);
-  order_search s = {.j = j, .first = alone_op(l, "arith.muli", line, o->n), .place = place};
+  order_own s = {.j = j, .first = alone_op(l, "arith.muli", line, o->n)};
   s.key = order_load(l, j->keys, j->at, order_dtype(o));
   s.number = order_load(l, j->numbers, j->at, LOOM_U32);
   MlirValue other = alone_op(l, "arith.xori", own, run);
   MlirValue low = alone_op2(l, "arith.minsi", other, n);
   MlirValue high = alone_op2(l, "arith.minsi", alone_op(l, "arith.addi", other, run), n);
-  MlirValue range[] = {low, high}, found[2];
-  lower_for(l, zero, alone_const(l, order_log2(run) + 1), alone_const(l, 1), -1, 2, range,
-            order_halve, &s, found);
+  MlirValue found = gpu_search(l, low, high, run, place, order_before, &s);
   if (l->failed) return;
-  MlirValue to = alone_op2(l, "arith.subi", found[0], low);
+  MlirValue to = alone_op2(l, "arith.subi", found, low);
   to = alone_op2(l, "arith.addi", to, alone_op2(l, "arith.subi", place, own));
   order_deliver(l, j, line, alone_op2(l, "arith.addi", base, to), s.key, s.number);
 }
@@ -296,18 +314,16 @@ static void order_merge(lower *l, order_job *j) {
   const gpu_order *o = j->o;
   order_half(l, o, (j->stage - 1) & 1, &j->keys, &j->numbers);
   if (j->stage < j->last) order_half(l, o, j->stage & 1, &j->to_keys, &j->to_numbers);
-  j->at = alone_add_scaled(l, j->thread, l->begin, GPU_BLOCK);
-  MlirValue total = alone_const(l, o->lines * o->n);
-  loom_builder b = alone_here(l);
-  lower_if(l, lane_cmpi(&b, "slt", j->at, total), order_merge_place, j);
+  gpu_each(l, o->lines * o->n, &j->at, order_merge_place, j);
 }
 
 void gpu_order_lower(lower *l, const gpu_order *o, int stage) {
   int64_t chunks[ALONE_STAGES];
   order_job j = {.o = o, .stage = stage, .last = gpu_order_stages(o, chunks) - 1};
-  j.thread = gpu_thread(l);
-  if (stage == 0)
-    order_sort_tile(l, &j);
-  else
+  if (stage > 0) {
     order_merge(l, &j);
+    return;
+  }
+  j.thread = gpu_thread(l);
+  order_sort_tile(l, &j);
 }

@@ -33,15 +33,8 @@ bool gpu_scan_shares(const lower *l, int64_t rows, int64_t extent) {
 
 static int scan_count(const lower *l) { return l->plan->scan_count; }
 
-/* What comes later and what came before, of scan number i. */
 static MlirValue scan_join(lower *l, loom_builder *b, int i, MlirValue later, MlirValue before) {
-  char kind[16] = {0};
-  MlirOperation op = l->plan->scans[i];
-  MlirStringRef name = loom_get_str(op, "kind");
-  memcpy(kind, name.data, name.length < 15 ? name.length : 15);
-  MlirValue out = lower_combine(b, kind, lower_scan_dtype(op), later, before);
-  if (!out.ptr) lower_fail(l, op, "not supported for this element type");
-  return out;
+  return lower_scan_join(l, b, l->plan->scans[i], later, before);
 }
 
 static MlirValue scan_slot(lower *l, loom_builder *b, MlirValue base, MlirValue number, int i) {
@@ -163,12 +156,7 @@ static void scan_before(lower *l, MlirValue *values) {
 /* ---- the loop ---- */
 
 static void scan_store(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const lower_plan *plan = l->plan;
-  lower_value values[64];
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    values[i] = lower_emit(l, l->kernel->results[i].value, plan->at[i]);
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    lower_store(l, i, plan->at[i], values[i]);
+  lower_scan_store(l);
 }
 
 /* Carried: what was there before. A member beyond the end has the last element, and adds nothing.

@@ -29,9 +29,6 @@ static bool scatter_make(const lower_kernel *kernel, MlirOperation op, gpu_scatt
   *s = (gpu_scatter){.inner = 0};
   if (!scatter_read(kernel, op, &s->job)) return false;
   const scatter_job *j = &s->job;
-  if (loom_type_elements(&j->to) < 0 || loom_type_elements(&j->indices) < 0 ||
-      loom_type_elements(&j->updates) < 0)
-    return loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
   s->inner = j->outer * j->rows * j->lanes;
   s->ordered = !j->along && j->count > SCATTER_FEW && j->count <= GPU_ORDER_MOST &&
                j->to_dims[j->axis] < INT32_MAX && s->inner;
@@ -42,16 +39,14 @@ static bool scatter_make(const lower_kernel *kernel, MlirOperation op, gpu_scatt
   return true;
 }
 
-static int64_t scatter_blocks(int64_t elements) { return (elements + GPU_BLOCK - 1) / GPU_BLOCK; }
-
 bool gpu_scatter_plan(const lower_kernel *kernel, alone_plan *out) {
   gpu_scatter s;
   if (!scatter_make(kernel, out->op, &s)) return false;
   out->stage_count = 1;
-  out->stages[0] = scatter_blocks(s.inner);
+  out->stages[0] = gpu_blocks(s.inner);
   if (!s.ordered) return true;
   out->stage_count = gpu_order_stages(&s.order, out->stages);
-  out->stages[out->stage_count++] = scatter_blocks(s.inner * s.job.count);
+  out->stages[out->stage_count++] = gpu_blocks(s.inner * s.job.count);
   out->slots = s.numbers + 4 * s.job.count;
   return true;
 }
@@ -123,33 +118,18 @@ static void scatter_deliver(lower *l, void *user, MlirValue line, MlirValue at, 
   lane_store(&b, number, numbers, LOOM_U32, (MlirValue){NULL});
 }
 
-/* Carried: [low, high), where the first index of another target lies. */
-static void scatter_halve(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+/* Is index number `at` in order one of the thread's target? */
+static MlirValue scatter_same(lower *l, void *user, MlirValue at) {
   const gpu_scatter *s = user;
-  MlirValue low = carried[0], high = carried[1];
-  MlirValue middle = alone_op(l, "arith.shrui", alone_op2(l, "arith.addi", low, high), 1);
+  MlirValue key = scatter_load(l, s->keys, at);
   loom_builder b = alone_here(l);
-  MlirValue open = lane_cmpi(&b, "slt", low, high);
-  MlirValue key = scatter_load(l, s->keys, lane_select(&b, open, middle, s->first));
-  MlirValue behind = alone_op(l, "arith.addi", middle, 1);
-  b = alone_here(l);
-  MlirValue same = lane_cmpi(&b, "eq", key, s->key);
-  MlirValue up = lane_op2(&b, "arith.andi", open, same);
-  MlirValue down = lane_op2(&b, "arith.andi", open, lane_cmpi(&b, "ne", key, s->key));
-  next[0] = lane_select(&b, up, behind, low);
-  next[1] = lane_select(&b, down, middle, high);
+  return lane_cmpi(&b, "eq", key, s->key);
 }
 
 /* The end of the indices of the thread's target. */
 static MlirValue scatter_end(lower *l, gpu_scatter *s) {
-  int64_t count = s->job.count;
-  int steps = 1;
-  while ((INT64_C(1) << (steps - 1)) < count)
-    steps++;
-  MlirValue range[] = {alone_op(l, "arith.addi", s->first, 1), alone_const(l, count)}, found[2];
-  lower_for(l, alone_const(l, 0), alone_const(l, steps), alone_const(l, 1), -1, 2, range,
-            scatter_halve, s, found);
-  return found[0];
+  MlirValue low = alone_op(l, "arith.addi", s->first, 1), high = alone_const(l, s->job.count);
+  return gpu_search(l, low, high, s->job.count, s->first, scatter_same, s);
 }
 
 /* The value of update number `at` in order. */
@@ -225,8 +205,8 @@ void gpu_scatter_lower(lower *l, const alone_plan *plan, int stage) {
     gpu_order_lower(l, &s.order, stage);
     return;
   }
-  s.at = alone_add_scaled(l, gpu_thread(l), l->begin, GPU_BLOCK);
-  MlirValue total = alone_const(l, s.ordered ? s.inner * s.job.count : s.inner);
-  loom_builder b = alone_here(l);
-  lower_if(l, lane_cmpi(&b, "slt", s.at, total), s.ordered ? scatter_first : scatter_serial, &s);
+  if (s.ordered)
+    gpu_each(l, s.inner * s.job.count, &s.at, scatter_first, &s);
+  else
+    gpu_each(l, s.inner, &s.at, scatter_serial, &s);
 }

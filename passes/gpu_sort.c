@@ -5,10 +5,8 @@
 #include "passes/gpu.h"
 
 typedef struct sort_job {
-  const lower_buffer *in, *out;
-  loom_dtype dtype, raw; /* of an element; and an unsigned integer of its size */
-  int axis, bits;
-  bool numbers; /* the permutation instead of the elements */
+  sort_array a;
+  loom_dtype raw; /* an unsigned integer of an element's size */
 } sort_job;
 
 static MlirValue sort_key(lower *l, void *user, MlirValue line, MlirValue at);
@@ -17,33 +15,14 @@ static void sort_deliver(lower *l, void *user, MlirValue line, MlirValue at, Mli
 
 static bool sort_read(const lower_kernel *kernel, MlirOperation op, sort_job *j, gpu_order *o) {
   static const loom_dtype raws[] = {LOOM_U8, LOOM_U16, LOOM_U32, LOOM_U64};
-  *j = (sort_job){.in = NULL};
-  MlirOperation yield = mlirBlockGetTerminator(kernel->block);
-  for (int i = 0; i < kernel->operand_count; i++)
-    if (mlirValueEqual(kernel->operands[i].value, loom_operand(op, 0)) &&
-        kernel->operands[i].slot >= 0)
-      j->in = &kernel->operands[i];
-  if (!j->in || kernel->result_count != 1 ||
-      !mlirValueEqual(loom_operand(yield, 0), loom_result(op, 0)))
-    return alone_refuse(op, "the operand is no buffer, or there is something beside it");
-  j->out = &kernel->results[0];
-  j->dtype = j->in->type.dtype;
-  if (loom_dtype_is_complex(j->dtype)) return alone_refuse(op, "no order of this element type");
-  if (loom_type_elements(&j->in->type) < 0)
-    return loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
-  j->axis = (int)loom_get_i64(op, "axis", 0);
-  MlirAttribute indices = loom_get_attr(op, "indices");
-  j->numbers = indices.ptr && mlirAttributeIsABool(indices) && mlirBoolAttrGetValue(indices);
-  j->bits = 8 * (int)loom_dtype_size(j->dtype);
-  j->raw = raws[j->bits == 8 ? 0 : j->bits == 16 ? 1 : j->bits == 32 ? 2 : 3];
-  *o = (gpu_order){.n = j->in->type.dims[j->axis],
-                   .lines = 1,
-                   .wide = j->bits == 64,
+  if (!sort_array_read(kernel, op, &j->a)) return false;
+  j->raw = raws[j->a.bits == 8 ? 0 : j->a.bits == 16 ? 1 : j->a.bits == 32 ? 2 : 3];
+  *o = (gpu_order){.n = j->a.n,
+                   .lines = j->a.lines,
+                   .wide = j->a.bits == 64,
                    .key = sort_key,
                    .deliver = sort_deliver,
                    .user = j};
-  for (int d = 0; d < j->in->type.rank; d++)
-    if (d != j->axis) o->lines *= j->in->type.dims[d];
   if (o->n > GPU_ORDER_MOST) return alone_refuse(op, "lines that are too long for a GPU");
   return true;
 }
@@ -64,10 +43,10 @@ bool gpu_sort_plan(const lower_kernel *kernel, alone_plan *out) {
 /* Where element `at` of a line lies in a buffer. */
 static MlirValue sort_place(lower *l, const sort_job *j, const lower_buffer *buffer, MlirValue line,
                             MlirValue at, loom_dtype dtype) {
-  MlirValue offset = alone_op(l, "arith.muli", at, buffer->strides[j->axis]);
-  for (int d = j->in->type.rank - 1; d >= 0; d--) {
-    int64_t size = j->in->type.dims[d];
-    if (d == j->axis || size == 1) continue;
+  MlirValue offset = alone_op(l, "arith.muli", at, buffer->strides[j->a.axis]);
+  for (int d = j->a.in->type.rank - 1; d >= 0; d--) {
+    int64_t size = j->a.in->type.dims[d];
+    if (d == j->a.axis || size == 1) continue;
     MlirValue here = alone_op(l, "arith.remui", line, size);
     offset = alone_add_scaled(l, offset, here, buffer->strides[d]);
     line = alone_op(l, "arith.divui", line, size);
@@ -77,24 +56,24 @@ static MlirValue sort_place(lower *l, const sort_job *j, const lower_buffer *buf
 
 /* An element as it is; of a bool any byte but 0 is 1. */
 static MlirValue sort_element(lower *l, const sort_job *j, MlirValue line, MlirValue at) {
-  MlirValue place = sort_place(l, j, j->in, line, at, j->raw);
+  MlirValue place = sort_place(l, j, j->a.in, line, at, j->raw);
   loom_builder b = alone_here(l);
   MlirValue x = lane_load(&b, place, j->raw, 1, (MlirValue){NULL});
-  if (j->dtype != LOOM_BOOL) return x;
+  if (j->a.dtype != LOOM_BOOL) return x;
   MlirType type = mlirValueGetType(x);
   return loom_build1(&b, "arith.extui", lane_cmpi(&b, "ne", x, lane_const_int(&b, type, 0)), type);
 }
 
 /* Floats: negative ones are turned over, others get the sign's bit. */
 static MlirValue sort_float_key(loom_builder *b, const sort_job *j, MlirValue x, int64_t sign) {
-  int64_t infinity = j->dtype == LOOM_F64    ? INT64_C(0x7FF0000000000000)
-                     : j->dtype == LOOM_F32  ? 0x7F800000
-                     : j->dtype == LOOM_BF16 ? 0x7F80
-                                             : 0x7C00;
+  int64_t infinity = j->a.dtype == LOOM_F64    ? INT64_C(0x7FF0000000000000)
+                     : j->a.dtype == LOOM_F32  ? 0x7F800000
+                     : j->a.dtype == LOOM_BF16 ? 0x7F80
+                                               : 0x7C00;
   MlirType type = mlirValueGetType(x);
   MlirValue all = lane_const_int(b, type, -1), zero = lane_const_int(b, type, 0);
   MlirValue high = lane_const_int(b, type, sign);
-  MlirValue negative = lane_op2(b, "arith.shrsi", x, lane_const_int(b, type, j->bits - 1));
+  MlirValue negative = lane_op2(b, "arith.shrsi", x, lane_const_int(b, type, j->a.bits - 1));
   MlirValue key = lane_op2(b, "arith.xori", x, lane_op2(b, "arith.ori", negative, high));
   MlirValue size = lane_op2(b, "arith.andi", x, lane_op2(b, "arith.xori", high, all));
   MlirValue nan = lane_cmpi(b, "ugt", size, lane_const_int(b, type, infinity));
@@ -107,12 +86,12 @@ static MlirValue sort_key(lower *l, void *user, MlirValue line, MlirValue at) {
   MlirValue x = sort_element(l, j, line, at);
   loom_builder b = alone_here(l);
   MlirType type = mlirValueGetType(x);
-  int64_t sign = (int64_t)(UINT64_C(1) << (j->bits - 1));
-  if (loom_dtype_is_float(j->dtype))
+  int64_t sign = (int64_t)(UINT64_C(1) << (j->a.bits - 1));
+  if (loom_dtype_is_float(j->a.dtype))
     x = sort_float_key(&b, j, x, sign);
-  else if (loom_dtype_is_signed(j->dtype))
+  else if (loom_dtype_is_signed(j->a.dtype))
     x = lane_op2(&b, "arith.xori", x, lane_const_int(&b, type, sign));
-  return j->bits < 32 ? loom_build1(&b, "arith.extui", x, mlirIntegerTypeGet(b.ctx, 32)) : x;
+  return j->a.bits < 32 ? loom_build1(&b, "arith.extui", x, mlirIntegerTypeGet(b.ctx, 32)) : x;
 }
 
 static void sort_deliver(lower *l, void *user, MlirValue line, MlirValue at, MlirValue key,
@@ -120,9 +99,9 @@ static void sort_deliver(lower *l, void *user, MlirValue line, MlirValue at, Mli
   const sort_job *j = user;
   loom_builder b = alone_here(l);
   MlirValue from = loom_build1(&b, "arith.extui", number, mlirIntegerTypeGet(b.ctx, 64));
-  loom_dtype dtype = j->numbers ? LOOM_I64 : j->raw;
-  MlirValue value = j->numbers ? from : sort_element(l, j, line, from);
-  MlirValue place = sort_place(l, j, j->out, line, at, dtype);
+  loom_dtype dtype = j->a.numbers ? LOOM_I64 : j->raw;
+  MlirValue value = j->a.numbers ? from : sort_element(l, j, line, from);
+  MlirValue place = sort_place(l, j, j->a.out, line, at, dtype);
   b = alone_here(l);
   lane_store(&b, value, place, dtype, (MlirValue){NULL});
 }

@@ -11,14 +11,9 @@ typedef struct update_job {
 } update_job;
 
 static bool update_type(MlirOperation op, update_job *j) {
-  loom_type to;
   j->op = op;
-  if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &to) ||
-      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &j->part))
-    return alone_refuse(op, "an operand of an unknown type");
-  if (loom_type_elements(&to) < 0 || loom_type_elements(&j->part) < 0)
-    return loom_emit_error(mlirOperationGetLocation(op), "symbolic sizes on a GPU");
-  return true;
+  return loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &j->part) ||
+         alone_refuse(op, "an operand of an unknown type");
 }
 
 bool gpu_update_plan(const lower_kernel *kernel, alone_plan *out) {
@@ -28,7 +23,7 @@ bool gpu_update_plan(const lower_kernel *kernel, alone_plan *out) {
     if (!update_type(op, &j)) return false;
   bool several = update_next(out->op).ptr != NULL;
   out->stage_count = 1;
-  out->stages[0] = several ? 1 : (loom_type_elements(&j.part) + GPU_BLOCK - 1) / GPU_BLOCK;
+  out->stages[0] = several ? 1 : gpu_blocks(loom_type_elements(&j.part));
   return true;
 }
 
@@ -51,7 +46,7 @@ static void update_element(lower *l, void *user, const MlirValue *carried, MlirV
 
 void gpu_update_lower(lower *l, const alone_plan *plan, int stage) {
   bool several = update_next(plan->op).ptr != NULL;
-  MlirValue thread = gpu_thread(l);
+  MlirValue thread = several ? gpu_thread(l) : (MlirValue){NULL};
   l->var_count = 1;
   for (MlirOperation op = plan->op; op.ptr && !l->failed; op = update_next(op)) {
     update_job j = {.op = op};
@@ -61,15 +56,13 @@ void gpu_update_lower(lower *l, const alone_plan *plan, int stage) {
     }
     int64_t elements = loom_type_elements(&j.part);
     l->vars[0] = (lower_var){.extent = elements};
-    MlirValue end = alone_const(l, elements);
-    if (several) {
-      lower_for(l, thread, end, alone_const(l, GPU_BLOCK), -1, 0, NULL, update_element, &j, NULL);
-      loom_builder b = alone_here(l);
-      if (update_next(op).ptr) gpu_barrier(l, &b);
+    if (!several) {
+      gpu_each(l, elements, &j.at, update_element, &j);
       continue;
     }
-    j.at = alone_add_scaled(l, thread, l->begin, GPU_BLOCK);
+    lower_for(l, thread, alone_const(l, elements), alone_const(l, GPU_BLOCK), -1, 0, NULL,
+              update_element, &j, NULL);
     loom_builder b = alone_here(l);
-    lower_if(l, lane_cmpi(&b, "slt", j.at, end), update_element, &j);
+    if (update_next(op).ptr) gpu_barrier(l, &b);
   }
 }

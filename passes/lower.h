@@ -105,6 +105,9 @@ typedef void (*lower_body)(lower *l, void *user, const MlirValue *carried, MlirV
 void lower_for(lower *l, MlirValue low, MlirValue high, MlirValue step, int var, int carried,
                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
 void lower_if(lower *l, MlirValue condition, lower_body body, void *user);
+/* An scf.if for each of the two. */
+void lower_if_else(lower *l, MlirValue condition, lower_body body, lower_body otherwise,
+                   void *user);
 void lower_push(lower *l, MlirBlock block);
 void lower_pop(lower *l);
 
@@ -156,6 +159,11 @@ lower_value lower_emit_scan(lower *l, MlirOperation op, const lower_at *at); /* 
 /* What a scan begins with, at the width of `l`. */
 MlirValue lower_scan_identity(lower *l, MlirOperation op, loom_dtype dtype);
 loom_dtype lower_scan_dtype(MlirOperation op);
+/* What comes later and what came before, of a scan; null after a failure. */
+MlirValue lower_scan_join(lower *l, loom_builder *b, MlirOperation op, MlirValue later,
+                          MlirValue before);
+/* Stores the results of the element at hand, whose scans are bound. */
+void lower_scan_store(lower *l);
 /* The loop along the axis: makes and stores all results of a row. */
 void lower_scan_loop(lower *l);
 

@@ -176,11 +176,7 @@ static void conv_vector(lower *l, void *user, const MlirValue *carried, MlirValu
   MlirValue whole = lane_cmpi(&b, "sge", left, most);
   for (int i = 0; i < p->spatial && job->reads; i++)
     whole = conv_window_inside(l, job, i, whole);
-  b = alone_here(l);
-  MlirValue yes = lane_const_int(&b, mlirValueGetType(whole), 1);
-  MlirValue ragged = lane_op2(&b, "arith.xori", whole, yes);
-  lower_if(l, whole, conv_whole_vector, job);
-  lower_if(l, ragged, conv_masked_vector, job);
+  lower_if_else(l, whole, conv_whole_vector, conv_masked_vector, job);
 }
 
 void conv_vectors(lower *l, conv_job *job, bool reads, lower_body body) {

@@ -116,6 +116,15 @@ void lower_if(lower *l, MlirValue condition, lower_body body, void *user) {
   loom_build_regions(&b, "scf.if", 1, &condition, 0, NULL, 0, NULL, 2, regions);
 }
 
+void lower_if_else(lower *l, MlirValue condition, lower_body body, lower_body otherwise,
+                   void *user) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue yes = lane_const_int(&b, mlirValueGetType(condition), 1);
+  MlirValue other = lane_op2(&b, "arith.xori", condition, yes);
+  lower_if(l, condition, body, user);
+  lower_if(l, other, otherwise, user);
+}
+
 void lower_row_vars(lower *l, const lower_nest *nest, int loops, MlirValue row) {
   loom_builder b = lower_at_level(l, l->depth);
   for (int i = loops - 1; i >= 0; i--) {

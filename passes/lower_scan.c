@@ -77,33 +77,41 @@ loom_dtype lower_scan_dtype(MlirOperation op) {
   return type.dtype;
 }
 
+MlirValue lower_scan_join(lower *l, loom_builder *b, MlirOperation op, MlirValue later,
+                          MlirValue before) {
+  char kind[16] = {0};
+  MlirStringRef name = loom_get_str(op, "kind");
+  memcpy(kind, name.data, name.length < 15 ? name.length : 15);
+  MlirValue out = lower_combine(b, kind, lower_scan_dtype(op), later, before);
+  if (!out.ptr) lower_fail(l, op, "not supported for this element type");
+  return out;
+}
+
+void lower_scan_store(lower *l) {
+  const lower_plan *plan = l->plan;
+  lower_value values[64];
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    values[i] = lower_emit(l, l->kernel->results[i].value, plan->at[i]);
+  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
+    lower_store(l, i, plan->at[i], values[i]);
+}
+
 static void scan_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const lower_plan *plan = l->plan;
   struct lower_bound *outer = l->bound;
-  lower_value values[64];
   for (int i = 0; i < plan->scan_count && !l->failed; i++) {
     MlirOperation op = plan->scans[i];
-    char kind[16] = {0};
-    MlirStringRef name = loom_get_str(op, "kind");
-    memcpy(kind, name.data, name.length < 15 ? name.length : 15);
-    loom_dtype dtype = lower_scan_dtype(op);
     lower_value v = lower_emit(l, loom_operand(op, 0), plan->at[0]);
     if (l->failed) break;
     MlirValue wide = lower_wide(l, v);
     loom_builder b = lower_at_level(l, l->depth);
     wide = lower_opaque(&b, op, wide);
-    next[i] = lower_combine(&b, kind, dtype, wide, carried[i]);
-    if (!next[i].ptr) {
-      lower_fail(l, op, "not supported for this element type");
-      break;
-    }
+    next[i] = lower_scan_join(l, &b, op, wide, carried[i]);
+    if (l->failed) break;
     lower_bind(l, loom_result(op, 0), plan->at[0],
-               (lower_value){next[i], l->depth, l->width > 1, dtype});
+               (lower_value){next[i], l->depth, l->width > 1, lower_scan_dtype(op)});
   }
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    values[i] = lower_emit(l, l->kernel->results[i].value, plan->at[i]);
-  for (int i = 0; i < l->kernel->result_count && !l->failed; i++)
-    lower_store(l, i, plan->at[i], values[i]);
+  lower_scan_store(l);
   l->bound = outer;
 }
 

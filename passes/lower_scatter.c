@@ -13,9 +13,10 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 
 #define SCATTER_WORK 65536 /* elements that make a chunk worth its launch */
 #define SCATTER_CHUNKS 16
-#define SCATTER_LANE_BYTES 128 /* of a row that a chunk has, at least; */
-#define SCATTER_LONG_BYTES                                                                         \
-  2048 /* where each element has an index: pieces of long lines are read apart */
+/* Bytes of a line that a chunk has, at least; more where each element has an index, since then
+ * pieces of several arrays are read apart. */
+#define SCATTER_LANE_BYTES 128
+#define SCATTER_LONG_BYTES 2048
 
 static int64_t scatter_product(const int64_t *dims, int first, int last) {
   int64_t product = 1;

@@ -26,56 +26,55 @@
 
 typedef struct sort_job {
   MlirOperation op;
-  const lower_buffer *in, *out;
-  loom_type type;
-  loom_dtype dtype;
-  int axis, bits; /* of an element */
-  bool numbers;   /* the permutation instead of the elements */
-  int64_t n, lines, digit, passes;
+  sort_array a;
+  int64_t digit, passes;
   int64_t elements, places, area; /* bytes: of one copy of the elements, of their numbers, of all */
   int64_t chunk_lines, chunks;
 } sort_job;
 
-static int64_t sort_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static bool sort_read(const lower_kernel *kernel, MlirOperation op, sort_job *j) {
-  memset(j, 0, sizeof *j);
-  j->op = op;
+bool sort_array_read(const lower_kernel *kernel, MlirOperation op, sort_array *a) {
+  *a = (sort_array){.lines = 1};
   MlirOperation yield = mlirBlockGetTerminator(kernel->block);
   for (int i = 0; i < kernel->operand_count; i++)
     if (mlirValueEqual(kernel->operands[i].value, loom_operand(op, 0)) &&
         kernel->operands[i].slot >= 0)
-      j->in = &kernel->operands[i];
-  if (!j->in || kernel->result_count != 1 ||
+      a->in = &kernel->operands[i];
+  if (!a->in || kernel->result_count != 1 ||
       !mlirValueEqual(loom_operand(yield, 0), loom_result(op, 0)))
     return alone_refuse(op, "the operand is no buffer, or there is something beside it");
-  j->out = &kernel->results[0];
-  j->type = j->in->type;
-  j->dtype = j->type.dtype;
-  if (loom_dtype_is_complex(j->dtype)) return alone_refuse(op, "no order of this element type");
-  j->axis = (int)loom_get_i64(op, "axis", 0);
-  j->n = j->type.dims[j->axis];
-  if (j->n >= INT32_MAX) return alone_refuse(op, "lines of 2^31 elements and more");
+  a->out = &kernel->results[0];
+  const loom_type *type = &a->in->type;
+  a->dtype = type->dtype;
+  if (loom_dtype_is_complex(a->dtype)) return alone_refuse(op, "no order of this element type");
+  a->axis = (int)loom_get_i64(op, "axis", 0);
+  a->n = type->dims[a->axis];
   MlirAttribute indices = loom_get_attr(op, "indices");
-  j->numbers = indices.ptr && mlirAttributeIsABool(indices) && mlirBoolAttrGetValue(indices);
-  j->bits = 8 * (int)loom_dtype_size(j->dtype);
-  j->lines = 1;
-  for (int d = 0; d < j->type.rank; d++)
-    if (d != j->axis) j->lines *= j->type.dims[d];
-  j->digit = j->n < SORT_WIDE ? 8 : 11;
-  j->passes = sort_ceil(j->bits, j->digit);
-  j->elements = sort_ceil(j->n * (j->bits / 8), SORT_ALIGN) * SORT_ALIGN;
-  j->places = j->numbers ? sort_ceil(j->n * 4, SORT_ALIGN) * SORT_ALIGN : 0;
+  a->numbers = indices.ptr && mlirAttributeIsABool(indices) && mlirBoolAttrGetValue(indices);
+  a->bits = 8 * (int)loom_dtype_size(a->dtype);
+  for (int d = 0; d < type->rank; d++)
+    if (d != a->axis) a->lines *= type->dims[d];
+  return true;
+}
+
+static bool sort_read(const lower_kernel *kernel, MlirOperation op, sort_job *j) {
+  memset(j, 0, sizeof *j);
+  j->op = op;
+  if (!sort_array_read(kernel, op, &j->a)) return false;
+  if (j->a.n >= INT32_MAX) return alone_refuse(op, "lines of 2^31 elements and more");
+  j->digit = j->a.n < SORT_WIDE ? 8 : 11;
+  j->passes = loom_ceil_div(j->a.bits, j->digit);
+  j->elements = loom_ceil_div(j->a.n * (j->a.bits / 8), SORT_ALIGN) * SORT_ALIGN;
+  j->places = j->a.numbers ? loom_ceil_div(j->a.n * 4, SORT_ALIGN) * SORT_ALIGN : 0;
   j->area = 2 * j->elements + 2 * j->places;
-  if (j->n > SORT_INSERTION) j->area += j->passes * 4 << j->digit;
-  j->area = sort_ceil(j->area + 1, SORT_ALIGN) * SORT_ALIGN;
-  j->chunks = sort_ceil(j->lines, sort_ceil(SORT_WORK, j->n + 1));
+  if (j->a.n > SORT_INSERTION) j->area += j->passes * 4 << j->digit;
+  j->area = loom_ceil_div(j->area + 1, SORT_ALIGN) * SORT_ALIGN;
+  j->chunks = loom_ceil_div(j->a.lines, loom_ceil_div(SORT_WORK, j->a.n + 1));
   if (j->chunks > SORT_CHUNKS) j->chunks = SORT_CHUNKS;
   if (j->chunks > SORT_BYTES / j->area) j->chunks = SORT_BYTES / j->area;
   if (j->chunks < 1) j->chunks = 1;
-  j->chunk_lines = sort_ceil(j->lines, j->chunks);
+  j->chunk_lines = loom_ceil_div(j->a.lines, j->chunks);
   if (j->chunk_lines < 1) j->chunk_lines = 1;
-  j->chunks = sort_ceil(j->lines, j->chunk_lines);
+  j->chunks = loom_ceil_div(j->a.lines, j->chunk_lines);
   return true;
 }
 
@@ -83,7 +82,7 @@ bool sort_plan(const lower_kernel *kernel, alone_plan *out) {
   sort_job job;
   if (!sort_read(kernel, out->op, &job)) return false;
   out->stage_count = 1;
-  if (job.n == 0) job.chunks = 0;
+  if (job.a.n == 0) job.chunks = 0;
   out->stages[0] = job.chunks;
   out->slots = job.chunks * job.area;
   return true;
@@ -92,7 +91,7 @@ bool sort_plan(const lower_kernel *kernel, alone_plan *out) {
 /* ---- text: %name is a value, e an element's type, all indices are i64 ---- */
 
 static const char *sort_element(const sort_job *j) {
-  return j->bits == 8 ? "i8" : j->bits == 16 ? "i16" : j->bits == 32 ? "i32" : "i64";
+  return j->a.bits == 8 ? "i8" : j->a.bits == 16 ? "i16" : j->a.bits == 32 ? "i32" : "i64";
 }
 
 /* Constants that the text uses: 0, 1, n, and others by name. */
@@ -104,29 +103,29 @@ static void sort_constants(FILE *f, const sort_job *j) {
           "%%radix = arith.constant %d : i64\n%%mask = arith.constant %d : i64\n"
           "%%digit = arith.constant %" PRId64 " : i64\n%%passes = arith.constant %" PRId64
           " : i64\n",
-          j->n, j->n, 1 << j->digit, (1 << j->digit) - 1, j->digit, j->passes);
+          j->a.n, j->a.n, 1 << j->digit, (1 << j->digit) - 1, j->digit, j->passes);
 }
 
 /* func @<name>_key: an element as an unsigned number whose order is the wanted one. */
 static void sort_key(FILE *f, const sort_job *j, const char *name) {
   const char *e = sort_element(j);
-  bool real = loom_dtype_is_float(j->dtype);
+  bool real = loom_dtype_is_float(j->a.dtype);
   fprintf(f,
           "func.func private @%s_key(%%x: %s) -> i64 attributes {passthrough = [\"alwaysinline\"], "
           "llvm.linkage = #llvm.linkage<internal>} {\n",
           name, e);
-  int64_t sign = (int64_t)(UINT64_C(1) << (j->bits - 1));
-  if (j->bits < 64 && sign >> (j->bits - 1)) sign = -sign; /* as a signed number of the width */
+  int64_t sign = (int64_t)(UINT64_C(1) << (j->a.bits - 1));
+  if (j->a.bits < 64 && sign >> (j->a.bits - 1)) sign = -sign; /* as a signed number of the width */
   const char *key = "%x";
-  if (loom_dtype_is_signed(j->dtype)) {
+  if (loom_dtype_is_signed(j->a.dtype)) {
     fprintf(f, "%%s = arith.constant %" PRId64 " : %s\n%%k = arith.xori %%x, %%s : %s\n", sign, e,
             e);
     key = "%k";
   } else if (real) {
-    int64_t infinity = j->dtype == LOOM_F64    ? INT64_C(0x7FF0000000000000)
-                       : j->dtype == LOOM_F32  ? 0x7F800000
-                       : j->dtype == LOOM_BF16 ? 0x7F80
-                                               : 0x7C00;
+    int64_t infinity = j->a.dtype == LOOM_F64    ? INT64_C(0x7FF0000000000000)
+                       : j->a.dtype == LOOM_F32  ? 0x7F800000
+                       : j->a.dtype == LOOM_BF16 ? 0x7F80
+                                                 : 0x7C00;
     fprintf(f,
             "%%s = arith.constant %" PRId64 " : %s\n%%shift = arith.constant %d : %s\n"
             "%%all = arith.constant -1 : %s\n%%inf = arith.constant %" PRId64 " : %s\n"
@@ -136,10 +135,10 @@ static void sort_key(FILE *f, const sort_job *j, const char *name) {
             "%%nan = arith.cmpi ugt, %%a, %%inf : %s\n%%null = arith.cmpi eq, %%a, %%o : %s\n"
             "%%k1 = arith.select %%null, %%s, %%k : %s\n"
             "%%k2 = arith.select %%nan, %%all, %%k1 : %s\n",
-            sign, e, j->bits - 1, e, e, infinity, e, e, e, e, e, e, e, e, e, e, e);
+            sign, e, j->a.bits - 1, e, e, infinity, e, e, e, e, e, e, e, e, e, e, e);
     key = "%k2";
   }
-  if (j->bits < 64)
+  if (j->a.bits < 64)
     fprintf(f, "%%r = arith.extui %s : %s to i64\nfunc.return %%r : i64\n}\n", key, e);
   else
     fprintf(f, "func.return %s : i64\n}\n", key);
@@ -170,7 +169,7 @@ static void sort_insertion(FILE *f, const sort_job *j, const char *name) {
   fprintf(f, "scf.for %%i = %%one to %%n step %%one : i64 {\n");
   sort_load(f, "%x", "%a", "%i", e);
   fprintf(f, "%%kx = func.call @%s_key(%%x) : (%s) -> i64\n", name, e);
-  if (j->numbers) sort_load(f, "%w", "%ia", "%i", "i32");
+  if (j->a.numbers) sort_load(f, "%w", "%ia", "%i", "i32");
   fprintf(f, "%%to = scf.while (%%g = %%i) : (i64) -> i64 {\n"
              "%%more = arith.cmpi sgt, %%g, %%zero : i64\n"
              "%%go = scf.if %%more -> i1 {\n%%h = arith.subi %%g, %%one : i64\n");
@@ -184,13 +183,13 @@ static void sort_insertion(FILE *f, const sort_job *j, const char *name) {
           name, e);
   sort_load(f, "%y", "%a", "%h", e);
   sort_store(f, "%y", "%a", "%g", e, "%q");
-  if (j->numbers) {
+  if (j->a.numbers) {
     sort_load(f, "%v", "%ia", "%h", "i32");
     sort_store(f, "%v", "%ia", "%g", "i32", "%qv");
   }
   fprintf(f, "scf.yield %%h : i64\n}\n");
   sort_store(f, "%x", "%a", "%to", e, "%qx");
-  if (j->numbers) sort_store(f, "%w", "%ia", "%to", "i32", "%qw");
+  if (j->a.numbers) sort_store(f, "%w", "%ia", "%to", "i32", "%qw");
   fprintf(f, "}\n");
 }
 
@@ -250,7 +249,7 @@ static void sort_radix(FILE *f, const sort_job *j, const char *name) {
   fprintf(f, "%%c1 = arith.addi %%c, %%unit : i32\nllvm.store %%c1, %%c_p : i32, !llvm.ptr\n"
              "%%at = arith.extui %%c : i32 to i64\n");
   sort_store(f, "%x", "%v", "%at", e, "%q");
-  if (j->numbers) {
+  if (j->a.numbers) {
     sort_load(f, "%w", "%iu", "%i", "i32");
     sort_store(f, "%w", "%iv", "%at", "i32", "%qw");
   }
@@ -263,32 +262,32 @@ static void sort_radix(FILE *f, const sort_job *j, const char *name) {
 /* %to_0: the offset of line %line in a buffer, its dimensions but the axis in C order. */
 static void sort_offset(FILE *f, const sort_job *j, const lower_buffer *buffer, const char *to) {
   fprintf(f, "%s_%d = arith.constant 0 : i64\n%s_left%d = arith.addi %%line, %%zero : i64\n", to,
-          j->type.rank, to, j->type.rank);
-  for (int d = j->type.rank - 1; d >= 0; d--) {
-    int64_t size = d == j->axis ? 1 : j->type.dims[d];
+          j->a.in->type.rank, to, j->a.in->type.rank);
+  for (int d = j->a.in->type.rank - 1; d >= 0; d--) {
+    int64_t size = d == j->a.axis ? 1 : j->a.in->type.dims[d];
     fprintf(f,
             "%s_size%d = arith.constant %" PRId64 " : i64\n%s_step%d = arith.constant %" PRId64
             " : i64\n%s_at%d = arith.remui %s_left%d, %s_size%d : i64\n"
             "%s_left%d = arith.divui %s_left%d, %s_size%d : i64\n"
             "%s_by%d = arith.muli %s_at%d, %s_step%d : i64\n"
             "%s_%d = arith.addi %s_%d, %s_by%d : i64\n",
-            to, d, size, to, d, d == j->axis ? 0 : buffer->strides[d], to, d, to, d + 1, to, d, to,
-            d, to, d + 1, to, d, to, d, to, d, to, d, to, d, to, d + 1, to, d);
+            to, d, size, to, d, d == j->a.axis ? 0 : buffer->strides[d], to, d, to, d + 1, to, d,
+            to, d, to, d + 1, to, d, to, d, to, d, to, d, to, d, to, d + 1, to, d);
   }
-  fprintf(f, "%s_axis = arith.constant %" PRId64 " : i64\n", to, buffer->strides[j->axis]);
+  fprintf(f, "%s_axis = arith.constant %" PRId64 " : i64\n", to, buffer->strides[j->a.axis]);
 }
 
 static void sort_fetch(FILE *f, const sort_job *j) {
   const char *e = sort_element(j);
-  sort_offset(f, j, j->in, "%in");
+  sort_offset(f, j, j->a.in, "%in");
   fprintf(f, "scf.for %%i = %%zero to %%n step %%one : i64 {\n"
              "%%j = arith.muli %%i, %%in_axis : i64\n%%k = arith.addi %%j, %%in_0 : i64\n");
   sort_load(f, "%x", "%source", "%k", e);
-  if (j->dtype == LOOM_BOOL) /* any byte but 0 is true */
+  if (j->a.dtype == LOOM_BOOL) /* any byte but 0 is true */
     fprintf(f, "%%o = arith.constant 0 : i8\n%%truth = arith.cmpi ne, %%x, %%o : i8\n"
                "%%y = arith.extui %%truth : i1 to i8\n");
-  sort_store(f, j->dtype == LOOM_BOOL ? "%y" : "%x", "%a", "%i", e, "%q");
-  if (j->numbers) {
+  sort_store(f, j->a.dtype == LOOM_BOOL ? "%y" : "%x", "%a", "%i", e, "%q");
+  if (j->a.numbers) {
     fprintf(f, "%%w = arith.trunci %%i : i64 to i32\n");
     sort_store(f, "%w", "%ia", "%i", "i32", "%qw");
   }
@@ -296,12 +295,13 @@ static void sort_fetch(FILE *f, const sort_job *j) {
 }
 
 static void sort_deliver(FILE *f, const sort_job *j, const char *elements, const char *numbers) {
-  sort_offset(f, j, j->out, "%out");
+  sort_offset(f, j, j->a.out, "%out");
   fprintf(f, "scf.for %%i = %%zero to %%n step %%one : i64 {\n"
              "%%j = arith.muli %%i, %%out_axis : i64\n%%k = arith.addi %%j, %%out_0 : i64\n");
-  sort_load(f, "%x", j->numbers ? numbers : elements, "%i", j->numbers ? "i32" : sort_element(j));
-  if (j->numbers) fprintf(f, "%%w = arith.extui %%x : i32 to i64\n");
-  sort_store(f, j->numbers ? "%w" : "%x", "%target", "%k", j->numbers ? "i64" : sort_element(j),
+  sort_load(f, "%x", j->a.numbers ? numbers : elements, "%i",
+            j->a.numbers ? "i32" : sort_element(j));
+  if (j->a.numbers) fprintf(f, "%%w = arith.extui %%x : i32 to i64\n");
+  sort_store(f, j->a.numbers ? "%w" : "%x", "%target", "%k", j->a.numbers ? "i64" : sort_element(j),
              "%q");
   fprintf(f, "}\n");
 }
@@ -323,7 +323,7 @@ static void sort_write(FILE *f, const sort_job *j, const char *name) {
           " : i64\n%%size = arith.constant %" PRId64 " : i64\n"
           "scf.for %%chunk = %%begin to %%end step %%one : i64 {\n"
           "%%place = arith.muli %%chunk, %%size : i64\n",
-          j->chunk_lines, j->lines, j->area);
+          j->chunk_lines, j->a.lines, j->area);
   sort_gep(f, "%area", "%slots", "%place", "i8");
   for (int i = 0; i < 5; i++) {
     char to[16], at[16];
@@ -336,7 +336,7 @@ static void sort_write(FILE *f, const sort_job *j, const char *name) {
              "%%high = arith.minsi %%sum, %%lines : i64\n"
              "scf.for %%line = %%low to %%high step %%one : i64 {\n");
   sort_fetch(f, j);
-  bool small = j->n <= SORT_INSERTION;
+  bool small = j->a.n <= SORT_INSERTION;
   if (small)
     sort_insertion(f, j, name);
   else
@@ -378,8 +378,8 @@ void sort_lower(lower *l, const alone_plan *plan, int stage) {
     l->failed = true;
     return;
   }
-  if (job.n == 0 || job.lines == 0 || !sort_functions(l, &job, name)) return;
-  MlirValue args[] = {l->pointers[job.in->slot], l->pointers[job.out->slot],
+  if (job.a.n == 0 || job.a.lines == 0 || !sort_functions(l, &job, name)) return;
+  MlirValue args[] = {l->pointers[job.a.in->slot], l->pointers[job.a.out->slot],
                       l->pointers[l->kernel->buffer_count], l->begin, l->end};
   loom_builder b = lower_at_level(l, l->depth);
   loom_named attr = {"callee", mlirFlatSymbolRefAttrGet(b.ctx, loom_str(callee))};

@@ -32,8 +32,6 @@
 
 static int64_t schedule_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t schedule_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t schedule_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Lanes: `registers` registers of the widest type, or of the widest that is loaded. */
 static int schedule_width(const lower *l, int registers, int64_t extent, bool loads) {
   if (l->kernel->target == LANES_GPU) return 1;
@@ -94,24 +92,24 @@ static void schedule_split(const lower *l, int64_t target, lower_schedule *out) 
   if (!plan->lane_reduced && (inner < 64 || outermost.extent < 32 || plan->lanes.var < 0)) return;
   int64_t extent = plan->kept.loops[plan->kept.count - 1].extent, granule = 1;
   if (!plan->lane_reduced) { /* the sums of a block of columns stay in the first cache */
-    out->blocks = schedule_ceil(extent, SCHEDULE_COLUMNS);
-    out->block = schedule_ceil(schedule_ceil(extent, out->blocks), out->width) * out->width;
-    out->blocks = schedule_ceil(extent, out->block);
+    out->blocks = loom_ceil_div(extent, SCHEDULE_COLUMNS);
+    out->block = loom_ceil_div(loom_ceil_div(extent, out->blocks), out->width) * out->width;
+    out->blocks = loom_ceil_div(extent, out->block);
   } else if (plan->inner.count == 1) {
     granule = out->reduce_width > out->width ? out->reduce_width : out->width;
   }
   int64_t units = schedule_max(rows * out->blocks, 1);
-  int64_t want = schedule_ceil(kept * inner, 2 * target * units);
+  int64_t want = loom_ceil_div(kept * inner, 2 * target * units);
   want = schedule_max(1, schedule_min(want, schedule_max(256 / units, 1)));
   if (!plan->lane_reduced) { /* rows are taken several at once */
     want = schedule_min(want, schedule_max(outermost.extent / SCHEDULE_PART_ROWS, 1));
     if (plan->inner.count == 1) granule = LOWER_COLUMN_ROWS;
   }
-  out->split_size = schedule_ceil(schedule_ceil(outermost.extent, want), granule) * granule;
-  out->splits = schedule_ceil(outermost.extent, out->split_size);
+  out->split_size = loom_ceil_div(loom_ceil_div(outermost.extent, want), granule) * granule;
+  out->splits = loom_ceil_div(outermost.extent, out->split_size);
   out->units = 1;
   if (plan->lane_reduced) return;
-  out->join = schedule_ceil(schedule_ceil(SCHEDULE_JOIN_WORK, out->splits), out->width);
+  out->join = loom_ceil_div(loom_ceil_div(SCHEDULE_JOIN_WORK, out->splits), out->width);
   out->join = schedule_min(out->join * out->width, out->block);
 }
 
@@ -151,13 +149,13 @@ static void schedule_make(const lower *l, lower_schedule *out) {
     out->blocks = plan->lane_reduced ? 1 : extent;
   } else if (!plan->lane_reduced && per_unit > target && rows * per_unit > 2 * target) {
     int64_t lanes = schedule_max(target / schedule_max(inner, 1), 64);
-    int64_t even = schedule_ceil(extent, schedule_ceil(extent, lanes));
-    out->block = schedule_ceil(even, out->width) * out->width;
-    out->blocks = schedule_ceil(extent, out->block);
+    int64_t even = loom_ceil_div(extent, loom_ceil_div(extent, lanes));
+    out->block = loom_ceil_div(even, out->width) * out->width;
+    out->blocks = loom_ceil_div(extent, out->block);
   } else {
     out->units = schedule_max(1, schedule_min(rows, 2 * target / schedule_max(per_unit, 1)));
   }
-  out->chunks = schedule_max(schedule_ceil(rows * out->blocks, out->units), 1);
+  out->chunks = schedule_max(loom_ceil_div(rows * out->blocks, out->units), 1);
   schedule_split(l, SCHEDULE_PART_WORK * target, out);
   if (l->kernel->target == LANES_GPU) { /* a thread is a lane: one element, or one row, each */
     out->units = 1;
@@ -175,7 +173,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   out->block = extent;
   out->blocks = 1;
   out->units = schedule_max(1, 2 * target / strip);
-  out->chunks = schedule_ceil(lower_tile_units(plan), out->units);
+  out->chunks = loom_ceil_div(lower_tile_units(plan), out->units);
 }
 
 /* ---- symbolic sizes: a schedule for the likely ones, its numbers as expressions ---- */
@@ -226,14 +224,14 @@ static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedu
   } else if (plan->inner.count == 1) {
     granule = out->reduce_width > out->width ? out->reduce_width : out->width;
   }
-  int64_t least = schedule_ceil(2 * target, schedule_max(work, 1));
+  int64_t least = loom_ceil_div(2 * target, schedule_max(work, 1));
   if (!plan->lane_reduced) least = schedule_max(least, SCHEDULE_PART_ROWS);
-  least = schedule_ceil(least, granule);
+  least = loom_ceil_div(least, granule);
   int64_t size = loom_num_add(loom_num_div(outermost.extent, 256 * granule), least);
   out->split_size = loom_num_mul(size, granule);
   out->splits = loom_num_ceil(outermost.extent, out->split_size);
   out->units = 1;
-  if (!plan->lane_reduced) out->join = schedule_ceil(256, out->width) * out->width;
+  if (!plan->lane_reduced) out->join = loom_ceil_div(256, out->width) * out->width;
 }
 
 /* On a GPU each thread has a chunk: an element, or a row that it goes through. */

@@ -164,8 +164,6 @@ static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
 
 /* ---- the plan ---- */
 
-static int64_t dot_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Half cycles of one tile for one step of depth: two multiply-adds or two loads a cycle, and no
  * faster than the latency of a multiply-add. */
 static int64_t dot_tile_cost(int64_t mr, int64_t nv) {
@@ -190,7 +188,7 @@ static int64_t dot_registers(const lower_kernel *kernel, dot_plan *p) {
     p->vl /= 2;
   for (int nv = 1; nv <= 4 && (nv == 1 || (int64_t)(nv - 1) * p->vl < columns); nv++)
     for (int mr = 1; mr <= most_rows && mr <= rows && mr * nv + nv + 1 <= registers; mr++) {
-      int64_t tiles = dot_ceil(rows, mr) * dot_ceil(columns, (int64_t)nv * p->vl);
+      int64_t tiles = loom_ceil_div(rows, mr) * loom_ceil_div(columns, (int64_t)nv * p->vl);
       int64_t cost = tiles * dot_tile_cost(mr, nv);
       if (cost > best) continue;
       best = cost;
@@ -232,7 +230,7 @@ static void dot_choose_inner(const lower_kernel *kernel, dot_plan *p, int64_t pa
   if (!dot_may_be_inner(p)) return;
   for (int nc = 1; nc <= p->vl && nc <= 8; nc *= 2)
     for (int mr = 1; mr <= 8 && mr <= rows && mr * nc + mr + 1 <= registers; mr++) {
-      int64_t cost = dot_ceil(rows, mr) * dot_ceil(columns, nc) * dot_tile_cost(mr, nc);
+      int64_t cost = loom_ceil_div(rows, mr) * loom_ceil_div(columns, nc) * dot_tile_cost(mr, nc);
       if (cost >= best) continue;
       best = cost;
       p->mr = mr;
@@ -329,8 +327,8 @@ static void dot_depth_blocks(dot_plan *p) {
   int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
   if (p->inner ? loom_num_at_most(p->extents[DOT_DEPTH], most) : depth <= most + most / 2) return;
   bool symbolic = LOOM_STRIDE_IS_SYM(p->extents[DOT_DEPTH]);
-  p->depth_block = symbolic ? most : dot_ceil(depth, dot_ceil(depth, most));
-  if (p->inner) p->depth_block = dot_ceil(p->depth_block, p->vl) * p->vl;
+  p->depth_block = symbolic ? most : loom_ceil_div(depth, loom_ceil_div(depth, most));
+  if (p->inner) p->depth_block = loom_ceil_div(p->depth_block, p->vl) * p->vl;
 }
 
 /* A block of the depth is a number of runs: where a run starts depends on nothing but the depth. */
@@ -339,7 +337,7 @@ static void dot_sum_runs(dot_plan *p) {
       loom_num_at_most(p->extents[DOT_DEPTH], DOT_SUM_RUN))
     return;
   p->sum_run = DOT_SUM_RUN;
-  p->depth_block = dot_ceil(p->depth_block, DOT_SUM_RUN) * DOT_SUM_RUN;
+  p->depth_block = loom_ceil_div(p->depth_block, DOT_SUM_RUN) * DOT_SUM_RUN;
 }
 
 static int64_t dot_tile_bytes(const dot_plan *p) {
@@ -355,19 +353,19 @@ static int64_t dot_most_panels(const dot_plan *p) {
 static void dot_chunks(dot_plan *p) {
   int64_t work = p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
   work = work > INT64_MAX / (p->extents[DOT_DEPTH] + 1) ? INT64_MAX : work * p->extents[DOT_DEPTH];
-  int64_t want = dot_ceil(work, DOT_CHUNK_WORK);
+  int64_t want = loom_ceil_div(work, DOT_CHUNK_WORK);
   if (want < 1) want = 1; /* a depth of 0 */
-  want = dot_ceil(want, p->extents[DOT_BATCH]);
-  p->chunks_m = dot_ceil(p->tiles, dot_ceil(DOT_CHUNK_ROWS, p->mr));
+  want = loom_ceil_div(want, p->extents[DOT_BATCH]);
+  p->chunks_m = loom_ceil_div(p->tiles, loom_ceil_div(DOT_CHUNK_ROWS, p->mr));
   if (p->chunks_m > want) p->chunks_m = want;
-  p->block_tiles = dot_ceil(p->tiles, p->chunks_m);
-  p->chunks_m = dot_ceil(p->tiles, p->block_tiles);
+  p->block_tiles = loom_ceil_div(p->tiles, p->chunks_m);
+  p->chunks_m = loom_ceil_div(p->tiles, p->block_tiles);
   if (want > DOT_CHUNKS) want = DOT_CHUNKS;
-  p->chunks_n = dot_ceil(want, p->chunks_m);
+  p->chunks_n = loom_ceil_div(want, p->chunks_m);
   if (p->chunks_n > p->panels) p->chunks_n = p->panels;
-  p->block_panels = dot_ceil(p->panels, p->chunks_n);
+  p->block_panels = loom_ceil_div(p->panels, p->chunks_n);
   if (p->block_panels > dot_most_panels(p)) p->block_panels = dot_most_panels(p);
-  p->chunks_n = dot_ceil(p->panels, p->block_panels);
+  p->chunks_n = loom_ceil_div(p->panels, p->block_panels);
 }
 
 /* Of symbolic extents: blocks of a size that is likely to be worth a launch, as many as there are.
@@ -375,10 +373,10 @@ static void dot_chunks(dot_plan *p) {
 static void dot_chunks_symbolic(dot_plan *p) {
   int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
   int64_t rows = loom_num_hint(p->extents[DOT_ROW]);
-  p->block_tiles = dot_ceil(DOT_CHUNK_ROWS, p->mr);
+  p->block_tiles = loom_ceil_div(DOT_CHUNK_ROWS, p->mr);
   if (rows > DOT_CHUNK_ROWS) rows = DOT_CHUNK_ROWS;
   int64_t work = (rows < 1 ? 1 : rows) * p->rhs.step * (depth < 1 ? 1 : depth);
-  p->block_panels = dot_ceil(DOT_CHUNK_WORK, work);
+  p->block_panels = loom_ceil_div(DOT_CHUNK_WORK, work);
   if (p->block_panels > dot_most_panels(p)) p->block_panels = dot_most_panels(p);
   p->chunks_m = loom_num_ceil(p->tiles, p->block_tiles);
   p->chunks_n = loom_num_ceil(p->panels, p->block_panels);

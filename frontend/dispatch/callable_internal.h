@@ -131,6 +131,9 @@ void callable_bury_soon(struct callable *home);
  * without an exception: the plain function has to run. NULL with an exception: GraphBreak under
  * fullgraph, MemoryError or KeyboardInterrupt. */
 entry *callable_build(callable *c, PyObject *const *slots);
+/* Waits while another thread builds what plain Python cannot run in its place: a derivative. Has it
+ * waited? */
+bool callable_wait(const callable *c);
 extern uint64_t callable_builds;   /* how many captures there have been, of all functions */
 void callable_forget(callable *c); /* drops all that was compiled or learnt */
 /* The callable is about to die: its versions no longer report to it when an object that they guard

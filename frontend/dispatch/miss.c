@@ -529,6 +529,18 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   return NULL;
 }
 
+bool callable_wait(const callable *c) {
+  unsigned long here = PyThread_get_thread_ident();
+  bool waited = false;
+  while (c->options.derives && c->builds.thread && c->builds.thread != here &&
+         c->builds.process == (long)getpid()) {
+    waited = true;
+    Py_BEGIN_ALLOW_THREADS usleep(200);
+    Py_END_ALLOW_THREADS
+  }
+  return waited;
+}
+
 /* ---- publishing ----------------------------------------------------------------------------- */
 
 static void callable_publish(callable *c, entry *e, bool last) {

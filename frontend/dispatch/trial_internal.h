@@ -14,10 +14,6 @@ typedef struct weigh_run {
 
 /* ---- weigh.c: deciding whether a compilation is likely to pay ---- */
 
-/* Waits while another thread builds what plain Python cannot run in its place: a derivative. Has it
- * waited? */
-bool callable_wait(const callable *c);
-
 /* Around a compilation that is allowed. weigh_build_end() is false when it took longer than it may:
  * that says nothing about the function, and compilation is put off. */
 typedef struct weigh_build {

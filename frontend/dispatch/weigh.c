@@ -27,8 +27,6 @@
 #include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 
-#include <unistd.h>
-
 static uint64_t weigh_built_ns; /* what compilations have taken, all together */
 
 /* ---- are there arrays? ---------------------------------------------------------------------- */
@@ -202,18 +200,4 @@ PyObject *weigh_report(const callable *c) {
   return Py_BuildValue("(NOiIddd)", name, code->co_filename, code->co_firstlineno, w->calls,
                        (double)w->plain_ns * 1e-6, (double)w->spent_ns * 1e-6,
                        (double)weigh_price(c) * 1e-6);
-}
-
-/* ---- while another thread builds ---- */
-
-bool callable_wait(const callable *c) {
-  unsigned long here = PyThread_get_thread_ident();
-  bool waited = false;
-  while (c->options.derives && c->builds.thread && c->builds.thread != here &&
-         c->builds.process == (long)getpid()) {
-    waited = true;
-    Py_BEGIN_ALLOW_THREADS usleep(200);
-    Py_END_ALLOW_THREADS
-  }
-  return waited;
 }
