@@ -205,8 +205,10 @@ static bool capture_is_spent(void *context, PyObject *root) {
 
 /* `result` is NULL when the frame was left in the middle. */
 static void capture_finish(tracer *t, const frame *root, value *result) {
-  for (const frame *f = t->generators; f; f = f->next_generator)
-    if (generator_unwinds(f)) trace_break(t, BREAK_GENERATOR, "a generator is left inside a try");
+  for (frame *f = t->generators; f && !trace_pending(t); f = f->next_generator)
+    if (!generator_drop(t, f) && !trace_pending(t))
+      trace_break(t, BREAK_GENERATOR, "the generator %s is left inside a try",
+                  PyUnicode_AsUTF8(f->function->code->co_qualname));
   if (context_is_set(t)) trace_break(t, BREAK_SIDE_EFFECT, "a context variable stays set");
   for (const loom_adapter *const *a = loom_adapters(); *a && !trace_pending(t); a++)
     if ((*a)->finish && !(*a)->finish(t) && !trace_pending(t))

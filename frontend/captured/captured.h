@@ -59,12 +59,13 @@ typedef struct effect {
 /* A change of another object than an array. Changes are made in order, when everything has been
  * read (effects.c). */
 typedef enum change_kind {
-  CHANGE_ATTR,   /* made: object, value; the attribute `key` is set, or deleted */
-  CHANGE_ITEM,   /* made: dict, key, value: set, or deleted */
-  CHANGE_RENEW,  /* made: dict: cleared if it is empty, so that it forgets where it had its keys */
-  CHANGE_CELL,   /* made: cell, content: set, or emptied */
-  CHANGE_SLICE,  /* made: list, items: they take the place of its items [from, to) */
-  CHANGE_CALL,   /* made: object of an exact builtin type, arguments of its method `key` */
+  CHANGE_ATTR,  /* made: object, value; the attribute `key` is set, or deleted */
+  CHANGE_ITEM,  /* made: dict, key, value: set, or deleted */
+  CHANGE_RENEW, /* made: dict: cleared if it is empty, so that it forgets where it had its keys */
+  CHANGE_CELL,  /* made: cell, content: set, or emptied */
+  CHANGE_SLICE, /* made: list, items: they take the place of its items [from, to) */
+  CHANGE_CALL, /* made: object of an exact builtin type, arguments of its method `key`; with a tuple
+                  as `key` of the object itself, which names the last ones */
   CHANGE_ADVANCE /* made: iterator of a builtin type; taken `to` items further, or to its end */
 } change_kind;
 

@@ -69,13 +69,17 @@ static PyObject *change_call_base(PyObject *name, PyTypeObject *type, PyObject *
 
 static int change_call(const change *c, PyObject *made) {
   PyTypeObject *type = Py_TYPE(PyTuple_GET_ITEM(made, 0));
-  if (!python_type_is_builtin(type)) {
-    PyObject *given = change_call_base(c->key, type, made);
-    Py_XDECREF(given);
-    return given ? 0 : -1;
+  size_t given = (size_t)PyTuple_GET_SIZE(made);
+  PyObject *result = NULL;
+  if (PyTuple_CheckExact(c->key)) {
+    size_t named = (size_t)PyTuple_GET_SIZE(c->key);
+    result = PyObject_Vectorcall(PyTuple_GET_ITEM(made, 0), &PyTuple_GET_ITEM(made, 0) + 1,
+                                 given - 1 - named, c->key);
+  } else if (!python_type_is_builtin(type)) {
+    result = change_call_base(c->key, type, made);
+  } else {
+    result = PyObject_VectorcallMethod(c->key, &PyTuple_GET_ITEM(made, 0), given, NULL);
   }
-  PyObject *result = PyObject_VectorcallMethod(c->key, &PyTuple_GET_ITEM(made, 0),
-                                               (size_t)PyTuple_GET_SIZE(made), NULL);
   Py_XDECREF(result);
   return result ? 0 : -1;
 }

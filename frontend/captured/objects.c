@@ -2,6 +2,7 @@
  * Python's. Guards read objects so, and so does capture. */
 #include "frontend/captured/objects.h"
 #include "frontend/base/base.h"
+#include "frontend/captured/adapter.h"
 #include "frontend/captured/internal.h"
 
 #include <string.h>
@@ -137,23 +138,29 @@ bool object_is_cached(PyObject *object) {
 }
 
 typedef struct cached_look {
-  PyObject *own, *found;
+  PyObject *own, *found, *mark;
 } cached_look;
 
 static int cached_visit(PyObject *object, void *arg) {
   cached_look *look = arg;
   if (PyDict_CheckExact(object) && object != look->own) look->found = object;
+  if (Py_IS_TYPE(object, &PyBaseObject_Type)) look->mark = object;
   return 0;
 }
 
-/* The dictionary that the wrapper looks into; borrowed. Results that are dictionaries are visited
- * before it, and that of its attributes is another. */
-static PyObject *cached_dict(PyObject *wrapper) {
+/* What the wrapper holds. Keys and results are visited before the dictionary and the mark, and the
+ * dictionary of the wrapper's attributes is another. */
+static cached_look cached_parts(PyObject *wrapper) {
   PyObject **own = _PyObject_GetDictPtr(wrapper);
   cached_look look = {.own = own ? *own : NULL};
   Py_TYPE(wrapper)->tp_traverse(wrapper, cached_visit, &look);
-  return look.found;
+  return look;
 }
+
+/* The dictionary that the wrapper looks into; borrowed. */
+static PyObject *cached_dict(PyObject *wrapper) { return cached_parts(wrapper).found; }
+
+PyObject *cached_mark(PyObject *wrapper) { return cached_parts(wrapper).mark; }
 
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash) {
   PyObject *dict = cached_dict(wrapper);
@@ -250,13 +257,46 @@ PyObject *context_read(PyObject *variable) {
   return now;
 }
 
-bool loom_code_is_library(PyCodeObject *code, PyObject *globals) {
+/* Where the path goes on behind the folder that packages are installed in, or NULL. */
+static const char *path_in_packages(const char *file) {
+  static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+  for (int i = 0; i < 2; i++) {
+    const char *at = strstr(file, folders[i]);
+    if (at) return at + strlen(folders[i]);
+  }
+  return NULL;
+}
+
+static bool path_is_in(const char *path, const char *package) {
+  size_t n = strlen(package);
+  return strncmp(path, package, n) == 0 && path[n] == '/';
+}
+
+/* Of a library whose arrays are captured, or of this one. */
+static bool path_is_known(const char *path) {
+  for (const loom_adapter *const *a = loom_adapters(); *a; a++) {
+    if (path_is_in(path, (*a)->name)) return true;
+  }
+  return path_is_in(path, "frameloom");
+}
+
+static bool path_is_ours(const char *file) {
+  return strstr(file, "/frameloom/_gradient") || strstr(file, "/frameloom/_tensor_");
+}
+
+bool loom_code_is_installed(const PyCodeObject *code) {
   const char *file = PyUnicode_AsUTF8(code->co_filename);
   error_drop();
-  return file && (strstr(file, "/site-packages/") || strstr(file, "/lib/python3.") ||
-                  strstr(file, "/dist-packages/") || model_owns(globals) ||
-                  strstr(file, "/frameloom/_gradient") || strstr(file, "/frameloom/_tensor_") ||
-                  strncmp(file, "<frozen", 7) == 0);
+  return file && path_in_packages(file);
+}
+
+bool loom_code_is_library(const PyCodeObject *code, PyObject *globals) {
+  const char *file = PyUnicode_AsUTF8(code->co_filename);
+  error_drop();
+  if (!file || model_owns(globals) || path_is_ours(file) || strncmp(file, "<frozen", 7) == 0)
+    return file != NULL;
+  const char *package = path_in_packages(file);
+  return package ? path_is_known(package) : strstr(file, "/lib/python3.") != NULL;
 }
 
 bool is_partial(PyObject *o) {

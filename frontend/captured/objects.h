@@ -37,6 +37,8 @@ PyObject *scalar_exact(PyObject *object);
  * reference, or NULL. `hash`: the key's hash, 0 when unknown. */
 bool object_is_cached(PyObject *object);
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
+/* The object in its keys behind which names and values of keywords follow: borrowed, or NULL. */
+PyObject *cached_mark(PyObject *wrapper);
 live_kind live_kind_of(PyObject *object);
 /* What a context variable holds: a new reference. NULL: nothing. */
 PyObject *context_read(PyObject *variable);
@@ -46,8 +48,10 @@ PyObject *live_iter_read(PyObject *object, PyObject *key);
  * that dictionary, or a class or function of that module? */
 extern PyObject *loom_models;
 bool model_owns(PyObject *object);
-/* Is it code of a library, not the user's own? */
-bool loom_code_is_library(PyCodeObject *code, PyObject *globals);
+/* Is it code of Python's own library, of one whose arrays are captured, or of this one? Other
+ * packages are as the user's own code, wherever they are installed. */
+bool loom_code_is_library(const PyCodeObject *code, PyObject *globals);
+bool loom_code_is_installed(const PyCodeObject *code); /* of any package that is installed */
 
 /* ---- set_table.c: the hash tables of sets ---- */
 

@@ -502,7 +502,10 @@ entry *callable_build(callable *c, PyObject *const *slots) {
   c->builds.process = (long)getpid();
   weigh_build weigh;
   weigh_build_begin(&weigh, c);
+  hook_scope scope; /* capture calls functions of its own, which are not to be compiled */
+  bool paused = hook_pause(&scope);
   entry *e = build_now(c, slots, split);
+  if (paused) hook_close(&scope);
   bool tried = weigh_build_end(&weigh, c, e);
   c->builds.thread = 0;
   if (why) build_note(c, why, e, loom_clock_ms() - start);

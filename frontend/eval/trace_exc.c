@@ -179,7 +179,8 @@ static value *import_loaded(tracer *t, PyObject *name) {
   PyObject *module =
       modules && PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, name) : NULL;
   error_drop();
-  if (!module && t->frame->library && import_of_same_library(t->frame, name)) {
+  if (!module && loom_code_is_installed(t->frame->function->code) &&
+      import_of_same_library(t->frame, name)) {
     Py_XDECREF(PyImport_Import(name));
     error_drop();
     module = PyDict_GetItem(modules, name);

@@ -348,6 +348,19 @@ value *builtin_namespace(tracer *t, const builtin_args *a) {
   return v;
 }
 
+/* Of functions, classes and modules, which are the same ones at each call. Other objects may be new
+ * ones each time, and arrays have another object outside of the graph. */
+value *builtin_id(tracer *t, const builtin_args *a) {
+  CHECK(1, 1);
+  value *v = a->args[0];
+  bool stays = v->object && !class_is_made(t, v->object) && !model_owns(v->object) &&
+               (PyFunction_Check(v->object) || PyCFunction_Check(v->object) ||
+                PyType_Check(v->object) || PyModule_Check(v->object));
+  PyObject *object = stays ? value_identity(t, v) : NULL;
+  PyObject *id = object ? trace_keep(t, PyLong_FromVoidPtr(object)) : NULL;
+  return id ? value_const(t, id) : t->constants.not_implemented;
+}
+
 value *builtin_callable(tracer *t, const builtin_args *a) {
   CHECK(1, 1);
   value *v = a->args[0];

@@ -120,6 +120,11 @@ value *np_view_transpose(tracer *t, np_array *a, const int64_t *perm);
 value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
                        const int64_t *strides);
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
+/* The elements (i, i + offset) of two dimensions, as the last one. */
+value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int axis2);
+/* All windows of `width` elements along an axis; the new last dimension goes through one. Read
+ * only. */
+value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
 /* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
 recipe *np_rebuild(tracer *t, value *v); /* the slot `rebuild` of arrays */

@@ -56,8 +56,6 @@ bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is no array */
 /* The real parts of complex numbers, or the imaginary ones: a view too. */
 value *np_view_part(tracer *t, np_array *a, int part);
-/* All windows of `width` elements along an axis; the new last dimension goes through one. */
-value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
 /* `length` elements of the last two dimensions taken as one: numbers. */
 value *np_view_diagonal(tracer *t, np_array *a, int64_t start, int64_t step, int64_t length);
 /* Has an operator of integer scalars overflowed so far (a bool of the graph)? LOOM_NO_VALUE: none

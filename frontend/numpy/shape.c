@@ -470,7 +470,7 @@ static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
   if (LOOM_STRIDE_IS_SYM(n) && length) { /* no step of a slice: that has to be known */
     int64_t first = np_plus(t, np_times(t, n, down), right);
     value *d = np_view_diagonal(t, a, first, np_plus(t, n, 1), length);
-    if (d) np_array_of(d)->offset = np_plus(t, a->offset, start);
+    if (d) np_layout_of(d)->offset = np_plus(t, a->offset, start);
     return d;
   }
   if (LOOM_STRIDE_IS_SYM(n)) return size_know(t, n), NULL;
@@ -480,19 +480,29 @@ static value *diagonal_view(tracer *t, np_array *a, int64_t offset) {
   if (!size_admit(t, length, &dims[rank - 2])) return NULL;
   starts[rank - 2] = length ? down * n + right : 0;
   steps[rank - 2] = n + 1;
-  value *v = np_view_slice(t, np_array_of(flat), starts, dims, steps);
+  value *v = np_view_slice(t, np_layout_of(flat), starts, dims, steps);
   if (!v) return NULL;
-  np_array *d = np_array_of(v);
+  np_array *d = np_layout_of(v);
   d->offset = np_plus(t, a->offset, start);
   d->strides[rank - 2] = stride;
-  d->writeable = false;
   return v;
+}
+
+value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int x, int y) {
+  int64_t perm[LOOM_MAX_RANK];
+  int n = 0;
+  for (int i = 0; i < a->type.rank; i++)
+    if (i != x && i != y) perm[n++] = i;
+  perm[n++] = x;
+  perm[n] = y;
+  value *v = np_view_transpose(t, a, perm);
+  return v ? diagonal_view(t, np_layout_of(v), offset) : NULL;
 }
 
 value *np_diagonal(tracer *t, const np_call *c) {
   value *p[4];
-  int64_t offset = 0, axes[2] = {0, 1}, perm[LOOM_MAX_RANK];
-  int x, y, n = 0;
+  int64_t offset = 0, axes[2] = {0, 1};
+  int x, y;
   if (!np_parse(t, c, "a | offset axis1 axis2", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a || (p[1] && !np_c_int_arg(t, p[1], &offset)) || (p[2] && !np_int_arg(t, p[2], &axes[0])) ||
@@ -502,12 +512,9 @@ value *np_diagonal(tracer *t, const np_call *c) {
     return trace_raise(t, PyExc_ValueError, "diag requires an array of at least two dimensions");
   if (!np_axis(t, axes[0], a->type.rank, &x) || !np_axis(t, axes[1], a->type.rank, &y)) return NULL;
   if (x == y) return trace_raise(t, PyExc_ValueError, "axis1 and axis2 cannot be the same");
-  for (int i = 0; i < a->type.rank; i++)
-    if (i != x && i != y) perm[n++] = i;
-  perm[n++] = x;
-  perm[n] = y;
-  value *v = np_view_transpose(t, a, perm);
-  return v ? diagonal_view(t, np_array_of(v), offset) : NULL;
+  value *v = np_view_diagonals(t, a, offset, x, y);
+  if (v) np_array_of(v)->writeable = false;
+  return v;
 }
 
 /* a.trace(offset, axis1, axis2, dtype, out) */
@@ -551,7 +558,11 @@ value *np_diag(tracer *t, const np_call *c) {
   if (!np_parse(t, c, "v | k", p)) return NULL;
   np_array *a = np_as_array(t, p[0]);
   if (!a || (p[1] && !np_c_int_arg(t, p[1], &k))) return NULL;
-  if (a->type.rank == 2) return diagonal_view(t, a, k);
+  if (a->type.rank == 2) {
+    value *v = diagonal_view(t, a, k);
+    if (v) np_array_of(v)->writeable = false;
+    return v;
+  }
   if (a->type.rank == 1) return diag_matrix(t, a, k);
   return trace_raise(t, PyExc_ValueError, "Input must be 1- or 2-d.");
 }

@@ -4,9 +4,10 @@
 #include "frontend/captured/captured.h"
 #include "frontend/captured/guard.h"
 #include "frontend/pygraph/pygraph.h"
+#include "frontend/report/internal.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
-#include "loom_ops_control.h"
+
 #include "targets/compiler.h"
 
 #include <dirent.h>
@@ -26,22 +27,14 @@ static void entry_log_time(const entry *e, PyObject *name) {
 
 /* Functions that the library itself runs inside the plan. */
 static void entry_log_hosts(const entry *e, PyObject *name) {
-  const loom_graph *graph = &e->captured->graph;
-  PyObject *hosts = e->captured->hosts;
-  for (uint32_t i = 0; hosts && i < graph->node_count; i++) {
-    const loom_node *node = &graph->nodes[i];
-    if (node->op != LOOM_OP_HOST_CALL) continue;
-    int64_t slot = node->attrs[2].i;
-    if (slot < 0 || slot >= PyList_GET_SIZE(hosts)) continue;
-    PyObject *row = PyList_GET_ITEM(hosts, slot);
-    PyObject *function = PyTuple_GET_ITEM(row, 0);
-    PyObject *words = PyObject_GetAttrString(function, "__name__");
-    error_drop();
-    loom_log(LOOM_LOG_HOST_CALLS, "%U: %S runs in %s, %s:%d", name, words ? words : function,
-             node->attrs[0].str, node->location.file ? node->location.file : "?",
-             node->location.line);
-    Py_XDECREF(words);
+  PyObject *rows = report_host_calls(&e->captured->graph, e->captured->hosts);
+  for (Py_ssize_t i = 0; rows && i < PyList_GET_SIZE(rows); i++) {
+    PyObject *row = PyList_GET_ITEM(rows, i), *why = PyTuple_GET_ITEM(row, 2);
+    loom_log(LOOM_LOG_HOST_CALLS, "%U: %U runs in %U, %U:%S%s%V", name, PyTuple_GET_ITEM(row, 0),
+             PyTuple_GET_ITEM(row, 1), PyTuple_GET_ITEM(row, 3), PyTuple_GET_ITEM(row, 4),
+             why == Py_None ? "" : ": ", why == Py_None ? NULL : why, "");
   }
+  Py_XDECREF(rows);
 }
 
 /* The graph as MLIR text, and in the manner of Python. */

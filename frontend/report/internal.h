@@ -11,4 +11,8 @@
  * why). `left`: only those that are left to Python. */
 PyObject *report_loop_rows(const capture *captured, bool left);
 
+/* A new list of the functions that a library runs inside the plan of a graph (`hosts`: as in a
+ * capture, or NULL): (name, library, why or None, file, line). NULL with an exception. */
+PyObject *report_host_calls(const loom_graph *graph, PyObject *hosts);
+
 #endif

@@ -7,6 +7,7 @@
 #include "frontend/report/internal.h"
 #include "frontend/report/report.h"
 #include "frontend/run/run.h"
+#include "loom_ops_control.h"
 
 #include <string.h>
 
@@ -92,6 +93,40 @@ PyObject *report_loop_rows(const capture *captured, bool left) {
   return list;
 }
 
+#define HOST_WHY 5 /* where torch/host.c says why; code of our own has no such reason */
+
+/* (name, library, why or None, file, line) */
+static PyObject *host_call_row(const loom_node *node, PyObject *row) {
+  const char *library = node->attrs[0].str;
+  bool torch = !strcmp(library, "torch");
+  PyObject *function = PyTuple_GET_ITEM(row, 0);
+  PyObject *name = torch ? NULL : PyObject_GetAttrString(function, "__name__");
+  error_drop();
+  PyObject *words = PyObject_Str(name ? name : function);
+  PyObject *made = words ? Py_BuildValue("(NsOsi)", words, library,
+                                         torch ? PyTuple_GET_ITEM(row, HOST_WHY) : Py_None,
+                                         node->location.file ? node->location.file : "?",
+                                         (int)node->location.line)
+                         : NULL;
+  Py_XDECREF(name);
+  return made;
+}
+
+PyObject *report_host_calls(const loom_graph *graph, PyObject *hosts) {
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && hosts && i < graph->node_count; i++) {
+    const loom_node *node = &graph->nodes[i];
+    int64_t slot = node->op == LOOM_OP_HOST_CALL ? node->attrs[2].i : -1;
+    if (slot < 0 || slot >= PyList_GET_SIZE(hosts)) continue;
+    PyObject *host = PyList_GET_ITEM(hosts, slot);
+    if (!strcmp(node->attrs[0].str, "torch") && PyTuple_GET_SIZE(host) <= HOST_WHY) continue;
+    PyObject *row = host_call_row(node, host);
+    if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
 PyObject *report_entry(const entry *e) {
   static const char *const trials[] = {[TRIAL_OPEN] = "open",
                                        [TRIAL_PLAIN_NEXT] = "open",
@@ -105,14 +140,15 @@ PyObject *report_entry(const entry *e) {
   const loom_graph *whole = capture_graph(e->captured, &room);
   if (!whole) return PyErr_NoMemory();
   PyObject *graph = entry_graph_text(whole), *ops = entry_ops(whole), *guards = entry_guards(e),
-           *loops = report_loop_rows(e->captured, false), *made = NULL;
+           *loops = report_loop_rows(e->captured, false), *made = NULL,
+           *hosts = report_host_calls(whole, e->captured->hosts);
   loom_graph_fini(&room);
-  if (graph && ops && guards && loops)
+  if (graph && ops && guards && loops && hosts)
     made = Py_BuildValue(
-        "{sssssOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend",
+        "{sssssOsOsOsOsOsOsKsKsOsOsOsIsIs{sdsdsdsdsdsdsd}}", "backend",
         e->kind == BACKEND_USER ? "user" : loom_backend_names[e->kind], "trial",
         trials[e->trial.state], "name", e->made.name, "loops", loops, "graph", graph, "ops", ops,
-        "guards", guards, "hits", (unsigned long long)e->counts.hits, "again",
+        "guards", guards, "host_calls", hosts, "hits", (unsigned long long)e->counts.hits, "again",
         (unsigned long long)e->counts.again, "hushed", witness_is_hushed(e) ? Py_True : Py_False,
         "part", e->made.part ? Py_True : Py_False, "cached",
         e->made.report.cached ? Py_True : Py_False, "fusions", info->fusions, "kernels",
@@ -124,5 +160,6 @@ PyObject *report_entry(const entry *e) {
   Py_XDECREF(ops);
   Py_XDECREF(guards);
   Py_XDECREF(loops);
+  Py_XDECREF(hosts);
   return made;
 }

@@ -180,6 +180,33 @@ static value *emit_transposed(tracer *t, np_array *p, const char *name, PyObject
   return np_view_transpose(t, p, perm);
 }
 
+/* diagonal(x, offset, dim1, dim2) */
+static value *emit_diagonal(tracer *t, np_array *p, PyObject *args) {
+  int64_t offset = 0, axes[2] = {0, 1};
+  emit_int(args, 1, &offset);
+  for (int i = 0; i < 2; i++) {
+    emit_int(args, 2 + i, &axes[i]);
+    axes[i] += axes[i] < 0 ? p->type.rank : 0;
+  }
+  return np_view_diagonals(t, p, offset, (int)axes[0], (int)axes[1]);
+}
+
+/* unfold(x, dim, size, step): each step-th window. */
+static value *emit_windows(tracer *t, np_array *p, const emit_look *look, PyObject *args) {
+  int64_t axis = 0, width = 0, step = 0, starts[LOOM_MAX_RANK] = {0}, sizes[LOOM_MAX_RANK],
+          steps[LOOM_MAX_RANK];
+  if (!emit_int(args, 1, &axis) || !emit_int(args, 2, &width) || !emit_int(args, 3, &step))
+    return NULL;
+  axis += axis < 0 ? p->type.rank : 0;
+  if (axis < 0 || axis >= p->type.rank || look->type.rank != p->type.rank + 1) return NULL;
+  for (int i = 0; i < look->type.rank; i++) {
+    sizes[i] = look->type.dims[i];
+    steps[i] = i == axis ? step : 1;
+  }
+  value *v = np_view_window(t, p, (int)axis, width);
+  return v && step != 1 ? np_view_slice(t, np_layout_of(v), starts, sizes, steps) : v;
+}
+
 static bool emit_is_one_of(const char *name, const char *const *names) {
   for (; *names; names++)
     if (!strcmp(*names, name)) return true;
@@ -273,6 +300,8 @@ static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_l
   if (emit_is_one_of(name, turns)) return emit_transposed(t, p, name, args);
   if (emit_is_one_of(name, shapes))
     return np_view_reshape(t, p, look->type.rank, look->type.dims, look->strides);
+  if (!strcmp(name, "diagonal")) return emit_diagonal(t, p, args);
+  if (!strcmp(name, "unfold")) return emit_windows(t, p, look, args);
   if (!strcmp(name, "as_strided")) return emit_strided_view(t, p, look, base);
   if (!strcmp(name, "expand")) return np_view_broadcast(t, p, look->type.rank, look->type.dims);
   return NULL;

@@ -347,7 +347,8 @@ static loom_value batch_moved(fx_call *c, int i, loom_value now, double momentum
 }
 
 /* _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training,
- * momentum, eps): output, mean, rstd, and the new running statistics. */
+ * momentum, eps): output, mean, rstd, and the new running statistics. native_batch_norm() gives the
+ * first three, and is in this form when it changes no running statistics. */
 bool aten_batch_norm(fx_call *c, loom_value *out) {
   loom_dim channels[LOOM_MAX_RANK];
   bool training;
@@ -359,8 +360,8 @@ bool aten_batch_norm(fx_call *c, loom_value *out) {
       return fx_decline(c, "saved statistics that are not those of the batch");
     for (int i = 1; i < 3; i++)
       out[i] = loom_emit_int(c->b, &c->types[i], 0);
-    out[3] = fx_tensor(c, 3);
-    out[4] = fx_tensor(c, 4);
+    for (uint32_t i = 3; i < c->result_count; i++)
+      out[i] = fx_tensor(c, (int)i);
     return batch_running(c, 7, out);
   }
   loom_value x = reduce_operand(c, 0, c->types[0].dtype);
@@ -371,8 +372,9 @@ bool aten_batch_norm(fx_call *c, loom_value *out) {
   int64_t count = fx_count(&type, axes); /* symbolic sizes are 2 and more */
   if (count >= 0 && count < 2) return fx_decline(c, "a batch that is too small");
   loom_value v = norm_core(c, x, axes, eps, &mean, &rstd, &var);
-  out[3] = batch_moved(c, 3, mean, momentum);
-  out[4] = batch_moved(c, 4, batch_unbiased(c, x, axes, var), momentum);
+  bool moves = c->result_count > 3;
+  if (moves) out[3] = batch_moved(c, 3, mean, momentum);
+  if (moves) out[4] = batch_moved(c, 4, batch_unbiased(c, x, axes, var), momentum);
   return batch_finish(c, v, channels, out) && reduce_done(c, 1, mean, out) &&
          reduce_done(c, 2, rstd, out);
 }

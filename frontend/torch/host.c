@@ -422,9 +422,12 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   Py_XDECREF(asked);
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   PyObject *results = keywords ? host_results(c, axes) : NULL;
-  PyObject *entry = results ? PyTuple_Pack(5, c->target, list, keywords, row.specs, results) : NULL;
+  PyObject *why = results ? PyUnicode_FromString(c->why) : NULL;
+  PyObject *entry =
+      why ? PyTuple_Pack(6, c->target, list, keywords, row.specs, results, why) : NULL;
   bool good = entry && host_node(&row, entry, axes, out) && host_record(c);
   Py_XDECREF(entry);
+  Py_XDECREF(why);
   Py_XDECREF(results);
   Py_XDECREF(keywords);
   Py_XDECREF(list);

@@ -16,13 +16,23 @@
 #include "frontend/values/values.h"
 #include "frontend/values/values_internal.h"
 
-/* The key of a call without keywords. */
-static PyObject *cached_key(tracer *t, value *const *args, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; i++)
+/* The key of a call, as functools makes it: the arguments, then a mark of the wrapper's own in
+ * front of the names and values of keywords. */
+static PyObject *cached_key(tracer *t, const value *wrapper, value *const *args, Py_ssize_t count,
+                            PyObject *kwnames) {
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  value *all = value_tuple(t, NULL, 0);
+  for (Py_ssize_t i = 0; i < count + named; i++) {
     if (!key_check(t, args[i])) return NULL;
-  value *all = value_tuple(t, args, count);
+    PyObject *object = i == count ? cached_mark(wrapper->object) : NULL;
+    value *mark = object ? value_const(t, object) : NULL;
+    if (i == count && (!mark || !seq_append(t, all, mark))) return NULL;
+    value *name = i >= count ? value_const(t, PyTuple_GET_ITEM(kwnames, i - count)) : NULL;
+    if (i >= count && (!name || !seq_append(t, all, name))) return NULL;
+    if (!seq_append(t, all, args[i])) return NULL;
+  }
   PyObject *key = all ? trace_keep(t, value_known(t, all)) : NULL;
-  if (!key || count != 1) return key;
+  if (!key || count != 1 || named) return key;
   PyObject *only = PyTuple_GET_ITEM(key, 0);
   return PyUnicode_CheckExact(only) || PyLong_CheckExact(only) ? only : key;
 }
@@ -36,7 +46,7 @@ static bool cached_has_type(PyObject *key) {
 
 value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t count,
                    PyObject *kwnames) {
-  PyObject *key = kwnames ? NULL : cached_key(t, args, count);
+  PyObject *key = cached_key(t, wrapper, args, count, kwnames);
   if (!key || cached_has_type(key))
     return trace_pending(t) ? NULL
                             : trace_break(t, BREAK_UNKNOWN_CALL, "a cached call of this kind");
@@ -50,5 +60,5 @@ value *cached_call(tracer *t, value *wrapper, value *const *args, Py_ssize_t cou
     return trace_break(t, BREAK_UNKNOWN_CALL, "a cached call that the cache does not know yet");
   }
   value *result = value_wrap(t, item, at);
-  return result && shadow_again(t, wrapper, args, count) ? result : NULL;
+  return result && shadow_again(t, wrapper, args, count, kwnames) ? result : NULL;
 }

@@ -18,6 +18,16 @@ static value *const_raise_attr(tracer *t, value *v, PyObject *name) {
                      Py_TYPE(v->object)->tp_name, PyUnicode_AsUTF8(name));
 }
 
+/* Has the module a class in Python that says what attributes it has beside its own names? */
+static bool module_class_looks(tracer *t, value *v) {
+  PyTypeObject *type = Py_TYPE(v->object);
+  if (type == &PyModule_Type || type->tp_base != &PyModule_Type) return false;
+  PyObject *look = class_special(t, type, "__getattr__");
+  return look && PyFunction_Check(look) &&
+         class_special(t, type, "__getattribute__") ==
+             class_special(t, &PyModule_Type, "__getattribute__");
+}
+
 static value *module_attr(tracer *t, value *v, PyObject *name) {
   PyObject *dict = PyModule_GetDict(v->object);
   PyObject *item = PyDict_GetItemWithError(dict, name);
@@ -36,6 +46,14 @@ static value *module_attr(tracer *t, value *v, PyObject *name) {
     value *key = at ? value_const(t, name) : NULL, *f = key ? value_wrap(t, hook, at) : NULL;
     return f ? trace_call1(t, f, key) : NULL;
   }
+  if (!hook && module_class_looks(t, v) && !_PyType_Lookup(Py_TYPE(v->object), name)) {
+    guard_simple(t, GUARD_MISSING, s, NULL, 0);
+    PyObject *own = trace_keep(t, PyUnicode_InternFromString("__getattr__"));
+    value *look = own ? type_attr(t, (PyObject *)Py_TYPE(v->object), own, NULL, NULL) : NULL,
+          *args[2] = {v, look ? value_const(t, name) : NULL};
+    return args[1] ? trace_call(t, look, args, 2, NULL) : NULL;
+  }
+  if (trace_pending(t)) return NULL;
   if (hook || !PyModule_CheckExact(v->object))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a module with its own lookup",
                        PyUnicode_AsUTF8(name));
@@ -135,8 +153,12 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name),
                        Py_TYPE(v->object)->tp_name);
   }
+  if (Py_IS_TYPE(descr, &PyStaticMethod_Type)) {
+    PyObject *function = trace_keep(t, PyObject_GetAttrString(descr, "__func__"));
+    return function ? value_const(t, function) : NULL;
+  }
   if (Py_IS_TYPE(descr, &PyMethodDescr_Type) || Py_IS_TYPE(descr, &PyWrapperDescr_Type) ||
-      Py_IS_TYPE(descr, &PyClassMethodDescr_Type) || Py_IS_TYPE(descr, &PyStaticMethod_Type)) {
+      Py_IS_TYPE(descr, &PyClassMethodDescr_Type)) {
     value *function = value_const(t, descr);
     return function ? value_method(t, function, v) : NULL;
   }

@@ -109,8 +109,9 @@ const char *iter_refuses(const value *v);
 value *value_generator(tracer *t, frame *f);
 /* Sends a value into a generator. NULL with nothing pending: it has returned t->returned. */
 value *generator_send(tracer *t, value *v, value *sent);
-/* Would dropping this generator's frame now run its code (a `finally`, a `with`)? */
-bool generator_unwinds(const frame *f);
+/* What CPython does with a generator that nobody refers to any more. False: that runs code of its
+ * own (a `finally`, a `with`), or with a raise or break. */
+bool generator_drop(tracer *t, frame *f);
 
 /* ---- range.c: ranges ---- */
 

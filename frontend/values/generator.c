@@ -22,7 +22,7 @@ value *value_generator(tracer *t, frame *f) {
 }
 
 /* Suspended inside a try or with: when it is dropped, CPython raises GeneratorExit there. */
-bool generator_unwinds(const frame *f) {
+static bool generator_unwinds(const frame *f) {
   for (int32_t i = 0; !f->finished && i < f->code->handler_count; i++)
     if (f->pc > f->code->handlers[i].begin && f->pc <= f->code->handlers[i].end) return true;
   return false;
@@ -134,6 +134,62 @@ static value *generator_close(tracer *t, value *v, value *const *args, Py_ssize_
     t->raised = NULL;
   }
   return trace_pending(t) ? NULL : t->constants.none;
+}
+
+/* ---- what is dropped in the middle ---- */
+
+#define EXIT_STEPS 64 /* instructions of handlers that are looked at */
+
+/* Where an exception at an instruction goes to; -1: out of the frame. */
+static int32_t exit_handler(const loom_code *code, int32_t at) {
+  for (int32_t i = 0; i < code->handler_count; i++)
+    if (at >= code->handlers[i].begin && at < code->handlers[i].end)
+      return code->handlers[i].target;
+  return -1;
+}
+
+/* Does the name stand for an exception of Python's own that GeneratorExit is none of? */
+static bool exit_is_other(const frame *f, int32_t name) {
+  PyObject *names = f->code->object->co_names, *globals = f->function->globals;
+  if (name < 0 || name >= PyTuple_GET_SIZE(names) || !PyDict_CheckExact(globals)) return false;
+  PyObject *key = PyTuple_GET_ITEM(names, name), *cls = PyDict_GetItemWithError(globals, key);
+  if (!cls && !PyErr_Occurred()) cls = PyDict_GetItemWithError(PyEval_GetBuiltins(), key);
+  error_drop();
+  return cls && PyExceptionClass_Check(cls) && python_type_is_builtin((PyTypeObject *)cls) &&
+         !PyType_IsSubtype((PyTypeObject *)PyExc_GeneratorExit, (PyTypeObject *)cls);
+}
+
+/* Does a GeneratorExit leave the frame with no other code run than comparisons with the classes of
+ * `except` clauses? */
+static bool exit_passes(const frame *f) {
+  const loom_code *code = f->code;
+  int32_t at = exit_handler(code, f->pc - 1);
+  for (int steps = 0; at >= 0 && steps < EXIT_STEPS; steps++) {
+    const loom_instr *in = &code->instrs[at];
+    switch (in->op) {
+    case BC_LOAD_GLOBAL:
+      if (!exit_is_other(f, in->arg)) return false;
+      break;
+    case BC_PUSH_EXC:
+    case BC_POP_EXC:
+    case BC_COPY:
+    case BC_BUILD_TUPLE:
+    case BC_EXC_MATCH: break;
+    case BC_POP_JUMP_IF_FALSE: at = in->target; continue;
+    case BC_RERAISE: at = exit_handler(code, at); continue;
+    default: return false;
+    }
+    at++;
+  }
+  return at < 0;
+}
+
+bool generator_drop(tracer *t, frame *f) {
+  if (!generator_unwinds(f)) return true;
+  value *v = exit_passes(f) ? value_new(t, &value_generator_type) : NULL;
+  if (!v) return false;
+  v->any.a = f;
+  return generator_close(t, v, NULL, 0, NULL) != NULL;
 }
 
 static const builtin_method generator_methods[] = {{"__next__", iterator_next_method},

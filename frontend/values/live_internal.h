@@ -81,7 +81,8 @@ bool shadow_catch_up(tracer *t, value *v, PyObject *object);
 bool shadow_fill(tracer *t, value *cell);
 /* Notes a call of a live object whose result capture knows already: the run makes the call at its
  * end. */
-bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count);
+bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames);
 /* The source of a value, or of the live cell that a cell value stands for. */
 const source *shadow_source(const value *v);
 /* Has its content been changed, or is it about to be? */

@@ -33,6 +33,7 @@ typedef struct shadow_call { /* a method of a list or set, to be called again */
   value *v;                  /* or one that has not been looked at: a lazy value */
   const char *method;
   value *args;
+  PyObject *kwnames; /* of the last arguments of a call of the object itself, or NULL */
 } shadow_call;
 
 struct shadows {
@@ -133,8 +134,13 @@ static bool call_add(tracer *t, value *v, const char *method, value *const *args
   return true;
 }
 
-bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count) {
-  return call_add(t, callee, "__call__", args, count);
+bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count,
+                  PyObject *kwnames) {
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (!call_add(t, callee, "__call__", args, count + named)) return false;
+  struct shadows *s = t->live.shadows;
+  if (named) s->calls[s->call_count - 1].kwnames = trace_keep(t, Py_NewRef(kwnames));
+  return !trace_pending(t);
 }
 
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count) {
@@ -468,7 +474,13 @@ static void finish_call(tracer *t, const shadow_call *c) {
       finish_append(t, c->v, args[0]->seq.items[i]);
     return;
   }
-  shadow_call_of(t, value_source(t, c->v), c->method, args, count);
+  const source *s = value_source(t, c->v);
+  if (c->kwnames)
+    finish_change(t, (change){.kind = CHANGE_CALL,
+                              .made = made_with(t, s, NULL, args, count),
+                              .key = Py_NewRef(c->kwnames)});
+  else
+    shadow_call_of(t, s, c->method, args, count);
 }
 
 bool shadow_fill(tracer *t, value *cell) {

@@ -14,7 +14,9 @@
 /* ---- value.c: making values, identity ---- */
 
 value *value_new(tracer *t, const value_type *type);
-value *value_const(tracer *t, PyObject *object);          /* no source: made here or immortal */
+value *value_const(tracer *t, PyObject *object); /* no source: made here or immortal */
+/* The live object of a value, guarded by identity; NULL: there is none. */
+PyObject *value_identity(tracer *t, value *v);
 bool trace_constants_init(trace_constants *c, tracer *t); /* false with an exception */
 /* A live object: guarded when used. */
 value *value_wrap(tracer *t, PyObject *object, const source *s);

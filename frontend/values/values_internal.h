@@ -8,8 +8,6 @@
 
 /* The source of a value, or one for its constant object. */
 const source *value_source(tracer *t, value *v);
-/* The live object of a value, guarded by identity; NULL: there is none. */
-PyObject *value_identity(tracer *t, value *v);
 /* A live set as a set value, guarded. */
 value *set_of_live(tracer *t, PyObject *object, const source *s, bool frozen);
 /* The items of a live tuple or list (or of an instance of a class over them), guarded. */

@@ -1,5 +1,6 @@
 """Text of reports: what was compiled, and what was not."""
 
+import collections as _collections
 import inspect as _inspect
 import itertools as _itertools
 from typing import NamedTuple
@@ -148,6 +149,20 @@ class KnownSize(NamedTuple):
         return f"{self.name}.shape[{self.axis}]: {self.reason}"
 
 
+class HostCall(NamedTuple):
+    """A function that the library itself runs inside a compiled graph, once in the graph."""
+
+    op: str  # "aten.linalg_solve.default", "searchsorted"
+    library: str  # "torch" or "numpy"
+    reason: str | None  # why it is not compiled, where that is known
+    file: str
+    line: int
+
+    def __str__(self):
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{self.op} runs in {self.library}{reason} ({self.file}:{self.line})"
+
+
 LEFT = (24, 25)  # codes of functions and generators that were slower compiled
 
 
@@ -161,6 +176,7 @@ class Explanation:
     kernels          kernels of each; `kernel_count` is their sum
     break_reasons    `BreakReason`s
     out_guards       `Guard`s: what has to hold of the arguments and of all else that the function reads
+    host_calls       `HostCall`s: functions that the library itself runs inside the graphs
     loops            `Loop`s: which were rolled, unrolled or left to Python
     recompiles       `Recompile`s
     compile_times    for each graph a dict of milliseconds
@@ -180,6 +196,7 @@ class Explanation:
         self.kernels = [e["kernels"] for e in entries]
         self.cached = [e["cached"] for e in entries]
         self.out_guards = [Guard(*row) for e in entries for row in e["guards"]]
+        self.host_calls = [HostCall(*row) for e in entries for row in e["host_calls"]]
         rows = [row for e in report["entries"] for row in e["loops"]] + list(report["loops"] or [])
         self.loops = list(dict.fromkeys(Loop(*row) for row in rows))
         self.recompiles = [Recompile(*row) for row in report["recompiles"] or []]
@@ -217,7 +234,7 @@ class Explanation:
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
             "kernels", "cached", "compile_times", "again", "notices")}
-        for name in ("out_guards", "loops", "recompiles", "break_reasons", "known_sizes", "put_off"):
+        for name in ("out_guards", "host_calls", "loops", "recompiles", "break_reasons", "known_sizes", "put_off"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
@@ -230,7 +247,8 @@ class Explanation:
             lines.append(f"\ngraph {i}, {self.graph_names[i]}: {made}, {times['total_ms']:.1f} ms\n{graph.rstrip()}")
         costs = [guard.cost_ns for guard in self.out_guards if guard.cost_ns is not None]
         total = f", {sum(costs):.0f} ns" if costs else ""
-        for title, rows in ((f"guards{total}", self.out_guards), ("loops", self.loops), ("recompiles", self.recompiles)):
+        hosts = _counted(self.host_calls)
+        for title, rows in ((f"guards{total}", self.out_guards), ("run by the library inside the graphs", hosts), ("loops", self.loops), ("recompiles", self.recompiles)):
             if rows:
                 lines.append(f"\n{title}:\n" + "\n".join(f"  {row}" for row in rows))
         if self.break_reasons:
@@ -247,6 +265,12 @@ class Explanation:
 
     def __repr__(self):
         return f"<frameloom.Explanation of {str(self).splitlines()[0]}>"
+
+
+def _counted(rows):
+    """Their texts, each once and with how often it is there."""
+    counts = _collections.Counter(map(str, rows))
+    return [text + (f", {count} times" if count > 1 else "") for text, count in counts.items()]
 
 
 def _count(number, word):

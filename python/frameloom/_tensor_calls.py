@@ -8,13 +8,14 @@ is shared are torch's own answers. Writes are noted apart, with the operation th
 import re
 import types
 
+import numpy
 import torch
 from torch._decomp import decomposition_table
 from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_sizes, _tensor_warnings, _torch_checked
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_sizes, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -89,9 +90,31 @@ def _on_cpu(kwargs):
     return kwargs if device is None else {**kwargs, "device": on_cpu(device)}
 
 
+SOMEWHERE = 1 << 40  # an address of nothing
+MOST_WORK = 10_000  # candidates that are looked at to find out whether two tensors share an element
+
+
+class _Laid:
+    """What lies in memory as a tensor does, for NumPy, with no memory behind it."""
+
+    def __init__(self, one):
+        size = one.element_size()
+        self.__array_interface__ = {
+            "version": 3, "typestr": f"|V{size}", "shape": tuple(one.shape), "strides": tuple(step * size for step in one.stride()),
+            "data": (SOMEWHERE + one.storage_offset() * size, True)}
+
+
 def _lies_partly_in(one, target):
-    same = one.untyped_storage()._cdata == target.untyped_storage()._cdata
-    return same and (one.storage_offset(), one.shape, one.stride()) != (target.storage_offset(), target.shape, target.stride())
+    if one.untyped_storage()._cdata != target.untyped_storage()._cdata:
+        return False
+    if (one.storage_offset(), one.shape, one.stride()) == (target.storage_offset(), target.shape, target.stride()):
+        return False
+    if _tensor_sizes.has_sizes([(*tensor.size(), *tensor.stride(), tensor.storage_offset()) for tensor in (one, target)]):
+        return True
+    try:
+        return numpy.shares_memory(numpy.asarray(_Laid(one)), numpy.asarray(_Laid(target)), max_work=MOST_WORK)
+    except numpy.exceptions.TooHardError:
+        return True
 
 
 def written_by(func, args, kwargs):
@@ -107,6 +130,19 @@ def written_by(func, args, kwargs):
 def draws(func):
     """Does an operation take numbers from torch's generator?"""
     return func is not None and torch.Tag.nondeterministic_seeded in func.tags
+
+
+def draws_now(func, args, kwargs):
+    """Does it take some in this call? A dropout whose share is 0 takes none."""
+    if not draws(func):
+        return False
+    shares = [given(kwargs, args, i, one) for i, one in enumerate(func._schema.arguments) if one.name in ("dropout_p", "dropout")]
+    return not shares or any(share != 0 for share in shares)
+
+
+def given(kwargs, args, i, parameter):
+    """The argument of a call for the i-th parameter of an operation."""
+    return args[i] if i < len(args) else kwargs.get(parameter.name, parameter.default_value)
 
 
 # The operation that computes what another one writes, where the name of its overload is another one: the numbers that are drawn, too.
@@ -285,33 +321,36 @@ def _lies_alike(func, args, kwargs):
     return _alike[key]
 
 
-# Operations in whose place those are noted that torch's own decompositions call, where they have no row in the table of operations.
-_DECOMPOSED = frozenset(
-    "_fused_rms_norm _fused_rms_norm_backward _log_softmax_backward_data _prelu_kernel _prelu_kernel_backward _safe_softmax "
-    "_softmax_backward_data addr baddbmm binary_cross_entropy binary_cross_entropy_backward "
-    "binary_cross_entropy_with_logits celu channel_shuffle count_nonzero cummaxmin_backward diag_embed diagonal_backward "
-    "elu_backward embedding_dense_backward gelu_backward glu glu_backward hardshrink hardsigmoid hardsigmoid_backward "
-    "hardswish hardswish_backward hardtanh_backward huber_loss huber_loss_backward isin kl_div leaky_relu_backward linspace "
-    "log_sigmoid_backward log_sigmoid_forward logaddexp logaddexp2 logit_backward logsumexp masked_select_backward mish "
-    "mish_backward mse_loss mse_loss_backward multi_margin_loss multilabel_margin_loss_forward nan_to_num nansum "
-    "native_batch_norm_backward native_channel_shuffle native_group_norm_backward native_layer_norm_backward "
-    "nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward pixel_shuffle pixel_unshuffle prelu "
-    "select_backward sigmoid_backward silu_backward slice_backward smooth_l1_loss smooth_l1_loss_backward soft_margin_loss "
-    "soft_margin_loss_backward softplus softplus_backward softshrink std std_mean tanh_backward threshold "
-    "threshold_backward trace_backward tril triu unfold_backward value_selecting_reduction_backward var var_mean xlogy".split()
-)
+def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
+    if bias is not None or out_dtype not in (None, a.dtype) or a.dtype != b.dtype:
+        raise Unsupported("a grouped product with a bias, or of several dtypes")
+    rows, columns = a.size(-2), b.size(-1)
+    sizes = [rows, columns] if a.dim() != b.dim() else [offs.numel() if a.dim() == 2 else a.size(0), rows, columns]
+    if columns * a.element_size() % 16:
+        raise Unsupported("a grouped product whose rows do not fill 16 bytes")
+    return torch.empty(sizes, dtype=a.dtype, device=META)
 
+
+# Results of operations that torch describes for fewer dtypes than it takes on the CPU.
+_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm}
 
 _RANGES = frozenset({aten.arange.default, aten.arange.start})
 
 
 def _decomposition(func):
-    """What computes an operation by others that may have rows, or None."""
-    if func.namespace != "aten" or func._opname not in _DECOMPOSED:
+    """What computes an operation without a row by others that may have some, as the backend of torch.compile has it; or None."""
+    if func.namespace != "aten" or draws(func) or _native.torch_has_row(f"{func._opname}.{func._overloadname}"):
         return None
-    if _native.torch_has_row(f"{func._opname}.{func._overloadname}"):
-        return None
-    return _torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func)
+    core = _torch_decompositions.of_aten().get(func)
+    return core and (_torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func) or core)
+
+
+def _described(func, args, kwargs, made):
+    """What torch says that an operation gives, without memory; where it does not say: what it is taken apart into."""
+    try:
+        return func(*args, **kwargs)
+    except NotImplementedError:
+        return made
 
 
 def _is_like(made, one, known):
@@ -323,6 +362,14 @@ def _is_like(made, one, known):
     sizes, strides = map(_tensor_sizes.hints, (made.shape, made.stride()))
     alike = (sizes, strides, made.dtype) == (tuple(one.shape), one.stride(), one.dtype)
     return alike and made.untyped_storage()._cdata not in known and made.storage_offset() == 0
+
+
+# Operations that others have the rows of: parts of a decomposition, and views that torch does not call so.
+_SAME = {
+    torch.ops.prims.where.default: aten.where.self,
+    aten.unsafe_split.Tensor: aten.split.Tensor,
+    aten.unsafe_split_with_sizes.default: aten.split_with_sizes.default,
+}
 
 
 class Recorder(TorchDispatchMode):
@@ -349,9 +396,10 @@ class Recorder(TorchDispatchMode):
         return results
 
     def take(self, func, args, kwargs):
+        func = _SAME.get(func, func)
         if func._schema.is_mutable:
             return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
-        if func is aten.native_batch_norm.default and args[5] and args[3] is not None:
+        if func is aten.native_batch_norm.default and args[3] is not None:
             return self.normalise(*args)
         decomposition = _decomposition(func)
         given = _tensor_sizes.now((args, kwargs)) if decomposition else None
@@ -371,7 +419,7 @@ class Recorder(TorchDispatchMode):
         try:
             with torch.no_grad(), self:
                 results = decomposition(*args, **kwargs)
-            wanted = _pytree.tree_leaves(func(*given[0], **given[1]))
+            wanted = _pytree.tree_leaves(_described(func, *given, results))
         except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
             results = wanted = NotImplemented
         self.depth -= 1
@@ -395,17 +443,21 @@ class Recorder(TorchDispatchMode):
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
             return self.calls[-1][2]
-        results = _tensor_sizes.results(func, args, kwargs) if sized else func(*args, **kwargs)
+        results = _tensor_sizes.results(func, args, kwargs) if sized else _WITHOUT_MEMORY.get(func, func)(*args, **kwargs)
         for one in _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
         self.calls.append((func, args, _on_cpu(kwargs), results))
         return results
 
-    def normalise(self, x, weight, bias, mean, variance, *rest):
-        """native_batch_norm() in training changes the running statistics, though its schema does not say so."""
+    def normalise(self, x, weight, bias, mean, variance, training, *rest):
+        """native_batch_norm() in training changes the running statistics, though its schema does not say so. Otherwise it gives other
+        sizes of the statistics than without memory."""
+        if not training:
+            made, *saved = self.note(aten._native_batch_norm_legit_no_training.default, x, weight, bias, mean, variance, *rest)
+            return made, *(self.note(aten.new_zeros.default, one, [0]) for one in saved)
         *results, new_mean, new_variance = self.note(
-            aten._native_batch_norm_legit_functional.default, x, weight, bias, mean, variance, *rest
+            aten._native_batch_norm_legit_functional.default, x, weight, bias, mean, variance, training, *rest
         )
         self.calls += [(None, mean, new_mean, None), (None, variance, new_variance, None)]
         return tuple(results)

@@ -11,7 +11,7 @@ import torch
 from ._native import write_counts
 from ._tensor_autocast import quiet
 from . import _tensor_sizes
-from ._tensor_calls import META, Recorder, Unsupported, draws, written_by
+from ._tensor_calls import META, Recorder, Unsupported, draws_now, written_by
 
 
 def gradients(outputs, leaves, ran_backward):
@@ -125,7 +125,7 @@ class Program:
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
         self.calls, self.places, self.ends = calls, places, ends
         self.made, self.made_ids = made, {id(one) for one in made}
-        self.draws = any(draws(func) for func, *_ in calls)
+        self.draws = any(draws_now(func, args, kwargs) for func, args, kwargs, *_ in calls)
         self.symbols, self.numbers = symbols, ()
         if symbols:
             sizes = [(args, kwargs) for _, args, kwargs, *_ in calls] + [(*one.size(), *one.stride()) for one in outputs]

@@ -17,7 +17,6 @@ import weakref
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.exc import RestartAnalysis, SkipFrame
-from torch._decomp import core_aten_decompositions, get_decompositions
 from functorch.compile import min_cut_rematerialization_partition
 
 from torch.utils._python_dispatch import _disable_current_modes
@@ -28,7 +27,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_checked, _torch_gradients, _torch_partition, _torch_random, _torch_whole  # noqa: E402
+from frameloom import _torch_decompositions, _torch_partition, _torch_random, _torch_whole  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -163,34 +162,10 @@ def boxed(module):
     return run
 
 
-_decompositions = ([], {})  # the names of all ops when they were asked for, and their table
-
-
 def decompositions(fallback_random=True):
-    """Core ATen, without what is compiled as it is (the attention's second result would also not be
-    what its gradient expects)."""
-    global _decompositions
-    names, table = _decompositions
-    now = torch._C._dispatch_get_all_op_names()  # others may have been registered; to ask for the table takes far longer
-    if names != now:
-        table = _core_decompositions()
-        _decompositions = now, table
+    """Core ATen, without what is compiled as it is."""
+    table = _torch_decompositions.core()
     return dict(table) if fallback_random else table | _torch_random.decompositions()
-
-
-def _core_decompositions():
-    aten, table = torch.ops.aten, dict(core_aten_decompositions())
-    for op in (
-        aten._scaled_dot_product_flash_attention_for_cpu.default, aten.addcmul.default,
-        aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
-        # In terms of index and index_put these would take other indices, or raise for them what those do.
-        aten.index_add.default, aten.index_copy.default, aten.index_fill.int_Scalar, aten.index_fill.int_Tensor,
-        aten.take.default,
-    ):
-        del table[op]
-    table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
-    _torch_whole.drop_from(table)
-    return table | _torch_gradients.decompositions() | _torch_checked.DECOMPOSITIONS
 
 
 def _traced():

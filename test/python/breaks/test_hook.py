@@ -546,6 +546,34 @@ def test_an_earlier_hook_is_chained(tmp_path, monkeypatch):
     np.testing.assert_array_equal(compiled(X)[0], f(X)[0])
 
 
+@pytest.mark.parametrize("folder", ["project", "site-packages", "dist-packages"])
+def test_installed_packages_are_compiled_like_the_users_own_code(folder, tmp_path, monkeypatch):
+    place = tmp_path / folder
+    place.mkdir()
+    name = "installed_" + folder.replace("-", "_")
+    (place / f"{name}.py").write_text("""
+import numpy as np
+
+def layer(x):
+    y = np.sin(x) * 2
+    print(end="")
+    return np.cos(y) + part(y)
+
+def part(x):
+    return x * x + 1
+
+def model(x):
+    return layer(x) - layer(x + 1)
+""")
+    monkeypatch.syspath_prepend(str(place))
+    model = __import__(name).model
+    compiled = frameloom.compile(model)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(X), model(X), rtol=1e-12)
+    explanation = frameloom.explain(model, X)
+    assert {"layer", "layer from line 6"} <= set(explanation.graph_names) and explanation.graph_break_count <= 2
+
+
 @pytest.mark.parametrize("limit", [200, 1000])
 def test_deep_recursion_ends_as_plain_pythons(limit):
     def f(x, n):

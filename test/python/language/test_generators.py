@@ -1,5 +1,6 @@
 """Generator functions that are compiled: what they compute between two yields is, and all else is the interpreter's."""
 
+import collections.abc
 import contextlib
 import gc
 import inspect
@@ -550,3 +551,69 @@ def test_functions_that_a_generator_calls_are_compiled():
     for _ in range(6):
         assert run(compiled) == expected
     assert len(compiled._report()["entries"]) > 4
+
+
+class Counted(collections.abc.Sequence):
+    """Its `__iter__` is a generator that waits inside of a `try`."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, at):
+        return self.items[at]
+
+
+def left(catches, last):
+    try:
+        yield 1
+        yield 2
+    except catches:
+        LOG.append(last)
+
+
+def drops(x, catches):
+    for k in left(catches, "dropped"):
+        break
+    return x * k + len(LOG)
+
+
+def listens():
+    try:
+        yield 5
+    except (KeyError, IndexError):
+        LOG.append("raised")
+    except ValueError:
+        LOG.append("raised")
+
+
+def drops_a_listener(x, items):
+    for k in listens():
+        return x * k + len(LOG)
+
+
+def looks(x, items):
+    return x + 1 if 2 in items else x
+
+
+def begins(x, items):
+    first = next(iter(items))
+    return x * first
+
+
+@pytest.mark.parametrize("f, argument, whole", [
+    (looks, Counted(1, 2, 3), True), (looks, Counted(1, 3), True), (begins, Counted(4, 5), True), (drops_a_listener, None, True), (drops, ValueError, False),
+    (drops, (KeyError, IndexError), False), (drops, GeneratorExit, False), (drops, BaseException, False), (drops, (KeyError, BaseException), False)])
+def test_generators_that_are_dropped_in_a_try(f, argument, whole):
+    """Where the clauses let GeneratorExit pass, nothing is to be seen of it. Else the handler runs when Python drops the generator."""
+    compiled = frameloom.compile(f)
+    for _ in range(3):
+        LOG.clear()
+        want, log = f(X, argument), list(LOG)
+        LOG.clear()
+        got = compiled(X, argument)
+        np.testing.assert_array_equal(got, want)
+        assert LOG == log
+    assert not whole or not compiled._report()["breaks"]
