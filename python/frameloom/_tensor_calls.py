@@ -91,6 +91,7 @@ def _on_cpu(kwargs):
 
 
 SOMEWHERE = 1 << 40  # an address of nothing
+MOST_PARTS = 1_000  # operations of one call: a recurrent layer has some for each step
 MOST_WORK = 10_000  # candidates that are looked at to find out whether two tensors share an element
 
 
@@ -334,6 +335,22 @@ def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
 # Results of operations that torch describes for fewer dtypes than it takes on the CPU.
 _WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm}
 
+
+def _described(func, args, kwargs):
+    """The results of an operation, without memory. Where torch has no such description, those for zeros tell of sizes, unless these
+    depend on elements."""
+    try:
+        return _WITHOUT_MEMORY.get(func, func)(*args, **kwargs)
+    except NotImplementedError:
+        leaves = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        depends = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & set(func.tags)
+        if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
+            raise
+    take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        made = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+    return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
+
 _RANGES = frozenset({aten.arange.default, aten.arange.start})
 
 
@@ -343,14 +360,6 @@ def _decomposition(func):
         return None
     core = _torch_decompositions.of_aten().get(func)
     return core and (_torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func) or core)
-
-
-def _described(func, args, kwargs, made):
-    """What torch says that an operation gives, without memory; where it does not say: what it is taken apart into."""
-    try:
-        return func(*args, **kwargs)
-    except NotImplementedError:
-        return made
 
 
 def _is_like(made, one, known):
@@ -372,6 +381,17 @@ _SAME = {
 }
 
 
+# What gives such a tensor from the one before it.
+_COPIES = {
+    aten.transpose_.default: aten.transpose_copy.int,
+    aten.t_.default: aten.t_copy.default,
+    aten.unsqueeze_.default: aten.unsqueeze_copy.default,
+    aten.squeeze_.default: aten.squeeze_copy.default,
+    aten.squeeze_.dim: aten.squeeze_copy.dim,
+    aten.squeeze_.dims: aten.squeeze_copy.dims,
+}
+
+
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
@@ -382,9 +402,10 @@ class Recorder(TorchDispatchMode):
         """Without a wrapper around each operation, which imports Dynamo: Dynamo takes no part here."""
         return False
 
-    def __init__(self):
+    def __init__(self, most=None):
         super().__init__()
         self.calls, self.called = [], []
+        self.most = most  # operations that are noted, or None
         self.depth = 0  # of decompositions
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -419,7 +440,7 @@ class Recorder(TorchDispatchMode):
         try:
             with torch.no_grad(), self:
                 results = decomposition(*args, **kwargs)
-            wanted = _pytree.tree_leaves(_described(func, *given, results))
+            wanted = _pytree.tree_leaves(_described(func, *given))
         except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
             results = wanted = NotImplemented
         self.depth -= 1
@@ -431,6 +452,8 @@ class Recorder(TorchDispatchMode):
         return None
 
     def note(self, func, *args, **kwargs):
+        if self.most and len(self.calls) >= self.most:
+            raise Unsupported(f"torch takes it apart into more than {self.most:,} operations")
         sized = _tensor_sizes.has_sizes((args, kwargs))
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
@@ -443,7 +466,7 @@ class Recorder(TorchDispatchMode):
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
             return self.calls[-1][2]
-        results = _tensor_sizes.results(func, args, kwargs) if sized else _WITHOUT_MEMORY.get(func, func)(*args, **kwargs)
+        results = _tensor_sizes.results(func, args, kwargs) if sized else _described(func, args, kwargs)
         for one in _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
@@ -519,15 +542,17 @@ class Recorder(TorchDispatchMode):
         its own. Only a tensor that an operation here has made may change, since nobody has seen it yet."""
         target = args[0]
         makers = [call[0] for call in self.calls if any(one is target for one in _pytree.tree_leaves(call[3]))]
-        before = aten.alias.default(target)
+        before, copies = aten.alias.default(target), _COPIES.get(func)
         func(*args, **kwargs)
-        if not makers or any(one is None or one.is_view for one in makers) or not before.is_contiguous() or not target.is_contiguous():
+        lies_alike = copies or before.is_contiguous() and target.is_contiguous()
+        if not makers or any(one is None or one.is_view for one in makers) or not lies_alike:
             raise Unsupported(f"{func} changes the sizes of a tensor")
         swap = lambda one: before if one is target else one  # noqa: E731
         for i, call in enumerate(self.calls):
             if any(one is target for one in _pytree.tree_leaves(call)):
                 self.calls[i] = tuple(_pytree.tree_map(swap, part) for part in call)
-        self.calls.append((aten._unsafe_view.default, (before, list(target.shape)), {}, target))
+        made = (copies, (before, *args[1:]), kwargs) if copies else (aten._unsafe_view.default, (before, list(target.shape)), {})
+        self.calls.append((*made, target))
         return target
 
     def write(self, func, args, kwargs):
@@ -663,7 +688,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if not kwargs:
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
-    function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder()
+    function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = _tensor_batches.call(function, args, kwargs, levels)
     return on_cpu(result), recorder.calls, recorder.called
