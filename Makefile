@@ -22,7 +22,7 @@ help:
 	@echo "make docs    regenerate the dialect's reference page"
 	@echo "make figures  write the measured figures of README.md and docs/ from bench/results"
 	@echo "make torch-ops  torch's own samples of every op through the backend (LIMIT=n samples of each)"
-	@echo "make test-zoo  models of many sorts through the torch backend: hand-written ones, timm's, transformers' (MODELS=\"gan bert\" or SAMPLE=n for some)"
+	@echo "make test-zoo  models of many sorts through the torch backend: hand-written ones, timm's, transformers' (MODELS=\"gan bert\" or SAMPLE=n for some; DOOR=tensors: through frameloom.compile)"
 	@echo "make format  clang-format the C code"
 
 setup:
@@ -114,7 +114,8 @@ torch-ops:
 
 test-zoo:
 	@scripts/setup.sh test zoo
-	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/zoo/run.py --sample $(or $(SAMPLE),0) --table docs/torch-zoo.md $(MODELS)
+	@FRAMELOOM_CACHE_DIR="$(CURDIR)/build/test-cache" .venv/bin/python test/zoo/run.py --sample $(or $(SAMPLE),0) \
+		$(if $(DOOR),--door $(DOOR) --table docs/$(DOOR)-zoo.md,--table docs/torch-zoo.md) $(MODELS)
 
 format:
 	@git ls-files '*.c' '*.h' 'dialects/glue.cpp' | xargs clang-format-22 -i

@@ -1,7 +1,7 @@
 """Models of many sorts through the torch backend, against eager torch: nothing may be wrong, raise, crash or hang.
 
     python test/zoo/run.py [--sample N] [--only SOURCE] [--steps forward,training,...] [--limit SECONDS] [--processes N]
-                           [--table FILE] [--again] [--missing] [model ...]
+                           [--door tensors] [--table FILE] [--again] [--missing] [model ...]
 
 A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
 `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
@@ -9,7 +9,8 @@ a forward pass, a training step, steps of an optimizer, a training step with siz
 or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
 where it was; `--again` forgets it for the models of this run. All models take hours: bench/results/zoo.json has on record what
 became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those of which
-a step is not on record. Ends with 1 when a step is wrong, raises, crashes or hangs.
+a step is not on record. With `--door tensors` it is frameloom.compile that compiles a model, and not torch.compile:
+bench/results/zoo-tensors.json has these on record. Ends with 1 when a step is wrong, raises, crashes or hangs.
 """
 
 import argparse
@@ -28,17 +29,31 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "suites"))
 import process  # noqa: E402
 
-KEPT = ROOT / "build" / "zoo"
-RECORD = ROOT / "bench" / "results" / "zoo.json"
 STEPS = ("forward", "training", "optimizer", "sizes")
 BAD = ("wrong", "raised", "crash", "hang")
 BATCH = 8  # models that processes are forked for from one that has loaded the packages
+DOORS = {  # where what was found is, what compiles, and what breaks
+    "frameloom": ("zoo", '`torch.compile(model, backend="frameloom")`', "Dynamo breaks the graph"),
+    "tensors": ("zoo-tensors", "`frameloom.compile(model)`", "the graph breaks"),
+}
 SOURCES = {"classic": "written by hand", "timm": "timm, one of each module", "transformers": "transformers, small sizes"}
+
+
+class Door:
+    """What compiles the models, and where is kept what was found."""
+
+    def __init__(self, name):
+        self.name = name
+        stem, self.words, self.breaks = DOORS[name]
+        self.kept, self.record = ROOT / "build" / stem, ROOT / "bench" / "results" / f"{stem}.json"
+
+
+door = Door("frameloom")
 
 
 def kept(name):
     """A model's rows by step, from earlier runs."""
-    path = KEPT / (name.replace("/", "-") + ".json")
+    path = door.kept / (name.replace("/", "-") + ".json")
     return json.loads(path.read_text()) if path.exists() else {}
 
 
@@ -49,7 +64,7 @@ def run_batch(names, options):
     missing = [name for name, rows in found.items() if not rows or outcome(rows["build"]) == "built" and not rows.keys() >= wanted]
     if not missing:
         return found
-    command = [sys.executable, str(HERE / "worker.py"), *missing, "--steps", options.steps]
+    command = [sys.executable, str(HERE / "worker.py"), *missing, "--steps", options.steps, "--door", door.name]
     done = process.Run(names[0], command, options.limit, {"OMP_NUM_THREADS": "1"})
     if names[0] in done.rows:  # no step had begun
         raise SystemExit(f"the worker of {', '.join(missing)} does not load:\n{done.failure}")
@@ -60,7 +75,7 @@ def run_batch(names, options):
         for step in found[name]:
             if outcome(found[name][step]) == "hang" and step != "build" and torch_hangs(name, step, options):
                 found[name][step] = {"outcomes": ["torch cannot"], "detail": f"aot_eager takes more than {options.limit:.0f} s, too"}
-        (KEPT / (name.replace("/", "-") + ".json")).write_text(json.dumps(found[name], indent=1))
+        (door.kept / (name.replace("/", "-") + ".json")).write_text(json.dumps(found[name], indent=1))
     return found
 
 
@@ -77,7 +92,7 @@ def outcome(row):
 
 def recorded():
     """Rows by model from bench/results/zoo.json, a line each; `commit` is a row, too."""
-    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    return json.loads(door.record.read_text()) if door.record.exists() else {}
 
 
 def slim(rows, commit):
@@ -101,7 +116,7 @@ def record(results):
         if {**known.get(name, {}), "commit": commit} != new:
             known[name] = new
     lines = (f"{json.dumps(name)}: {json.dumps(known[name], sort_keys=True)}" for name in sorted(known))
-    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    door.record.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def wrong_steps(rows):
@@ -209,8 +224,8 @@ def page(results, all_names):
     ran = {name: rows for name, rows in results.items() if name not in left}
     extent = "all of them were run" if len(results) == len(all_names) else f"{len(results)} of the {len(all_names)} models were run for this page"
     text = (
-        f"Made by `make test-zoo` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
-        f"models of many sorts through `torch.compile(model, backend=\"frameloom\")`, each in a process of its own; {extent}. "
+        f"Made by `make test-zoo{' DOOR=' + door.name if door.name != 'frameloom' else ''}` with {versions([s for s in ('timm', 'transformers') if any(n.startswith(s) for n in results)])}: "
+        f"models of many sorts through {door.words}, each in a process of its own; {extent}. "
         "A forward pass (twice), a training step (results, gradients and buffers), steps of an optimizer (parameters, its state, and a "
         "training step after them, `optimizer.step` compiled as well), and a training step with `dynamic=True`, again with a larger "
         "batch, are compared with eager torch's, tensor by tensor. A result that differs by more than a few roundings "
@@ -225,7 +240,7 @@ def page(results, all_names):
     lines += ["## Graphs left to eager torch", "", *listing(ran, "eager", "reason", "None."), ""]
     lines += ["## Other warnings", "", *listing(ran, "warnings", "warning", "None."), ""]
     lines += ["## Slower than eager torch", "", *slower(ran), ""]
-    lines += ["## Where Dynamo breaks the graph", "", *listing(ran, "breaks", "reason", "Nowhere."), ""]
+    lines += [f"## Where {door.breaks}", "", *listing(ran, "breaks", "reason", "Nowhere."), ""]
     lines += ["## What torch cannot", "", *(cannot(ran) or ["Nothing."]), ""]
     lines += ["## The same, but by more than a few roundings", "", *(explained(ran) or ["None."]), ""]
     lines += ["## Every model", "", "| model | " + " | ".join(STEPS) + " | graphs | ops | ops through torch | graphs left to eager | breaks |",
@@ -285,6 +300,7 @@ def main():
     parser.add_argument("--sample", type=int, default=0, help="at most so many of the models, spread over all")
     parser.add_argument("--shuffle", action="store_true", help="in no order, so that what has run so far is of every sort")
     parser.add_argument("--only", default="", help=", ".join(SOURCES))
+    parser.add_argument("--door", default="frameloom", choices=DOORS, help="what compiles: torch.compile with our backend, or frameloom.compile")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one step of a model")
     parser.add_argument("--steps", default=",".join(STEPS))
     parser.add_argument("--processes", type=int, default=2)
@@ -294,11 +310,13 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_intermixed_args()
     sys.path.insert(0, str(HERE))
+    global door
+    door = Door(options.door)
     names = chosen(options)
     if options.list:
         print(*names, sep="\n")
         return 0
-    KEPT.mkdir(parents=True, exist_ok=True)
+    door.kept.mkdir(parents=True, exist_ok=True)
     failed = passed = 0
     with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
         batches = [names[i : i + BATCH] for i in range(0, len(names), BATCH)]

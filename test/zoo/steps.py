@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import logging
 import random
+import re
 import time
 import zlib
 
@@ -19,7 +20,9 @@ import numpy
 import torch
 from torch.utils import _pytree as pytree
 
+import frameloom
 import frameloom.torch as ft
+from frameloom import _native
 
 STEPS = ("forward", "training", "optimizer", "sizes")
 SAME, CANNOT, WRONG, RAISED = "same", "torch cannot", "wrong", "raised"
@@ -29,6 +32,8 @@ LIKE_NEARBY = 8  # or times the distance of eager's results with weights and inp
 NEARBY = 2.0**-20  # by so much, relatively
 NEARBY_RUNS = 3
 SEED = 7
+
+TENSORS = "tensors"  # a backend: frameloom.compile itself, without Dynamo
 
 torch._dynamo.config.allow_rnn = True  # else Dynamo leaves whatever calls nn.LSTM, nn.GRU or nn.RNN to eager torch
 
@@ -313,14 +318,39 @@ class Told:
         }
 
 
+class ToldByItself(Told):
+    """The same of what frameloom.compile makes."""
+
+    def facts(self):
+        reports = [one._report() for one in _native.callables()]
+        entries = [e for report in reports for e in report["entries"] if e["ops"] or not e["part"]]
+        rows = [row for report in reports for row in report["breaks"] or ()]
+        return {
+            "graphs": len(entries),
+            "ops": sum(len(e["ops"]) for e in entries),
+            "kernels": sum(e["kernels"] for e in entries),
+            "host": dict(collections.Counter(f"{op}: {why}" for e in entries for op, _, why, *_ in e["host_calls"])),
+            "warnings": self.words,
+            "breaks": dict(collections.Counter(f"FL{row[0]:04}: {row[2]}: {BEHIND.sub('', row[4])}" for row in rows)),
+        }
+
+
+BEHIND = re.compile(r" \(in [^()]*(<locals>)?[^()]*\)$|[\d.]+ ms against [\d.]+ ms")  # where, and how long: another one in each model
+
+
 def compiled_run(step, model, name, backend, keep=None):
     """`keep`: a list that the compiled model is added to."""
-    torch._dynamo.reset()
-    keywords = {"backend": backend, "dynamic": True if step == "sizes" else None}
-    function = torch.compile(model.module, **keywords)
+    keywords = {"dynamic": True if step == "sizes" else None}
+    if backend == TENSORS:
+        frameloom.reset()
+        compiled = frameloom.compile
+    else:
+        torch._dynamo.reset()
+        keywords["backend"], compiled = backend, torch.compile
+    function = compiled(model.module, **keywords)
     if keep is not None:
         keep.append(function)
-    return run(step, model, function, lambda f: torch.compile(f, **keywords), name)
+    return run(step, model, function, lambda f: compiled(f, **keywords), name)
 
 
 def timed(step, model, function):
@@ -383,7 +413,7 @@ def words(found):
     return f"{key} {what}" + (f" ({len(found)} tensors)" if len(found) > 1 else "")
 
 
-def check(step, model, name):
+def check(step, model, name, backend="frameloom"):
     """(outcome, detail, facts) of one step of a model."""
     if step == "optimizer":
         prepare_optimizer(model, name)
@@ -391,9 +421,9 @@ def check(step, model, name):
             return SAME, "nothing to train", {}
     want = run(step, model, model.module, lambda f: f, name)
     compiled, began = [], time.process_time()
-    with Told() as told:
+    with ToldByItself() if backend == TENSORS else Told() as told:
         try:
-            got = compiled_run(step, model, name, "frameloom", compiled)
+            got = compiled_run(step, model, name, backend, compiled)
         except Exception as error:
             outcome, detail = next_word(step, model, name, want, None)
             return outcome or RAISED, detail or short(error), told.facts()

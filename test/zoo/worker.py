@@ -28,7 +28,7 @@ import steps
 PR_SET_PDEATHSIG = 1
 
 
-def run_model(name, wanted, skipped, report, backend=None):
+def run_model(name, wanted, skipped, report, backend=None, door="frameloom"):
     """Builds the model, and runs what is wanted of it but not to be skipped; with a backend, only by that, without a comparison."""
     model = None
     for step in ("build", *wanted):
@@ -47,7 +47,7 @@ def run_model(name, wanted, skipped, report, backend=None):
                 steps.compiled_run(step, model, name, backend)
                 row["outcomes"] = ["same"]
             else:
-                outcome, row["detail"], row["facts"] = steps.check(step, model, name)
+                outcome, row["detail"], row["facts"] = steps.check(step, model, name, door)
                 row["outcomes"] = [outcome]
         except Exception as error:
             row["outcomes"] = ["not built" if step == "build" else steps.CANNOT]
@@ -65,6 +65,7 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--steps", default=",".join(steps.STEPS))
     parser.add_argument("--backend", help="runs the steps by this one alone")
+    parser.add_argument("--door", default="frameloom", choices=["frameloom", steps.TENSORS], help="torch.compile's backend, or frameloom.compile itself")
     parser.add_argument("--skip", type=pathlib.Path, default=os.devnull)
     options = parser.parse_intermixed_args()
     wanted, skipped = options.steps.split(","), set(options.skip.read_text().split("\n"))
@@ -79,7 +80,7 @@ def main():
         child = os.fork()
         if child == 0:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            run_model(name, wanted, skipped, report, options.backend)
+            run_model(name, wanted, skipped, report, options.backend, options.door)
             report.flush()
             os._exit(0)
         if os.waitpid(child, 0)[1]:
