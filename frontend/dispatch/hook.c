@@ -10,7 +10,8 @@
  *
  * The interpreter's hook is one for all threads. It passes on, to whatever was set before: frames
  * of threads that run nothing compiled; coroutines, and generators that go on; frames in which an
- * exception is thrown; library code; code that turned out to have nothing to compute; all frames
+ * exception is thrown; code of Python's own library, NumPy, torch and frameloom; code that turned
+ * out to have nothing to compute; all frames
  * while the thread is debugged or profiled. Frames that run under a hook use the C stack, which
  * plain calls do not. When little of it is left, the hook is removed until the present frame has
  * ended.

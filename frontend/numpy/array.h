@@ -120,8 +120,6 @@ value *np_view_transpose(tracer *t, np_array *a, const int64_t *perm);
 value *np_view_reshape(tracer *t, np_array *a, int rank, const int64_t *dims,
                        const int64_t *strides);
 value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
-/* The elements (i, i + offset) of two dimensions, as the last one. */
-value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int axis2);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. Read
  * only. */
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
@@ -132,6 +130,11 @@ np_storage *np_storages(tracer *t);      /* all storages of the capture, the las
 np_mask **np_masks(tracer *t);           /* of this capture */
 struct np_derived **np_derivatives(tracer *t); /* of this capture (gradient.c) */
 struct np_known **np_known_calls(tracer *t);   /* of this capture (gradient_known.c) */
+
+/* ---- shape.c: diagonals ---- */
+
+/* The elements (i, i + offset) of two dimensions, as the last one. */
+value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int axis2);
 
 /* ---- sizes.c: symbolic sizes of arrays ---- */
 

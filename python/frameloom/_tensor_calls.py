@@ -91,7 +91,7 @@ def _on_cpu(kwargs):
 
 
 SOMEWHERE = 1 << 40  # an address of nothing
-MOST_PARTS = 1_000  # operations of one call: a recurrent layer has some for each step
+MOST_PARTS = 1000  # operations of one call: a recurrent layer has some for each step
 MOST_WORK = 10_000  # candidates that are looked at to find out whether two tensors share an element
 
 

@@ -38,7 +38,7 @@ def gradients(results, leaves):
     return [one for one in torch.autograd.grad(results, leaves, weights, allow_unused=True) if one is not None] if results else []
 
 
-def check(function, *args, **kwargs):
+def same_as_eager(function, *args, **kwargs):
     """Results, their layouts, what is written, and gradients, against eager torch."""
     made = []
     for run in (lambda *a, **k: function(*a, **k), lambda *a, **k: whole(function, *a, **k)):
@@ -59,7 +59,7 @@ def test_operations_that_torch_computes_by_others(name):
     sample = samples[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check(lambda x, *args, **kwargs: found.op(x, *args, **kwargs), sample.input.detach().requires_grad_(sample.input.requires_grad),
+        same_as_eager(lambda x, *args, **kwargs: found.op(x, *args, **kwargs), sample.input.detach().requires_grad_(sample.input.requires_grad),
               *sample.args, **sample.kwargs)
 
 
@@ -95,9 +95,9 @@ def columns(x):
     lambda x: x.unfold(2, 2, 1), lambda x: x.unfold(2, 3, 2).sum(-1), lambda x: x.unfold(-2, 2, 2).mean(1), fill_diagonal, change_diagonal,
     add_to_turned, columns, lambda x: torch.nn.functional.pad(x, (2, 2), mode="circular")])
 def test_views_and_what_is_written_through_them(function):
-    check(function, X.clone())
+    same_as_eager(function, X.clone())
     if function not in (change_diagonal, add_to_turned, columns, fill_diagonal):  # torch refuses writes into leaves
-        check(function, X.clone().requires_grad_())
+        same_as_eager(function, X.clone().requires_grad_())
 
 
 def test_writes_that_read_what_they_write_raise_as_in_torch():
@@ -123,7 +123,7 @@ def test_batch_norms(dtype, training):
 
     if dtype == torch.float32:
         numbers = {name: one.detach().requires_grad_(name in ("weight", "bias")) for name, one in numbers.items()}
-        check(norm, x.clone().requires_grad_(), **numbers)
+        same_as_eager(norm, x.clone().requires_grad_(), **numbers)
     else:
         for one, other in zip(whole(norm, x, **copy.deepcopy(numbers)), norm(x, **copy.deepcopy(numbers))):
             torch.testing.assert_close(one, other, rtol=2e-2, atol=2e-2)
