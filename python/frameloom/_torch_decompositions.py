@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import torch
+import torch._decomp
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 from . import _torch_checked, _torch_gradients, _torch_whole
 
 _known = ([], {})  # the names of all operations when they were asked for, and their table
+_below = None  # the table of of_aten()
 
 
 def core():
@@ -17,18 +19,22 @@ def core():
     names, table = _known
     now = torch._C._dispatch_get_all_op_names()  # others may have been registered; to ask for the table takes far longer
     if names != now:
-        table = _core()
+        table = _ours(core_aten_decompositions())
         _known = now, table
     return table
 
 
 def of_aten():
-    """The same without a look at what has been registered since: that is of other namespaces."""
-    return _known[1] or core()
+    """Those of them that are called below autograd, which takes the others apart itself: a hundredth of the time to ask for."""
+    global _below
+    if _below is None:
+        ask = getattr(torch._decomp, "_core_aten_decompositions_post_autograd", core_aten_decompositions)
+        _below = _ours(ask())
+    return _below
 
 
-def _core():
-    aten, table = torch.ops.aten, dict(core_aten_decompositions())
+def _ours(table):
+    aten, table = torch.ops.aten, dict(table)
     for op in (
         aten._scaled_dot_product_flash_attention_for_cpu.default, aten.addcmul.default,
         aten.addcdiv.default, aten.lerp.Scalar, aten.lerp.Tensor,
@@ -36,7 +42,7 @@ def _core():
         aten.index_add.default, aten.index_copy.default, aten.index_fill.int_Scalar, aten.index_fill.int_Tensor,
         aten.take.default,
     ):
-        del table[op]
+        table.pop(op, None)
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
     _torch_whole.drop_from(table)
     return table | _torch_gradients.decompositions() | _torch_checked.DECOMPOSITIONS
