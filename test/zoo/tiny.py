@@ -126,9 +126,45 @@ FILLED = [
 ]
 
 
-def smaller(config, kept=(), filled=False, shared=None):
+# What a configuration may leave to timm, in the sizes of the rest.
+BACKBONE = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [8, 16, 16, 32], "depths": [1, 1, 1, 1], "layer_type": "basic"}
+
+
+def one_of_each(fields, layers):
+    """The numbers of layers among which every kind of layer is that a list of the configuration names; at least two."""
+    lists = [value for value in fields.values() if layers > 2 and isinstance(value, (list, tuple)) and len(value) == layers
+             and all(isinstance(v, str) for v in value)]
+    firsts = sorted({value.index(kind) for value in lists for kind in value})
+    return firsts if len(firsts) > 1 else [0, 1]
+
+
+def products(made, fields):
+    """Sizes that a configuration demands to be products or sums of others."""
+    now = lambda name: made.get(name, fields.get(name))  # noqa: E731
+    for heads_of, dim, expand in (("mamba_n_heads", "mamba_d_head", "mamba_expand"), ("mamba_num_heads", "mamba_head_dim", "expand"),
+                                  ("num_heads", "head_dim", "expand")):
+        if all(numbers(now(name)) for name in (heads_of, dim, expand)):
+            made[dim] = now(expand) * now("hidden_size") // now(heads_of)
+    if all(numbers(now(name)) for name in ("qk_head_dim", "qk_nope_head_dim", "qk_rope_head_dim")):
+        made["qk_head_dim"] = now("qk_nope_head_dim") + now("qk_rope_head_dim")
+    if numbers(now("rotary_dim")) and numbers(now("n_head")):
+        made["rotary_dim"] = now("n_embd") // now("n_head") // 2
+
+
+def different(config):
+    """Fields of a part that are not the defaults of its class."""
+    try:
+        plain = vars(type(config)())
+    except Exception:
+        return {}
+    return {name: value for name, value in vars(config).items() if not name.startswith("_") and name in plain and value != plain[name]
+            and not hasattr(value, "model_type")}
+
+
+def smaller(config, kept=(), filled=False, shared=None, exact=False):
     """The arguments of a configuration's class that make it small; fields of the names `kept` stay as they are. `filled`: what
-    is None gets a value where a name says which."""
+    is None gets a value where a name says which. `exact`: every kind of layer stays, parts keep what differs from the defaults of
+    their class, and sizes that are products of others are made so."""
     fields = {name: value for name, value in vars(config).items() if not name.startswith("_")}
     shared = hidden_sizes(config) if shared is None else shared
     context = {
@@ -137,11 +173,16 @@ def smaller(config, kept=(), filled=False, shared=None):
         "heads": first(fields, ("num_attention_heads", "n_head", "num_heads", "n_heads"), 1),
         "patch": first(fields, ("patch_size", "patch_sizes"), 16),
     }
-    layers = first(fields, ("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "n_layers"), 0)
+    layers = first(fields, LAYERS, 0)
+    chosen = one_of_each(fields, layers) if exact else [0, 1]
     made = {}
     for name, value in fields.items():
+        if exact and name == "backbone_config" and getattr(value, "model_type", "timm_backbone") == "timm_backbone":
+            made[name] = {**BACKBONE, "out_indices": [1, 2, 3, 4][-first(fields, ("num_feature_levels",), 4):]}
+            continue
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            made[name] = {"model_type": value.model_type, **smaller(value, kept, filled, shared)}
+            part = smaller(value, kept, filled, shared, exact)
+            made[name] = {"model_type": value.model_type, **(different(value) if exact else {}), **part}
             continue
         if any(re.fullmatch(pattern, name) for pattern in kept):
             continue
@@ -156,34 +197,58 @@ def smaller(config, kept=(), filled=False, shared=None):
             if isinstance(value, float):
                 made[name] = 0.0
         elif isinstance(value, (list, tuple)) and layers > 2 and len(value) == layers:
-            made[name] = list(value[:2])
+            made[name] = [value[i] for i in chosen]
+        elif exact and name in LAYERS and value == layers > 2:
+            made[name] = len(chosen)
         elif rule is None:
             continue
         elif numbers(value):
             made[name] = rule(value, context)
         elif isinstance(value, (list, tuple)) and value and all(numbers(v) for v in value):
             made[name] = type(value)(rule(v, context) for v in value)
-    return {name: value for name, value in made.items() if value != fields[name]}
+    if exact:
+        products(made, fields)
+    return {name: value for name, value in made.items() if name not in fields or value != fields[name]}
 
 
-# Fields that stay as they are, and whether others are filled, one after another until a model runs.
-ATTEMPTS = [((), False), ((), True),
-            (("image_size", "num_frames", "context_length", "prediction_length", "max_source_positions"), False),
-            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False),
-            ((r".*",), False)]
+LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "n_layers")
+LISTS = r"depths|out_features|out_indices|\w*_layers|num_\w*block_repeats|stage_\w+|\w*in_channels|hidden_sizes|embed_dims?"
+# Fields that stay as they are, whether others are filled, and whether all is exact, one after another until a model runs.
+ATTEMPTS = [((), False, False), ((), True, False),
+            (("image_size", "num_frames", "context_length", "prediction_length", "max_source_positions"), False, False),
+            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False, False),
+            ((r".*",), False, False),
+            ((), False, True), ((), True, True), ((LISTS,), False, True),
+            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False, True)]
 
 
-def configurations(kind):
+def configurations(name, kind):
     """Small configurations of a class, the smallest first."""
-    for kept, filled in ATTEMPTS:
+    demanded = DEMANDED.get(name, {})
+    for kept, filled, exact in ATTEMPTS:
         try:
-            config = kind(**smaller(kind(), kept, filled))
+            config = kind(**(smaller(kind(**demanded), kept, filled, exact=exact) | demanded))
         except Exception as error:
             yield None, error
             continue
         if getattr(config, "use_cache", None) is True:
             config.use_cache = False
         yield config, None
+
+
+# Fields that an architecture demands and for which its class has no default, or no small one.
+DEMANDED = {
+    "xlm": {"emb_dim": WIDTH, "n_heads": HEADS},
+    "flaubert": {"emb_dim": WIDTH, "n_heads": HEADS},
+    "esm": {"vocab_size": VOCABULARY, "pad_token_id": 1, "mask_token_id": 4},
+    "xmod": {"default_language": "en_XX"},
+    "time_series_transformer": {"prediction_length": 8},
+    "informer": {"prediction_length": 8},
+    "autoformer": {"prediction_length": 8},
+    "granite_speech5_ctc": {"encoder_config": {"context_size": 16}},
+    "granite_speech5_encoder": {"context_size": 16},
+    "glm5_next_text": {"index_kpool": 4},
+}
 
 
 # ---- inputs ---------------------------------------------------------------------------------------
@@ -212,7 +277,7 @@ def pair(value):
 
 def picture(config):
     size = field(config, "image_size", "input_image_size", "img_size", default=64)
-    size = size.values() if isinstance(size, dict) else size
+    size = list(size.values()) if isinstance(size, dict) else size
     channels = field(config, "num_channels", "in_channels", "in_chans", default=3)
     return torch.randn(2, channels if numbers(channels) else 3, *pair(size if numbers(size) else tuple(size)))
 
@@ -272,7 +337,26 @@ INPUTS = {
     "encoder_hidden_states": [lambda c: torch.randn(2, TOKENS, field(c, "encoder_hidden_size", "hidden_size", default=WIDTH))],
     "query_embeds": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", default=WIDTH))],
     "attention_mask": [lambda c: torch.ones(2, TOKENS, dtype=torch.long)],
+    "qformer_input_ids": [tokens],
+    "input_features_mask": [lambda c: torch.ones(2, sound_features(c).shape[2], dtype=torch.long)],
+    "pixel_attention_mask": [lambda c: torch.ones(2, GRID * GRID, dtype=torch.long)],
+    "spatial_shapes": [lambda c: torch.tensor([[GRID, GRID]] * 2)],
+    "prompt_pixel_values": [picture],
+    "prompt_masks": [picture],
+    "states": [lambda c: torch.randn(2, TOKENS, field(c, "state_dim", default=17))],
+    "actions": [lambda c: torch.randn(2, TOKENS, field(c, "act_dim", default=4))],
+    "rewards": [lambda c: torch.randn(2, TOKENS, 1)],
+    "returns_to_go": [lambda c: torch.randn(2, TOKENS, 1)],
+    "timesteps": [lambda c: torch.arange(TOKENS).repeat(2, 1)],
+    "past_values_padding": [lambda c: torch.zeros(2, field(c, "context_length", default=16))],
+    "audio_mel": [turned(sound_features)],
+    "audio_mel_mask": [lambda c: torch.zeros(2, sound_features(c).shape[2], dtype=torch.bool)],
+    "pixel_position_ids": [lambda c: torch.cartesian_prod(torch.arange(GRID), torch.arange(GRID)).repeat(2, 1, 1)],
+    "decoder_inputs_embeds": [lambda c: torch.randn(2, TOKENS, field(c, "hidden_size", "d_model", default=WIDTH))],
 }
+# Arguments that a model may ask for though its signature has a default: tried one by one, and all at once.
+OPTIONAL = ("bbox", "input_features", "encoder_hidden_states", "pixel_values", "input_ids", "input_features_mask", "qformer_input_ids",
+            "pixel_attention_mask", "spatial_shapes", "attention_mask", "states", "actions", "rewards", "returns_to_go", "timesteps")
 
 
 def inputs(model, config):
@@ -284,14 +368,13 @@ def inputs(model, config):
     names += [name for name in wanted if name not in names]
     if getattr(config, "is_encoder_decoder", False) and "decoder_input_ids" in arguments:
         names.append("decoder_input_ids")
-    if "pixel_values" in arguments and "input_ids" in arguments and "pixel_values" not in names and "input_ids" in names:
-        sets = [names, names + ["pixel_values"]]
-    else:
-        sets = [names]
+    pictured = "pixel_values" in arguments and "input_ids" in arguments and "pixel_values" not in names and "input_ids" in names
+    optional = [name for name in arguments if name in OPTIONAL and name not in names]
+    sets = [names] + [names + ["pixel_values"]] * pictured + [names + [name] for name in optional] + [names + optional] * (len(optional) > 1)
+    first_unknown = next((name for name in names if name not in INPUTS), None)
+    if first_unknown:
+        raise Unbuilt(f"no rule for the argument {first_unknown}")
     for names in sets:
-        unknown = [name for name in names if name not in INPUTS]
-        if unknown:
-            raise Unbuilt(f"no rule for the argument {unknown[0]}")
         for number in range(max(len(INPUTS[name]) for name in names) if names else 1):
             torch.manual_seed(1)
             yield {name: INPUTS[name][min(number, len(INPUTS[name]) - 1)](config) for name in names}
@@ -322,7 +405,7 @@ def built(name):
     classes = MODEL_MAPPING_NAMES[name]
     kind = getattr(transformers, classes[0] if isinstance(classes, (list, tuple)) else classes)
     why = None
-    for config, error in configurations(CONFIG_MAPPING[name]):
+    for config, error in configurations(name, CONFIG_MAPPING[name]):
         if error is None:
             try:
                 return attempt(kind, config)
