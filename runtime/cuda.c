@@ -1,84 +1,132 @@
-/* Opens the CUDA driver (cuda.def) when a device is first asked for. The toolkit is not needed: the
- * driver's own library, which comes with the kernel module, is all that is used. */
-#include "runtime/cuda.h"
-
+/* What the CUDA driver does in ways of its own: a device has a primary context, which other
+ * libraries of the process share, and the driver makes machine code of PTX. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/device_internal.h"
 
-static pthread_mutex_t cuda_lock = PTHREAD_MUTEX_INITIALIZER;
-static cuda_driver cuda_functions;
-static bool cuda_opened;
+static driver cuda_driver;
+static struct {
+#define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) int(*NAME) PARAMETERS;
+#include "runtime/cuda.def"
+#undef LOOM_CUDA
+} cuda;
 
-static const char *cuda_path(void) {
-  const char *path = loom_env(LOOM_ENV_CUDA_DRIVER);
-  return path ? path : "libcuda.so.1";
-}
-
-bool cuda_check(const cuda_driver *driver, int result, loom_error *err, const char *format, ...) {
-  const char *name = NULL, *text = NULL;
-  char what[300];
-  va_list list;
-  if (!result) return true;
-  va_start(list, format);
-  vsnprintf(what, sizeof what, format, list);
-  va_end(list);
-  if (driver->GetErrorName(result, &name) || !name) name = "an unknown error";
-  if (driver->GetErrorString(result, &text) || !text) text = "no description";
-  return loom_fail(err, "CUDA: %s: %.100s (%.60s, %d)", what, text, name, result);
-}
-
-static bool cuda_find(void *library, cuda_driver *out, loom_error *err) {
+static const char *cuda_find(void *library) {
   const char *missing = NULL;
   void *address;
 #define LOOM_CUDA(NAME, SYMBOL, PARAMETERS)                                                        \
   address = dlsym(library, SYMBOL);                                                                \
-  memcpy(&out->NAME, &address, sizeof address);                                                    \
+  memcpy(&cuda.NAME, &address, sizeof address);                                                    \
   if (!address && !missing) missing = SYMBOL;
 #include "runtime/cuda.def"
 #undef LOOM_CUDA
-  out->simulated = dlsym(library, "loom_nullcuda_pending") != NULL;
-  return !missing || loom_fail(err,
-                               "CUDA: the driver %.100s is too old: it has no %s. A driver for "
-                               "CUDA %d.%d or later is needed",
-                               cuda_path(), missing, CUDA_LEAST / 1000, CUDA_LEAST % 1000 / 10);
+  return missing;
 }
 
-static bool cuda_start(cuda_driver *d, loom_error *err) {
-  int count = 0;
-  int status = d->Init(0);
-  if (status != CUDA_NO_DEVICE && !cuda_check(d, status, err, "the driver cannot be started"))
+/* ---- devices ---- */
+
+static bool cuda_describe(loom_device *device, loom_error *err) {
+  const driver *d = device->driver;
+  int major = 0, minor = 0, pools = 0;
+  const char *name = device->name;
+  if (!driver_check(d, d->DeviceGetAttribute(&major, CUDA_MAJOR, device->handle), err,
+                    "the architecture of %s cannot be read", name) ||
+      !driver_check(d, d->DeviceGetAttribute(&minor, CUDA_MINOR, device->handle), err,
+                    "the architecture of %s cannot be read", name) ||
+      !driver_check(d, d->DeviceGetAttribute(&pools, CUDA_MEMORY_POOLS, device->handle), err,
+                    "the memory of %s cannot be described", name))
     return false;
-  if (status == CUDA_NO_DEVICE) return loom_fail(err, "CUDA: this machine has no NVIDIA GPU");
-  if (!cuda_check(d, d->DriverGetVersion(&d->version), err, "the driver's version cannot be read"))
+  if (major < 7)
+    return loom_fail(err, "CUDA: %s is too old: it has sm_%d%d, and sm_70 is needed", name, major,
+                     minor);
+  if (!pools) return loom_fail(err, "CUDA: %s has no memory that is ordered by streams", name);
+  snprintf(device->architecture, sizeof device->architecture, "sm_%d%d", major % 100, minor % 10);
+  return true;
+}
+
+static bool cuda_retain(loom_device *device, loom_error *err) {
+  return driver_check(device->driver, cuda.PrimaryCtxRetain(&device->context, device->handle), err,
+                      "the context of %s cannot be made", device->name);
+}
+
+static void cuda_release(loom_device *device) { cuda.PrimaryCtxRelease(device->handle); }
+
+static bool cuda_enter(loom_device *device, loom_error *err) {
+  return driver_check(device->driver, cuda.CtxPushCurrent(device->context), err,
+                      "the context of %s cannot be used", device->name);
+}
+
+static void cuda_leave(loom_device *device) {
+  void *context;
+  cuda.CtxPopCurrent(&context);
+}
+
+/* The driver has the same numbers for its default streams. */
+static void *cuda_stream(uint64_t number) { return (void *)(uintptr_t)number; }
+
+static int cuda_start(const loom_device *device, void *function, unsigned blocks, unsigned threads,
+                      void **arguments) {
+  cuda_launch launch = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .stream = device->stream};
+  return cuda.LaunchKernelEx(&launch, function, arguments, NULL);
+}
+
+/* ---- machine code ---- */
+
+static bool cuda_copy(const void *cubin, size_t size, loom_bytes *out, loom_error *err) {
+  out->data = malloc(size ? size : 1);
+  if (!out->data) return loom_fail(err, "out of memory");
+  memcpy(out->data, cubin, size);
+  out->size = size;
+  return true;
+}
+
+/* PTX to a cubin. */
+static bool cuda_link(const loom_device *device, const loom_bytes *ptx, loom_bytes *out,
+                      loom_error *err) {
+  const driver *d = device->driver;
+  char log[200] = "";
+  int options[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+  void *link = NULL, *cubin = NULL;
+  size_t size = 0;
+  if (!driver_check(d, cuda.LinkCreate(2, options, values, &link), err,
+                    "the driver's linker cannot be started for %s", device->name))
     return false;
-  if (d->version < CUDA_LEAST)
-    return loom_fail(err,
-                     "CUDA: the driver is too old: it supports CUDA %d.%d, and %d.%d or later is "
-                     "needed",
-                     d->version / 1000, d->version % 1000 / 10, CUDA_LEAST / 1000,
-                     CUDA_LEAST % 1000 / 10);
-  if (!cuda_check(d, d->DeviceGetCount(&count), err, "the devices cannot be counted")) return false;
-  return count > 0 || loom_fail(err, "CUDA: this machine has no NVIDIA GPU");
+  int status =
+      cuda.LinkAddData(link, CUDA_INPUT_PTX, ptx->data, ptx->size, "frameloom", 0, NULL, NULL);
+  bool good = driver_check(d, status, err, "the driver refuses a kernel's code for %s: %s",
+                           device->architecture, log);
+  good = good && driver_check(d, cuda.LinkComplete(link, &cubin, &size), err,
+                              "the driver cannot make a kernel's code for %s: %s",
+                              device->architecture, log);
+  good = good && cuda_copy(cubin, size, out, err);
+  cuda.LinkDestroy(link);
+  return good;
 }
 
-/* A library that cannot be used is closed again. One that is in use never is. */
-static bool cuda_load(loom_error *err) {
-  void *library = dlopen(cuda_path(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return loom_fail(err, "CUDA: there is no driver: %.200s. Install NVIDIA's driver", dlerror());
-  cuda_opened = cuda_find(library, &cuda_functions, err) && cuda_start(&cuda_functions, err);
-  if (!cuda_opened) dlclose(library);
-  return cuda_opened;
-}
-
-const cuda_driver *cuda_open(loom_error *err) {
-  pthread_mutex_lock(&cuda_lock);
-  bool good = cuda_opened || cuda_load(err);
-  pthread_mutex_unlock(&cuda_lock);
-  return good ? &cuda_functions : NULL;
-}
+const driver_kind driver_cuda = {
+    .name = "CUDA",
+    .prefix = "cuda",
+    .maker = "NVIDIA",
+    .advice = "Install NVIDIA's driver",
+    .library = "libcuda.so.1",
+    .path = LOOM_ENV_CUDA_DRIVER,
+    .least = CUDA_LEAST,
+    .major = 1000,
+    .minor = 10,
+    .target = LOOM_PLAN_NVPTX,
+    .most_threads = UINT64_MAX,
+    .driver = &cuda_driver,
+    .find = cuda_find,
+    .describe = cuda_describe,
+    .retain = cuda_retain,
+    .release = cuda_release,
+    .enter = cuda_enter,
+    .leave = cuda_leave,
+    .stream = cuda_stream,
+    .launch = cuda_start,
+    .link = cuda_link,
+};

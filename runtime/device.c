@@ -1,5 +1,5 @@
-/* Devices by the CUDA driver: the primary context (which other libraries of the process share), one
- * stream, memory in the order of that stream. */
+/* Devices by the drivers of GPUs (driver.h): one stream each, and memory in the order of that
+ * stream. */
 #include "runtime/device_internal.h"
 
 #include <stdatomic.h>
@@ -12,10 +12,13 @@
 #define DEVICE_STAGES 16 /* kept, at most */
 
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
-static loom_device *device_table[DEVICE_MOST];
+static const driver_kind *const device_kinds[] = {&driver_cuda, &driver_hip};
+enum { DEVICE_KINDS = sizeof device_kinds / sizeof *device_kinds };
+static loom_device *device_table[DEVICE_KINDS][DEVICE_MOST];
 static pid_t device_process; /* that has opened the first one */
 
 const char *loom_device_name(const loom_device *device) { return device->name; }
+const char *loom_device_kind(const loom_device *device) { return device->driver->kind->prefix; }
 const char *loom_device_architecture(const loom_device *device) { return device->architecture; }
 int loom_device_number(const loom_device *device) { return device->number; }
 bool loom_device_is_simulated(const loom_device *device) { return device->driver->simulated; }
@@ -24,94 +27,84 @@ uint64_t loom_device_stream(const loom_device *device) {
 }
 
 bool device_enter(loom_device *device, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver_kind *kind = device->driver->kind;
   if (device_process != getpid())
     return loom_fail(err,
-                     "CUDA: %s was opened before this process was forked, and cannot be used "
+                     "%s: %s was opened before this process was forked, and cannot be used "
                      "here: start processes by \"spawn\"",
-                     device->name);
-  return cuda_check(d, d->CtxPushCurrent(device->context), err, "the context of %s cannot be used",
-                    device->name);
+                     kind->name, device->name);
+  return kind->enter(device, err);
 }
 
-void device_leave(loom_device *device) {
-  void *context;
-  device->driver->CtxPopCurrent(&context);
-}
+void device_leave(loom_device *device) { device->driver->kind->leave(device); }
 
 /* ---- opening ---- */
 
-static bool device_parse(const char *name, int *out, loom_error *err) {
-  char *end = NULL;
-  long number = 0;
-  bool good = strncmp(name, "cuda", 4) == 0 && (!name[4] || name[4] == ':');
-  if (good && name[4]) {
-    number = strtol(name + 5, &end, 10);
-    good = name[5] >= '0' && name[5] <= '9' && !*end && number < DEVICE_MOST;
+/* The driver's number in device_kinds, and the device's. */
+static bool device_parse(const char *name, int *out_kind, int *out, loom_error *err) {
+  for (int i = 0; i < DEVICE_KINDS; i++) {
+    size_t length = strlen(device_kinds[i]->prefix);
+    const char *digits = name + length + 1;
+    char *end = NULL;
+    if (strncmp(name, device_kinds[i]->prefix, length) != 0) continue;
+    *out_kind = i;
+    *out = 0;
+    if (!name[length]) return true;
+    if (name[length] != ':' || *digits < '0' || *digits > '9') continue;
+    long number = strtol(digits, &end, 10);
+    *out = (int)number;
+    if (!*end && number < DEVICE_MOST) return true;
   }
-  *out = (int)number;
-  return good ||
-         loom_fail(err, "there is no device '%.40s': devices are called cuda, cuda:0, cuda:1, ...",
+  return loom_fail(err,
+                   "there is no device '%.40s': devices are called cuda, cuda:0, cuda:1, ... and "
+                   "hip, hip:0, hip:1, ...",
                    name);
 }
 
-static bool device_describe(loom_device *device, loom_error *err) {
-  const cuda_driver *d = device->driver;
-  int count = 0, major = 0, minor = 0, pools = 0;
+static bool device_find(loom_device *device, loom_error *err) {
+  const driver *d = device->driver;
+  int count = 0;
   const char *name = device->name;
-  if (!cuda_check(d, d->DeviceGetCount(&count), err, "the devices cannot be counted")) return false;
-  if (device->number >= count)
-    return loom_fail(err, "CUDA: there is no %s: this machine has %d device%s", name, count,
-                     count == 1 ? "" : "s");
-  if (!cuda_check(d, d->DeviceGet(&device->handle, device->number), err, "%s cannot be found",
-                  name) ||
-      !cuda_check(d, d->DeviceGetAttribute(&major, CUDA_MAJOR, device->handle), err,
-                  "the architecture of %s cannot be read", name) ||
-      !cuda_check(d, d->DeviceGetAttribute(&minor, CUDA_MINOR, device->handle), err,
-                  "the architecture of %s cannot be read", name) ||
-      !cuda_check(d, d->DeviceGetAttribute(&pools, CUDA_MEMORY_POOLS, device->handle), err,
-                  "the memory of %s cannot be described", name))
+  if (!driver_check(d, d->DeviceGetCount(&count), err, "the devices cannot be counted"))
     return false;
-  if (major < 7)
-    return loom_fail(err, "CUDA: %s is too old: it has sm_%d%d, and sm_70 is needed", name, major,
-                     minor);
-  if (!pools) return loom_fail(err, "CUDA: %s has no memory that is ordered by streams", name);
-  snprintf(device->architecture, sizeof device->architecture, "sm_%d%d", major % 100, minor % 10);
-  return true;
+  if (device->number >= count)
+    return loom_fail(err, "%s: there is no %s: this machine has %d device%s", d->kind->name, name,
+                     count, count == 1 ? "" : "s");
+  return driver_check(d, d->DeviceGet(&device->handle, device->number), err, "%s cannot be found",
+                      name) &&
+         d->kind->describe(device, err);
 }
 
 static bool device_make_stream(loom_device *device, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   if (!device_enter(device, err)) return false;
-  bool good = cuda_check(d, d->StreamCreate(&device->stream, CUDA_STREAM_NON_BLOCKING), err,
-                         "a stream of %s cannot be made", device->name);
-  good = good && cuda_check(d, d->EventCreate(&device->event, CUDA_EVENT_DISABLE_TIMING), err,
-                            "an event of %s cannot be made", device->name);
+  bool good = driver_check(d, d->StreamCreate(&device->stream, DRIVER_STREAM_NON_BLOCKING), err,
+                           "a stream of %s cannot be made", device->name);
+  good = good && driver_check(d, d->EventCreate(&device->event, DRIVER_EVENT_DISABLE_TIMING), err,
+                              "an event of %s cannot be made", device->name);
   if (!good && device->stream) d->StreamDestroy(device->stream);
   device_leave(device);
   return good;
 }
 
-static bool device_start(loom_device *device, loom_error *err) {
-  const cuda_driver *d = device->driver = cuda_open(err);
-  if (!d || !device_describe(device, err)) return false;
-  if (!cuda_check(d, d->PrimaryCtxRetain(&device->context, device->handle), err,
-                  "the context of %s cannot be made", device->name))
-    return false;
+static bool device_start(loom_device *device, const driver_kind *kind, loom_error *err) {
+  device->driver = driver_open(kind, err);
+  if (!device->driver || !device_find(device, err) || !kind->retain(device, err)) return false;
   if (device_make_stream(device, err)) return true;
-  d->PrimaryCtxRelease(device->handle);
+  kind->release(device);
   return false;
 }
 
-static loom_device *device_new(int number, loom_error *err) {
+static loom_device *device_new(const driver_kind *kind, int number, loom_error *err) {
   loom_device *device = calloc(1, sizeof *device);
   if (!device) return loom_fail(err, "out of memory"), NULL;
   device->number = number;
-  snprintf(device->name, sizeof device->name, "cuda:%d", number);
+  snprintf(device->name, sizeof device->name, "%s:%d", kind->prefix, number);
   pthread_mutex_init(&device->lock, NULL);
   pid_t before = device_process;
   if (!before) device_process = getpid();
-  if (device_start(device, err)) return device;
+  if (device_start(device, kind, err)) return device;
+  if (kind->driver->opened && kind->forget) kind->forget();
   device_process = before;
   pthread_mutex_destroy(&device->lock);
   free(device);
@@ -119,11 +112,12 @@ static loom_device *device_new(int number, loom_error *err) {
 }
 
 bool loom_device_open(const char *name, loom_device **out, loom_error *err) {
-  int number;
-  if (!device_parse(name, &number, err)) return false;
+  int kind = 0, number = 0;
+  if (!device_parse(name, &kind, &number, err)) return false;
   pthread_mutex_lock(&device_lock);
-  if (!device_table[number]) device_table[number] = device_new(number, err);
-  *out = device_table[number];
+  loom_device **at = &device_table[kind][number];
+  if (!*at) *at = device_new(device_kinds[kind], number, err);
+  *out = *at;
   pthread_mutex_unlock(&device_lock);
   return *out != NULL;
 }
@@ -131,11 +125,11 @@ bool loom_device_open(const char *name, loom_device **out, loom_error *err) {
 /* ---- memory ---- */
 
 bool loom_device_alloc(loom_device *device, size_t size, loom_address *out, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   *out = 0;
   if (!device_enter(device, err)) return false;
-  bool good = cuda_check(d, d->MemAllocAsync(out, size ? size : 1, device->stream), err,
-                         "%zu bytes on %s cannot be allocated", size, device->name);
+  bool good = driver_check(d, d->MemAllocAsync(out, size ? size : 1, device->stream), err,
+                           "%zu bytes on %s cannot be allocated", size, device->name);
   device_leave(device);
   return good;
 }
@@ -158,17 +152,17 @@ static void stage_free(loom_device *device, device_stage *stage) {
 }
 
 static device_stage *stage_new(loom_device *device, size_t size, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   device_stage *stage = calloc(1, sizeof *stage);
   void *memory = NULL;
   if (!stage) return loom_fail(err, "out of memory"), NULL;
   stage->size = (size + 4095) / 4096 * 4096;
-  bool good = cuda_check(d, d->MemHostAlloc(&memory, stage->size, 0), err,
-                         "%zu bytes of the host for copies to %s cannot be allocated", stage->size,
-                         device->name);
+  bool good = driver_check(d, d->MemHostAlloc(&memory, stage->size, 0), err,
+                           "%zu bytes of the host for copies to %s cannot be allocated",
+                           stage->size, device->name);
   stage->memory = memory;
-  good = good && cuda_check(d, d->EventCreate(&stage->event, CUDA_EVENT_DISABLE_TIMING), err,
-                            "an event of %s cannot be made", device->name);
+  good = good && driver_check(d, d->EventCreate(&stage->event, DRIVER_EVENT_DISABLE_TIMING), err,
+                              "an event of %s cannot be made", device->name);
   if (good) return stage;
   stage_free(device, stage);
   return NULL;
@@ -189,11 +183,11 @@ device_stage *device_stage_get(loom_device *device, size_t size, loom_error *err
 
 bool device_stage_copy(loom_device *device, device_stage *stage, loom_address to, size_t size,
                        loom_error *err) {
-  const cuda_driver *d = device->driver;
-  return cuda_check(d, d->MemcpyHtoDAsync(to, stage->memory, size, device->stream), err,
-                    "%zu bytes cannot be copied to %s", size, device->name) &&
-         cuda_check(d, d->EventRecord(stage->event, device->stream), err,
-                    "an event of %s cannot be recorded", device->name);
+  const driver *d = device->driver;
+  return driver_check(d, d->MemcpyHtoDAsync(to, stage->memory, size, device->stream), err,
+                      "%zu bytes cannot be copied to %s", size, device->name) &&
+         driver_check(d, d->EventRecord(stage->event, device->stream), err,
+                      "an event of %s cannot be recorded", device->name);
 }
 
 /* A stage whose event failed may be read still: it is not freed before the stream is done. */
@@ -216,27 +210,27 @@ void device_stage_put(loom_device *device, device_stage *stage) {
 /* The driver has read memory that is not its own when the call returns. */
 bool loom_device_upload(loom_device *device, loom_address to, const void *data, size_t size,
                         loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   if (!size) return true;
   if (!device_enter(device, err)) return false;
-  bool good = cuda_check(d, d->MemcpyHtoDAsync(to, data, size, device->stream), err,
-                         "%zu bytes cannot be copied to %s", size, device->name);
+  bool good = driver_check(d, d->MemcpyHtoDAsync(to, data, size, device->stream), err,
+                           "%zu bytes cannot be copied to %s", size, device->name);
   device_leave(device);
   return good;
 }
 
 static bool device_wait(loom_device *device, loom_error *err) {
-  const cuda_driver *d = device->driver;
-  return cuda_check(d, d->StreamSynchronize(device->stream), err, "the work of %s has failed",
-                    device->name);
+  const driver *d = device->driver;
+  return driver_check(d, d->StreamSynchronize(device->stream), err, "the work of %s has failed",
+                      device->name);
 }
 
 bool loom_device_download(loom_device *device, void *to, loom_address from, size_t size,
                           loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   if (!device_enter(device, err)) return false;
-  bool good = !size || cuda_check(d, d->MemcpyDtoHAsync(to, from, size, device->stream), err,
-                                  "%zu bytes cannot be copied from %s", size, device->name);
+  bool good = !size || driver_check(d, d->MemcpyDtoHAsync(to, from, size, device->stream), err,
+                                    "%zu bytes cannot be copied from %s", size, device->name);
   good = good && device_wait(device, err);
   device_leave(device);
   return good;
@@ -253,34 +247,34 @@ bool loom_device_wait(loom_device *device, loom_error *err) {
 
 /* The second stream goes on when the first one's work so far is done. */
 static bool device_order(loom_device *device, void *first, void *second, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   if (first == second) return true;
   if (!device_enter(device, err)) return false;
   pthread_mutex_lock(&device->lock);
-  bool good = cuda_check(d, d->EventRecord(device->event, first), err,
-                         "an event of %s cannot be recorded", device->name) &&
-              cuda_check(d, d->StreamWaitEvent(second, device->event, 0), err,
-                         "a stream of %s cannot wait for another", device->name);
+  bool good = driver_check(d, d->EventRecord(device->event, first), err,
+                           "an event of %s cannot be recorded", device->name) &&
+              driver_check(d, d->StreamWaitEvent(second, device->event, 0), err,
+                           "a stream of %s cannot wait for another", device->name);
   pthread_mutex_unlock(&device->lock);
   device_leave(device);
   return good;
 }
 
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err) {
-  return device_order(device, (void *)(uintptr_t)stream, device->stream, err);
+  return device_order(device, device->driver->kind->stream(stream), device->stream, err);
 }
 
 bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
-  return device_order(device, device->stream, (void *)(uintptr_t)stream, err);
+  return device_order(device, device->stream, device->driver->kind->stream(stream), err);
 }
 
 bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   int number = -1;
   if (!device_enter(device, err)) return false;
-  bool good = cuda_check(d, d->PointerGetAttribute(&number, CUDA_POINTER_DEVICE, address), err,
-                         "an address is no memory of %s", device->name);
+  bool good = driver_check(d, d->PointerGetAttribute(&number, DRIVER_POINTER_DEVICE, address), err,
+                           "an address is no memory of %s", device->name);
   device_leave(device);
-  return good && (number == device->number ||
-                  loom_fail(err, "an array lies on cuda:%d, not on %s", number, device->name));
+  return good && (number == device->number || loom_fail(err, "an array lies on %s:%d, not on %s",
+                                                        d->kind->prefix, number, device->name));
 }

@@ -16,11 +16,13 @@
 typedef struct loom_device loom_device; /* opened once in a process, and never closed */
 typedef uint64_t loom_address;          /* of device memory; never to be read by the host */
 
-/* "cuda" or "cuda:N". Fails with a message when the driver is missing or too old, there is no such
- * device, or this process was forked from one that has opened a device. */
+/* "cuda" or "cuda:N" (NVIDIA), "hip" or "hip:N" (AMD). Fails with a message when the driver is
+ * missing or too old, there is no such device, or this process was forked from one that has opened
+ * a device. */
 bool loom_device_open(const char *name, loom_device **out, loom_error *err);
 const char *loom_device_name(const loom_device *device);         /* "cuda:0" */
-const char *loom_device_architecture(const loom_device *device); /* "sm_90" */
+const char *loom_device_architecture(const loom_device *device); /* "sm_90", "gfx90a" */
+const char *loom_device_kind(const loom_device *device);         /* "cuda" or "hip" */
 int loom_device_number(const loom_device *device);
 /* The tests' driver runs kernels on this machine, and needs code for it. */
 bool loom_device_is_simulated(const loom_device *device);
@@ -37,6 +39,7 @@ bool loom_device_download(loom_device *device, void *to, loom_address from, size
                           loom_error *err);
 bool loom_device_wait(loom_device *device, loom_error *err);
 
+#define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
 uint64_t loom_device_stream(const loom_device *device);
 /* Work that is ordered from here on begins when the other stream's work so far is done. */
@@ -50,8 +53,8 @@ bool loom_device_owns(loom_device *device, loom_address address, loom_error *err
 
 typedef struct loom_device_plan loom_device_plan; /* a plan whose kernels are on a device; shared */
 
-/* The plan was compiled for the device's target and architecture. Machine code comes from the disk
- * cache, or is made by the driver. Takes a reference to the plan. */
+/* The plan was compiled for the device's target and architecture. Machine code of PTX comes from
+ * the disk cache, or is made by the driver. Takes a reference to the plan. */
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
                            loom_error *err);
 void loom_device_plan_free(loom_device_plan *plan);

@@ -1,6 +1,7 @@
 /* Kernels of a GPU as code for this machine, for the driver of the tests. Where a device says that
- * it is simulated, the compiler writes this into a comment of the PTX, as hexadecimal digits behind
- * DEVICE_CODE_MARK: a header, rows, and an image (runtime.h). No other driver ever gets it. */
+ * it is simulated, the compiler writes this behind the PTX or the code object, as hexadecimal
+ * digits behind DEVICE_CODE_MARK: a header, rows, and an image (runtime.h). No other driver ever
+ * gets it. */
 #ifndef LOOM_DEVICE_CODE_H
 #define LOOM_DEVICE_CODE_H
 

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "runtime/cuda.h"
 #include "runtime/device.h"
+#include "runtime/driver.h"
 
 /* ---- device.c ---- */
 
@@ -18,15 +18,16 @@ typedef struct device_stage {
 } device_stage;
 
 struct loom_device {
-  const cuda_driver *driver;
+  const driver *driver;
   char name[16], architecture[16];
   int number, handle;
-  void *context, *stream, *event; /* `event` orders other streams */
-  pthread_mutex_t lock;           /* of `event` and of `stages` */
-  device_stage *stages;           /* those that nobody fills */
+  void *context;        /* CUDA's */
+  void *stream, *event; /* `event` orders other streams */
+  pthread_mutex_t lock; /* of `event` and of `stages` */
+  device_stage *stages; /* those that nobody fills */
 };
 
-/* Around calls of the driver: makes the device's context the thread's. */
+/* Around calls of the driver: makes the device the thread's. */
 bool device_enter(loom_device *device, loom_error *err);
 void device_leave(loom_device *device);
 /* Memory for `size` bytes that nothing reads any more: for device_stage_put(), or

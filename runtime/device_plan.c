@@ -1,6 +1,6 @@
-/* A plan's kernels on a device. The driver turns PTX into machine code, which takes milliseconds a
- * kernel, so that the disk cache keeps it: under the PTX, the architecture and the driver's
- * version, and with the checks of every entry of that cache. */
+/* A plan's kernels on a device. A code object is loaded as it is. The driver turns PTX into machine
+ * code, which takes milliseconds a kernel, so that the disk cache keeps it: under the PTX, the
+ * architecture and the driver's version, and with the checks of every entry of that cache. */
 #include "runtime/device_internal.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool module_key_make(const loom_device *device, const loom_bytes *ptx, lo
   memset(&head, 0, sizeof head);
   memcpy(head.magic, "frameloom cubin", 15);
   memcpy(head.architecture, device->architecture, sizeof head.architecture);
-  head.target = LOOM_PLAN_NVPTX;
+  head.target = device->driver->kind->target;
   head.driver = (uint32_t)device->driver->version;
   out->size = sizeof head + ptx->size;
   out->data = malloc(out->size);
@@ -31,67 +31,43 @@ static bool module_key_make(const loom_device *device, const loom_bytes *ptx, lo
   return true;
 }
 
-static bool module_copy(const void *cubin, size_t size, loom_bytes *out, loom_error *err) {
-  out->data = malloc(size ? size : 1);
-  if (!out->data) return loom_fail(err, "out of memory");
-  memcpy(out->data, cubin, size);
-  out->size = size;
-  return true;
+static bool module_load(loom_device_plan *p, const loom_bytes *code, loom_error *err) {
+  const driver *d = p->device->driver;
+  return driver_check(d, d->ModuleLoadData(&p->module, code->data), err,
+                      "kernels cannot be loaded on %s", p->device->name);
 }
 
-/* PTX to a cubin. `out` is malloc'ed. */
-static bool module_link(const loom_device *device, const loom_bytes *ptx, loom_bytes *out,
-                        loom_error *err) {
-  const cuda_driver *d = device->driver;
-  char log[200] = "";
-  int options[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
-  void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-  void *link = NULL, *cubin = NULL;
-  size_t size = 0;
-  if (!cuda_check(d, d->LinkCreate(2, options, values, &link), err,
-                  "the driver's linker cannot be started for %s", device->name))
-    return false;
-  int status =
-      d->LinkAddData(link, CUDA_INPUT_PTX, ptx->data, ptx->size, "frameloom", 0, NULL, NULL);
-  bool good = cuda_check(d, status, err, "the driver refuses a kernel's code for %s: %s",
-                         device->architecture, log);
-  good = good &&
-         cuda_check(d, d->LinkComplete(link, &cubin, &size), err,
-                    "the driver cannot make a kernel's code for %s: %s", device->architecture, log);
-  good = good && module_copy(cubin, size, out, err);
-  d->LinkDestroy(link);
-  return good;
-}
-
-static bool module_load(loom_device_plan *p, const loom_bytes *cubin, loom_error *err) {
-  const cuda_driver *d = p->device->driver;
-  return cuda_check(d, d->ModuleLoadData(&p->module, cubin->data), err,
-                    "kernels cannot be loaded on %s", p->device->name);
-}
-
-/* From the cache, where an entry may be damaged or not fit: then it is made anew. */
-static bool module_find(loom_device_plan *p, const loom_bytes *ptx, loom_error *err) {
-  loom_bytes key, cubin;
+/* Machine code of PTX, from the cache, where an entry may be damaged or not fit: then it is made
+ * anew. */
+static bool module_make(loom_device_plan *p, const loom_bytes *ptx, loom_error *err) {
+  bool (*link)(const loom_device *, const loom_bytes *, loom_bytes *, loom_error *) =
+      p->device->driver->kind->link;
+  loom_bytes key, code;
   loom_error ignored;
   if (!module_key_make(p->device, ptx, &key)) return loom_fail(err, "out of memory");
-  bool good = loom_cache_read(key.data, key.size, &cubin);
+  bool good = loom_cache_read(key.data, key.size, &code);
   if (good) {
-    good = module_load(p, &cubin, &ignored);
-    free(cubin.data);
+    good = module_load(p, &code, &ignored);
+    free(code.data);
   }
-  if (!good && module_link(p->device, ptx, &cubin, err)) {
-    good = module_load(p, &cubin, err);
-    if (good) loom_cache_write(key.data, key.size, cubin.data, cubin.size);
-    free(cubin.data);
+  if (!good && link(p->device, ptx, &code, err)) {
+    good = module_load(p, &code, err);
+    if (good) loom_cache_write(key.data, key.size, code.data, code.size);
+    free(code.data);
   }
   free(key.data);
   return good;
 }
 
+/* The plan keeps its image, which some drivers read as long as the module is loaded. */
+static bool module_find(loom_device_plan *p, const loom_bytes *image, loom_error *err) {
+  return p->device->driver->kind->link ? module_make(p, image, err) : module_load(p, image, err);
+}
+
 /* ---- kernels ---- */
 
 static bool plan_kernels(loom_device_plan *p, loom_error *err) {
-  const cuda_driver *d = p->device->driver;
+  const driver *d = p->device->driver;
   const loom_plan_header *h = loom_plan_header_of(p->plan);
   const loom_plan_kernel *rows = (const void *)(p->plan->bytes + h->kernels.offset);
   p->silent = true;
@@ -102,8 +78,8 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
     kernel->blocks = rows[i].flags & LOOM_PLAN_KERNEL_BLOCKS;
     kernel->silent = rows[i].flags & LOOM_PLAN_KERNEL_SILENT;
     p->silent &= kernel->silent;
-    if (!cuda_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
-                    "there is no kernel %s on %s", name, p->device->name))
+    if (!driver_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
+                      "there is no kernel %s on %s", name, p->device->name))
       return false;
   }
   return true;
@@ -123,17 +99,19 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
                            loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   *out = NULL;
-  if (h->target != LOOM_PLAN_NVPTX)
-    return loom_fail(err, "a plan for this machine's CPU cannot run on %s", device->name);
+  if (h->target != device->driver->kind->target)
+    return loom_fail(err, "a plan for %s cannot run on %s",
+                     h->target == LOOM_PLAN_X86 ? "this machine's CPU" : "GPUs of another maker",
+                     device->name);
   loom_device_plan *p = calloc(1, sizeof *p + h->kernels.count * sizeof *p->kernels);
   if (!p) return loom_fail(err, "out of memory");
   p->device = device;
   p->plan = loom_plan_ref(plan);
   plan_measure(p);
-  loom_bytes ptx = {plan->bytes + h->image.offset, h->image.count};
+  loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
   bool good = device_enter(device, err);
   if (good) {
-    good = !h->kernels.count || (module_find(p, &ptx, err) && plan_kernels(p, err));
+    good = !h->kernels.count || (module_find(p, &image, err) && plan_kernels(p, err));
     if (!good && p->module) device->driver->ModuleUnload(p->module);
     if (!good) p->module = NULL;
     device_leave(device);

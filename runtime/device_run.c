@@ -41,7 +41,7 @@ static void run_fill(const device_run *r) {
 
 static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_address lists,
                        loom_error *err) {
-  const cuda_driver *d = r->p->device->driver;
+  const driver *d = r->p->device->driver;
   const device_kernel *kernel = &r->p->kernels[in->a];
   loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
   loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
@@ -49,26 +49,26 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_addr
   uint64_t grid =
       kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
   if (!grid) return true;
-  if (grid > INT32_MAX) return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
+  if (grid > INT32_MAX || grid * kernel->threads > d->kind->most_threads)
+    return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
   void *arguments[] = {&lists, &params, &scratch, &begin, &end, &status};
-  cuda_launch launch = {.grid = {(unsigned)grid, 1, 1},
-                        .block = {kernel->threads, 1, 1},
-                        .stream = r->p->device->stream};
   const loom_plan_kernel *rows =
       (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
-  return cuda_check(d, d->LaunchKernelEx(&launch, kernel->function, arguments, NULL), err,
-                    "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
-                    r->p->device->name);
+  return driver_check(
+      d,
+      d->kind->launch(r->p->device, kernel->function, (unsigned)grid, kernel->threads, arguments),
+      err, "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
+      r->p->device->name);
 }
 
 static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
-  const cuda_driver *d = r->p->device->driver;
+  const driver *d = r->p->device->driver;
   loom_address from = run_find(r, in->a), to = run_find(r, in->b);
   uint64_t size = r->p->plan->buffers[in->a].size;
   return !size || from == to ||
-         cuda_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
-                    "%llu bytes cannot be copied on %s", (unsigned long long)size,
-                    r->p->device->name);
+         driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
+                      "%llu bytes cannot be copied on %s", (unsigned long long)size,
+                      r->p->device->name);
 }
 
 static bool run_instrs(const device_run *r, loom_error *err) {
@@ -87,15 +87,15 @@ static bool run_instrs(const device_run *r, loom_error *err) {
 
 /* Errors of this run, at once: its results are not to be used. */
 static bool run_read_status(const device_run *r, loom_error *err) {
-  const cuda_driver *d = r->p->device->driver;
+  const driver *d = r->p->device->driver;
   uint32_t status = 0;
   if (r->p->silent) return true;
-  if (!cuda_check(d,
-                  d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
-                                     sizeof status, r->p->device->stream),
-                  err, "the status of a run on %s cannot be read", r->p->device->name) ||
-      !cuda_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
-                  r->p->device->name))
+  if (!driver_check(d,
+                    d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
+                                       sizeof status, r->p->device->stream),
+                    err, "the status of a run on %s cannot be read", r->p->device->name) ||
+      !driver_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
+                    r->p->device->name))
     return false;
   *r->status = status & PLAN_STOPS;
   return true;
@@ -103,10 +103,10 @@ static bool run_read_status(const device_run *r, loom_error *err) {
 
 static bool run_all(device_run *r, loom_error *err) {
   loom_device *device = r->p->device;
-  const cuda_driver *d = device->driver;
+  const driver *d = device->driver;
   size_t size = r->arena + r->p->tables;
-  if (!cuda_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
-                  "%zu bytes on %s cannot be allocated", size, device->name))
+  if (!driver_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
+                    "%zu bytes on %s cannot be allocated", size, device->name))
     return false;
   r->stage = device_stage_get(device, r->p->tables, err);
   bool good = r->stage != NULL;

@@ -228,7 +228,7 @@ static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom
 static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
   const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
   bool good =
-      h->target == LOOM_PLAN_NVPTX && !h->register_count && !h->late_count && !h->kept_count &&
+      h->target <= LOOM_PLAN_AMDGPU && !h->register_count && !h->late_count && !h->kept_count &&
       !h->once.count && !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
       (!h->kernels.count || (h->image.count && !bytes[h->image.offset + h->image.count - 1]));
   for (uint32_t i = 0; good && i < h->kernels.count; i++)

@@ -92,10 +92,12 @@ static uint32_t compile_count_applies(const compile_job *job) {
 }
 
 static bool compile_emit_device(compile_job *job, loom_bytes *out) {
-  loom_target_options target = {.cpu = loom_nvptx_for(job->options->device)};
+  loom_target_options target = {NULL};
+  const loom_target *machine = loom_target_for(job->options->device, &target.cpu);
   compile_enter(job, "emit");
-  loom_trace_code(&job->trace, job->module, &loom_target_nvptx, &target);
-  return loom_plan_device_bytes(job->module, &target, job->options->simulated, out, job->err);
+  loom_trace_code(&job->trace, job->module, machine, &target);
+  return loom_plan_device_bytes(job->module, machine, &target, job->options->simulated, out,
+                                job->err);
 }
 
 static bool compile_emit(compile_job *job, loom_bytes *out) {
@@ -106,10 +108,11 @@ static bool compile_emit(compile_job *job, loom_bytes *out) {
   return loom_plan_bytes(job->module, &target, out, job->err);
 }
 
-static void compile_set_target(compile_job *job, const loom_target_cpu *cpu) {
+static void compile_set_target(compile_job *job, const loom_target *machine,
+                               const loom_target_cpu *cpu) {
   MlirOperation module = mlirModuleGetOperation(job->module);
   bool gpu = job->options->device != NULL;
-  loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, gpu ? "nvptx" : "x86"));
+  loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, machine->name));
   loom_set_attr(module, loom_mark_vector, loom_attr_i64(job->ctx, cpu->vector_bits / 8));
   if (!gpu) loom_set_attr(module, loom_mark_keep, mlirUnitAttrGet(job->ctx)); /* keep.c */
   if (job->options->fastmath) loom_set_attr(module, loom_mark_fastmath, mlirUnitAttrGet(job->ctx));
@@ -127,14 +130,12 @@ static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes 
   double start = compile_now(), at = start;
   const loom_target *machine = &loom_target_x86;
   if (job->options->device) {
-    machine = &loom_target_nvptx;
-    target.cpu = loom_nvptx_for(job->options->device);
-    if (!target.cpu)
-      return loom_fail(job->err, "no code can be made for %.40s", job->options->device);
+    machine = loom_target_for(job->options->device, &target.cpu);
+    if (!machine) return loom_fail(job->err, "no code can be made for %.40s", job->options->device);
   }
   if (!loom_target_resolve(machine, &target, &cpu, job->err)) return false;
   if (!loom_import(job->ctx, graph, &job->module, job->err)) return false;
-  compile_set_target(job, &cpu);
+  compile_set_target(job, machine, &cpu);
   loom_trace_module(&job->trace, job->module, "import");
   info->ops = graph->node_count;
   info->import_ms = compile_now() - at;

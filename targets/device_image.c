@@ -1,5 +1,5 @@
-/* Kernels for a GPU as the image of a plan: PTX, and for the driver of the tests the same kernels
- * as code for this machine, in a comment behind it. */
+/* Kernels for a GPU as the image of a plan: PTX or a code object, and for the drivers of the tests
+ * the same kernels as code for this machine, in a comment behind it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,14 +56,17 @@ static bool image_simulate(MlirModule module, loom_bytes *out, const loom_gpu_ta
   return good;
 }
 
-bool loom_device_image(MlirModule module, const loom_target_options *options, bool simulated,
-                       loom_bytes *out, loom_gpu_table *stages, loom_error *err) {
+bool loom_device_image(MlirModule module, const loom_target *target,
+                       const loom_target_options *options, bool simulated, loom_bytes *out,
+                       loom_gpu_table *stages, loom_error *err) {
   loom_target_options own = *options;
   own.gpu = stages;
-  bool good =
-      loom_target_emit(&loom_target_nvptx, module, &own, LOOM_EMIT_ASSEMBLY, out, err) &&
-      (!stages->failed || loom_fail(err, "a kernel's name is too long, or memory is short")) &&
-      (!simulated || image_simulate(module, out, stages, err)) && image_grow(out, 1, err);
+  bool good = target == &loom_target_amdgpu
+                  ? loom_amdgpu_emit(module, &own, out, err)
+                  : loom_target_emit(target, module, &own, LOOM_EMIT_ASSEMBLY, out, err);
+  good = good &&
+         (!stages->failed || loom_fail(err, "a kernel's name is too long, or memory is short")) &&
+         (!simulated || image_simulate(module, out, stages, err)) && image_grow(out, 1, err);
   if (good) out->data[out->size++] = 0;
   return good;
 }

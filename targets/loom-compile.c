@@ -1,5 +1,5 @@
-/* loom-compile: IR to an object, assembly or LLVM IR, with a C header. Bad input gets a diagnostic
- * and exit code 1. */
+/* loom-compile: IR to an object, a code object, assembly or LLVM IR, with a C header. Bad input
+ * gets a diagnostic and exit code 1. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ typedef struct compile_job {
   loom_target_options options;
   const loom_target *machine;
   loom_emit_kind kind;
+  bool linked; /* a code object in place of an object */
   loom_trace trace;
 } compile_job;
 
@@ -25,7 +26,9 @@ typedef struct compile_job {
 static bool compile_emit(compile_job *job, MlirModule module) {
   loom_error err = {0};
   loom_bytes out = {NULL, 0};
-  bool ok = loom_target_emit(job->machine, module, &job->options, job->kind, &out, &err);
+  bool ok = job->linked
+                ? loom_amdgpu_emit(module, &job->options, &out, &err)
+                : loom_target_emit(job->machine, module, &job->options, job->kind, &out, &err);
   if (!ok)
     loom_tool_error(&job->tool, job->tool.input, err.message);
   else
@@ -68,7 +71,8 @@ enum {
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
-    {"emit", OPTION_EMIT, "KIND", 0, "obj (default), asm or llvm", 0},
+    {"emit", OPTION_EMIT, "KIND", 0,
+     "obj (default), asm or llvm; amdgpu: also hsaco; nvptx: also ptx", 0},
     {"target", OPTION_TARGET, "NAME", 0, "x86 (default), nvptx, amdgpu or sim", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the target", 0},
     {"emit-header", OPTION_HEADER, "FILE", 0, "also write a C header of the entry points", 0},
@@ -99,14 +103,27 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
 }
 
 static bool compile_check(compile_job *job) {
-  static const char *const kinds[] = {"obj", "asm", "llvm"};
-  int kind = 0;
-  while (kind < 3 && strcmp(kinds[kind], job->emit) != 0)
-    kind++;
-  if (kind == 3) return loom_tool_error(&job->tool, job->emit, "is none of obj, asm, llvm");
-  job->kind = (loom_emit_kind)kind;
+  static const struct {
+    const char *name;
+    loom_emit_kind kind;
+    const loom_target *machine; /* the only one, or NULL */
+  } kinds[] = {{"obj", LOOM_EMIT_OBJECT, NULL},
+               {"asm", LOOM_EMIT_ASSEMBLY, NULL},
+               {"llvm", LOOM_EMIT_LLVM, NULL},
+               {"hsaco", LOOM_EMIT_OBJECT, &loom_target_amdgpu},
+               {"ptx", LOOM_EMIT_ASSEMBLY, &loom_target_nvptx}};
+  enum { KINDS = sizeof kinds / sizeof *kinds };
+  int i = 0;
+  while (i < KINDS && strcmp(kinds[i].name, job->emit) != 0)
+    i++;
+  if (i == KINDS)
+    return loom_tool_error(&job->tool, job->emit, "is none of obj, asm, llvm, hsaco, ptx");
+  job->kind = kinds[i].kind;
+  job->linked = kinds[i].machine == &loom_target_amdgpu;
   job->machine = loom_target_find(job->target);
   if (!job->machine) return loom_tool_error(&job->tool, job->target, "is no target");
+  if (kinds[i].machine && job->machine != kinds[i].machine)
+    return loom_tool_error(&job->tool, job->emit, "is of another target");
   if (job->machine == &loom_target_nvptx && job->kind == LOOM_EMIT_OBJECT)
     return loom_tool_error(&job->tool, "--emit=obj", "nvptx has no objects: use --emit=asm");
   if (job->check && strcmp(job->check, "bounds") != 0)

@@ -3,6 +3,7 @@
 
 #include "dialects/ir.h"
 #include "passes/passes.h"
+#include "runtime/runtime.h"
 #include "targets/target.h"
 
 /* Takes the plans out of the module: the main one, then those of its regions. */
@@ -36,9 +37,10 @@ static void bytes_take_sites(MlirOperation module, MlirOperation plan) {
   }
 }
 
-/* `table`: for PTX; NULL for x86. */
-static bool bytes_make(MlirModule module, const loom_target_options *options, bool simulated,
-                       loom_gpu_table *table, loom_bytes *out, loom_error *err) {
+/* `target` and `table`: for a GPU; NULL for x86. */
+static bool bytes_make(MlirModule module, const loom_target *target,
+                       const loom_target_options *options, bool simulated, loom_gpu_table *table,
+                       loom_bytes *out, loom_error *err) {
   intptr_t count;
   loom_target_cpu cpu = {.needs = 0};
   MlirOperation op = mlirModuleGetOperation(module);
@@ -49,8 +51,9 @@ static bool bytes_make(MlirModule module, const loom_target_options *options, bo
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
   bool empty = !mlirBlockGetFirstOperation(mlirModuleGetBody(module)).ptr;
-  bool good = empty || (table ? loom_device_image(module, options, simulated, &image, table, err)
-                              : loom_x86_emit(module, options, &image, &entries, err));
+  bool good =
+      empty || (table ? loom_device_image(module, target, options, simulated, &image, table, err)
+                      : loom_x86_emit(module, options, &image, &entries, err));
   if (good) {
     good = loom_sizes_enter(op) &&
            loom_plan_serialize(plans, count, &image, &entries, table, cpu.needs, out, err);
@@ -67,13 +70,15 @@ static bool bytes_make(MlirModule module, const loom_target_options *options, bo
 
 bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
                      loom_error *err) {
-  return bytes_make(module, options, false, NULL, out, err);
+  return bytes_make(module, NULL, options, false, NULL, out, err);
 }
 
-bool loom_plan_device_bytes(MlirModule module, const loom_target_options *options, bool simulated,
-                            loom_bytes *out, loom_error *err) {
-  loom_gpu_table table = {NULL, 0, 0, false};
-  bool good = bytes_make(module, options, simulated, &table, out, err);
+bool loom_plan_device_bytes(MlirModule module, const loom_target *target,
+                            const loom_target_options *options, bool simulated, loom_bytes *out,
+                            loom_error *err) {
+  loom_gpu_table table = {.plan =
+                              target == &loom_target_amdgpu ? LOOM_PLAN_AMDGPU : LOOM_PLAN_NVPTX};
+  bool good = bytes_make(module, target, options, simulated, &table, out, err);
   free(table.rows);
   return good;
 }

@@ -344,7 +344,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .prologue = s->prologue,
       .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
-  if (s->gpu) h.target = LOOM_PLAN_NVPTX;
+  if (s->gpu) h.target = s->gpu->plan;
   if (s->gpu && s->register_count)
     return loom_fail(s->err, "sizes that change from call to call have no form on a GPU");
   h.arena_size =

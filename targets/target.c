@@ -24,3 +24,8 @@ bool loom_target_resolve(const loom_target *target, const loom_target_options *o
   memset(out, 0, sizeof *out);
   return target->resolve(options, out, err);
 }
+
+const loom_target *loom_target_for(const char *architecture, const char **cpu) {
+  if ((*cpu = loom_nvptx_for(architecture))) return &loom_target_nvptx;
+  return (*cpu = loom_amdgpu_for(architecture)) ? &loom_target_amdgpu : NULL;
+}

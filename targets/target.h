@@ -1,6 +1,6 @@
 /* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
  * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c,
- * serialize.c, plan_bytes.c, device_image.c, nvptx/emit.c.
+ * serialize.c, plan_bytes.c, device_image.c, nvptx/emit.c, amdgpu/emit.c, amdgpu/image.c.
  */
 #ifndef LOOM_TARGET_H
 #define LOOM_TARGET_H
@@ -49,6 +49,9 @@ typedef struct loom_target {
 
 /* NULL for a name that is in no row. */
 const loom_target *loom_target_find(const char *name);
+/* The target and the CPU that code for a GPU of this architecture ("sm_87", "gfx90a") is made for.
+ * NULL: none can be made. */
+const loom_target *loom_target_for(const char *architecture, const char **cpu);
 /* The CPU that `options` name for this target. Never fails for "native" on x86. */
 bool loom_target_resolve(const loom_target *target, const loom_target_options *options,
                          loom_target_cpu *out, loom_error *err);
@@ -111,7 +114,8 @@ typedef struct loom_gpu_row {
 typedef struct loom_gpu_table {
   loom_gpu_row *rows;
   uint32_t count, capacity;
-  bool failed; /* out of memory, or a name is too long */
+  uint32_t plan; /* loom_plan_target of the code */
+  bool failed;   /* out of memory, or a name is too long */
 } loom_gpu_table;
 
 /* A function of passes/gpu.def in IR. */
@@ -194,19 +198,32 @@ bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_
  * plans leave the module, and `out` is malloc'ed. Not in a pass: it has the table of sizes open. */
 bool loom_plan_bytes(MlirModule module, const loom_target_options *options, loom_bytes *out,
                      loom_error *err);
-/* The same with PTX. `simulated`: and code for the driver of the tests (runtime/device_code.h). */
-bool loom_plan_device_bytes(MlirModule module, const loom_target_options *options, bool simulated,
-                            loom_bytes *out, loom_error *err);
+/* The same with code for a GPU. `simulated`: and code for the driver of the tests
+ * (runtime/device_code.h). */
+bool loom_plan_device_bytes(MlirModule module, const loom_target *target,
+                            const loom_target_options *options, bool simulated, loom_bytes *out,
+                            loom_error *err);
 
 /* ---- device_image.c -------------------------------------------------------------------------- */
 
-/* PTX with a NUL at its end, malloc'ed, and its stages. */
-bool loom_device_image(MlirModule module, const loom_target_options *options, bool simulated,
-                       loom_bytes *out, loom_gpu_table *stages, loom_error *err);
+/* PTX or a code object, with a NUL at its end, malloc'ed, and its stages. */
+bool loom_device_image(MlirModule module, const loom_target *target,
+                       const loom_target_options *options, bool simulated, loom_bytes *out,
+                       loom_gpu_table *stages, loom_error *err);
 
 /* ---- nvptx/emit.c ---------------------------------------------------------------------------- */
 
 /* The newest architecture that code for a device of this one ("sm_87") can be made for; NULL. */
 const char *loom_nvptx_for(const char *architecture);
+
+/* ---- amdgpu/emit.c, amdgpu/image.c ----------------------------------------------------------- */
+
+/* The same architecture where code can be made for it, else NULL: none runs the code of another. */
+const char *loom_amdgpu_for(const char *architecture);
+/* A code object, malloc'ed, of one ELF object for AMDGPU. */
+bool loom_amdgpu_link(const loom_bytes *object, loom_bytes *out, loom_error *err);
+/* loom_target_emit and that in one. */
+bool loom_amdgpu_emit(MlirModule module, const loom_target_options *options, loom_bytes *out,
+                      loom_error *err);
 
 #endif

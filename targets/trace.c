@@ -125,7 +125,7 @@ void loom_trace_code(loom_trace *trace, MlirModule module, const loom_target *ta
                      ? trace_open(trace, "code", forms[i].suffix)
                      : NULL;
     if (file) {
-      trace_legend(module, target == &loom_target_nvptx ? "//" : forms[i].mark, file);
+      trace_legend(module, target != &loom_target_x86 ? "//" : forms[i].mark, file);
       fwrite(text.data, 1, text.size, file);
       fclose(file);
     }

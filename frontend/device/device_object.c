@@ -75,7 +75,8 @@ static PyObject *device_alloc(PyObject *self, PyObject *number) {
  * memory. */
 static void memory_dealloc(PyObject *self) {
   memory_object *memory = (memory_object *)self;
-  Py_BEGIN_ALLOW_THREADS if (memory->shared) loom_device_after(memory->device, 1, NULL);
+  Py_BEGIN_ALLOW_THREADS if (memory->shared)
+      loom_device_after(memory->device, LOOM_STREAM_LEGACY, NULL);
   loom_device_free(memory->device, memory->address);
   Py_END_ALLOW_THREADS PyObject_Free(self);
 }
@@ -142,7 +143,8 @@ static PyObject *device_owns(PyObject *self, PyObject *address) {
 }
 
 static PyObject *device_dlpack(PyObject *self, PyObject *args) {
-  return dlpack_new(loom_device_number(device_of(self)), args);
+  const loom_device *device = device_of(self);
+  return dlpack_new(dlpack_type(device), loom_device_number(device), args);
 }
 
 /* ---- plans ---- */
@@ -236,6 +238,14 @@ static PyObject *device_architecture(PyObject *self, void *unused) {
   return PyUnicode_FromString(loom_device_architecture(device_of(self)));
 }
 
+static PyObject *device_kind(PyObject *self, void *unused) {
+  return PyUnicode_FromString(loom_device_kind(device_of(self)));
+}
+
+static PyObject *device_dlpack_type(PyObject *self, void *unused) {
+  return PyLong_FromLong(dlpack_type(device_of(self)));
+}
+
 static PyObject *device_number(PyObject *self, void *unused) {
   return PyLong_FromLong(loom_device_number(device_of(self)));
 }
@@ -261,6 +271,8 @@ static PyMethodDef device_methods[] = {
 static PyGetSetDef device_getset[] = {
     {"name", device_name, NULL, "\"cuda:0\"", NULL},
     {"architecture", device_architecture, NULL, "\"sm_90\"", NULL},
+    {"kind", device_kind, NULL, "\"cuda\" or \"hip\"", NULL},
+    {"dlpack_type", device_dlpack_type, NULL, "What DLPack calls its kind.", NULL},
     {"number", device_number, NULL, "Its number.", NULL},
     {"stream", device_stream, NULL, "The stream that its work is ordered on, as a number.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DLPACK_CUDA 2
+#define DLPACK_ROCM 10
 #define DLPACK_RANK 32
 
 typedef struct dlpack_tensor {
@@ -53,7 +54,11 @@ static bool dlpack_numbers(PyObject *tuple, int rank, int64_t *out) {
   return !PyErr_Occurred();
 }
 
-PyObject *dlpack_new(int device, PyObject *args) {
+int dlpack_type(const loom_device *device) {
+  return strcmp(loom_device_kind(device), "hip") == 0 ? DLPACK_ROCM : DLPACK_CUDA;
+}
+
+PyObject *dlpack_new(int type, int device, PyObject *args) {
   PyObject *owner, *shape, *strides;
   unsigned long long address;
   int code, bits;
@@ -69,7 +74,7 @@ PyObject *dlpack_new(int device, PyObject *args) {
       !dlpack_numbers(strides, (int)rank, own->numbers + rank))
     return free(own), NULL;
   own->managed = (dlpack_managed){.tensor = {.data = (void *)(uintptr_t)address,
-                                             .device = DLPACK_CUDA,
+                                             .device = type,
                                              .number = device,
                                              .rank = (int32_t)rank,
                                              .code = (uint8_t)code,

@@ -9,6 +9,8 @@
 
 /* A capsule of memory that `owner` keeps alive: (owner, address, shape, strides in elements, code
  * of the dtype's kind, its bits). */
-PyObject *dlpack_new(int device, PyObject *args);
+/* `type`: DLPack's of the device, as dlpack_type() gives it. */
+PyObject *dlpack_new(int type, int device, PyObject *args);
+int dlpack_type(const loom_device *device);
 
 #endif

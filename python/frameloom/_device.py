@@ -16,14 +16,13 @@ from . import _native
 from ._errors import DeviceError
 
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # codes of DLPack
-_CUDA = 2
 _LEGACY = 1
 _current = _contextvars.ContextVar("frameloom.device", default=None)
 _open = {}
 
 
 class device:
-    """A GPU, by its name: "cuda" or "cuda:0", "cuda:1", ...
+    """A GPU, by its name: "cuda" or "cuda:0", "cuda:1", ... (NVIDIA), "hip" or "hip:0", "hip:1", ... (AMD).
 
     As a context manager it is the device of functions that are compiled in it (`compile` without `device`).
     Raises `DeviceError` where the driver is missing or too old, or there is no such device.
@@ -32,7 +31,7 @@ class device:
     def __init__(self, name="cuda"):
         if not isinstance(name, str):
             raise TypeError(f"the name of a device must be a str, not {type(name).__name__}")
-        name = "cuda:0" if name == "cuda" else name
+        name = f"{name}:0" if name in ("cuda", "hip") else name
         if name not in _open:
             _open[name] = _native.open_device(name)
         self._native = _open[name]
@@ -45,7 +44,7 @@ class device:
 
     @property
     def architecture(self):
-        """"sm_90"."""
+        """"sm_90", "gfx90a"."""
         return self._native.architecture
 
     def array(self, values):
@@ -139,21 +138,33 @@ class DeviceArray:
                 "strides": None if _is_contiguous(self) else self.strides, "version": 3, "stream": self._native.stream}
 
     def __dlpack_device__(self):
-        return _CUDA, self._native.number
+        return self._native.dlpack_type, self._native.number
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"an array on {self.device} is given to that device alone")
         if copy:
             raise BufferError("an array on a device is given without a copy")
-        if stream == 0:
-            raise ValueError("stream 0 is ambiguous: 1 is the legacy default stream, 2 that of the thread")
+        stream = _stream_of(self._native, stream)
         self._memory.share()
         if stream != -1:
-            self._native.before(_LEGACY if stream is None else stream)
+            self._native.before(stream)
         strides = tuple(s // self.dtype.itemsize for s in self.strides)
         code, bits = _KINDS[self.dtype.kind], 8 * self.dtype.itemsize
         return self._native.dlpack(self, self._address, self.shape, strides, code, bits)
+
+
+def _stream_of(native, stream):
+    """The stream of a call of `__dlpack__`, by the number that devices take."""
+    if stream is None:
+        return _LEGACY
+    if native.kind == "hip":  # the array API has 0 there for the default stream, and neither 1 nor 2
+        if stream in (1, 2):
+            raise ValueError(f"stream {stream} is none of ROCm's: 0 is the default stream")
+        return stream or _LEGACY
+    if stream == 0:
+        raise ValueError("stream 0 is ambiguous: 1 is the legacy default stream, 2 that of the thread")
+    return stream
 
 
 DeviceArray.__module__ = device.__module__ = "frameloom"
@@ -248,7 +259,7 @@ def _on_device(native, value):
     face = getattr(value, "__cuda_array_interface__", None)
     if face is not None:
         made = _from_interface(native, value, face)
-    elif hasattr(kind, "__dlpack_device__") and value.__dlpack_device__()[0] == _CUDA:
+    elif hasattr(kind, "__dlpack_device__") and value.__dlpack_device__()[0] == native.dlpack_type:
         made = _from_dlpack(native, value)
     else:
         return None

@@ -1,8 +1,9 @@
-/* The AMDGPU target: ELF objects, which ld.lld -shared turns into a code object. */
+/* The AMDGPU target: ELF objects, which image.c turns into a code object. */
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "targets/target.h"
@@ -33,6 +34,22 @@ static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *
   return loom_fail(err, "unknown AMDGPU architecture '%s': gfx90a, gfx942 or gfx1100", name);
 }
 
+const char *loom_amdgpu_for(const char *architecture) {
+  for (size_t i = 0; i < sizeof amdgpu_cpus / sizeof *amdgpu_cpus; i++)
+    if (strcmp(architecture, amdgpu_cpus[i]) == 0) return amdgpu_cpus[i];
+  return NULL;
+}
+
+bool loom_amdgpu_emit(MlirModule module, const loom_target_options *options, loom_bytes *out,
+                      loom_error *err) {
+  loom_bytes object = {NULL, 0};
+  bool good =
+      loom_target_emit(&loom_target_amdgpu, module, options, LOOM_EMIT_OBJECT, &object, err) &&
+      loom_amdgpu_link(&object, out, err);
+  free(object.data);
+  return good;
+}
+
 static const char *const amdgpu_primitives[] = {
 #define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
   LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, AMDGPU),
@@ -46,6 +63,11 @@ static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
                                        .size_format = "%d,%d",
                                        .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
+  /* Version 5, which ROCm 6.0 loads; LLVM's own choice is newer. */
+  static const char version[] = "amdhsa_code_object_version";
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(module));
+  LLVMAddModuleFlag(module, LLVMModuleFlagBehaviorError, version, sizeof version - 1,
+                    LLVMValueAsMetadata(LLVMConstInt(i32, 500, 0)));
 }
 
 const loom_target loom_target_amdgpu = {

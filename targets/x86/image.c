@@ -11,22 +11,14 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
+#include "targets/elf_object.h"
 #include "targets/target.h"
 
 #define LINK_STUB 8u      /* ff 25 disp32: jmp *slot(%rip), padded */
 #define LINK_FUNCTION 16u /* where an object's code begins */
 
 typedef struct link_object {
-  const uint8_t *bytes;
-  size_t size;
-  const Elf64_Shdr *sections;
-  uint32_t section_count;
-  const Elf64_Sym *symbols;
-  uint32_t symbol_count;
-  const char *names; /* of symbols */
-  size_t names_size;
-  const char *section_names;
-  size_t section_names_size;
+  elf_object elf;
   uint32_t *offsets; /* of each section in the code; UINT32_MAX: not loaded */
 } link_object;
 
@@ -40,81 +32,28 @@ typedef struct link_job {
   loom_error *err;
 } link_job;
 
-/* ---- reading the object ---- */
-
-static bool link_range(const link_object *o, uint64_t offset, uint64_t size) {
-  return offset <= o->size && size <= o->size - offset;
-}
-
-static bool link_section(const link_object *o, uint32_t index, uint32_t entry, const void **out,
-                         size_t *count) {
-  if (index >= o->section_count) return false;
-  const Elf64_Shdr *s = &o->sections[index];
-  if (!link_range(o, s->sh_offset, s->sh_size)) return false;
-  if (entry > 1 && (s->sh_offset % 8 || s->sh_size % entry)) return false;
-  *out = o->bytes + s->sh_offset;
-  *count = s->sh_size / entry;
-  return true;
-}
-
-static const char *link_string(const char *table, size_t size, uint32_t offset) {
-  if (offset >= size || !memchr(table + offset, 0, size - offset)) return "";
-  return table + offset;
-}
-
-static bool link_open(link_object *o, loom_error *err) {
-  const Elf64_Ehdr *header = (const Elf64_Ehdr *)o->bytes;
-  if (o->size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
-      header->e_type != ET_REL || header->e_machine != EM_X86_64)
-    return loom_fail(err, "not an x86-64 object");
-  o->section_count = header->e_shnum;
-  if (!link_range(o, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr)))
-    return loom_fail(err, "damaged object: sections");
-  o->sections = (const Elf64_Shdr *)(o->bytes + header->e_shoff);
-  const void *data;
-  size_t count;
-  if (!link_section(o, header->e_shstrndx, 1, &data, &o->section_names_size))
-    return loom_fail(err, "damaged object: section names");
-  o->section_names = data;
-  for (uint32_t i = 0; i < o->section_count; i++) {
-    if (o->sections[i].sh_type != SHT_SYMTAB) continue;
-    if (!link_section(o, i, sizeof(Elf64_Sym), &data, &count))
-      return loom_fail(err, "damaged object: symbols");
-    o->symbols = data;
-    o->symbol_count = (uint32_t)count;
-    if (!link_section(o, o->sections[i].sh_link, 1, &data, &o->names_size))
-      return loom_fail(err, "damaged object: symbol names");
-    o->names = data;
-  }
-  return true;
-}
-
-static const char *link_symbol_name(const link_object *o, const Elf64_Sym *symbol) {
-  return link_string(o->names, o->names_size, symbol->st_name);
-}
-
 /* ---- laying out ---- */
 
 static uint32_t link_round(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
 
 /* Unwind tables and notes: loaded by linkers, of no use here. */
 static bool link_skipped(const link_object *o, const Elf64_Shdr *s) {
-  const char *name = link_string(o->section_names, o->section_names_size, s->sh_name);
+  const char *name = elf_section_name(&o->elf, s);
   return !(s->sh_flags & SHF_ALLOC) || s->sh_size == 0 || s->sh_type == SHT_NOTE ||
          strcmp(name, ".eh_frame") == 0 || s->sh_type == SHT_X86_64_UNWIND;
 }
 
 static bool link_place(link_job *job, const link_object *o, bool text, uint32_t *at) {
-  for (uint32_t i = 0; i < o->section_count; i++) {
-    const Elf64_Shdr *s = &o->sections[i];
+  for (uint32_t i = 0; i < o->elf.section_count; i++) {
+    const Elf64_Shdr *s = &o->elf.sections[i];
     if (link_skipped(o, s) || !!(s->sh_flags & SHF_EXECINSTR) != text) continue;
-    const char *name = link_string(o->section_names, o->section_names_size, s->sh_name);
+    const char *name = elf_section_name(&o->elf, s);
     if (s->sh_flags & SHF_WRITE || s->sh_type != SHT_PROGBITS)
       return loom_fail(job->err, "section %s is writable: kernels have no state", name);
     uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
     uint64_t place = (*at + align - 1) / align * align;
     if (align > LOOM_IMAGE_PAGE || place + s->sh_size > INT32_MAX ||
-        !link_range(o, s->sh_offset, s->sh_size))
+        !elf_range(&o->elf, s->sh_offset, s->sh_size))
       return loom_fail(job->err, "section %s does not fit an image", name);
     o->offsets[i] = (uint32_t)place;
     *at = (uint32_t)(place + s->sh_size);
@@ -123,10 +62,10 @@ static bool link_place(link_job *job, const link_object *o, bool text, uint32_t 
 }
 
 static bool link_import(link_job *job, const link_object *o) {
-  for (uint32_t i = 1; i < o->symbol_count; i++) {
-    const Elf64_Sym *symbol = &o->symbols[i];
+  for (uint32_t i = 1; i < o->elf.symbol_count; i++) {
+    const Elf64_Sym *symbol = &o->elf.symbols[i];
     if (symbol->st_shndx != SHN_UNDEF) continue;
-    const char *name = link_symbol_name(o, symbol);
+    const char *name = elf_symbol_name(&o->elf, symbol);
     int function = loom_support_find(name);
     if (function < 0)
       return loom_fail(job->err, "code needs '%s', which is not in the support table", name);
@@ -138,18 +77,18 @@ static bool link_import(link_job *job, const link_object *o) {
 }
 
 static bool link_offsets(link_job *job, link_object *o) {
-  o->offsets = malloc(sizeof *o->offsets * (o->section_count + 1));
+  o->offsets = malloc(sizeof *o->offsets * (o->elf.section_count + 1));
   if (!o->offsets) return loom_fail(job->err, "out of memory");
-  for (uint32_t i = 0; i < o->section_count; i++)
+  for (uint32_t i = 0; i < o->elf.section_count; i++)
     o->offsets[i] = UINT32_MAX;
   return true;
 }
 
 static void link_copy(link_job *job, const link_object *o) {
-  for (uint32_t i = 0; i < o->section_count; i++)
+  for (uint32_t i = 0; i < o->elf.section_count; i++)
     if (o->offsets[i] != UINT32_MAX)
-      memcpy(job->code + o->offsets[i], o->bytes + o->sections[i].sh_offset,
-             o->sections[i].sh_size);
+      memcpy(job->code + o->offsets[i], o->elf.bytes + o->elf.sections[i].sh_offset,
+             o->elf.sections[i].sh_size);
 }
 
 static bool link_layout(link_job *job) {
@@ -193,9 +132,9 @@ static void link_stubs(link_job *job) {
 /* Where a symbol lies in the code; of an import its stub, or with `slot` its slot. */
 static bool link_address(link_job *job, const link_object *o, uint32_t index, bool slot,
                          int64_t *out) {
-  if (index >= o->symbol_count) return loom_fail(job->err, "damaged object: relocation");
-  const Elf64_Sym *symbol = &o->symbols[index];
-  const char *name = link_symbol_name(o, symbol);
+  if (index >= o->elf.symbol_count) return loom_fail(job->err, "damaged object: relocation");
+  const Elf64_Sym *symbol = &o->elf.symbols[index];
+  const char *name = elf_symbol_name(&o->elf, symbol);
   if (symbol->st_shndx == SHN_UNDEF) {
     int function = loom_support_find(name);
     if (function < 0 || job->import_of[function] < 0)
@@ -205,7 +144,7 @@ static bool link_address(link_job *job, const link_object *o, uint32_t index, bo
     return true;
   }
   if (slot) return loom_fail(job->err, "'%s' is reached by its absolute address", name);
-  if (symbol->st_shndx >= o->section_count || o->offsets[symbol->st_shndx] == UINT32_MAX)
+  if (symbol->st_shndx >= o->elf.section_count || o->offsets[symbol->st_shndx] == UINT32_MAX)
     return loom_fail(job->err, "'%s' is in a section that an image does not have", name);
   *out = (int64_t)o->offsets[symbol->st_shndx] + (int64_t)symbol->st_value;
   return true;
@@ -219,9 +158,10 @@ static bool link_relocate(link_job *job, const link_object *o, uint32_t section,
       type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
   if (type == R_X86_64_NONE) return true;
   if (!slot && type != R_X86_64_PC32 && type != R_X86_64_PLT32 && type != R_X86_64_PC64)
-    return loom_fail(job->err, "relocation of type %u against '%s' is not relative to the code",
-                     type, index < o->symbol_count ? link_symbol_name(o, &o->symbols[index]) : "");
-  uint64_t size = o->sections[section].sh_size;
+    return loom_fail(
+        job->err, "relocation of type %u against '%s' is not relative to the code", type,
+        index < o->elf.symbol_count ? elf_symbol_name(&o->elf, &o->elf.symbols[index]) : "");
+  uint64_t size = o->elf.sections[section].sh_size;
   if (rela->r_offset > size || size - rela->r_offset < width)
     return loom_fail(job->err, "damaged object: relocation outside its section");
   int64_t target = 0, place = (int64_t)o->offsets[section] + (int64_t)rela->r_offset;
@@ -234,16 +174,16 @@ static bool link_relocate(link_job *job, const link_object *o, uint32_t section,
 }
 
 static bool link_relocations(link_job *job, const link_object *o) {
-  for (uint32_t i = 0; i < o->section_count; i++) {
-    const Elf64_Shdr *s = &o->sections[i];
+  for (uint32_t i = 0; i < o->elf.section_count; i++) {
+    const Elf64_Shdr *s = &o->elf.sections[i];
     uint32_t section = s->sh_info;
     if (s->sh_type == SHT_REL) return loom_fail(job->err, "damaged object: REL section");
     if (s->sh_type != SHT_RELA) continue;
-    if (section >= o->section_count) return loom_fail(job->err, "damaged object: RELA section");
+    if (section >= o->elf.section_count) return loom_fail(job->err, "damaged object: RELA section");
     if (o->offsets[section] == UINT32_MAX) continue;
     const void *data;
     size_t count;
-    if (!link_section(o, i, sizeof(Elf64_Rela), &data, &count))
+    if (!elf_section(&o->elf, i, sizeof(Elf64_Rela), &data, &count))
       return loom_fail(job->err, "damaged object: relocations");
     for (size_t r = 0; r < count; r++)
       if (!link_relocate(job, o, section, (const Elf64_Rela *)data + r)) return false;
@@ -254,17 +194,17 @@ static bool link_relocations(link_job *job, const link_object *o) {
 /* ---- what comes out ---- */
 
 static bool link_entries(link_job *job, const link_object *o, loom_entries *out) {
-  loom_entry *grown = realloc(out->items, (out->count + o->symbol_count + 1) * sizeof *grown);
+  loom_entry *grown = realloc(out->items, (out->count + o->elf.symbol_count + 1) * sizeof *grown);
   if (!grown) return loom_fail(job->err, "out of memory");
   out->items = grown;
-  for (uint32_t i = 1; i < o->symbol_count; i++) {
-    const Elf64_Sym *symbol = &o->symbols[i];
+  for (uint32_t i = 1; i < o->elf.symbol_count; i++) {
+    const Elf64_Sym *symbol = &o->elf.symbols[i];
     int64_t address;
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
         ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
       continue;
     if (!link_address(job, o, i, false, &address)) return false;
-    char *name = strdup(link_symbol_name(o, symbol));
+    char *name = strdup(elf_symbol_name(&o->elf, symbol));
     if (!name) return loom_fail(job->err, "out of memory");
     out->items[out->count++] = (loom_entry){name, (uint32_t)address};
   }
@@ -289,7 +229,7 @@ static bool link_write(link_job *job, loom_bytes *out) {
 
 static bool link_all(link_job *job, loom_bytes *image, loom_entries *entries) {
   for (size_t i = 0; i < job->count; i++)
-    if (!link_open(&job->objects[i], job->err)) return false;
+    if (!elf_open(&job->objects[i].elf, EM_X86_64, "x86-64", job->err)) return false;
   if (!link_layout(job)) return false;
   link_stubs(job);
   for (size_t i = 0; i < job->count; i++)
@@ -305,8 +245,8 @@ bool loom_x86_link(const loom_bytes *objects, size_t count, loom_bytes *image,
   *entries = (loom_entries){NULL, 0};
   if (!job.objects) return loom_fail(err, "out of memory");
   for (size_t i = 0; i < count; i++) {
-    job.objects[i].bytes = objects[i].data;
-    job.objects[i].size = objects[i].size;
+    job.objects[i].elf.bytes = objects[i].data;
+    job.objects[i].elf.size = objects[i].size;
   }
   bool ok = link_all(&job, image, entries);
   for (size_t i = 0; i < count; i++)

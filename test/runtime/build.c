@@ -66,8 +66,8 @@ loom_bytes build_plan(const plan_parts *parts) {
   loom_plan_kernel kernels[] = {{ENTRY_ADD, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0}, {ENTRY_FILL, 9, 0, 0}};
   uint8_t image[TEST_IMAGE_SIZE];
   build_image(image);
-  if (parts->ptx) memcpy(image, parts->ptx, sizeof image);
-  for (int i = 0; parts->ptx && i < 3; i++) {
+  if (parts->target) memcpy(image, parts->device_code, sizeof image);
+  for (int i = 0; parts->target && i < 3; i++) {
     kernels[i].threads = 64;
     kernels[i].flags = parts->kernel_flags[i];
   }
@@ -83,7 +83,7 @@ loom_bytes build_plan(const plan_parts *parts) {
                         .late_count = parts->late_count,
                         .kept_count = parts->kept_count,
                         .prologue = parts->prologue,
-                        .target = parts->ptx ? LOOM_PLAN_NVPTX : LOOM_PLAN_X86,
+                        .target = parts->target,
                         .flags = parts->flags};
   uint32_t at = (sizeof h + 7) & ~7u;
   h.inputs = put(plan, &at, parts->inputs, parts->input_count, sizeof *parts->inputs);

@@ -49,7 +49,8 @@ typedef struct plan_parts {
   const loom_plan_extent *extents; /* with LOOM_PLAN_CHECKED: one for each buffer */
   const loom_plan_site *sites;
   uint32_t site_count;
-  const char *ptx; /* TEST_IMAGE_SIZE bytes: a plan for a GPU, whose blocks have 64 threads */
+  loom_plan_target target; /* of a GPU: its blocks have 64 threads */
+  const char *device_code; /* with that: TEST_IMAGE_SIZE bytes */
   const uint32_t *kernel_flags;
 } plan_parts;
 

@@ -1,280 +1,206 @@
-/* A CUDA driver without a GPU, for the tests: the functions of runtime/cuda.def, and what it takes
- * to test that the runtime uses them as it must (nullcuda.h).
- *
- * Device memory faults when the host touches it. Work runs as late as it may: when a stream is
- * synchronised, in order (nullcuda_stream.c). Launches run the simulator's code of the same kernel,
- * which the compiler puts into comments of the PTX (nullcuda_module.c). Any call can be made to
- * fail. After a kernel has failed, every call does.
- */
-#include "nullcuda.h"
+/* What the CUDA driver of the tests has beside what both have: contexts, and the linker that makes
+ * a "cubin" (a header and the PTX) of PTX. */
+#include "nullgpu.h"
 
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NULL_DEVICES 4
-#define NULL_NAMES 64
-#define NULL_STACK 64
+#define CUBIN_MAGIC "nullcubin"
+#define CONTEXT_STACK 64
 
-static pthread_mutex_t null_lock = PTHREAD_MUTEX_INITIALIZER;
-static int null_version = 12040, null_devices = 2, null_broken, null_contexts[NULL_DEVICES];
-static bool null_started;
-int null_architecture = 90;
-static _Thread_local void *null_stack[NULL_STACK];
-static _Thread_local int null_depth;
+int null_version = 12040, null_architecture = 90;
+const int null_first = 100; /* a handle is no ordinal */
+static int cuda_contexts[NULL_DEVICES];
+static _Thread_local void *context_stack[CONTEXT_STACK];
+static _Thread_local int context_depth;
 
-static struct {
-  char symbol[64];
-  int skip, error;
-  bool done;
-} null_failure;
+typedef struct null_link {
+  char *log;
+  size_t log_size;
+  uint8_t *cubin;
+  size_t size;
+} null_link;
 
-static struct {
-  const char *symbol;
-  long count;
-} null_called[NULL_NAMES];
+/* In front of the PTX. */
+typedef struct null_cubin {
+  char magic[16];
+  uint64_t architecture, size;
+} null_cubin;
 
-/* ---- calls ---- */
+/* ---- errors ---- */
 
-static void null_count(const char *symbol) {
-  int i = 0;
-  while (i < NULL_NAMES - 1 && null_called[i].symbol && strcmp(null_called[i].symbol, symbol) != 0)
-    i++;
-  null_called[i].symbol = symbol;
-  null_called[i].count++;
+const char *null_error_name(int error, bool text) {
+  static const struct {
+    int error;
+    const char *name, *text;
+  } errors[] = {
+      {DRIVER_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+      {DRIVER_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+      {DRIVER_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+      {DRIVER_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+      {DRIVER_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+      {DRIVER_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+      {DRIVER_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+      {DRIVER_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+      {DRIVER_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+      {DRIVER_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+      {DRIVER_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+      {DRIVER_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+      {DRIVER_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+  };
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    if (errors[i].error == error) return text ? errors[i].text : errors[i].name;
+  return NULL;
 }
 
-int null_enter(const char *symbol, bool needs_context) {
-  pthread_mutex_lock(&null_lock);
-  null_count(symbol);
-  int error = 0;
-  if (strcmp(null_failure.symbol, symbol) == 0 && !null_failure.done && !null_failure.skip--) {
-    null_failure.done = true;
-    error = null_failure.error;
-  } else if (null_broken) {
-    error = null_broken;
-  } else if (!null_started && strcmp(symbol, "cuInit") != 0) {
-    error = CUDA_NOT_INITIALIZED;
-  } else if (needs_context && !null_depth) {
-    error = CUDA_INVALID_CONTEXT;
-  }
-  return error;
+/* ---- devices and contexts ---- */
+
+int null_parse_architecture(const char *text) { return atoi(text); }
+
+int null_current(void) {
+  return context_depth ? (int)((int *)context_stack[context_depth - 1] - cuda_contexts) : -1;
 }
 
-void null_leave(int *unused) { pthread_mutex_unlock(&null_lock); }
+int loom_nullgpu_depth(void) { return context_depth; }
 
-void null_break(int error) {
-  if (!null_broken) null_broken = error;
-}
-
-int null_broken_now(void) { return null_broken; }
-
-/* ---- objects ---- */
-
-static struct {
-  void **items;
-  size_t count, capacity;
-} null_objects[NULL_KINDS];
-
-bool null_add(int kind, void *object) {
-  if (null_objects[kind].count == null_objects[kind].capacity) {
-    size_t capacity = null_objects[kind].capacity * 2 + 16;
-    void **more = realloc(null_objects[kind].items, capacity * sizeof *more);
-    if (!more) return false;
-    null_objects[kind].items = more;
-    null_objects[kind].capacity = capacity;
-  }
-  null_objects[kind].items[null_objects[kind].count++] = object;
-  return true;
-}
-
-static size_t null_find(int kind, const void *object) {
-  size_t i = 0;
-  while (i < null_objects[kind].count && null_objects[kind].items[i] != object)
-    i++;
-  return i;
-}
-
-bool null_has(int kind, const void *object) {
-  return null_find(kind, object) < null_objects[kind].count;
-}
-
-void null_remove(int kind, const void *object) {
-  size_t i = null_find(kind, object);
-  if (i < null_objects[kind].count)
-    null_objects[kind].items[i] = null_objects[kind].items[--null_objects[kind].count];
-}
-
-/* ---- what tests ask ---- */
-
-void loom_nullcuda_fail(const char *symbol, int skip, int error) {
-  pthread_mutex_lock(&null_lock);
-  memset(&null_failure, 0, sizeof null_failure);
-  strncpy(null_failure.symbol, symbol, sizeof null_failure.symbol - 1);
-  null_failure.skip = skip;
-  null_failure.error = error;
-  pthread_mutex_unlock(&null_lock);
-}
-
-bool loom_nullcuda_failed(void) { return null_failure.done; }
-
-long loom_nullcuda_live(const char *what) {
-  static const char *const names[] = {"memory", "stream", "event", "module", "host", "link"};
-  pthread_mutex_lock(&null_lock);
-  long live = -1;
-  for (int i = 0; i < NULL_KINDS; i++)
-    if (strcmp(names[i], what) == 0) live = (long)null_objects[i].count;
-  if (strcmp(what, "context") == 0)
-    for (int i = live = 0; i < NULL_DEVICES; i++)
-      live += null_contexts[i];
-  pthread_mutex_unlock(&null_lock);
+long null_contexts_live(void) {
+  long live = 0;
+  for (int i = 0; i < NULL_DEVICES; i++)
+    live += cuda_contexts[i];
   return live;
 }
 
-long loom_nullcuda_calls(const char *symbol) {
-  pthread_mutex_lock(&null_lock);
-  long count = 0;
-  for (int i = 0; i < NULL_NAMES; i++)
-    if (null_called[i].symbol && strcmp(null_called[i].symbol, symbol) == 0)
-      count = null_called[i].count;
-  pthread_mutex_unlock(&null_lock);
-  return count;
+static bool cuda_is_device(int device) {
+  return device >= null_first && device < null_first + null_devices;
 }
 
-int loom_nullcuda_depth(void) { return null_depth; }
-
-void loom_nullcuda_describe(int version, int devices, int architecture) {
-  null_version = version;
-  null_devices = devices;
-  null_architecture = architecture;
-}
-
-/* For tests that run in a process of their own: NULLCUDA_FAIL=cuInit NULLCUDA_VERSION=11020
- * NULLCUDA_DEVICES=0 */
-__attribute__((constructor)) static void null_read_environment(void) {
-  const char *fail = getenv("NULLCUDA_FAIL"), *version = getenv("NULLCUDA_VERSION");
-  const char *devices = getenv("NULLCUDA_DEVICES"), *architecture = getenv("NULLCUDA_ARCHITECTURE");
-  if (fail) loom_nullcuda_fail(fail, 0, CUDA_UNKNOWN);
-  loom_nullcuda_describe(version ? atoi(version) : null_version,
-                         devices ? atoi(devices) : null_devices,
-                         architecture ? atoi(architecture) : null_architecture);
-}
-
-/* ---- the driver and its devices ---- */
-
-static const struct {
-  int error;
-  const char *name, *text;
-} null_errors[] = {
-    {CUDA_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {CUDA_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {CUDA_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {CUDA_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {CUDA_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-    {CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {CUDA_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {CUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
-};
-
-static int null_describe_error(int error, const char **name, const char **text) {
-  for (size_t i = 0; i < sizeof null_errors / sizeof *null_errors; i++) {
-    if (null_errors[i].error != error) continue;
-    *name = null_errors[i].name;
-    *text = null_errors[i].text;
-    return 0;
-  }
-  return CUDA_INVALID_VALUE;
-}
-
-NULL_EXPORT int cuGetErrorName(int error, const char **name) {
-  const char *text;
-  return null_describe_error(error, name, &text);
-}
-
-NULL_EXPORT int cuGetErrorString(int error, const char **text) {
-  const char *name;
-  return null_describe_error(error, &name, text);
-}
-
-NULL_EXPORT int cuInit(unsigned flags) {
-  NULL_CALL("cuInit", false);
-  if (!null_devices) return CUDA_NO_DEVICE;
-  null_started = true;
-  return flags ? CUDA_INVALID_VALUE : 0;
-}
-
-NULL_EXPORT int cuDriverGetVersion(int *version) {
-  NULL_CALL("cuDriverGetVersion", false);
-  *version = null_version;
-  return 0;
-}
-
-NULL_EXPORT int cuDeviceGetCount(int *count) {
-  NULL_CALL("cuDeviceGetCount", false);
-  *count = null_devices;
-  return 0;
-}
-
-NULL_EXPORT int cuDeviceGet(int *device, int ordinal) {
-  NULL_CALL("cuDeviceGet", false);
-  if (ordinal < 0 || ordinal >= null_devices) return CUDA_INVALID_DEVICE;
-  *device = 100 + ordinal; /* a handle is no ordinal */
-  return 0;
-}
-
-NULL_EXPORT int cuDeviceGetName(char *name, int length, int device) {
-  NULL_CALL("cuDeviceGetName", false);
-  if (device < 100 || device >= 100 + null_devices || length < 1) return CUDA_INVALID_DEVICE;
-  strncpy(name, "a GPU of the tests", (size_t)length - 1);
-  name[length - 1] = 0;
-  return 0;
-}
-
-NULL_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  NULL_CALL("cuDeviceGetAttribute", false);
-  if (device < 100 || device >= 100 + null_devices) return CUDA_INVALID_DEVICE;
+int null_DeviceGetAttribute(int *value, int attribute, int device) {
+  NULL_CALL(DeviceGetAttribute, false);
+  if (!cuda_is_device(device)) return DRIVER_INVALID_DEVICE;
   switch (attribute) {
   case CUDA_MAJOR: *value = null_architecture / 10; return 0;
   case CUDA_MINOR: *value = null_architecture % 10; return 0;
   case CUDA_MEMORY_POOLS: *value = 1; return 0;
-  default: return CUDA_INVALID_VALUE;
+  default: return DRIVER_INVALID_VALUE;
   }
 }
 
-NULL_EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
-  NULL_CALL("cuDevicePrimaryCtxRetain", false);
-  if (device < 100 || device >= 100 + null_devices) return CUDA_INVALID_DEVICE;
-  *context = &null_contexts[device - 100];
-  null_contexts[device - 100]++;
+int null_PrimaryCtxRetain(void **context, int device) {
+  NULL_CALL(PrimaryCtxRetain, false);
+  if (!cuda_is_device(device)) return DRIVER_INVALID_DEVICE;
+  *context = &cuda_contexts[device - null_first];
+  cuda_contexts[device - null_first]++;
   return 0;
 }
 
-NULL_EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
-  NULL_CALL("cuDevicePrimaryCtxRelease_v2", false);
-  if (device < 100 || device >= 100 + null_devices || !null_contexts[device - 100])
-    return CUDA_INVALID_DEVICE;
-  null_contexts[device - 100]--;
+int null_PrimaryCtxRelease(int device) {
+  NULL_CALL(PrimaryCtxRelease, false);
+  if (!cuda_is_device(device) || !cuda_contexts[device - null_first]) return DRIVER_INVALID_DEVICE;
+  cuda_contexts[device - null_first]--;
   return 0;
 }
 
-NULL_EXPORT int cuCtxPushCurrent_v2(void *context) {
-  NULL_CALL("cuCtxPushCurrent_v2", false);
+int null_CtxPushCurrent(void *context) {
+  NULL_CALL(CtxPushCurrent, false);
   int *counter = context;
-  if (counter < null_contexts || counter >= null_contexts + NULL_DEVICES || !*counter ||
-      null_depth == NULL_STACK)
-    return CUDA_INVALID_CONTEXT;
-  null_stack[null_depth++] = context;
+  if (counter < cuda_contexts || counter >= cuda_contexts + NULL_DEVICES || !*counter ||
+      context_depth == CONTEXT_STACK)
+    return DRIVER_INVALID_CONTEXT;
+  context_stack[context_depth++] = context;
   return 0;
 }
 
 /* Cannot be made to fail: nobody could do anything about it. */
-NULL_EXPORT int cuCtxPopCurrent_v2(void **context) {
-  if (!null_depth) return CUDA_INVALID_CONTEXT;
-  *context = null_stack[--null_depth];
+int null_CtxPopCurrent(void **context) {
+  if (!context_depth) return DRIVER_INVALID_CONTEXT;
+  *context = context_stack[--context_depth];
+  return 0;
+}
+
+/* ---- launches ---- */
+
+int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parameters,
+                        void **extra) {
+  NULL_CALL(LaunchKernelEx, true);
+  if (launch->shared || launch->attribute_count || extra) return DRIVER_INVALID_VALUE;
+  return null_launch(launch->stream, function, launch->grid, launch->block, parameters);
+}
+
+/* ---- machine code ---- */
+
+bool null_image_check(const void *image, const char **text) {
+  null_cubin head;
+  memcpy(&head, image, sizeof head);
+  *text = (const char *)image + sizeof head;
+  return strcmp(head.magic, CUBIN_MAGIC) == 0 && head.architecture == (uint64_t)null_architecture;
+}
+
+/* A module needs nothing of its cubin when it is loaded. */
+bool null_image_has(const void *image, const char *name) { return true; }
+
+int null_LinkCreate(unsigned count, int *options, void **values, void **link) {
+  NULL_CALL(LinkCreate, true);
+  null_link *made = calloc(1, sizeof *made);
+  if (!made || !null_add(NULL_LINK, made)) return free(made), DRIVER_OUT_OF_MEMORY;
+  for (unsigned i = 0; i < count; i++) {
+    if (options[i] == CUDA_JIT_ERROR_LOG) made->log = values[i];
+    if (options[i] == CUDA_JIT_ERROR_LOG_SIZE) made->log_size = (size_t)(uintptr_t)values[i];
+  }
+  *link = made;
+  return 0;
+}
+
+static int link_refuse(const null_link *link, const char *why) {
+  if (link->log && link->log_size) snprintf(link->log, link->log_size, "ptxas error: %s", why);
+  return DRIVER_INVALID_PTX;
+}
+
+/* As the driver does: text with a NUL at its end, for this architecture or an older one. */
+static int link_check(const null_link *link, const char *ptx, size_t size) {
+  if (!size || ptx[size - 1]) return link_refuse(link, "the text does not end");
+  const char *version = strstr(ptx, ".version "), *target = strstr(ptx, ".target sm_");
+  if (!version || !target) return link_refuse(link, "Missing .version directive at start of file");
+  if (atoi(target + strlen(".target sm_")) > null_architecture)
+    return link_refuse(link, "SM version specified by .target is higher than the device's");
+  return 0;
+}
+
+int null_LinkAddData(void *handle, int type, void *data, size_t size, const char *name,
+                     unsigned count, int *options, void **values) {
+  NULL_CALL(LinkAddData, true);
+  null_link *link = handle;
+  if (!null_has(NULL_LINK, link)) return DRIVER_INVALID_HANDLE;
+  if (type != CUDA_INPUT_PTX || link->cubin) return DRIVER_INVALID_VALUE;
+  int status = link_check(link, data, size);
+  if (status) return status;
+  null_cubin head = {CUBIN_MAGIC, (uint64_t)null_architecture, size};
+  link->size = sizeof head + size;
+  link->cubin = malloc(link->size);
+  if (!link->cubin) return DRIVER_OUT_OF_MEMORY;
+  memcpy(link->cubin, &head, sizeof head);
+  memcpy(link->cubin + sizeof head, data, size);
+  return 0;
+}
+
+int null_LinkComplete(void *handle, void **cubin, size_t *size) {
+  NULL_CALL(LinkComplete, true);
+  null_link *link = handle;
+  if (!null_has(NULL_LINK, link)) return DRIVER_INVALID_HANDLE;
+  if (!link->cubin) return DRIVER_INVALID_VALUE;
+  *cubin = link->cubin;
+  *size = link->size;
+  return 0;
+}
+
+/* The cubin is the linker's: it ends with it. */
+int null_LinkDestroy(void *handle) {
+  NULL_CALL(LinkDestroy, true);
+  null_link *link = handle;
+  if (!null_has(NULL_LINK, link)) return DRIVER_INVALID_HANDLE;
+  null_remove(NULL_LINK, link);
+  if (link->cubin) memset(link->cubin, 0, link->size);
+  free(link->cubin);
+  free(link);
   return 0;
 }

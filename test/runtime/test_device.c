@@ -1,155 +1,15 @@
-/* cuda.c, device.c, device_plan.c, device_run.c: all of the runtime for GPUs, on the tests' driver
- * (nullcuda.c). Kernels are functions of C. */
-#include "build.h"
-
-#include <dlfcn.h>
+/* cuda.c, hip.c, device.c, device_plan.c, device_run.c: work on a device, on the tests' driver
+ * (nullgpu.h). Kernels are functions of C. With NULL_HIP it is about HIP, else about CUDA. */
+#include <elf.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nullcuda.h"
-#include "runtime/device.h"
+#include "devices.h"
 
 enum { COUNT = 1000 };
-
-/* The driver's own functions for tests. */
-static struct {
-  void (*fail_next)(const char *, int, int);
-  bool (*failed_now)(void);
-  long (*live)(const char *);
-  long (*calls)(const char *);
-  long (*pending)(void);
-  int (*depth)(void);
-  void (*describe)(int, int, int);
-  void (*kernel)(const char *, loom_kernel_fn, uint32_t, uint32_t);
-  int (*stream_create)(void **, unsigned);
-  int (*push)(void *);
-  int (*pop)(void **);
-} driver;
-static cuda_driver cuda;
-
-static void find(void *library, const char *name, void *out) {
-  void *address = dlsym(library, name);
-  assert_non_null(address);
-  memcpy(out, &address, sizeof address);
-}
-
-static int open_driver(void **state) {
-  static char folder[] = "/tmp/loom-device-XXXXXX";
-  void *library = dlopen(LOOM_NULLCUDA, RTLD_NOW | RTLD_LOCAL);
-  if (!library || !mkdtemp(folder)) return -1;
-  setenv("FRAMELOOM_CUDA_DRIVER", LOOM_NULLCUDA, 1);
-  setenv("FRAMELOOM_CACHE_DIR", folder, 1);
-  find(library, "loom_nullcuda_fail", &driver.fail_next);
-  find(library, "loom_nullcuda_failed", &driver.failed_now);
-  find(library, "loom_nullcuda_live", &driver.live);
-  find(library, "loom_nullcuda_calls", &driver.calls);
-  find(library, "loom_nullcuda_pending", &driver.pending);
-  find(library, "loom_nullcuda_depth", &driver.depth);
-  find(library, "loom_nullcuda_describe", &driver.describe);
-  find(library, "loom_nullcuda_kernel", &driver.kernel);
-#define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) find(library, SYMBOL, &cuda.NAME);
-#include "runtime/cuda.def"
-#undef LOOM_CUDA
-  return 0;
-}
-
-static int close_driver(void **state) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -r %.40s", getenv("FRAMELOOM_CACHE_DIR"));
-  return system(command);
-}
-
-/* Runs a test in a process of its own, in which no device has been opened. */
-static void apart(void (*test)(void)) {
-  fflush(NULL);
-  pid_t child = fork();
-  if (!child) {
-    test();
-    _exit(0);
-  }
-  int status = -1;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
-}
-
-/* ---- opening ---- */
-
-static void refuses(const char *name, const char *text) {
-  loom_device *device;
-  loom_error err = {0};
-  if (loom_device_open(name, &device, &err) || !strstr(err.message, text)) {
-    fprintf(stderr, "opening %s: '%s', not '%s'\n", name, err.message, text);
-    _exit(1);
-  }
-}
-
-static void no_library(void) {
-  setenv("FRAMELOOM_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
-  refuses("cuda", "there is no driver: /nowhere/libcuda.so.1: cannot open shared object file");
-}
-static void another_library(void) {
-  setenv("FRAMELOOM_CUDA_DRIVER", "libm.so.6", 1);
-  refuses("cuda", "is too old: it has no cuGetErrorName. A driver for CUDA 11.8 or later");
-}
-static void an_old_driver(void) {
-  driver.describe(11040, 1, 80);
-  refuses("cuda", "it supports CUDA 11.4, and 11.8 or later is needed");
-}
-static void no_gpu(void) {
-  driver.describe(12040, 0, 80);
-  refuses("cuda:0", "this machine has no NVIDIA GPU");
-}
-static void an_old_gpu(void) {
-  driver.describe(12040, 1, 61);
-  refuses("cuda:0", "cuda:0 is too old: it has sm_61, and sm_70 is needed");
-}
-static void other_names(void) {
-  refuses("cuda:2", "there is no cuda:2: this machine has 2 devices");
-  refuses("gpu", "there is no device 'gpu'");
-  refuses("cuda:", "there is no device 'cuda:'");
-  refuses("cuda:1x", "there is no device 'cuda:1x'");
-  refuses("cuda:-1", "there is no device 'cuda:-1'");
-}
-
-static void what_is_missing_is_told(void **state) {
-  apart(no_library);
-  apart(another_library);
-  apart(an_old_driver);
-  apart(no_gpu);
-  apart(an_old_gpu);
-  apart(other_names);
-}
-
-static const char *opening;
-static void opening_fails_once(void) {
-  loom_device *device;
-  loom_error err = {0};
-  driver.fail_next(opening, 0, CUDA_UNKNOWN);
-  bool opened = loom_device_open("cuda:0", &device, &err);
-  if (opened || !driver.failed_now() || !strstr(err.message, "(CUDA_ERROR_UNKNOWN, 999)")) _exit(1);
-  if (driver.live("context") || driver.live("stream") || driver.live("event") || driver.depth())
-    _exit(2);
-  if (!loom_device_open("cuda:0", &device, &err)) _exit(3);
-}
-
-static void opening_can_be_tried_again(void **state) {
-  static const char *const calls[] = {"cuInit",
-                                      "cuDriverGetVersion",
-                                      "cuDeviceGetCount",
-                                      "cuDeviceGet",
-                                      "cuDeviceGetAttribute",
-                                      "cuDevicePrimaryCtxRetain",
-                                      "cuCtxPushCurrent_v2",
-                                      "cuStreamCreate",
-                                      "cuEventCreate"};
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-    opening = calls[i];
-    apart(opening_fails_once);
-  }
-}
 
 /* ---- plans ---- */
 
@@ -183,8 +43,17 @@ static const uint32_t kernel_flags[] = {LOOM_PLAN_KERNEL_SILENT, LOOM_PLAN_KERNE
 
 /* arena = a + b; out = arena; out2 = out + scalar. `last`: the kernel of the last launch. */
 static loom_bytes plan_bytes(uint32_t last) {
-  static char ptx[TEST_IMAGE_SIZE];
-  snprintf(ptx, sizeof ptx, ".version 7.0\n.target sm_80\n");
+  static char code[TEST_IMAGE_SIZE];
+  memset(code, 0, sizeof code);
+#ifdef NULL_HIP /* a code object without kernels: they are the tests' own */
+  Elf64_Ehdr header = {
+      .e_type = ET_DYN, .e_machine = 224, .e_shoff = sizeof header, .e_flags = 0x3f};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_OSABI] = 64;
+  memcpy(code, &header, sizeof header);
+#else
+  snprintf(code, sizeof code, ".version 7.0\n.target sm_80\n");
+#endif
   const uint32_t size = COUNT * sizeof(float);
   const loom_plan_input inputs[] = {
       {LOOM_PLAN_ARRAY, 0}, {LOOM_PLAN_CONST, 1}, {LOOM_PLAN_SCALAR, 0}};
@@ -216,7 +85,8 @@ static loom_bytes plan_bytes(uint32_t last) {
                             .output_count = 2,
                             .scalar_count = 1,
                             .arena_size = 64 + size,
-                            .ptx = ptx,
+                            .target = NULL_SYMBOL(LOOM_PLAN_NVPTX, LOOM_PLAN_AMDGPU),
+                            .device_code = code,
                             .kernel_flags = kernel_flags};
   return build_plan(&parts);
 }
@@ -224,10 +94,10 @@ static loom_bytes plan_bytes(uint32_t last) {
 static loom_device *open_device(void) {
   loom_device *device;
   loom_error err = {0};
-  if (!loom_device_open("cuda:0", &device, &err)) fail_msg("%s", err.message);
-  driver.kernel("add", add, 64, 0);
-  driver.kernel("call", shift, 64, LOOM_PLAN_KERNEL_BLOCKS);
-  driver.kernel("fill", breaks, 64, 0);
+  if (!loom_device_open(DEVICE_0, &device, &err)) fail_msg("%s", err.message);
+  null.kernel("add", add, 64, 0);
+  null.kernel("call", shift, 64, LOOM_PLAN_KERNEL_BLOCKS);
+  null.kernel("fill", breaks, 64, 0);
   return device;
 }
 
@@ -288,17 +158,19 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* Behind work that has been done: what is still there. */
 static void settle(loom_device *device, long out[KINDS]) {
   assert_true(loom_device_wait(device, NULL));
-  assert_int_equal(driver.pending(), 0);
-  assert_int_equal(driver.depth(), 0);
+  assert_int_equal(null.pending(), 0);
+  assert_int_equal(null.depth(), 0);
+  assert_int_equal(NULL_SYMBOL(0, null.last()), 0);
   for (int i = 0; i < KINDS; i++)
-    out[i] = driver.live(kinds[i]);
+    out[i] = null.live(kinds[i]);
 }
 
 static void a_plan_runs(void **state) {
   work w = {.device = open_device()};
   loom_error err = {0};
   long after[KINDS];
-  assert_string_equal(loom_device_architecture(w.device), "sm_90");
+  assert_string_equal(loom_device_architecture(w.device), NULL_SYMBOL("sm_90", "gfx90a"));
+  assert_string_equal(loom_device_kind(w.device), DEVICE);
   assert_true(loom_device_is_simulated(w.device));
   for (int i = 0; i < 3; i++) {
     if (!work_do(&w, 1, &err)) fail_msg("%s", err.message);
@@ -316,14 +188,14 @@ static void work_is_only_ordered(void **state) {
   float value = 3, back = 0;
   assert_true(loom_device_alloc(device, 4, &memory, NULL));
   assert_true(loom_device_upload(device, memory, &value, 4, NULL));
-  long waits = driver.calls("cuStreamSynchronize");
+  long waits = null.calls(NULL_SYMBOL("cuStreamSynchronize", "hipStreamSynchronize"));
   value = 4; /* the upload has read it */
-  assert_true(driver.pending() > 0);
-  assert_int_equal(driver.calls("cuStreamSynchronize"), waits);
+  assert_true(null.pending() > 0);
+  assert_int_equal(null.calls(NULL_SYMBOL("cuStreamSynchronize", "hipStreamSynchronize")), waits);
   assert_true(loom_device_download(device, &back, memory, 4, NULL));
   assert_true(back == 3);
   loom_device_free(device, memory);
-  assert_int_equal(driver.pending(), 1);
+  assert_int_equal(null.pending(), 1);
   assert_true(loom_device_wait(device, NULL));
 }
 
@@ -369,8 +241,8 @@ static void a_kernel_breaks(void) {
   work w = {.device = open_device()};
   loom_error err = {0};
   if (work_do(&w, 2, &err)) _exit(1);
-  if (!strstr(err.message, "the work of cuda:0 has failed: unspecified launch failure") &&
-      !strstr(err.message, "the status of a run on cuda:0 cannot be read: unspecified")) {
+  if (!strstr(err.message, "the work of " DEVICE_0 " has failed: unspecified launch failure") &&
+      !strstr(err.message, "the status of a run on " DEVICE_0 " cannot be read: unspecified")) {
     fprintf(stderr, "%s\n", err.message);
     _exit(2);
   }
@@ -379,17 +251,21 @@ static void a_kernel_breaks(void) {
 
 /* ---- other streams ---- */
 
-static void in_context(loom_device *device, void **stream) {
+static void in_context(void **stream) {
+#ifndef NULL_HIP
   void *context = NULL;
-  assert_int_equal(cuda.PrimaryCtxRetain(&context, 100), 0);
-  assert_int_equal(cuda.CtxPushCurrent(context), 0);
-  if (!*stream) assert_int_equal(cuda.StreamCreate(stream, 0), 0);
+  assert_int_equal(other.PrimaryCtxRetain(&context, 100), 0);
+  assert_int_equal(other.CtxPushCurrent(context), 0);
+#endif
+  if (!*stream) assert_int_equal(other.StreamCreate(stream, 0), 0);
 }
 
 static void out_of_context(void) {
+#ifndef NULL_HIP
   void *context;
-  assert_int_equal(cuda.CtxPopCurrent(&context), 0);
-  assert_int_equal(cuda.PrimaryCtxRelease(100), 0);
+  assert_int_equal(other.CtxPopCurrent(&context), 0);
+  assert_int_equal(other.PrimaryCtxRelease(100), 0);
+#endif
 }
 
 static void streams_wait_for_each_other(void **state) {
@@ -398,9 +274,9 @@ static void streams_wait_for_each_other(void **state) {
   uint64_t theirs = 0;
   loom_address ours;
   int value = 7, back = 0;
-  in_context(device, &stream);
-  assert_int_equal(cuda.MemAllocAsync(&theirs, 4, stream), 0);
-  assert_int_equal(cuda.MemcpyHtoDAsync(theirs, &value, 4, stream), 0);
+  in_context(&stream);
+  assert_int_equal(other.MemAllocAsync(&theirs, 4, stream), 0);
+  assert_int_equal(other.MemcpyHtoDAsync(theirs, &value, 4, stream), 0);
   /* The device reads what the other stream has yet to write ... */
   assert_true(loom_device_after(device, (uint64_t)(uintptr_t)stream, NULL));
   assert_true(loom_device_download(device, &back, theirs, 4, NULL));
@@ -410,17 +286,17 @@ static void streams_wait_for_each_other(void **state) {
   value = 8;
   assert_true(loom_device_upload(device, ours, &value, 4, NULL));
   assert_true(loom_device_before(device, (uint64_t)(uintptr_t)stream, NULL));
-  assert_int_equal(cuda.MemcpyDtoHAsync(&back, ours, 4, stream), 0);
+  assert_int_equal(other.MemcpyDtoHAsync(&back, ours, 4, stream), 0);
   assert_int_equal(back, 8);
   assert_true(loom_device_owns(device, ours, NULL));
   loom_error err = {0};
   assert_false(loom_device_owns(device, (loom_address)(uintptr_t)&value, &err));
-  assert_non_null(strstr(err.message, "an address is no memory of cuda:0: invalid argument"));
+  assert_non_null(strstr(err.message, "an address is no memory of " DEVICE_0 ": invalid argument"));
   loom_device_free(device, ours);
   assert_true(loom_device_before(device, (uint64_t)(uintptr_t)stream, NULL));
-  assert_int_equal(cuda.MemFreeAsync(theirs, stream), 0);
-  assert_int_equal(cuda.StreamSynchronize(stream), 0);
-  assert_int_equal(cuda.StreamDestroy(stream), 0);
+  assert_int_equal(other.MemFreeAsync(theirs, stream), 0);
+  assert_int_equal(other.StreamSynchronize(stream), 0);
+  assert_int_equal(other.StreamDestroy(stream), 0);
   out_of_context();
 }
 
@@ -429,9 +305,18 @@ static void streams_wait_for_each_other(void **state) {
 /* With each call of the driver failed once, in each place where it is made. */
 static void every_call_can_fail(void **state) {
   static const char *const symbols[] = {
+#define LOOM_DRIVER(NAME, CUDA, HIP, PARAMETERS) NULL_SYMBOL(CUDA, HIP),
+#include "runtime/driver.def"
+#undef LOOM_DRIVER
+#ifdef NULL_HIP
+#define LOOM_HIP(NAME, SYMBOL, PARAMETERS) SYMBOL,
+#include "runtime/hip.def"
+#undef LOOM_HIP
+#else
 #define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) SYMBOL,
 #include "runtime/cuda.def"
 #undef LOOM_CUDA
+#endif
   };
   work w = {.device = open_device()};
   int fails = 0;
@@ -441,19 +326,20 @@ static void every_call_can_fail(void **state) {
       loom_error err = {0};
       setenv("FRAMELOOM_CACHE", skip % 2 ? "1" : "0", 1);
       settle(w.device, before);
-      driver.fail_next(symbols[i], skip, CUDA_UNKNOWN);
+      null.fail_next(symbols[i], skip, DRIVER_UNKNOWN);
       bool good = work_do(&w, 1, &err);
-      bool came = driver.failed_now();
+      bool came = null.failed_now();
       if (came) { /* what gives something back may be unheard */
         static const char unheard[] =
-            "cuLinkDestroy cuEventQuery cuMemFreeAsync cuModuleLoadData cuCtxPushCurrent_v2";
+            "cuLinkDestroy cuEventQuery cuMemFreeAsync cuModuleLoadData cuCtxPushCurrent_v2 "
+            "hipEventQuery hipFreeAsync hipGetDevice";
         if (good && !strstr(unheard, symbols[i]))
           fail_msg("%s failed, and nobody noticed", symbols[i]);
-        if (!good && !strstr(err.message, "(CUDA_ERROR_UNKNOWN, 999)"))
+        if (!good && !strstr(err.message, UNKNOWN_ERROR))
           fail_msg("%s, call %d: %s", symbols[i], skip, err.message);
       }
       if (good) work_check(&w);
-      driver.fail_next("", 0, 0);
+      null.fail_next("", 0, 0);
       work_fini(&w);
       settle(w.device, after);
       for (int k = 0; k < KINDS; k++) { /* what could not be given back stays, and a new stage */
@@ -474,29 +360,30 @@ static void every_call_can_fail(void **state) {
   assert_true(fails > 30);
 }
 
+#ifndef NULL_HIP
 static void code_comes_from_the_cache(void **state) {
   work w = {.device = open_device()};
   loom_error err = {0};
   for (int i = 0; i < 2; i++) {
-    long links = driver.calls("cuLinkCreate_v2");
+    long links = null.calls("cuLinkCreate_v2");
     assert_true(work_do(&w, 1, &err));
     work_check(&w);
     work_fini(&w);
-    if (i) assert_int_equal(driver.calls("cuLinkCreate_v2"), links);
+    if (i) assert_int_equal(null.calls("cuLinkCreate_v2"), links);
   }
   /* What the driver does not take is made anew. */
-  long links = driver.calls("cuLinkCreate_v2");
-  driver.fail_next("cuModuleLoadData", 0, CUDA_INVALID_IMAGE);
+  long links = null.calls("cuLinkCreate_v2");
+  null.fail_next("cuModuleLoadData", 0, DRIVER_INVALID_IMAGE);
   assert_true(work_do(&w, 1, &err));
   work_check(&w);
   work_fini(&w);
-  assert_int_equal(driver.calls("cuLinkCreate_v2"), links + 1);
+  assert_int_equal(null.calls("cuLinkCreate_v2"), links + 1);
 }
 
 static void too_new_code(void) {
   loom_error err = {0};
   work w = {0};
-  driver.describe(12040, 1, 75);
+  null.describe(12040, 1, 75);
   setenv("FRAMELOOM_CACHE", "0", 1);
   w.device = open_device();
   if (work_do(&w, 1, &err) ||
@@ -507,6 +394,45 @@ static void too_new_code(void) {
   }
 }
 
+#else
+
+/* A code object is for one architecture. */
+static void other_code(void) {
+  loom_error err = {0};
+  work w = {0};
+  null.describe(60300000, 1, 0x942);
+  w.device = open_device();
+  if (work_do(&w, 1, &err) ||
+      !strstr(err.message, "kernels cannot be loaded on hip:0: device kernel image is invalid")) {
+    fprintf(stderr, "%s\n", err.message);
+    _exit(1);
+  }
+}
+
+/* Whatever the thread's device was, it is so again. */
+static void the_current_device_stays(void **state) {
+  work w = {0};
+  loom_error err = {0};
+  open_device();
+  assert_true(loom_device_open("hip:1", &w.device, &err));
+  for (int i = 0; i < 20; i++) {
+    null.fail_next("hipSetDevice", i, DRIVER_UNKNOWN);
+    if (work_do(&w, 1, &err)) work_check(&w);
+    work_fini(&w);
+    null.fail_next("", 0, 0);
+    assert_int_equal(null.depth(), 0);
+    assert_int_equal(null.last(), 0);
+  }
+  assert_true(work_do(&w, 1, &err));
+  work_check(&w);
+  assert_true(loom_device_owns(w.device, w.memory[0], &err));
+  assert_false(loom_device_owns(open_device(), w.memory[0], &err));
+  assert_non_null(strstr(err.message, "an array lies on hip:1, not on hip:0"));
+  work_fini(&w);
+  assert_true(loom_device_wait(w.device, &err));
+}
+#endif
+
 static void plans_are_checked(void **state) {
   build_survive_damage(plan_bytes(1));
   loom_device *device = open_device();
@@ -515,7 +441,7 @@ static void plans_are_checked(void **state) {
   const plan_parts none = {0};
   loom_plan *plan = build_load(build_plan(&none));
   assert_false(loom_device_plan_load(device, plan, &loaded, &err));
-  assert_non_null(strstr(err.message, "a plan for this machine's CPU cannot run on cuda:0"));
+  assert_non_null(strstr(err.message, "a plan for this machine's CPU cannot run on " DEVICE_0));
   loom_plan_unref(plan);
 }
 
@@ -524,7 +450,7 @@ static void forked(void) {
   loom_error err = {0};
   loom_device *device;
   loom_address memory;
-  if (!loom_device_open("cuda:0", &device, &err)) _exit(1);
+  if (!loom_device_open(DEVICE_0, &device, &err)) _exit(1);
   if (loom_device_alloc(device, 4, &memory, &err) || !strstr(err.message, "was forked")) _exit(2);
 }
 
@@ -535,21 +461,19 @@ static void a_child_is_told(void **state) {
 
 static void failures_of_their_own(void **state) {
   apart(a_kernel_breaks);
-  apart(too_new_code);
+  apart(NULL_SYMBOL(too_new_code, other_code));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_missing_is_told), /* before a device is opened */
-      cmocka_unit_test(opening_can_be_tried_again),
-      cmocka_unit_test(failures_of_their_own),
+      cmocka_unit_test(failures_of_their_own), /* before a device is opened */
       cmocka_unit_test(a_plan_runs),
       cmocka_unit_test(work_is_only_ordered),
       cmocka_unit_test(the_host_cannot_touch_device_memory),
       cmocka_unit_test(kernels_report_errors),
       cmocka_unit_test(streams_wait_for_each_other),
       cmocka_unit_test(every_call_can_fail),
-      cmocka_unit_test(code_comes_from_the_cache),
+      cmocka_unit_test(NULL_SYMBOL(code_comes_from_the_cache, the_current_device_stays)),
       cmocka_unit_test(plans_are_checked),
       cmocka_unit_test(a_child_is_told),
   };

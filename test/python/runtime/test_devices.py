@@ -1,4 +1,4 @@
-"""Functions and arrays on devices, on the driver of the tests (test/runtime/nullcuda.c): it runs work as late as it may, and
+"""Functions and arrays on devices, on the driver of the tests (test/runtime/nullgpu.h): it runs work as late as it may, and
 device memory faults on the host. No GPU is needed, and none is used."""
 
 import ctypes
@@ -18,9 +18,9 @@ if not DRIVER.exists():
     pytest.skip(f"{DRIVER} is not built", allow_module_level=True)
 os.environ["FRAMELOOM_CUDA_DRIVER"] = str(DRIVER)
 null = ctypes.CDLL(str(DRIVER))
-for name in ("loom_nullcuda_live", "loom_nullcuda_calls", "loom_nullcuda_pending"):
+for name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending"):
     getattr(null, name).restype = ctypes.c_long
-null.loom_nullcuda_failed.restype = ctypes.c_bool
+null.loom_nullgpu_failed.restype = ctypes.c_bool
 RNG = np.random.default_rng(5)
 X, Y = (RNG.standard_normal((64, 48)).astype(np.float32) for _ in range(2))
 ROW = np.arange(48, dtype=np.float32)
@@ -32,7 +32,7 @@ def gpu():
 
 
 def live():
-    return null.loom_nullcuda_live(b"memory")
+    return null.loom_nullgpu_live(b"memory")
 
 
 # ---- functions ----
@@ -194,11 +194,11 @@ def test_work_is_ordered_and_not_waited_for(gpu):
     a, b = gpu.array(X), gpu.array(Y)
     compiled(a, b)
     gpu.synchronize()
-    assert null.loom_nullcuda_pending() == 0
-    waits = null.loom_nullcuda_calls(b"cuStreamSynchronize")
+    assert null.loom_nullgpu_pending() == 0
+    waits = null.loom_nullgpu_calls(b"cuStreamSynchronize")
     first = compiled(a, b)
     last = compiled(first, first)
-    assert null.loom_nullcuda_calls(b"cuStreamSynchronize") == waits and null.loom_nullcuda_pending() > 4
+    assert null.loom_nullgpu_calls(b"cuStreamSynchronize") == waits and null.loom_nullgpu_pending() > 4
     wanted = X * Y + 1
     np.testing.assert_allclose(np.asarray(last), wanted * wanted + 1, rtol=1e-6)
 
@@ -450,7 +450,7 @@ def test_streams_of_older_arrays(gpu):
     a = Foreign(X, version=2)
     a.stream.synchronize()
     result = compiled(a, gpu.array(Y))
-    assert null.loom_nullcuda_pending() <= 4  # to give memory back
+    assert null.loom_nullgpu_pending() <= 4  # to give memory back
     a.stream.write(a.address, np.zeros_like(X))
     a.stream.synchronize()
     np.testing.assert_array_equal(np.asarray(result), X * Y + 1)
@@ -545,10 +545,10 @@ def test_each_call_of_the_driver_fails_once(gpu, symbol, monkeypatch):
     good(X, Y)
     frameloom.reset()
     gpu.synchronize()
-    before = live(), null.loom_nullcuda_live(b"module"), null.loom_nullcuda_live(b"link")
+    before = live(), null.loom_nullgpu_live(b"module"), null.loom_nullgpu_live(b"link")
     failures = 0
     for skip in range(30):
-        null.loom_nullcuda_fail(symbol.encode(), skip, 999)
+        null.loom_nullgpu_fail(symbol.encode(), skip, 999)
         try:
             compiled = frameloom.compile(chain, device=gpu)
             result = np.asarray(compiled(gpu.array(X), gpu.array(Y)))
@@ -557,15 +557,15 @@ def test_each_call_of_the_driver_fails_once(gpu, symbol, monkeypatch):
             failures += 1
         else:
             np.testing.assert_array_equal(result, X * Y + 1)
-        came = null.loom_nullcuda_failed()
-        null.loom_nullcuda_fail(b"", 0, 0)
+        came = null.loom_nullgpu_failed()
+        null.loom_nullgpu_fail(b"", 0, 0)
         assert_alike(good(gpu.array(X), gpu.array(Y)), chain(X, Y))
         if not came:
             break
     compiled = None
     frameloom.reset()
     gpu.synchronize()
-    after = live(), null.loom_nullcuda_live(b"module"), null.loom_nullcuda_live(b"link")
+    after = live(), null.loom_nullgpu_live(b"module"), null.loom_nullgpu_live(b"link")
     assert failures or symbol in RARE
     assert after == before
 
@@ -578,7 +578,7 @@ a = np.arange(2000, dtype=np.float32)
 f = frameloom.compile(lambda a: a * 3 + 1, device="cuda")
 assert np.array_equal(np.asarray(f(a)), a * 3 + 1)
 null = ctypes.CDLL(sys.argv[1])
-print(null.loom_nullcuda_calls(b"cuLinkCreate_v2"))
+print(null.loom_nullgpu_calls(b"cuLinkCreate_v2"))
 """
 
 
@@ -592,8 +592,8 @@ def test_code_comes_from_the_disk_cache(tmp_path):
     (tmp_path / "cache").mkdir(mode=0o700)
     folder = tmp_path / "cache"
     assert [run_program(folder).stdout for _ in range(2)] == ["1\n", "0\n"]
-    assert [run_program(folder, NULLCUDA_VERSION="12050").stdout for _ in range(2)] == ["1\n", "0\n"]
-    assert [run_program(folder, NULLCUDA_ARCHITECTURE="80").stdout for _ in range(2)] == ["1\n", "0\n"]
+    assert [run_program(folder, NULLGPU_VERSION="12050").stdout for _ in range(2)] == ["1\n", "0\n"]
+    assert [run_program(folder, NULLGPU_ARCHITECTURE="80").stdout for _ in range(2)] == ["1\n", "0\n"]
     for entry in folder.glob("*.loom"):
         data = bytearray(entry.read_bytes())
         data[-100] ^= 1
@@ -605,10 +605,10 @@ def test_code_comes_from_the_disk_cache(tmp_path):
 @pytest.mark.parametrize("environment, text", [
     ({"FRAMELOOM_CUDA_DRIVER": "/nowhere/libcuda.so.1"}, "there is no driver: /nowhere/libcuda.so.1"),
     ({"FRAMELOOM_CUDA_DRIVER": "libm.so.6"}, "is too old: it has no cuGetErrorName"),
-    ({"NULLCUDA_VERSION": "11040"}, "the driver is too old: it supports CUDA 11.4, and 11.8 or later is needed"),
-    ({"NULLCUDA_DEVICES": "0"}, "this machine has no NVIDIA GPU"),
-    ({"NULLCUDA_ARCHITECTURE": "61"}, "cuda:0 is too old: it has sm_61"),
-    ({"NULLCUDA_FAIL": "cuDevicePrimaryCtxRetain"}, "the context of cuda:0 cannot be made: unknown error"),
+    ({"NULLGPU_VERSION": "11040"}, "the driver is too old: it supports CUDA 11.4, and 11.8 or later is needed"),
+    ({"NULLGPU_DEVICES": "0"}, "this machine has no NVIDIA GPU"),
+    ({"NULLGPU_ARCHITECTURE": "61"}, "cuda:0 is too old: it has sm_61"),
+    ({"NULLGPU_FAIL": "cuDevicePrimaryCtxRetain"}, "the context of cuda:0 cannot be made: unknown error"),
 ])
 def test_what_is_missing_is_told(tmp_path, environment, text):
     done = run_program(tmp_path, **environment)

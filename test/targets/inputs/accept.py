@@ -94,4 +94,5 @@ def main():
                 print(f"{path.name}: {', '.join(f'{n} {sort}' for sort, n in sorted(sorts.items()))}, spilled bytes {total}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-/* Streams, events and memory of the tests' driver.
+/* Streams, events and memory of the tests' drivers.
  *
  * Device memory is a file without a name, mapped twice: once without access, where its addresses
  * are, and once for the driver. Blocks are opened while a kernel runs and closed behind it. No
@@ -7,7 +7,7 @@
  * What a stream gets to do is a list. Only a call that has to wait runs it: the whole list, and of
  * other streams what it waits for. So what relies on work that nobody waited for does not see it.
  */
-#include "nullcuda.h"
+#include "nullgpu.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@
 
 typedef struct null_block {
   size_t offset, size, room;
-  bool open; /* its allocation has run, and its freeing has not */
+  bool open;  /* its allocation has run, and its freeing has not */
+  int device; /* by number */
 } null_block;
 
 typedef enum null_kind {
@@ -54,6 +55,7 @@ typedef struct null_op {
 typedef struct null_stream {
   null_op *first, *last;
   uint64_t ordered, done;
+  int device; /* by number */
 } null_stream;
 
 typedef struct null_event {
@@ -75,13 +77,13 @@ static null_host *null_hosts; /* pinned memory */
 static null_block **null_blocks;
 static size_t null_block_count, null_block_capacity;
 
-long loom_nullcuda_pending(void) { return null_waiting; }
+long loom_nullgpu_pending(void) { return null_waiting; }
 
 /* ---- memory ---- */
 
 static bool memory_map(void) {
   if (null_device) return true;
-  int file = memfd_create("nullcuda", MFD_CLOEXEC);
+  int file = memfd_create("nullgpu", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)MEMORY_ROOM)) return false;
   null_device = mmap(NULL, MEMORY_ROOM, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
   null_view = mmap(NULL, MEMORY_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -134,7 +136,7 @@ static void run_launch(const null_op *op) {
                            (void *)(uintptr_t)op->arguments[2], begin, end);
   if (status) *(uint32_t *)(uintptr_t)op->arguments[5] |= status;
   memory_protect(PROT_NONE);
-  if (status & LOOM_STATUS_BOUNDS) null_break(CUDA_LAUNCH_FAILED);
+  if (status & LOOM_STATUS_BOUNDS) null_break(DRIVER_LAUNCH_FAILED);
 }
 
 static void run_move(const null_op *op) {
@@ -143,7 +145,7 @@ static void run_move(const null_op *op) {
   if (to && from)
     memmove(to, from, op->size);
   else
-    null_break(CUDA_LAUNCH_FAILED);
+    null_break(DRIVER_LAUNCH_FAILED);
 }
 
 static void run_op(null_op *op) {
@@ -197,74 +199,76 @@ static null_stream *stream_of(void *handle) {
 
 /* ---- streams and events ---- */
 
-NULL_EXPORT int cuStreamCreate(void **stream, unsigned flags) {
-  NULL_CALL("cuStreamCreate", true);
+int null_StreamCreate(void **stream, unsigned flags) {
+  NULL_CALL(StreamCreate, true);
   null_stream *made = calloc(1, sizeof *made);
-  if (!made || !null_add(NULL_STREAM, made)) return free(made), CUDA_OUT_OF_MEMORY;
+  if (!made || !null_add(NULL_STREAM, made)) return free(made), DRIVER_OUT_OF_MEMORY;
+  made->device = null_current();
   *stream = made;
   return 0;
 }
 
 /* Its work is done first. */
-NULL_EXPORT int cuStreamDestroy_v2(void *stream) {
-  NULL_CALL("cuStreamDestroy_v2", true);
-  if (!null_has(NULL_STREAM, stream)) return CUDA_INVALID_HANDLE;
+int null_StreamDestroy(void *stream) {
+  NULL_CALL(StreamDestroy, true);
+  if (!null_has(NULL_STREAM, stream)) return DRIVER_INVALID_HANDLE;
   run_until(stream, UINT64_MAX);
   null_remove(NULL_STREAM, stream);
   free(stream);
   return 0;
 }
 
-NULL_EXPORT int cuStreamSynchronize(void *stream) {
-  NULL_CALL("cuStreamSynchronize", true);
+int null_StreamSynchronize(void *stream) {
+  NULL_CALL(StreamSynchronize, true);
   null_stream *s = stream_of(stream);
-  if (!s) return CUDA_INVALID_HANDLE;
+  if (!s) return DRIVER_INVALID_HANDLE;
   run_until(s, UINT64_MAX);
   return null_broken_now();
 }
 
-NULL_EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
-  NULL_CALL("cuStreamWaitEvent", true);
+int null_StreamWaitEvent(void *stream, void *event, unsigned flags) {
+  NULL_CALL(StreamWaitEvent, true);
   null_stream *s = stream_of(stream);
   null_event *e = event;
-  if (!s || !null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
+  if (!s || !null_has(NULL_EVENT, e)) return DRIVER_INVALID_HANDLE;
   if (!e->stream) return 0;
   null_op *op = order(s, OP_WAIT);
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->stream = e->stream;
   op->number = e->number;
   return 0;
 }
 
-NULL_EXPORT int cuEventCreate(void **event, unsigned flags) {
-  NULL_CALL("cuEventCreate", true);
+int null_EventCreate(void **event, unsigned flags) {
+  NULL_CALL(EventCreate, true);
   null_event *made = calloc(1, sizeof *made);
-  if (!made || !null_add(NULL_EVENT, made)) return free(made), CUDA_OUT_OF_MEMORY;
+  if (!made || !null_add(NULL_EVENT, made)) return free(made), DRIVER_OUT_OF_MEMORY;
   *event = made;
   return 0;
 }
 
-NULL_EXPORT int cuEventRecord(void *event, void *stream) {
-  NULL_CALL("cuEventRecord", true);
+int null_EventRecord(void *event, void *stream) {
+  NULL_CALL(EventRecord, true);
   null_stream *s = stream_of(stream);
   null_event *e = event;
-  if (!s || !null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
-  if (!order(s, OP_MARK)) return CUDA_OUT_OF_MEMORY;
+  if (!s || !null_has(NULL_EVENT, e)) return DRIVER_INVALID_HANDLE;
+  if (!order(s, OP_MARK)) return DRIVER_OUT_OF_MEMORY;
   e->stream = s;
   e->number = s->ordered;
   return 0;
 }
 
-NULL_EXPORT int cuEventQuery(void *event) {
-  NULL_CALL("cuEventQuery", true);
+int null_EventQuery(void *event) {
+  NULL_CALL(EventQuery, true);
   null_event *e = event;
-  if (!null_has(NULL_EVENT, e)) return CUDA_INVALID_HANDLE;
-  return e->stream && e->stream->done < e->number ? CUDA_NOT_READY : 0;
+  if (!null_has(NULL_EVENT, e)) return DRIVER_INVALID_HANDLE;
+  if (!e->stream || e->stream->done >= e->number) return 0;
+  return null_last = DRIVER_NOT_READY;
 }
 
-NULL_EXPORT int cuEventDestroy_v2(void *event) {
-  NULL_CALL("cuEventDestroy_v2", true);
-  if (!null_has(NULL_EVENT, event)) return CUDA_INVALID_HANDLE;
+int null_EventDestroy(void *event) {
+  NULL_CALL(EventDestroy, true);
+  if (!null_has(NULL_EVENT, event)) return DRIVER_INVALID_HANDLE;
   null_remove(NULL_EVENT, event);
   free(event);
   return 0;
@@ -272,7 +276,7 @@ NULL_EXPORT int cuEventDestroy_v2(void *event) {
 
 /* ---- memory in the order of streams ---- */
 
-static null_block *block_new(size_t size) {
+static null_block *block_new(size_t size, int device) {
   size_t room = (size + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
   if (null_used + room > MEMORY_MOST || null_next + room + MEMORY_PAGE > MEMORY_ROOM) return NULL;
   if (null_block_count == null_block_capacity) {
@@ -284,41 +288,44 @@ static null_block *block_new(size_t size) {
   }
   null_block *block = calloc(1, sizeof *block);
   if (!block || !null_add(NULL_MEMORY, block)) return free(block), NULL;
-  *block = (null_block){null_next, size, room, false};
+  *block = (null_block){null_next, size, room, false, device};
   null_next += room + MEMORY_PAGE;
   null_used += room;
   return null_blocks[null_block_count++] = block;
 }
 
-NULL_EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream) {
-  NULL_CALL("cuMemAllocAsync", true);
+int null_MemAllocAsync(uint64_t *address, size_t size, void *stream) {
+  NULL_CALL(MemAllocAsync, true);
   null_stream *s = stream_of(stream);
-  if (!s) return CUDA_INVALID_HANDLE;
-  if (!size) return CUDA_INVALID_VALUE;
-  if (size > MEMORY_MOST || !memory_map()) return CUDA_OUT_OF_MEMORY;
-  null_block *block = block_new(size);
+  if (!s) return DRIVER_INVALID_HANDLE;
+  if (!size) return DRIVER_INVALID_VALUE;
+  if (size > MEMORY_MOST || !memory_map()) return DRIVER_OUT_OF_MEMORY;
+  null_block *block =
+      block_new(size, s == &null_legacy || s == &null_thread ? null_current() : s->device);
   null_op *op = block ? order(s, OP_ALLOC) : NULL;
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->block = block;
   *address = (uintptr_t)null_device + block->offset;
   return 0;
 }
 
-NULL_EXPORT int cuMemFreeAsync(uint64_t address, void *stream) {
-  NULL_CALL("cuMemFreeAsync", true);
+int null_MemFreeAsync(uint64_t address, void *stream) {
+  NULL_CALL(MemFreeAsync, true);
   null_stream *s = stream_of(stream);
   null_block *block = memory_find(address);
-  if (!s || !block || address != (uintptr_t)null_device + block->offset) return CUDA_INVALID_VALUE;
+  if (!s || !block || address != (uintptr_t)null_device + block->offset)
+    return DRIVER_INVALID_VALUE;
   null_op *op = order(s, OP_FREE);
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->block = block;
   return 0;
 }
 
-NULL_EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
-  NULL_CALL("cuPointerGetAttribute", true);
-  if (attribute != CUDA_POINTER_DEVICE || !memory_find(address)) return CUDA_INVALID_VALUE;
-  memset(value, 0, sizeof(int)); /* the first device has all */
+int null_PointerGetAttribute(void *value, int attribute, uint64_t address) {
+  NULL_CALL(PointerGetAttribute, true);
+  const null_block *block = memory_find(address);
+  if (attribute != DRIVER_POINTER_DEVICE || !block) return DRIVER_INVALID_VALUE;
+  memcpy(value, &block->device, sizeof block->device);
   return 0;
 }
 
@@ -332,14 +339,14 @@ static bool null_is_pinned(const void *memory) {
   return false;
 }
 
-NULL_EXPORT int cuMemHostAlloc(void **memory, size_t size, unsigned flags) {
-  NULL_CALL("cuMemHostAlloc", true);
+int null_MemHostAlloc(void **memory, size_t size, unsigned flags) {
+  NULL_CALL(MemHostAlloc, true);
   null_host *host = calloc(1, sizeof *host);
   if (host) host->memory = malloc(size ? size : 1);
   if (!host || !host->memory || !null_add(NULL_HOST, host->memory)) {
     if (host) free(host->memory);
     free(host);
-    return CUDA_OUT_OF_MEMORY;
+    return DRIVER_OUT_OF_MEMORY;
   }
   host->size = size;
   host->next = null_hosts;
@@ -348,13 +355,13 @@ NULL_EXPORT int cuMemHostAlloc(void **memory, size_t size, unsigned flags) {
   return 0;
 }
 
-NULL_EXPORT int cuMemFreeHost(void *memory) {
-  NULL_CALL("cuMemFreeHost", true);
+int null_MemFreeHost(void *memory) {
+  NULL_CALL(MemFreeHost, true);
   null_host **at = &null_hosts;
   while (*at && (*at)->memory != memory)
     at = &(*at)->next;
   null_host *host = *at;
-  if (!host) return CUDA_INVALID_VALUE;
+  if (!host) return DRIVER_INVALID_VALUE;
   *at = host->next;
   null_remove(NULL_HOST, memory);
   free(host->memory);
@@ -365,18 +372,18 @@ NULL_EXPORT int cuMemFreeHost(void *memory) {
 /* ---- copies and launches ---- */
 
 /* From pinned memory a copy reads late; from any other the driver takes the bytes at once. */
-NULL_EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
-  NULL_CALL("cuMemcpyHtoDAsync_v2", true);
+int null_MemcpyHtoDAsync(uint64_t to, const void *from, size_t size, void *stream) {
+  NULL_CALL(MemcpyHtoDAsync, true);
   null_stream *s = stream_of(stream);
   void *owned = NULL;
-  if (!s || !memory_find(to)) return CUDA_INVALID_VALUE;
+  if (!s || !memory_find(to)) return DRIVER_INVALID_VALUE;
   if (!null_is_pinned(from)) {
     owned = malloc(size ? size : 1);
-    if (!owned) return CUDA_OUT_OF_MEMORY;
+    if (!owned) return DRIVER_OUT_OF_MEMORY;
     from = memcpy(owned, from, size);
   }
   null_op *op = order(s, OP_TO);
-  if (!op) return free(owned), CUDA_OUT_OF_MEMORY;
+  if (!op) return free(owned), DRIVER_OUT_OF_MEMORY;
   op->owned = owned;
   op->host = from;
   op->to = to;
@@ -385,12 +392,12 @@ NULL_EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size,
 }
 
 /* To memory that is not pinned a copy is done when the call returns. */
-NULL_EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
-  NULL_CALL("cuMemcpyDtoHAsync_v2", true);
+int null_MemcpyDtoHAsync(void *to, uint64_t from, size_t size, void *stream) {
+  NULL_CALL(MemcpyDtoHAsync, true);
   null_stream *s = stream_of(stream);
-  if (!s || !memory_find(from)) return CUDA_INVALID_VALUE;
+  if (!s || !memory_find(from)) return DRIVER_INVALID_VALUE;
   null_op *op = order(s, OP_FROM);
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->target = to;
   op->from = from;
   op->size = size;
@@ -398,32 +405,30 @@ NULL_EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void 
   return null_broken_now();
 }
 
-NULL_EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
-  NULL_CALL("cuMemcpyDtoDAsync_v2", true);
+int null_MemcpyDtoDAsync(uint64_t to, uint64_t from, size_t size, void *stream) {
+  NULL_CALL(MemcpyDtoDAsync, true);
   null_stream *s = stream_of(stream);
-  if (!s || !memory_find(to) || !memory_find(from)) return CUDA_INVALID_VALUE;
+  if (!s || !memory_find(to) || !memory_find(from)) return DRIVER_INVALID_VALUE;
   null_op *op = order(s, OP_WITHIN);
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->to = to;
   op->from = from;
   op->size = size;
   return 0;
 }
 
-NULL_EXPORT int cuLaunchKernelEx(const cuda_launch *launch, void *function, void **parameters,
-                                 void **extra) {
-  NULL_CALL("cuLaunchKernelEx", true);
-  null_stream *s = stream_of(launch->stream);
+int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
+                void **parameters) {
+  null_stream *s = stream_of(stream);
   const null_function *f = null_function_of(function);
-  if (!s || !f) return CUDA_INVALID_HANDLE;
-  if (launch->block[0] != f->threads || launch->block[1] != 1 || launch->block[2] != 1 ||
-      !launch->grid[0] || launch->grid[1] != 1 || launch->grid[2] != 1 || launch->shared ||
-      launch->attribute_count || extra)
-    return CUDA_INVALID_VALUE;
+  if (!s || !f) return DRIVER_INVALID_HANDLE;
+  if (block[0] != f->threads || block[1] != 1 || block[2] != 1 || !grid[0] || grid[1] != 1 ||
+      grid[2] != 1)
+    return DRIVER_INVALID_VALUE;
   null_op *op = order(s, OP_LAUNCH);
-  if (!op) return CUDA_OUT_OF_MEMORY;
+  if (!op) return DRIVER_OUT_OF_MEMORY;
   op->function = f;
-  op->grid = launch->grid[0];
+  op->grid = grid[0];
   for (int i = 0; i < 6; i++)
     memcpy(&op->arguments[i], parameters[i], sizeof op->arguments[i]);
   return 0;

@@ -1,0 +1,126 @@
+/* What HIP, AMD's driver, does in ways of its own: a thread has a current device and no stack of
+ * contexts, the architecture is a name in a structure, and images are machine code. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/device_internal.h"
+
+#define HIP_NESTED 8 /* calls of hip_enter() that one thread has open, at most */
+
+static driver hip_driver;
+static struct {
+#define LOOM_HIP(NAME, SYMBOL, PARAMETERS) int(*NAME) PARAMETERS;
+#include "runtime/hip.def"
+#undef LOOM_HIP
+} hip;
+
+static const char *hip_find(void *library) {
+  const char *missing = NULL;
+  void *address;
+#define LOOM_HIP(NAME, SYMBOL, PARAMETERS)                                                         \
+  address = dlsym(library, SYMBOL);                                                                \
+  memcpy(&hip.NAME, &address, sizeof address);                                                     \
+  if (!address && !missing) missing = SYMBOL;
+#include "runtime/hip.def"
+#undef LOOM_HIP
+  return missing;
+}
+
+/* ---- devices ---- */
+
+/* "gfx90a:sramecc+:xnack-" is gfx90a in modes for which all code is made alike. */
+static bool hip_architecture(loom_device *device, const char *name, size_t size, loom_error *err) {
+  size_t length = 0;
+  while (length < size && name[length] && name[length] != ':')
+    length++;
+  if (length == size || length >= sizeof device->architecture || strncmp(name, "gfx", 3) != 0)
+    return loom_fail(err, "HIP: %s has no architecture with a name", device->name);
+  snprintf(device->architecture, sizeof device->architecture, "%.*s", (int)length, name);
+  return true;
+}
+
+static bool hip_describe(loom_device *device, loom_error *err) {
+  const driver *d = device->driver;
+  hip_properties properties;
+  int pools = 0;
+  memset(&properties, 0, sizeof properties);
+  if (!driver_check(d, hip.GetDeviceProperties(&properties, device->number), err,
+                    "the architecture of %s cannot be read", device->name) ||
+      !driver_check(d, d->DeviceGetAttribute(&pools, HIP_MEMORY_POOLS, device->handle), err,
+                    "the memory of %s cannot be described", device->name))
+    return false;
+  if (!pools)
+    return loom_fail(err, "HIP: %s has no memory that is ordered by streams", device->name);
+  return hip_architecture(device, properties.architecture, sizeof properties.architecture, err);
+}
+
+/* The driver makes a device's context when it is first used. */
+static bool hip_retain(loom_device *device, loom_error *err) { return true; }
+static void hip_release(loom_device *device) {}
+
+/* What was the thread's: hipCtxPopCurrent() would not make the device before current again. */
+typedef struct hip_state {
+  int device, error;
+} hip_state;
+
+static _Thread_local hip_state hip_states[HIP_NESTED];
+static _Thread_local int hip_depth;
+
+/* The driver keeps an error for whoever asks for the last one, also that an event is not ready. */
+static void hip_forget(void) { hip.GetLastError(); }
+
+static bool hip_enter(loom_device *device, loom_error *err) {
+  const driver *d = device->driver;
+  hip_state before = {0, hip.PeekAtLastError()};
+  if (hip_depth == HIP_NESTED) return loom_fail(err, "HIP: too many nested calls");
+  bool good =
+      driver_check(d, hip.GetDevice(&before.device), err, "the current device cannot be read") &&
+      driver_check(d, before.device == device->handle ? 0 : hip.SetDevice(device->handle), err,
+                   "%s cannot be used", device->name);
+  if (good) hip_states[hip_depth++] = before;
+  if (!good && !before.error) hip_forget();
+  return good;
+}
+
+/* Nobody could do anything about an error but try again, which is done once. */
+static void hip_leave(loom_device *device) {
+  hip_state before = hip_states[--hip_depth];
+  if (before.device != device->handle && hip.SetDevice(before.device)) hip.SetDevice(before.device);
+  if (!before.error) hip_forget();
+}
+
+/* Only newer drivers have a number for the default stream beside NULL. */
+static void *hip_stream(uint64_t number) {
+  return number == LOOM_STREAM_LEGACY ? NULL : (void *)(uintptr_t)number;
+}
+
+static int hip_start(const loom_device *device, void *function, unsigned blocks, unsigned threads,
+                     void **arguments) {
+  return hip.LaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, device->stream, arguments,
+                          NULL);
+}
+
+const driver_kind driver_hip = {
+    .name = "HIP",
+    .prefix = "hip",
+    .maker = "AMD",
+    .advice = "Install ROCm's runtime",
+    .library = "libamdhip64.so",
+    .path = LOOM_ENV_HIP_DRIVER,
+    .least = HIP_LEAST,
+    .major = 10000000,
+    .minor = 100000,
+    .target = LOOM_PLAN_AMDGPU,
+    .most_threads = UINT32_MAX,
+    .driver = &hip_driver,
+    .find = hip_find,
+    .describe = hip_describe,
+    .retain = hip_retain,
+    .release = hip_release,
+    .enter = hip_enter,
+    .leave = hip_leave,
+    .stream = hip_stream,
+    .forget = hip_forget,
+    .launch = hip_start,
+};

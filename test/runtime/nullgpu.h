@@ -1,0 +1,118 @@
+/* The drivers of the tests, libnullcuda.so and libnullhip.so: what their files share, and what
+ * tests ask of them. Both are built of the same files and one of their own (nullcuda.c, nullhip.c,
+ * with NULL_HIP). Sections by file.
+ */
+#ifndef LOOM_TEST_NULLGPU_H
+#define LOOM_TEST_NULLGPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/driver.h"
+#include "runtime/runtime.h"
+
+#define NULL_EXPORT __attribute__((visibility("default")))
+#define NULL_DEVICES 4
+
+#ifdef NULL_HIP
+#define NULL_SYMBOL(CUDA, HIP) HIP
+#else
+#define NULL_SYMBOL(CUDA, HIP) CUDA
+#endif
+
+/* The driver's functions are called null_NAME here, and exported under their symbols. */
+#define LOOM_DRIVER(NAME, CUDA, HIP, PARAMETERS)                                                   \
+  NULL_EXPORT int null_##NAME PARAMETERS __asm__(NULL_SYMBOL(CUDA, HIP));
+#include "runtime/driver.def"
+#undef LOOM_DRIVER
+#ifdef NULL_HIP
+#define LOOM_HIP(NAME, SYMBOL, PARAMETERS) NULL_EXPORT int null_##NAME PARAMETERS __asm__(SYMBOL);
+#include "runtime/hip.def"
+#undef LOOM_HIP
+#else
+#define LOOM_CUDA(NAME, SYMBOL, PARAMETERS) NULL_EXPORT int null_##NAME PARAMETERS __asm__(SYMBOL);
+#include "runtime/cuda.def"
+#undef LOOM_CUDA
+#endif
+
+/* ---- nullgpu.c ---- */
+
+/* The call of `symbol` behind `skip` others fails with this status, once. */
+NULL_EXPORT void loom_nullgpu_fail(const char *symbol, int skip, int error);
+/* Has that call come? */
+NULL_EXPORT bool loom_nullgpu_failed(void);
+/* How many there are: "memory", "stream", "event", "module", "host", "link", "context". What the
+ * driver gives back later counts until then. */
+NULL_EXPORT long loom_nullgpu_live(const char *what);
+/* How often a function was called so far. */
+NULL_EXPORT long loom_nullgpu_calls(const char *symbol);
+/* Work that was ordered and has not run. */
+NULL_EXPORT long loom_nullgpu_pending(void);
+/* What the runtime has to leave as it was: CUDA's contexts on this thread's stack, HIP's current
+ * device. */
+NULL_EXPORT int loom_nullgpu_depth(void);
+/* The error that the thread's next who asks for the last one would see; CUDA's driver keeps none.
+ */
+NULL_EXPORT int loom_nullgpu_last(void);
+/* What the driver says of itself: its version, devices, their architecture (90: sm_90; 0x90a:
+ * gfx90a). */
+NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architecture);
+/* A kernel as a function of C, in place of what a module has under this name. */
+NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t threads,
+                                     uint32_t flags);
+
+/* Around each function of the driver: the lock, and the failure that was asked for. */
+int null_enter(const char *name, bool needs_device);
+void null_leave(int *unused);
+
+#define NULL_CALL(NAME, NEEDS_DEVICE)                                                              \
+  __attribute__((cleanup(null_leave))) int null_error = null_enter(#NAME, NEEDS_DEVICE);           \
+  if (null_error) return null_error
+
+/* The thread's last error, until somebody asks for it. */
+extern _Thread_local int null_last;
+extern int null_version, null_devices, null_architecture;
+/* Every later call fails with this error. */
+void null_break(int error);
+int null_broken_now(void);
+
+enum { NULL_MEMORY, NULL_STREAM, NULL_EVENT, NULL_MODULE, NULL_HOST, NULL_LINK, NULL_KINDS };
+/* Objects of each kind, to tell handles from other numbers. */
+bool null_add(int kind, void *object);
+bool null_has(int kind, const void *object);
+void null_remove(int kind, const void *object);
+
+/* ---- nullgpu_stream.c ---- */
+
+/* Orders a launch of blocks of one dimension. */
+int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
+                void **parameters);
+
+/* ---- nullgpu_module.c ---- */
+
+typedef struct null_function {
+  char name[128];
+  loom_kernel_fn run;
+  uint32_t threads, flags; /* of a block; LOOM_PLAN_KERNEL_* */
+} null_function;
+
+/* NULL: the handle is no function of a loaded module. */
+const null_function *null_function_of(const void *handle);
+
+/* ---- nullcuda.c or nullhip.c ---- */
+
+extern const int null_first; /* the handle of device 0 */
+/* The thread's current device; -1: none. */
+int null_current(void);
+long null_contexts_live(void);
+const char *null_error_name(int error, bool text);
+/* A number of the environment as loom_nullgpu_describe() takes it. */
+int null_parse_architecture(const char *text);
+/* Is the image code for a device of this driver? `text`: where the compiler's code for this machine
+ * may be, with a NUL at its end. */
+bool null_image_check(const void *image, const char **text);
+/* Is this kernel in the image, as a launch needs it? */
+bool null_image_has(const void *image, const char *name);
+
+#endif
