@@ -213,13 +213,14 @@ def smaller(config, kept=(), filled=False, shared=None, exact=False):
 
 LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "n_layers")
 LISTS = r"depths|out_features|out_indices|\w*_layers|num_\w*block_repeats|stage_\w+|\w*in_channels|hidden_sizes|embed_dims?"
+SIZES = (r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*")
 # Fields that stay as they are, whether others are filled, and whether all is exact, one after another until a model runs.
 ATTEMPTS = [((), False, False), ((), True, False),
             (("image_size", "num_frames", "context_length", "prediction_length", "max_source_positions"), False, False),
-            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False, False),
+            (SIZES, False, False),
             ((r".*",), False, False),
             ((), False, True), ((), True, True), ((LISTS,), False, True),
-            ((r".*(dim|dims|channels|size|sizes|heads|width|rank|head|kv|model|embd|ff)(_per_stage)?", r"image_size|.*positions.*"), False, True)]
+            (SIZES, False, True)]
 
 
 def configurations(name, kind):
