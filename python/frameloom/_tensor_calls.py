@@ -137,13 +137,10 @@ def draws_now(func, args, kwargs):
     """Does it take some in this call? A dropout whose share is 0 takes none."""
     if not draws(func):
         return False
-    shares = [given(kwargs, args, i, one) for i, one in enumerate(func._schema.arguments) if one.name in ("dropout_p", "dropout")]
-    return not shares or any(share != 0 for share in shares)
-
-
-def given(kwargs, args, i, parameter):
-    """The argument of a call for the i-th parameter of an operation."""
-    return args[i] if i < len(args) else kwargs.get(parameter.name, parameter.default_value)
+    for i, one in enumerate(func._schema.arguments):
+        if one.name in ("dropout_p", "dropout"):
+            return (args[i] if i < len(args) else kwargs.get(one.name, one.default_value)) != 0
+    return True
 
 
 # The operation that computes what another one writes, where the name of its overload is another one: the numbers that are drawn, too.
@@ -351,6 +348,7 @@ def _described(func, args, kwargs):
         made = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
 
+
 _RANGES = frozenset({aten.arange.default, aten.arange.start})
 
 
@@ -381,7 +379,7 @@ _SAME = {
 }
 
 
-# What gives such a tensor from the one before it.
+# What gives the tensor after a change of its sizes in place from the tensor before.
 _COPIES = {
     aten.transpose_.default: aten.transpose_copy.int,
     aten.t_.default: aten.t_copy.default,

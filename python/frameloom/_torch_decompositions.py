@@ -42,7 +42,7 @@ def _ours(table):
         aten.index_add.default, aten.index_copy.default, aten.index_fill.int_Scalar, aten.index_fill.int_Tensor,
         aten.take.default,
     ):
-        table.pop(op, None)
+        del table[op]
     table |= get_decompositions([aten.dist, aten.ldexp, aten._native_batch_norm_legit.no_stats])
     _torch_whole.drop_from(table)
     return table | _torch_gradients.decompositions() | _torch_checked.DECOMPOSITIONS
