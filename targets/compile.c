@@ -92,7 +92,7 @@ static uint32_t compile_count_applies(const compile_job *job) {
 }
 
 static bool compile_emit_device(compile_job *job, loom_bytes *out) {
-  loom_target_options target = {NULL};
+  loom_target_options target = {0};
   const loom_target *machine = loom_target_for(job->options->device, &target.cpu);
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, machine, &target);
