@@ -70,11 +70,11 @@ static loom_plan *empty_plan(uint32_t count) {
   uint32_t indices[10] = {0};
   for (uint32_t i = 0; i < count; i++) {
     inputs[i] = (loom_plan_input){LOOM_PLAN_ARRAY, i};
-    buffers[i] = (loom_plan_buffer){LOOM_PLAN_BUFFER_INPUT, i, 0, 64};
+    buffers[i] = (loom_plan_buffer){.kind = LOOM_PLAN_BUFFER_INPUT, .index = i, .size = 64};
     indices[i] = i;
   }
   inputs[count] = (loom_plan_input){LOOM_PLAN_SCALAR, 0};
-  buffers[count] = (loom_plan_buffer){LOOM_PLAN_BUFFER_OUTPUT, 0, 0, 64};
+  buffers[count] = (loom_plan_buffer){.kind = LOOM_PLAN_BUFFER_OUTPUT, .size = 64};
   indices[count] = count;
   loom_plan_instr launch = {.opcode = LOOM_PLAN_LAUNCH,
                             .a = 1,
