@@ -21,7 +21,7 @@ typedef enum source_kind {
   SOURCE_FUNCTION, /* the compiled function itself */
   SOURCE_CONST, /* `object` itself, owned: a root for attributes of types and modules that no source
                    names */
-  SOURCE_SELF,  /* __self__ of a bound method `base` */
+  SOURCE_SELF,  /* __self__ of a bound method `base`, of Python or of C */
   SOURCE_FUNC,  /* __func__ of a bound method `base` */
   SOURCE_DERIVED /* key: name of a pure C accessor: "__class__" is the type, others are the
                     adapters' (derived) */

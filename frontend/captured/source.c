@@ -369,7 +369,9 @@ PyObject *source_read_from(const source *s, PyObject *base) {
   case SOURCE_KWDEFAULT:
     return PyFunction_Check(base) ? read_dict(((PyFunctionObject *)base)->func_kwdefaults, s->key)
                                   : NULL;
-  case SOURCE_SELF: return PyMethod_Check(base) ? Py_NewRef(PyMethod_GET_SELF(base)) : NULL;
+  case SOURCE_SELF:
+    if (PyCFunction_Check(base)) return Py_XNewRef(PyCFunction_GET_SELF(base));
+    return PyMethod_Check(base) ? Py_NewRef(PyMethod_GET_SELF(base)) : NULL;
   case SOURCE_FUNC: return PyMethod_Check(base) ? Py_NewRef(PyMethod_GET_FUNCTION(base)) : NULL;
   case SOURCE_DERIVED: return read_derived(base, s->key);
   default: return NULL;

@@ -206,6 +206,27 @@ static value *call_value_method(tracer *t, PyObject *descr, value *const *args, 
   return method ? trace_call(t, method, args + 1, count - 1, kwnames) : NULL;
 }
 
+/* A method of a list, a set, a string and their like that the program keeps: keywords.__contains__,
+ * say. It is called on the value that stands for its object. */
+static value *call_kept_method(tracer *t, PyObject *o, PyObject *self, value *const *args,
+                               Py_ssize_t count, PyObject *kwnames) {
+  PyTypeObject *type = Py_TYPE(self);
+  bool known =
+      pure_type(type) || type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type;
+  PyMethodDef *method = ((PyCFunctionObject *)o)->m_ml;
+  PyObject *name = known ? trace_keep(t, PyUnicode_InternFromString(method->ml_name)) : NULL;
+  PyObject *descr = name ? _PyType_Lookup(type, name) : NULL;
+  if (!descr || !Py_IS_TYPE(descr, &PyMethodDescr_Type) ||
+      ((PyMethodDescrObject *)descr)->d_method != method)
+    return t->constants.not_implemented;
+  const value *v = pointer_map_get(&t->known.wrapped, o);
+  const source *s = v && v->source ? v->source : trace_source(t, SOURCE_CONST, NULL, o, NULL, 0);
+  const source *from = s ? trace_source(t, SOURCE_SELF, s, NULL, NULL, 0) : NULL;
+  value *object = from ? value_wrap(t, self, from) : NULL;
+  value *bound = object ? trace_get_attr(t, object, name) : NULL;
+  return bound ? trace_call(t, bound, args, count, kwnames) : NULL;
+}
+
 /* int.from_bytes, chain.from_iterable: self is the class. */
 static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_ssize_t count,
                                 PyObject *kwnames) {
@@ -322,7 +343,9 @@ static value *builtin_call(tracer *t, PyObject *o, value *const *args, Py_ssize_
     const source *s = v && v->source ? v->source : trace_source(t, SOURCE_CONST, NULL, o, NULL, 0);
     result = s ? call_partial(t, o, args, count, kwnames, s) : NULL;
   } else if (PyCFunction_CheckExact(o)) {
-    result = builtin_bound_call(t, o, &a);
+    PyObject *self = PyCFunction_GET_SELF(o);
+    result = self && !PyType_Check(self) ? call_kept_method(t, o, self, args, count, kwnames)
+                                         : builtin_bound_call(t, o, &a);
   }
   *mine = result != t->constants.not_implemented;
   return *mine ? result : NULL;

@@ -46,6 +46,9 @@ typedef enum view_kind {
   VIEW_RESHAPE,
   VIEW_BROADCAST,
   VIEW_PART,
+  VIEW_PAIRS,    /* complex numbers as pairs of real ones, along a last dimension more */
+  VIEW_COMPLEX,  /* the other way: pairs along the last dimension as complex numbers */
+  VIEW_CONJ,     /* a tensor's conjugate, in the same memory */
   VIEW_DIAGONAL, /* of the last two dimensions, where a size is symbolic: read only */
   VIEW_WINDOW    /* of np.lib.stride_tricks.sliding_window_view, one axis at a time: read only */
 } view_kind;
@@ -69,6 +72,7 @@ struct np_array {
   bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
   /* A tensor that autograd does not know as a view of the root; or a view of such a one. */
   enum { ATTACHED, DETACHED, OF_DETACHED } detached;
+  bool conjugated; /* an odd number of VIEW_CONJ lies between it and the root */
   bool stepped;    /* its strides stay as they are when a size turns out to be 0 */
   loom_value node; /* cached read, valid while version is the storage's */
   uint32_t version;
@@ -125,6 +129,10 @@ value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
 /* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
+/* Complex numbers as pairs of real ones, and back (VIEW_PAIRS, VIEW_COMPLEX). */
+value *np_view_pairs(tracer *t, np_array *a);
+value *np_view_complex(tracer *t, np_array *a);
+value *np_view_conjugate(tracer *t, np_array *a);
 recipe *np_rebuild(tracer *t, value *v); /* the slot `rebuild` of arrays */
 np_storage *np_storages(tracer *t);      /* all storages of the capture, the last one made first */
 np_mask **np_masks(tracer *t);           /* of this capture */

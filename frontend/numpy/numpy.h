@@ -32,6 +32,7 @@ enum {
   NUMPY_TENSOR = 128,      /* a tensor of torch (tensor/) */
   NUMPY_DETACHED = 8,      /* RECIPE_VIEW: a tensor that autograd does not know as a view */
   NUMPY_OF_DETACHED = 512, /* the same: a view of such a tensor */
+  NUMPY_CONJUGATED = 4096, /* RECIPE_VIEW: a tensor whose memory holds the conjugates */
   NUMPY_INFERENCE = 2048   /* guards: a tensor that was made in inference mode */
 };
 

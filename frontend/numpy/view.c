@@ -161,6 +161,40 @@ static loom_value view_read_window(tracer *t, loom_value p, int axis, const np_a
   return emit_transpose(t, p, perm);
 }
 
+/* Complex numbers `v` as pairs of real ones, along a last dimension more. */
+static loom_value view_to_pairs(tracer *t, loom_value v) {
+  loom_value part[2] = {emit1(t, LOOM_OP_REAL, v), emit1(t, LOOM_OP_IMAG, v)};
+  if (part[0] == LOOM_NO_VALUE || part[1] == LOOM_NO_VALUE) return LOOM_NO_VALUE;
+  loom_type type = *emit_type(t, part[0]);
+  type.dims[type.rank] = 1;
+  for (int i = 0; i < 2; i++)
+    part[i] = emit_reshape(t, part[i], type.rank + 1, type.dims);
+  return emit_concatenate(t, part, 2, type.rank);
+}
+
+/* The complex numbers of the pairs along the last dimension of `v`. */
+static loom_value view_from_pairs(tracer *t, loom_value v) {
+  if (v == LOOM_NO_VALUE) return v;
+  int64_t starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
+  loom_type type = *emit_type(t, v);
+  loom_value part[2];
+  int last = type.rank - 1;
+  for (int i = 0; i < type.rank; i++)
+    steps[i] = 1;
+  type.dims[last] = 1;
+  for (int i = 0; i < 2; i++) {
+    starts[last] = i;
+    part[i] = emit_slice(t, v, starts, type.dims, steps);
+    part[i] = emit_reshape(t, part[i], last, type.dims);
+  }
+  return emit2(t, LOOM_OP_COMPLEX, part[0], part[1]);
+}
+
+static loom_value view_conjugate(tracer *t, loom_value v) {
+  loom_value imaginary = emit1(t, LOOM_OP_NEG, emit1(t, LOOM_OP_IMAG, v));
+  return emit2(t, LOOM_OP_COMPLEX, emit1(t, LOOM_OP_REAL, v), imaginary);
+}
+
 loom_value np_read(tracer *t, np_array *a) {
   np_storage *s = a->storage;
   if (s->placed && !np_placed_holds(t, s)) return LOOM_NO_VALUE;
@@ -172,6 +206,9 @@ loom_value np_read(tracer *t, np_array *a) {
   case VIEW_TRANSPOSE: p = emit_transpose(t, p, a->a); break;
   case VIEW_RESHAPE: p = emit_reshape(t, p, a->type.rank, a->type.dims); break;
   case VIEW_PART: p = emit1(t, a->a[0] ? LOOM_OP_IMAG : LOOM_OP_REAL, p); break;
+  case VIEW_PAIRS: p = view_to_pairs(t, p); break;
+  case VIEW_COMPLEX: p = view_from_pairs(t, p); break;
+  case VIEW_CONJ: p = view_conjugate(t, p); break;
   case VIEW_DIAGONAL: p = view_read_diagonal(t, p, a); break;
   case VIEW_WINDOW: p = view_read_window(t, p, (int)a->a[0], a); break;
   default: p = emit_broadcast_to(t, p, a->type.rank, a->type.dims); break;
@@ -253,6 +290,12 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
       loom_value other = emit1(t, v->a[0] ? LOOM_OP_REAL : LOOM_OP_IMAG, np_read(t, p));
       node =
           v->a[0] ? emit2(t, LOOM_OP_COMPLEX, other, node) : emit2(t, LOOM_OP_COMPLEX, node, other);
+    } else if (v->kind == VIEW_PAIRS) {
+      node = view_from_pairs(t, node);
+    } else if (v->kind == VIEW_COMPLEX) {
+      node = view_to_pairs(t, node);
+    } else if (v->kind == VIEW_CONJ) {
+      node = view_conjugate(t, node);
     } else if (v->kind == VIEW_TRANSPOSE) {
       int64_t inverse[LOOM_MAX_RANK];
       for (int i = 0; i < v->type.rank; i++)
@@ -284,6 +327,7 @@ static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **
   a->writeable = p->writeable;
   a->warns_on_write = p->warns_on_write;
   a->stepped = p->stepped;
+  a->conjugated = p->conjugated;
   a->node = LOOM_NO_VALUE;
   *out = a;
   return v;
@@ -341,6 +385,39 @@ value *np_view_part(tracer *t, np_array *p, int part) {
   memcpy(a->strides, p->strides, sizeof a->strides);
   a->a[0] = part;
   if (part) a->offset = np_plus(t, a->offset, (int64_t)loom_dtype_size(dtype));
+  return v;
+}
+
+value *np_view_pairs(tracer *t, np_array *p) {
+  np_array *a;
+  int rank = p->type.rank;
+  value *v = rank < LOOM_MAX_RANK ? view_new(t, &p, VIEW_PAIRS, &a) : NULL;
+  if (!v) return NULL;
+  a->type = type_make(p->type.dtype == LOOM_C64 ? LOOM_F32 : LOOM_F64, rank, p->type.dims);
+  memcpy(a->strides, p->strides, sizeof a->strides);
+  a->type.dims[rank] = 2;
+  a->strides[rank] = (int64_t)loom_dtype_size(a->type.dtype);
+  a->type.rank = rank + 1;
+  return v;
+}
+
+value *np_view_complex(tracer *t, np_array *p) {
+  np_array *a;
+  value *v = view_new(t, &p, VIEW_COMPLEX, &a);
+  if (!v) return NULL;
+  a->type =
+      type_make(p->type.dtype == LOOM_F32 ? LOOM_C64 : LOOM_C128, p->type.rank - 1, p->type.dims);
+  memcpy(a->strides, p->strides, sizeof a->strides);
+  return v;
+}
+
+value *np_view_conjugate(tracer *t, np_array *p) {
+  np_array *a;
+  value *v = view_new(t, &p, VIEW_CONJ, &a);
+  if (!v) return NULL;
+  a->type = p->type;
+  memcpy(a->strides, p->strides, sizeof a->strides);
+  a->conjugated = !a->conjugated;
   return v;
 }
 
@@ -416,6 +493,7 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
   if (a->seen_as) p->flags |= NUMPY_TENSOR;
   if (a->detached) p->flags |= a->detached == DETACHED ? NUMPY_DETACHED : NUMPY_OF_DETACHED;
+  if (a->conjugated) p->flags |= NUMPY_CONJUGATED;
   r->payload = p;
   r->payload_size = sizeof *p;
   return true;

@@ -37,6 +37,7 @@ static PyObject *emit_stand_in(tracer *t, const np_array *a) {
     make = module ? PyObject_GetAttrString(module, "empty") : NULL;
     Py_XDECREF(module);
   }
+  if (a->conjugated) return trace_break(t, BREAK_TENSOR, "a conjugate that a loop keeps"), NULL;
   for (int i = 0; i < a->type.rank; i++) {
     dims[i] = loom_stride_of_dim(a->type.dims[i]);
     elements[i] = np_in_elements(t, a->strides[i], a->type.dtype);
@@ -286,6 +287,12 @@ static value *emit_view_value(tracer *t, np_array *p, int64_t base, const emit_l
   static const char *const shapes[] = {"view",    "unsqueeze", "squeeze",        "alias",
                                        "detach",  "flatten",   "_reshape_alias", "unflatten",
                                        "view_as", NULL};
+  if (!strcmp(name, "view_as_real") && loom_dtype_is_complex(p->type.dtype))
+    return np_view_pairs(t, p);
+  if (!strcmp(name, "view_as_complex") && (p->type.dtype == LOOM_F32 || p->type.dtype == LOOM_F64))
+    return np_view_complex(t, p);
+  if (!strcmp(name, "_conj") && loom_dtype_is_complex(p->type.dtype))
+    return np_view_conjugate(t, p);
   if (look->type.dtype != p->type.dtype) return NULL;
   if (emit_is_one_of(name, slices)) {
     PyObject *axis = Py_None;

@@ -174,25 +174,58 @@ static PyObject *live_new_output(const void *payload, const loom_graph *graph,
   return live_spec(p, graph, symbols, &spec, &offset) ? torch_empty(&spec, data) : NULL;
 }
 
-/* By torch's own function, so that autograd knows it as a view. */
+static PyObject *live_torch_call(const char *function, PyObject *tensor) {
+  PyObject *torch = tensor ? PyDict_GetItemString(PyImport_GetModuleDict(), "torch") : NULL;
+  PyObject *made = torch ? PyObject_CallMethod(torch, function, "O", tensor) : NULL;
+  Py_XDECREF(tensor);
+  return made;
+}
+
+/* The elements of `base` as `spec` says, from `further` elements of its dtype on. A view of real
+ * numbers over complex ones, or the other way, is one of their pairs. */
+static PyObject *live_strided(PyObject *base, const torch_spec *spec, int64_t further) {
+  torch_view view;
+  loom_dtype dtype;
+  int64_t offset;
+  if (!torch_look(base, &view) || !torch_dtype(view.dtype, &dtype)) return NULL;
+  bool to_complex = loom_dtype_is_complex(spec->dtype) && !loom_dtype_is_complex(dtype);
+  bool to_real = !loom_dtype_is_complex(spec->dtype) && loom_dtype_is_complex(dtype);
+  int64_t sizes[LOOM_MAX_RANK + 1], strides[LOOM_MAX_RANK + 1];
+  int rank = spec->rank;
+  for (int i = 0; i < rank; i++) {
+    sizes[i] = spec->sizes[i];
+    strides[i] = spec->strides[i] * (to_complex ? 2 : 1);
+  }
+  if (to_complex) {
+    sizes[rank] = 2;
+    strides[rank++] = 1;
+    further *= 2;
+  }
+  PyObject *from = to_real ? live_torch_call("view_as_real", Py_NewRef(base)) : Py_NewRef(base);
+  PyObject *given[2] = {tuple_of_numbers(sizes, rank), tuple_of_numbers(strides, rank)};
+  PyObject *made = NULL;
+  if (from && given[0] && given[1] && torch_offset(from, &offset))
+    made = PyObject_CallMethod(from, "as_strided", "OOL", given[0], given[1],
+                               (long long)(offset + further));
+  Py_XDECREF(given[1]);
+  Py_XDECREF(given[0]);
+  Py_XDECREF(from);
+  return to_complex ? live_torch_call("view_as_complex", made) : made;
+}
+
+/* By torch's own functions, so that autograd knows it as a view. */
 static PyObject *live_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols) {
   const numpy_array_payload *p = payload;
   torch_spec spec;
-  int64_t offset, further;
+  int64_t further;
   if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
-  if (!torch_offset(base, &offset) || !live_spec(p, graph, symbols, &spec, &further)) return NULL;
-  offset += further;
-  PyObject *sizes = tuple_of_numbers(spec.sizes, spec.rank);
-  PyObject *strides = sizes ? tuple_of_numbers(spec.strides, spec.rank) : NULL;
+  if (!live_spec(p, graph, symbols, &spec, &further)) return NULL;
   base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);
-  PyObject *made = base && strides ? PyObject_CallMethod(base, "as_strided", "OOL", sizes, strides,
-                                                         (long long)offset)
-                                   : NULL;
+  PyObject *made = base ? live_strided(base, &spec, further) : NULL;
   Py_XDECREF(base);
+  if (made && p->flags & NUMPY_CONJUGATED) Py_SETREF(made, PyObject_CallMethod(made, "conj", NULL));
   if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, PyObject_CallMethod(made, "detach", NULL));
-  Py_XDECREF(strides);
-  Py_XDECREF(sizes);
   return made;
 }
 

@@ -227,10 +227,21 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
 }
 
+/* t.real = other, as torch has it: a copy into the view. */
+static bool tensor_set_part(tracer *t, value *v, PyObject *name, value *item) {
+  value *part = tensor_get_attr(t, v, name);
+  PyObject *copy = part ? trace_keep(t, PyUnicode_InternFromString("copy_")) : NULL;
+  value *method = copy ? tensor_get_attr(t, part, copy) : NULL;
+  return method && trace_call(t, method, &item, 1, NULL);
+}
+
 static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   if (!PyUnicode_CompareWithASCIIString(name, "grad")) return tensor_set_grad(t, v, item);
   if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && item && item->object == Py_True)
     return tensor_make_leaf(t, v) != NULL;
+  bool part = !PyUnicode_CompareWithASCIIString(name, "real") ||
+              !PyUnicode_CompareWithASCIIString(name, "imag");
+  if (part && tensor_is(item)) return tensor_set_part(t, v, name, item);
   trace_break(t, BREAK_TENSOR, "setting the attribute %s of a tensor", PyUnicode_AsUTF8(name));
   return false;
 }

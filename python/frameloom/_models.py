@@ -468,6 +468,67 @@ def _count_elements(mapping, iterable, /):
         mapping[element] = mapping.get(element, 0) + 1
 
 
+# ---- types ----------------------------------------------------------------------------------------------------------
+
+
+class MappingProxyType:
+    def __init__(self, mapping):
+        if isinstance(mapping, (list, tuple)) or not hasattr(type(mapping), "__getitem__"):
+            raise TypeError(f"mappingproxy() argument must be a mapping, not {type(mapping).__name__}")
+        self._whole = mapping
+
+    def __model__(self):
+        return (self._whole,)
+
+    def __len__(self):
+        return len(self._whole)
+
+    def __getitem__(self, key):
+        return self._whole[key]
+
+    def __contains__(self, key):
+        return key in self._whole
+
+    def __iter__(self):
+        return iter(self._whole)
+
+    def __reversed__(self):
+        return reversed(self._whole)
+
+    def get(self, key, default=None, /):
+        return self._whole.get(key, default)
+
+    def keys(self):
+        return self._whole.keys()
+
+    def values(self):
+        return self._whole.values()
+
+    def items(self):
+        return self._whole.items()
+
+    def copy(self):
+        return self._whole.copy()
+
+    def __eq__(self, other):
+        return self._whole == (other._whole if isinstance(other, MappingProxyType) else other)
+
+    def __ne__(self, other):
+        return self._whole != (other._whole if isinstance(other, MappingProxyType) else other)
+
+    def __or__(self, other):
+        return self._whole | (other._whole if isinstance(other, MappingProxyType) else other)
+
+    def __ror__(self, other):
+        return other | self._whole
+
+    def __str__(self):
+        return str(self._whole)
+
+    def __repr__(self):
+        return f"mappingproxy({self._whole!r})"
+
+
 # ---- itertools ------------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,10 @@
 import collections
 import functools
 import gc
+import inspect
 import itertools
 import operator
+import types
 import typing
 
 import numpy as np
@@ -16,7 +18,7 @@ import frameloom
 
 def as_python(expression, whole=True):
     """Two calls of a function with this result, of two vectors; `whole`: it is captured without breaks."""
-    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator, "f": functools})
+    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator, "f": functools, "t": types})
     check_calls(program, *[(np.arange(3.0), np.arange(3.0) + 5)] * 2, raises=True, fullgraph=whole)
 
 
@@ -29,7 +31,9 @@ o.itemgetter(1)([x, y]) | o.itemgetter('a', 'b')({'a': x, 'b': y}) | sorted([(2,
 list(i.islice(i.count(5), 2)) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
 next(i.cycle([x, y])) | list(i.compress([x, y], [0, 1])) | list(i.filterfalse(None, [0, 1])) | list(i.dropwhile(lambda k: k < 2, [1, 2, 1]))
 c.deque().pop() | c.deque()[0] | c.deque([1])[5] | c.deque([1]).remove(2) | c.OrderedDict()['a'] | c.defaultdict(None)['a'] | c.OrderedDict().popitem() | c.deque([1, 2], maxlen=2).insert(0, 1)
-[c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()""".replace("\n", " | ").split(" | "))
+[c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()
+t.MappingProxyType({'a': x})['a'] | len(t.MappingProxyType(c.OrderedDict(a=x, b=1))) | list(t.MappingProxyType({'a': x}).items()) | {**t.MappingProxyType({'a': x})} | t.MappingProxyType({'a': 1}).get('b', x)
+'a' in t.MappingProxyType({'a': x}) | [*t.MappingProxyType({'a': x, 'b': y})] | t.MappingProxyType({'a': 1}) == {'a': 1} | t.MappingProxyType({'a': 1})|{'b': 2} | isinstance(t.MappingProxyType({}), t.MappingProxyType)""".replace("\n", " | ").split(" | "))
 def test_expression(expression):
     as_python(expression, whole="pop()" not in expression and "[0]" not in expression and "[5]" not in expression
          and "remove" not in expression and "['a']" not in expression and "popitem" not in expression and "insert" not in expression)
@@ -37,9 +41,10 @@ def test_expression(expression):
 
 @pytest.mark.parametrize("expression", """repr(c.deque([1])) | str(c.OrderedDict(a=1)) | f"{c.deque()}" | hasattr(c.deque(), '_items') | hasattr(c.deque(), '__dict__') | hash(c.deque()) | {c.deque(): 1}
 o.itemgetter(1) | i.count(3) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
-{**c.OrderedDict(a=1)} | dict(c.defaultdict(int, a=1)) | c.deque([1]).maxlen is None | c.deque([1, 2])[0:1] | c.deque([1]) < c.deque([2]) | c.ChainMap({'a': x})['a'] | i.groupby([1])""".replace("\n", " | ").split(" | "))
+{**c.OrderedDict(a=1)} | dict(c.defaultdict(int, a=1)) | c.deque([1]).maxlen is None | c.deque([1, 2])[0:1] | c.deque([1]) < c.deque([2]) | c.ChainMap({'a': x})['a'] | i.groupby([1])
+t.MappingProxyType({'a': x}) | t.MappingProxyType([1]) | t.MappingProxyType(1) | repr(t.MappingProxyType({'a': 1})) | hash(t.MappingProxyType({})) | t.MappingProxyType({})['a'] | hasattr(t.MappingProxyType({}), '_whole')""".replace("\n", " | ").split(" | "))
 def test_what_is_left_to_python_is_right(expression):
-    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator})
+    program = eval(f"lambda x, y: {expression}", {"np": np, "c": collections, "i": itertools, "o": operator, "t": types})
     compiled = frameloom.compile(program)
     for _ in range(2):
         try:
@@ -308,3 +313,35 @@ def test_iterators_over_a_deque_whose_items_are_set_go_on():
     frameloom.compile(rotates)(d)
     with pytest.raises(RuntimeError):
         next(iterator)
+
+
+KEYWORDS, JOINED, TABLE, LOG = frozenset(["if", "for"]).__contains__, "-".join, {"a": 2.0}.get, []
+NOTED = LOG.append
+
+
+def kept_methods(x, name, counted):
+    NOTED(len(LOG))
+    LOG.append(name)
+    return x * TABLE(name, 3.0), KEYWORDS(name), JOINED([name, name]), len(LOG), counted("a")
+
+
+def test_methods_of_c_that_are_kept():
+    compiled = frameloom.compile(kept_methods, fullgraph=True)
+    for name in ("a", "if", "a", "b"):
+        got, left = compiled(np.arange(3.0), name, "banana".count), LOG.copy()
+        LOG[-2:] = []
+        assert_same(got, kept_methods(np.arange(3.0), name, "banana".count))
+        assert LOG == left
+
+
+def test_parameters_of_a_function_by_inspect():
+    def scaled(x, /, by=2.0, *more, sign=-1, **rest):
+        return x * by * sign
+
+    def program(x):
+        signature = inspect.signature(scaled)
+        bound = signature.bind(x, 3.0)
+        bound.apply_defaults()
+        return len(signature.parameters), [*signature.parameters], "by" in signature.parameters, scaled(*bound.args, **bound.kwargs)
+
+    check_calls(program, *[(np.arange(3.0),)] * 2, fullgraph=True)

@@ -1,12 +1,13 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients|training|modes|batches]
+    python tensor_programs.py COUNT SEED [gradients|training|modes|batches|complex]
 
 Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
 arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
 calls backward() itself, too, and uses what its arguments have in `grad`; compare(seed, "modes") one of these with parts under
-autocast, whose calls are under autocast or not; compare(seed, "batches") one with gradients that calls torch.vmap().
+autocast, whose calls are under autocast or not; compare(seed, "batches") one with gradients that calls torch.vmap();
+compare(seed, "complex") one of complex numbers, their parts and conjugates, and of views of one as the other, every second with gradients.
 """
 
 import contextlib
@@ -49,12 +50,17 @@ class Program:
 
     def __init__(self, seed, kind=None):
         self.gradients, self.training, self.modes = kind is not None, kind in ("training", "modes"), kind == "modes"
-        self.batches, self.random = kind == "batches", random.Random(seed)
+        self.batches, self.complex, self.random = kind == "batches", kind == "complex", random.Random(seed)
+        self.gradients &= not self.complex or seed % 2 == 1
+        self.numbers = {}  # complex tensors: their shapes
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
-        self.asks = seed % 5 == 2  # of a fifth what is told of its tensors is a result, too
+        self.asks = seed % 5 == 2 and not self.complex  # of a fifth what is told of its tensors is a result, too
         for _ in range(self.random.randint(2, 8)):
             self.statement()
+        if self.complex:
+            self.lines.append("return " + ", ".join(self.random.choice([*self.shapes, *2 * list(self.numbers)]) for _ in range(self.random.randint(1, 3))))
+            return
         names = [self.random.choice(list(self.shapes)) for _ in range(self.random.randint(1, 3))]
         if self.asks:
             self.lines.insert(0, "facts = []")
@@ -74,7 +80,49 @@ class Program:
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
-                                             *("mapped",) * 10 * self.batches)))()
+                                             *("mapped",) * 10 * self.batches, *("as_complex", *("with_complex",) * 3) * 4 * self.complex)))()
+
+    def new_complex(self, text, shape):
+        self.new(text, shape)
+        self.numbers[f"v{self.count}"] = self.shapes.pop(f"v{self.count}")
+
+    def as_complex(self):
+        """Complex numbers of real ones: in the same memory, or new ones."""
+        name = self.pick(1)
+        shape = self.shapes[name]
+        if shape[-1] == 2:
+            return self.new_complex(f"torch.view_as_complex({name}.float())", shape[:-1])
+        text, shape = self.random.choice((
+            (f"torch.complex({name}.float(), {name}.float() * 0.5)", shape), ("torch.view_as_complex(a.view(-1, a.shape[1] // 2, 2))", (self.rows, self.columns // 2)),
+            (f"torch.view_as_complex({name}.float().repeat_interleave(2, -1).unflatten(-1, (-1, 2)))", shape),
+            (f"torch.polar({name}.float().abs() + 1, {name}.float())", shape), ("torch.view_as_complex(c.unflatten(0, (-1, 2)))", (self.columns // 2,)),
+        ))  # fmt: skip
+        self.new_complex(text, shape)
+
+    def with_complex(self):
+        if not self.numbers:
+            return self.as_complex()
+        name = self.random.choice(list(self.numbers))
+        shape = self.numbers[name]
+        other = self.random.choice([other for other, its in self.numbers.items() if its == shape])
+        real = {"view_as_real": f"torch.view_as_real({name}.resolve_conj())", "pairs": f"torch.view_as_real({name})", "abs": f"{name}.abs()",
+                "real": f"{name}.real", "imag": f"{name}.imag", "angle": f"({name} + 3).angle()"}  # fmt: skip
+        made = {"conj": f"{name}.conj()", "physical": f"{name}.conj_physical()", "resolve": f"{name}.resolve_conj()", "times": f"{name} * {other}",
+                "less": f"{name} - {other}.conj()", "half": f"{name} * 0.5", "turned": f"{name} * (1 - 2j)", "clone": f"{name}.clone()",
+                "cat": f"torch.stack([{name}, {other}]).sum(0)", "at": f"{name}[..., :1] + {name}" if shape else f"{name} + 1"}  # fmt: skip
+        kind = self.random.choice([*real, *made, "write", "inplace", "part", "view", *("adjoint", "product") * (len(shape) == 2)])
+        if kind in real:
+            return self.new(real[kind], (*shape, *(2,) * (kind in ("view_as_real", "pairs"))))
+        if kind in made:
+            return self.new_complex(made[kind], shape)
+        if kind == "adjoint":
+            return self.new_complex(f"{name}.mH", shape[::-1])
+        if kind == "product":
+            return self.new_complex(f"{name} @ {name}.mH", (shape[0], shape[0]))
+        if kind == "view":
+            return self.new_complex(f"{name}.reshape(-1)[1:]", (max(_product(shape) - 1, 0),))
+        self.lines.append({"write": f"{name}[..., 0] = 1j" if shape and shape[-1] else f"{name}.zero_()", "inplace": f"{name}.{self.random.choice(INPLACE)}({other} * 2)",
+                           "part": f"{name}.{self.random.choice(('real.mul_(2)', 'imag.mul_(2)', 'real += 1', f'imag = {name}.real * 2'))}"}[kind])  # fmt: skip
 
     def mapped(self):
         """torch.vmap() of a function of one or two tensors, or of one that calls it."""
@@ -310,7 +358,12 @@ def _product(shape):
 
 
 def told(tensor):
-    return (type(tensor), tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor._is_view(), tensor.requires_grad)
+    return (type(tensor), tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor._is_view(), tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
+
+
+def numbers(tensor):
+    """The numbers as doubles; of complex ones the parts."""
+    return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).double()
 
 
 def outcome(function, arguments):
@@ -342,6 +395,7 @@ def kept(arguments):
 def gradients(results, arguments):
     """The gradients of the results, with different weights, and for few elements their own gradients."""
     wanted = [one for one in arguments if one.requires_grad]
+    results = [torch.view_as_real(one.resolve_conj()) if one.is_complex() else one for one in results]
     weighted = [(one * torch.linspace(0.5, 1.5, max(one.numel(), 1))[: one.numel()].reshape(one.shape)).sum() for one in results if one.requires_grad]
     if not wanted or not weighted:
         return []
@@ -364,8 +418,9 @@ def difference(plain, compiled, tolerance=1e-4):
     for number, (one, other) in enumerate(zip(plain[1], compiled[1], strict=True)):
         if told(one) != told(other):
             return f"tensor {number} is {told(other)}, not {told(one)}"
-        largest = one.double()[one.isfinite()].abs().max().item() if one.isfinite().any() else 0
-        if not torch.allclose(one.double(), other.double(), rtol=tolerance, atol=tolerance / 10 * max(largest, 1), equal_nan=True):
+        one, other = numbers(one), numbers(other)
+        largest = one[one.isfinite()].abs().max().item() if one.isfinite().any() else 0
+        if not torch.allclose(one, other, rtol=tolerance, atol=tolerance / 10 * max(largest, 1), equal_nan=True):
             return f"tensor {number} holds other numbers"
     return None
 

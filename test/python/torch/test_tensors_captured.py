@@ -85,6 +85,31 @@ def test_random_programs(first):
         assert found is None, f"seed {seed}: {found}\n{source}"
 
 
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_random_programs_of_complex_numbers(first):
+    for seed in range(first, first + 20):
+        source, found = tensor_programs.compare(seed, "complex")
+        assert found is None, f"seed {seed}: {found}\n{source}"
+
+
+def complex_views(a, b, c, i):
+    turned = torch.view_as_complex(a.unflatten(1, (-1, 2))) * torch.polar(c[:3].abs(), c[:3])
+    made = torch.complex(a, b)
+    made.real += 1
+    pairs = torch.view_as_real(made)
+    pairs[0] = 2
+    return torch.view_as_real(turned).flatten(1), made, pairs, made.conj(), made.mH @ made, made.conj()[1:].T
+
+
+def test_complex_numbers_are_captured_whole():
+    compiled = frameloom.compile(complex_views, fullgraph=True)
+    for seed in (1, 2):
+        program = tensor_programs.Program(seed)
+        plain = tensor_programs.outcome(complex_views, program.arguments())
+        assert plain[0] is None and plain[1][3].is_conj()
+        assert tensor_programs.difference(plain, tensor_programs.outcome(compiled, program.arguments())) is None
+
+
 def test_named_results_keep_their_types():
     def function(x):
         values, places = x.max(dim=1)
