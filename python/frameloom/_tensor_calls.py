@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import operator
 import re
 import types
 
@@ -390,6 +391,10 @@ _COPIES = {
 }
 
 
+# Functions whose second argument is an index of the first one.
+_INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+
+
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
@@ -429,6 +434,28 @@ class Recorder(TorchDispatchMode):
                 results = func.decompose(*args, **kwargs)
             results = None if results is NotImplemented else results
         return self.note(func, *args, **kwargs) if results is None else results
+
+    def constant(self, numbers):
+        """A stand-in for a tensor of whole numbers, which is a constant of the graph."""
+        real = torch.tensor(numbers, dtype=torch.int64)
+        known = torch.empty(real.shape, dtype=real.dtype, device=META)
+        self.calls += [(aten.lift_fresh.default, (real,), {}, real), (None, real, known, real)]
+        self.called.append((None, real, known, real, False))
+        return known
+
+    def indices(self, target, key):
+        """The index `key` of a tensor with constants in place of its lists of numbers: torch would make tensors without memory of
+        them. A list of bools is one of the places that are true. What else a list may be stays as it is, and is not captured."""
+        parts = key if isinstance(key, tuple) else (key,)
+        made, axis = [], 0  # the axis that a part is an index of; None: not looked for
+        for part in parts:
+            kinds = {type(one) for one in part} if isinstance(part, list) else ()
+            if isinstance(part, list) and kinds <= {int} or kinds == {bool} and axis is not None and axis < target.dim() and len(part) == target.size(axis):
+                part = self.constant(part if kinds != {bool} else [i for i, taken in enumerate(part) if taken])
+            several = part is Ellipsis or isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8)
+            axis = None if several or axis is None else axis + (part is not None)
+            made.append(part)
+        return tuple(made) if isinstance(key, tuple) else made[0]
 
     def decompose(self, decomposition, func, args, kwargs, given):
         """The results, of operations that are noted; None, where these are not as the operation's own. `given`: the arguments with the
@@ -687,6 +714,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
+    if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
+        args = (args[0], recorder.indices(*args[:2]), *args[2:])
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = _tensor_batches.call(function, args, kwargs, levels)
     return on_cpu(result), recorder.calls, recorder.called

@@ -223,10 +223,28 @@ class Program:
     def index(self):
         name = self.pick(1)
         shape = self.shapes[name]
+        if self.random.random() < 0.5:
+            return self.index_by_list(name, shape)
         if shape[0] == self.rows:
             self.new(f"{name}[i]", shape)
         elif shape[0]:
             self.new(f"{name}.index_select(0, i % {shape[0]})", (self.rows, *shape[1:]))
+
+    def index_by_list(self, name, shape):
+        axis = self.random.randrange(len(shape))
+        size = shape[axis]
+        count = self.random.randint(0, 3) if size else 0
+        numbers = [self.random.randrange(-size, size) for _ in range(count)]
+        before = self.random.choice((":, " * axis, "..., " * (axis == len(shape) - 1) or ":, " * axis, "None, " + ":, " * axis))
+        kept = (1,) * ("None" in before)
+        if self.random.random() < 0.2 and 0 < size < 10:
+            taken = [self.random.random() < 0.5 for _ in range(size)]
+            return self.new(f"{name}[{before}{taken}]", (*kept, *shape[:axis], sum(taken), *shape[axis + 1 :]))
+        if self.random.random() < 0.2 and count and not self.gradients:
+            return self.lines.append(f"{name} = {name}.clone()\n    {name}[{before}{numbers}] = {self.random.choice(('1', '0.5'))}")
+        if self.random.random() < 0.1 and size:
+            numbers, count = [size], 1  # out of bounds
+        self.new(f"{name}[{before}{numbers}]", (*kept, *shape[:axis], count, *shape[axis + 1 :]))
 
     def product(self):
         if self.modes and self.random.random() < 0.5:
