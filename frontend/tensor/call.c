@@ -265,6 +265,8 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
+  value *late = tensor_late(t, function, all, given, kwnames);
+  if (late || trace_pending(t)) return late;
   PyObject *list = call_items(t, all, given, false);
   PyObject *kwargs = list ? PyDict_New() : NULL;
   for (Py_ssize_t i = 0; kwargs && i < named; i++) {
@@ -317,6 +319,13 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
     return NULL;
   }
   return call_torch(t, function, self, args, count, kwnames);
+}
+
+value *tensor_call_method(tracer *t, value *v, const char *name, value *const *args,
+                          Py_ssize_t count) {
+  PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
+  value *method = text ? trace_get_attr(t, v, text) : NULL;
+  return method ? trace_call(t, method, args, count, NULL) : NULL;
 }
 
 value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
