@@ -148,6 +148,7 @@ void *tensor_call_failed(tracer *t, PyObject *function);
 
 /* ---- numbers.c: from tensors to numbers of Python ---- */
 
+bool tensor_numbers_init(void);
 /* item() or tolist() of a tensor; NULL with nothing pending: another method, or not followed. */
 value *tensor_numbers(tracer *t, PyObject *function, value *v);
 /* float() or int() of a tensor: the slot `number`. */

@@ -72,9 +72,31 @@ value *tensor_numbers(tracer *t, PyObject *function, value *v) {
   return count == 1 ? numbers_element(t, a) : NULL;
 }
 
+static PyObject *numbers_warn; /* of _tensor_calls.py */
+
+bool tensor_numbers_init(void) {
+  static const tensor_name names[] = {{"warn_of_number", &numbers_warn}};
+  return tensor_import("frameloom._tensor_calls", names, 1);
+}
+
+/* Warns as float() of a tensor that requires a gradient does. */
+static bool numbers_have_warned(tracer *t, value *v) {
+  const np_array *a = np_layout_of(v);
+  PyObject *meta = tensor_meta(t, v);
+  bool live = a->kind == VIEW_ROOT && a->storage->live;
+  if (!meta) return false;
+  if (!(live ? tensor_requires(t, a->storage->live, a->storage->source) : tensor_is_recorded(meta)))
+    return !trace_pending(t);
+  loom_location at = trace_innermost_location(t);
+  PyObject *done = PyObject_CallFunction(numbers_warn, "((si))", at.file, (int)at.line);
+  Py_XDECREF(done);
+  return done || trace_raise_live(t);
+}
+
 value *tensor_number(tracer *t, value *v, PyTypeObject *to) {
-  value *known = numbers_known(t, (PyObject *)to, v);
   np_array *a = np_layout_of(v);
+  if (to == &PyFloat_Type && !numbers_have_warned(t, v)) return NULL;
+  value *known = numbers_known(t, (PyObject *)to, v);
   if (known || trace_pending(t)) return known;
   /* An int of a float may be too large, or raise. */
   bool has =

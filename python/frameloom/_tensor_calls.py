@@ -741,6 +741,14 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     return on_cpu(result), recorder.calls, recorder.called
 
 
+def warn_of_number(place):
+    """Gives for the user's `place`, (file, line), what torch warns of once in a process: a number is made by float() of a tensor
+    that requires a gradient."""
+    with _tensor_warnings.Caught() as caught, torch.utils._python_dispatch._disable_current_modes():
+        float(torch.ones((), requires_grad=True))
+    _tensor_warnings.once(caught.messages, place)
+
+
 class Elements:
     """The elements of tensors that are computed of constants alone, and are few. `called`: a list of operations as they are called
     (Recorder), which may grow."""

@@ -16,6 +16,7 @@ CALLS = {
     "of_the_user": "(warnings.warn('mine'), x * 2)[1]",
     "into_a_result": "torch.add(x, 1, out=torch.empty(3))",
     "of_a_size": "F.mse_loss(x, x[:1]) * 2",
+    "of_a_number": "x * float((x.detach().clone().requires_grad_() * 2).sum())",
     "deprecated": "F.tanh(x), F.upsample(x, scale_factor=2)",
 }
 LOADED = "import sympy, torch, frameloom"  # sympy, which torch imports late, changes filters
