@@ -66,10 +66,13 @@ typedef struct dot_launch { /* chunks [first, first + count) of a stage */
   int64_t stage, first, count;
 } dot_launch;
 
-/* How the threads of a block share a tile on a GPU (gpu_dot.c). */
+typedef struct gpu_matrix gpu_matrix;
+
+/* How the threads of a block share a tile on a GPU (gpu_tile.h). */
 typedef struct gpu_tile {
-  int rows, columns, depth; /* of the tile; steps of depth that are in shared memory at once */
-  int tall, wide;           /* rows and columns of a thread */
+  int rows, columns, depth; /* of the tile; steps of depth of a slab */
+  const gpu_matrix *matrix; /* the instruction on matrices; NULL: multiply-adds */
+  int tall, wide;           /* rows and columns of a thread, or of a warp (matrix) */
   int64_t down, across;     /* tiles of one batch */
   int64_t splits, split;    /* parts of the depth, each with blocks of its own; slabs of one */
 } gpu_tile;
@@ -199,7 +202,7 @@ MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks
  */
 void dot_pack(lower *l, dot_job *job, bool fixed);
 
-/* ---- gpu_dot.c: products on a GPU ---- */
+/* ---- gpu_tile.c: products on a GPU ---- */
 
 /* Chooses the tile of a block; the extents and the operands' strides are known. */
 bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p);

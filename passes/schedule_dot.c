@@ -16,7 +16,7 @@
  * once is bounded (dot_rounds.c).
  */
 #include "loom_ops_shapes.h"
-#include "passes/dot.h"
+#include "passes/gpu_tile.h"
 #include "passes/passes.h"
 
 #include <stdlib.h>
@@ -476,8 +476,8 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) { return loom_product_in(kernel->block); }
 
-/* Rows, columns and steps of depth of a block's tile, rows and columns of a thread, parts of the
- * depth. */
+/* Rows, columns and steps of depth of a block's tile, rows and columns of a thread, or of a warp
+ * (matrix), parts of the depth. */
 static MlirAttribute dot_tile_attr(MlirContext ctx, const gpu_tile *block) {
   const int64_t sizes[] = {block->rows, block->columns, block->depth,
                            block->tall, block->wide,    block->splits};
@@ -493,9 +493,11 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   MlirContext ctx = kernel->ctx;
   MlirAttribute unit = mlirUnitAttrGet(ctx), none = {NULL};
   bool gpu = kernel->target == LANES_GPU;
+  const gpu_matrix *matrix = p.block.matrix;
   const loom_named values[] = {
       {"kind", loom_attr_str(ctx, "dot")},
       {"tile", gpu ? dot_tile_attr(ctx, &p.block) : none},
+      {"matrix", matrix ? loom_attr_str(ctx, matrix->name) : none},
       {"mr", gpu ? none : loom_attr_i64(ctx, p.mr)},
       {"nv", gpu ? none : loom_attr_i64(ctx, p.nv)},
       {"inner", p.inner ? loom_attr_i64(ctx, p.inner) : none},

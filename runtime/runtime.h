@@ -135,6 +135,7 @@ typedef struct loom_sim_counts {
   char name[128];
   uint64_t blocks, barriers, requests[2], sectors[2], bytes[2];
   uint64_t shared, conflicts; /* requests of shared memory, and passes that they take besides */
+  uint64_t matrix;            /* products of matrices, each of a warp */
 } loom_sim_counts;
 void loom_sim_count(bool on);
 bool loom_sim_take_counts(loom_sim_counts *out);
@@ -151,6 +152,43 @@ uint32_t loom_sim_block(void);
 void loom_sim_barrier(uint32_t site);
 uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site);
 void *loom_sim_shared(void);
+
+/* ---- sim_copy.c ---- */
+
+/* Starts a copy from device memory to shared memory: `bytes` (0 to 4, 8 or 16), then zeros. */
+void loom_sim_copy4(void *to, const void *from, uint32_t bytes);
+void loom_sim_copy8(void *to, const void *from, uint32_t bytes);
+void loom_sim_copy16(void *to, const void *from, uint32_t bytes);
+/* The thread's copies since the last call are a group. */
+void loom_sim_copy_commit(void);
+/* Waits for all groups of the thread, or for all but the last one. */
+void loom_sim_copy_wait_all(void);
+void loom_sim_copy_wait_older(void);
+
+/* ---- sim_matrix.c: what the threads of a warp do together to matrices ---- */
+
+typedef uint32_t loom_u32x2 __attribute__((vector_size(8)));
+typedef uint32_t loom_u32x4 __attribute__((vector_size(16)));
+typedef uint32_t loom_u32x8 __attribute__((vector_size(32)));
+typedef float loom_f32x4 __attribute__((vector_size(16)));
+typedef float loom_f32x8 __attribute__((vector_size(32)));
+typedef double loom_f64x2 __attribute__((vector_size(16)));
+typedef double loom_f64x4 __attribute__((vector_size(32)));
+#define LOOM_WIDE __attribute__((target("avx"))) /* vectors of 32 bytes are passed in registers */
+
+/* ldmatrix: four matrices of 8 x 8 halves, whose lines begin where the threads say. */
+loom_u32x4 loom_sim_ldmatrix(const void *line, uint32_t site);
+loom_u32x4 loom_sim_ldmatrix_turned(const void *line, uint32_t site);
+/* Fragments of a and b times each other plus c, in the order of NVIDIA's mma, AMD's MFMA (waves of
+ * 64 threads) and AMD's WMMA. */
+loom_f32x4 loom_sim_mma_bf16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+loom_f32x4 loom_sim_mma_f16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+loom_f64x2 loom_sim_mma_f64(double a, double b, loom_f64x2 c, uint32_t site);
+loom_f32x4 loom_sim_mfma_bf16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+loom_f32x4 loom_sim_mfma_f16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+LOOM_WIDE loom_f64x4 loom_sim_mfma_f64(double a, double b, loom_f64x4 c, uint32_t site);
+LOOM_WIDE loom_f32x8 loom_sim_wmma_bf16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);
+LOOM_WIDE loom_f32x8 loom_sim_wmma_f16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);
 
 /* CPU features that compiled code may need, as bits; and the name for LLVM. */
 #define LOOM_CPU_AVX2 1u   /* with FMA, BMI2, F16C */

@@ -40,10 +40,30 @@ static const char *const gpu_primitives[] = {
 };
 enum { GPU_PRIMITIVES = sizeof gpu_primitives / sizeof *gpu_primitives };
 
-bool loom_gpu_is_primitive(const char *name) {
+/* Does a target have a body for it? */
+static const struct {
+  bool nvptx, amdgpu;
+} gpu_bodies[] = {
+#define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
+  {sizeof(NVPTX) > sizeof(GPU_NONE), sizeof(AMDGPU) > sizeof(GPU_NONE)},
+#include "passes/gpu.def"
+#undef LOOM_GPU
+};
+
+static int gpu_find(const char *name) {
   for (size_t i = 0; i < GPU_PRIMITIVES; i++)
-    if (strcmp(gpu_primitives[i], name) == 0) return true;
-  return false;
+    if (strcmp(gpu_primitives[i], name) == 0) return (int)i;
+  return -1;
+}
+
+bool loom_gpu_is_primitive(const char *name) { return gpu_find(name) >= 0; }
+
+bool loom_gpu_has_primitive(const loom_target *target, const char *name) {
+  int row = gpu_find(name);
+  if (row < 0) return false;
+  return target == &loom_target_nvptx    ? gpu_bodies[row].nvptx
+         : target == &loom_target_amdgpu ? gpu_bodies[row].amdgpu
+                                         : target == &loom_target_sim;
 }
 
 static void gpu_attribute(LLVMValueRef function, const char *name) {

@@ -152,7 +152,7 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
     bool primitive = strncmp(text, "loom_gpu_", 9) == 0;
     if (walk->target->bit == X86 && !primitive && loom_support_find(text) >= 0) return true;
     if (walk->target->bit == SIM && loom_support_find(text) >= 0) return true;
-    if (walk->target->bit & (NVPTX | AMDGPU) && loom_gpu_is_primitive(text)) return true;
+    if (loom_gpu_has_primitive(walk->target, text)) return true;
   }
   return legal_refuse(walk, op, "declares a function that is not in the support table");
 }

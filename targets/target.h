@@ -31,6 +31,8 @@ typedef struct loom_target_cpu {
   const char *features; /* static storage */
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
+  const char *matrix;   /* instructions on matrices: "mma", "mfma", "wmma" (passes/gpu_matrix.c);
+                           NULL: none */
   bool quiet;           /* of the options */
   struct loom_gpu_table *gpu;
 } loom_target_cpu;
@@ -138,8 +140,9 @@ void loom_gpu_entries(LLVMModuleRef module, const loom_target_cpu *cpu,
 /* Pointers that a kernel gets, and those that it loads, are of device memory: says so, for LLVM's
  * infer-address-spaces. Behind all that would drop such a cast. */
 void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu);
-/* Is it a function of passes/gpu.def? */
+/* Is it a function of passes/gpu.def, and does this target have it? */
 bool loom_gpu_is_primitive(const char *name);
+bool loom_gpu_has_primitive(const loom_target *target, const char *name);
 
 /* ---- x86/image.c: from an object to position-independent code -------------------------------- */
 

@@ -19,16 +19,19 @@ static void amdgpu_register(void) {
 }
 static void amdgpu_init(void) { pthread_once(&amdgpu_once, amdgpu_register); }
 
-static const char *const amdgpu_cpus[] = {"gfx90a", "gfx942", "gfx1100"};
+static const struct {
+  const char *name, *matrix;
+} amdgpu_cpus[] = {{"gfx90a", "mfma"}, {"gfx942", "mfma"}, {"gfx1100", "wmma"}};
 
 static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *out,
                            loom_error *err) {
   const char *name = options && options->cpu ? options->cpu : "native";
   if (strcmp(name, "native") == 0) name = "gfx942";
   for (size_t i = 0; i < sizeof amdgpu_cpus / sizeof *amdgpu_cpus; i++) {
-    if (strcmp(name, amdgpu_cpus[i]) != 0) continue;
+    if (strcmp(name, amdgpu_cpus[i].name) != 0) continue;
     snprintf(out->name, sizeof out->name, "%s", name);
     out->features = "";
+    out->matrix = amdgpu_cpus[i].matrix;
     return true;
   }
   return loom_fail(err, "unknown AMDGPU architecture '%s': gfx90a, gfx942 or gfx1100", name);
@@ -36,7 +39,7 @@ static bool amdgpu_resolve(const loom_target_options *options, loom_target_cpu *
 
 const char *loom_amdgpu_for(const char *architecture) {
   for (size_t i = 0; i < sizeof amdgpu_cpus / sizeof *amdgpu_cpus; i++)
-    if (strcmp(architecture, amdgpu_cpus[i]) == 0) return amdgpu_cpus[i];
+    if (strcmp(architecture, amdgpu_cpus[i].name) == 0) return amdgpu_cpus[i].name;
   return NULL;
 }
 

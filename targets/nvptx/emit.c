@@ -35,6 +35,7 @@ static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *o
     if (strcmp(name, nvptx_cpus[i].name) != 0) continue;
     snprintf(out->name, sizeof out->name, "%s", name);
     out->features = nvptx_cpus[i].features;
+    if (atoi(name + 3) >= 80) out->matrix = "mma"; /* m16n8k16, bf16, f64, cp.async */
     return true;
   }
   return loom_fail(err, "unknown NVPTX architecture '%s': sm_70 to sm_120", name);

@@ -1,0 +1,468 @@
+/* Operands of a product in shared memory, for instructions on matrices.
+ *
+ * A slab has a number of steps of the depth of an operand's rows (or columns) of a tile. It lies in
+ * lines, as the operand lies in memory: a line is a row along the depth, or a step across the rows.
+ * Pieces of 16 bytes have another order in each line, p ^ order(line): those that the threads of a
+ * warp ask for at once, eight lines of ldmatrix say, are in different banks, and so are those of a
+ * line, which they store.
+ *
+ * An operand that lies in memory as it is multiplied is copied 16, 8 or 4 bytes at a time, as its
+ * sizes allow: without registers where the GPU can (cp.async). Elsewhere each thread computes its
+ * elements, one after another (lower_emit), so that elementwise operations before the product cost
+ * no trip to memory. Whether the operand begins at a multiple of a piece is asked in the kernel;
+ * where it does not, pieces are put together of single elements.
+ */
+#include "passes/gpu_tile.h"
+
+#include <stdio.h>
+
+#define SLAB_BYTES 16
+
+/* ---- the plan ---- */
+
+static int slab_size(const gpu_slab *s) { return (int)loom_dtype_size(s->p->dtype); }
+
+/* As which type elements are moved. */
+static loom_dtype slab_dtype(const gpu_slab *s) { return slab_size(s) == 2 ? LOOM_I16 : LOOM_F64; }
+
+static int slab_piece(const gpu_slab *s) { return SLAB_BYTES / slab_size(s); }
+
+/* Pieces of a line, as far as their order changes. */
+static int slab_flips(const gpu_slab *s) {
+  int count = s->length / slab_piece(s);
+  return count < SLAB_BANKS ? count : SLAB_BANKS;
+}
+
+/* A fragment of doubles is two pieces of a line. */
+static int slab_unit(const gpu_slab *s) { return slab_size(s) == 8 ? 2 : 1; }
+
+/* Neighbouring lines with one order: those that lie in all banks together. */
+static int slab_equal(const gpu_slab *s) {
+  int count = s->length / slab_piece(s);
+  return count < SLAB_BANKS ? SLAB_BANKS / count : 1;
+}
+
+/* The order of a line. Of a sum of lines whose bits differ it is what xor makes of both orders. */
+static int slab_order(const gpu_slab *s, int line) {
+  int orders = slab_flips(s) / slab_unit(s);
+  return orders ? line / slab_equal(s) % orders * slab_unit(s) : 0;
+}
+
+/* The widest piece in which the operand can be copied from memory: 0: it cannot. */
+static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
+  const dot_operand *o = s->operand;
+  int lane = o->lane_group, along = s->turned ? lane : DOT_DEPTH;
+  if (!o->known || o->operand < 0 || o->stored != s->p->dtype || o->strides[along] != 1) return 0;
+  if (kernel->operands[o->operand].slot < 0) return 0;
+  for (int width = slab_piece(s); width * slab_size(s) >= 4; width /= 2) {
+    bool fits = s->p->extents[along] % width == 0 && o->base % width == 0;
+    for (int g = 0; g < DOT_GROUPS; g++)
+      fits = fits && (g == along || s->p->extents[g] == 1 || o->strides[g] % width == 0);
+    if (fits) return width;
+    if (width == 1) break;
+  }
+  return 0;
+}
+
+void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *s) {
+  const gpu_tile *tile = &p->block;
+  int lanes = side ? tile->columns : tile->rows;
+  *s = (gpu_slab){.p = p, .side = side, .operand = side ? &p->rhs : &p->lhs};
+  s->turned = s->operand->strides[s->operand->lane_group] == 1 &&
+              !(s->operand->known && s->operand->strides[DOT_DEPTH] == 1);
+  s->lines = s->turned ? tile->depth : lanes;
+  s->length = s->turned ? lanes : tile->depth;
+  s->width = slab_width(kernel, s);
+  s->direct = s->width > 0;
+  s->async = s->direct && loom_str_is(loom_str(tile->matrix->set), "mma");
+  if (!s->direct) s->width = 1;
+  s->pieces = (int)loom_ceil_div((int64_t)s->lines * s->length, (int64_t)s->width * GPU_BLOCK);
+}
+
+/* ---- places in shared memory ---- */
+
+static MlirValue slab_xor(lower *l, MlirValue x, MlirValue y) {
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_op2(&b, "arith.xori", x, y);
+}
+
+/* The piece of element `at` of a line, in the line's order. */
+static MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValue at) {
+  MlirValue piece = dot_op(l, "arith.divui", at, slab_piece(s));
+  int orders = slab_flips(s) / slab_unit(s);
+  if (orders < 2) return piece;
+  MlirValue order = dot_op(l, "arith.divui", line, slab_equal(s));
+  order = dot_op(l, "arith.muli", dot_op(l, "arith.remui", order, orders), slab_unit(s));
+  return slab_xor(l, piece, order);
+}
+
+static MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue offset) {
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_address(&b, memory, offset, slab_dtype(s));
+}
+
+/* Lines between two pieces of a thread. */
+static int slab_step(const gpu_slab *s) { return GPU_BLOCK / (s->length / s->width); }
+
+/* Where piece i of the thread lies. */
+static MlirValue slab_place(lower *l, const gpu_slab *s, MlirValue memory, int i) {
+  int line = i * slab_step(s);
+  MlirValue piece = slab_xor(l, s->piece_at, tile_int(l, slab_order(s, line)));
+  MlirValue offset = dot_add_scaled(l, s->place, piece, slab_piece(s));
+  return slab_address(l, s, memory, tile_add(l, offset, (int64_t)line * s->length));
+}
+
+/* Row or column, and step of the depth, of piece i: of the tile, and of the slab. */
+static MlirValue slab_lane(lower *l, const gpu_slab *s, int i) {
+  return s->turned ? s->at : tile_add(l, s->line, (int64_t)i * slab_step(s));
+}
+static MlirValue slab_depth(lower *l, const gpu_slab *s, int i) {
+  return s->turned ? tile_add(l, s->line, (int64_t)i * slab_step(s)) : s->at;
+}
+
+static bool slab_ragged(const gpu_slab *s) { return s->p->extents[DOT_DEPTH] % s->p->block.depth; }
+
+/* The row or column of piece i in the operand, at most the last one. */
+static MlirValue slab_lane_there(lower *l, const gpu_slab *s, int i) {
+  int64_t extent = s->p->extents[s->operand->lane_group];
+  int tile = s->side ? s->p->block.columns : s->p->block.rows;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue lane = lane_op2(&b, "arith.addi", s->first, slab_lane(l, s, i));
+  if (extent % tile == 0) return lane;
+  return dot_op(l, "arith.minsi", lane, extent - (s->turned ? s->width : 1));
+}
+
+/* Where the pieces begin in memory, in front of the slabs; or, at ragged depths, in front of the
+ * depth. */
+static void slab_aim_from(lower *l, gpu_slab *s) {
+  const dot_operand *o = s->operand;
+  int64_t extent = s->p->extents[o->lane_group];
+  int tile = s->side ? s->p->block.columns : s->p->block.rows;
+  bool even = s->turned ? !slab_ragged(s) : extent % tile == 0;
+  int64_t stride = o->strides[s->turned ? (int)DOT_DEPTH : o->lane_group];
+  for (int i = 0; i < s->pieces; i++) {
+    MlirValue depth = slab_ragged(s) ? tile_int(l, 0) : slab_depth(l, s, i);
+    if (i && s->turned && slab_ragged(s))
+      s->from[i] = s->from[0];
+    else if (i && even)
+      s->from[i] = dot_address(l, s->from[0], tile_int(l, i * slab_step(s) * stride), o->stored);
+    else
+      s->from[i] = dot_stored_at(l, o, slab_lane_there(l, s, i), depth);
+  }
+}
+
+static MlirValue slab_aligned(lower *l, const gpu_slab *s) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  MlirValue pointer = l->pointers[l->kernel->operands[s->operand->operand].slot];
+  MlirValue at = loom_build1(&b, "llvm.ptrtoint", pointer, i64);
+  at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, s->width * slab_size(s) - 1));
+  return lane_cmpi(&b, "eq", at, loom_build_int(&b, i64, 0));
+}
+
+void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
+  int per = s->length / s->width, total = s->lines * per;
+  s->first = block->first[s->side];
+  s->line = tile_number(l, block->thread, per, GPU_BLOCK);
+  s->at = dot_op(l, "arith.muli", tile_number(l, block->thread, 1, per), s->width);
+  s->piece_at = slab_find(l, s, s->line, s->at);
+  s->place = dot_op(l, "arith.remui", s->at, slab_piece(s));
+  s->place = tile_add(l, dot_add_scaled(l, s->place, s->line, s->length), s->offset);
+  if (total < GPU_BLOCK) {
+    loom_builder b = lower_at_level(l, l->depth);
+    MlirValue number = tile_number(l, block->thread, 1, GPU_BLOCK);
+    s->there = lane_cmpi(&b, "slt", number, tile_int(l, total));
+  }
+  if (!s->direct) return;
+  slab_aim_from(l, s);
+  if (s->width > 1) s->aligned = slab_aligned(l, s);
+}
+
+/* ---- pieces of memory ---- */
+
+typedef struct slab_job {
+  const gpu_slab *s;
+  MlirValue number, memory;   /* of the slab; where it goes */
+  MlirValue from, to, inside; /* of a piece; inside: null: it is not beyond the depth */
+} slab_job;
+
+/* Where piece i of a slab lies in memory. Beyond the depth it is another one: *inside says so. */
+static MlirValue slab_from(lower *l, const gpu_slab *s, MlirValue number, int i,
+                           MlirValue *inside) {
+  const dot_operand *o = s->operand;
+  int64_t depth = s->p->extents[DOT_DEPTH];
+  MlirValue step = dot_op(l, "arith.muli", number, s->p->block.depth);
+  *inside = (MlirValue){NULL};
+  if (slab_ragged(s)) {
+    loom_builder b = lower_at_level(l, l->depth);
+    step = lane_op2(&b, "arith.addi", step, slab_depth(l, s, i));
+    *inside = lane_cmpi(&b, "slt", step, tile_int(l, depth));
+    step = dot_op(l, "arith.minsi", step, depth - (s->turned ? 1 : s->width));
+  }
+  MlirValue offset = dot_op(l, "arith.muli", step, o->strides[DOT_DEPTH]);
+  return dot_address(l, s->from[i], offset, o->stored);
+}
+
+static MlirType slab_type(lower *l, const gpu_slab *s) {
+  return lane_memory_type(l->kernel->ctx, slab_dtype(s), s->width);
+}
+
+static MlirValue slab_zero(lower *l, const gpu_slab *s) {
+  loom_builder b = lower_at_level(l, 0);
+  MlirType type = slab_type(l, s);
+  return slab_size(s) == 8 ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
+}
+
+static MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue at = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 32), i);
+  return loom_build3(&b, "llvm.insertelement", vector, element, at, mlirValueGetType(vector));
+}
+
+/* A piece, whose place is a multiple of its size, or (`single`) of an element. */
+static MlirValue slab_read(lower *l, const gpu_slab *s, MlirValue from, bool single) {
+  loom_builder b = lower_at_level(l, l->depth);
+  if (!single || s->width == 1) {
+    MlirValue value = lane_load(&b, from, slab_dtype(s), s->width, (MlirValue){NULL});
+    tile_align(l, loom_def(value), slab_dtype(s), s->width);
+    return value;
+  }
+  MlirValue value = slab_zero(l, s);
+  for (int i = 0; i < s->width; i++) {
+    MlirValue at = slab_address(l, s, from, tile_int(l, i));
+    b = lower_at_level(l, l->depth);
+    value = slab_insert(l, value, lane_load(&b, at, slab_dtype(s), 1, (MlirValue){NULL}), i);
+  }
+  return value;
+}
+
+static void slab_read_whole(lower *l, void *user, MlirValue *out) {
+  const slab_job *job = user;
+  *out = slab_read(l, job->s, job->from, false);
+}
+
+static void slab_read_single(lower *l, void *user, MlirValue *out) {
+  const slab_job *job = user;
+  *out = slab_read(l, job->s, job->from, true);
+}
+
+/* The element of an operand that is computed. */
+static MlirValue slab_element(lower *l, const slab_job *job, int i) {
+  const gpu_slab *s = job->s;
+  int64_t depth = s->p->extents[DOT_DEPTH];
+  MlirValue step = dot_op(l, "arith.muli", job->number, s->p->block.depth);
+  loom_builder b = lower_at_level(l, l->depth);
+  step = lane_op2(&b, "arith.addi", step, slab_depth(l, s, i));
+  dot_set(l, s->operand->lane_group, slab_lane_there(l, s, i));
+  dot_set(l, DOT_DEPTH, slab_ragged(s) ? dot_op(l, "arith.minsi", step, depth - 1) : step);
+  MlirValue value = s->p->element(l, s->p, s->operand);
+  if (l->failed) return value;
+  b = lower_at_level(l, l->depth);
+  value = lane_to_memory(&b, value, s->p->dtype);
+  if (!slab_ragged(s)) return value;
+  MlirValue inside = lane_cmpi(&b, "slt", step, tile_int(l, depth));
+  return lane_select(&b, inside, value, slab_zero(l, s));
+}
+
+/* Piece i: zeros beyond the depth. */
+static MlirValue slab_value(lower *l, slab_job *job, int i) {
+  const gpu_slab *s = job->s;
+  MlirValue inside, value;
+  lower_push(l, l->scopes[l->depth].block);
+  if (s->direct) {
+    job->from = slab_from(l, s, job->number, i, &inside);
+    if (s->aligned.ptr)
+      tile_if(l, s->aligned, 1, slab_read_whole, slab_read_single, job, &value);
+    else
+      slab_read_whole(l, job, &value);
+    loom_builder b = lower_at_level(l, l->depth);
+    if (inside.ptr) value = lane_select(&b, inside, value, slab_zero(l, s));
+  } else {
+    value = slab_element(l, job, i);
+  }
+  lower_pop(l);
+  return value;
+}
+
+static void slab_values(lower *l, void *user, MlirValue *out) {
+  slab_job *job = user;
+  for (int i = 0; i < job->s->pieces && !l->failed; i++)
+    out[i] = slab_value(l, job, i);
+}
+
+static void slab_zeros(lower *l, void *user, MlirValue *out) {
+  gpu_slab_zero(l, ((const slab_job *)user)->s, out);
+}
+
+void gpu_slab_zero(lower *l, const gpu_slab *s, MlirValue *out) {
+  for (int i = 0; i < s->pieces; i++)
+    out[i] = slab_zero(l, s);
+}
+
+void gpu_slab_load(lower *l, const gpu_slab *s, MlirValue number, MlirValue *out) {
+  slab_job job = {.s = s, .number = number};
+  if (s->there.ptr)
+    tile_if(l, s->there, s->pieces, slab_values, slab_zeros, &job, out);
+  else
+    slab_values(l, &job, out);
+}
+
+/* ---- into shared memory ---- */
+
+static void slab_write(lower *l, const gpu_slab *s, MlirValue to, MlirValue value) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirOperation store = lane_store(&b, value, to, slab_dtype(s), (MlirValue){NULL});
+  tile_align(l, store, slab_dtype(s), s->width);
+}
+
+typedef struct slab_storing {
+  const gpu_slab *s;
+  MlirValue memory;
+  const MlirValue *values;
+} slab_storing;
+
+static void slab_store(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const slab_storing *job = user;
+  for (int i = 0; i < job->s->pieces; i++)
+    slab_write(l, job->s, slab_place(l, job->s, job->memory, i), job->values[i]);
+}
+
+void gpu_slab_store(lower *l, const gpu_slab *s, MlirValue memory, const MlirValue *values) {
+  slab_storing job = {s, memory, values};
+  if (s->there.ptr)
+    lower_if(l, s->there, slab_store, &job);
+  else
+    slab_store(l, &job, NULL, NULL);
+}
+
+static void slab_copy_whole(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const slab_job *job = user;
+  char name[32];
+  int bytes = job->s->width * slab_size(job->s);
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), pointer = mlirValueGetType(job->to);
+  MlirValue size = loom_build_int(&b, i32, bytes), none = loom_build_int(&b, i32, 0);
+  if (job->inside.ptr) size = lane_select(&b, job->inside, size, none);
+  MlirType types[] = {pointer, pointer, i32};
+  MlirValue operands[] = {job->to, job->from, size};
+  snprintf(name, sizeof name, "loom_gpu_copy%d", bytes);
+  gpu_call(&b, l->kernel->op, name, 3, types, operands, (MlirType){NULL});
+}
+
+static void slab_copy_single(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const slab_job *job = user;
+  MlirValue value = slab_read(l, job->s, job->from, true);
+  loom_builder b = lower_at_level(l, l->depth);
+  if (job->inside.ptr) value = lane_select(&b, job->inside, value, slab_zero(l, job->s));
+  slab_write(l, job->s, job->to, value);
+}
+
+static void slab_copy(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  slab_job *job = user;
+  const gpu_slab *s = job->s;
+  for (int i = 0; i < s->pieces && !l->failed; i++) {
+    lower_push(l, l->scopes[l->depth].block);
+    job->from = slab_from(l, s, job->number, i, &job->inside);
+    job->to = slab_place(l, s, job->memory, i);
+    if (s->aligned.ptr)
+      lower_if_else(l, s->aligned, slab_copy_whole, slab_copy_single, job);
+    else
+      slab_copy_whole(l, job, NULL, NULL);
+    lower_pop(l);
+  }
+}
+
+void gpu_slab_copy(lower *l, const gpu_slab *s, MlirValue number, MlirValue memory) {
+  slab_job job = {.s = s, .number = number, .memory = memory};
+  if (s->there.ptr)
+    lower_if(l, s->there, slab_copy, &job);
+  else
+    slab_copy(l, &job, NULL, NULL);
+}
+
+/* ---- fragments ---- */
+
+static const gpu_matrix *slab_matrix(const gpu_slab *s) { return s->p->block.matrix; }
+
+void gpu_slab_aim(lower *l, gpu_slab *s, MlirValue thread, MlirValue warp) {
+  const gpu_matrix *m = slab_matrix(s);
+  const matrix_place *place = s->turned ? &m->turned[s->side] : &m->of[s->side];
+  MlirValue line = matrix_value(l, place->line, thread), at = matrix_value(l, place->at, thread);
+  if (s->turned)
+    at = dot_add_scaled(l, at, warp, 1);
+  else
+    line = dot_add_scaled(l, line, warp, 1);
+  s->piece = slab_find(l, s, line, at);
+  s->base = dot_add_scaled(l, dot_op(l, "arith.remui", at, slab_piece(s)), line, s->length);
+  s->base = tile_add(l, s->base, s->offset);
+  s->level = l->depth;
+}
+
+/* Element `at` of line `line` from where the thread's part is. Bits of both differ from the
+ * thread's, so that the pieces' order is a matter of xor. */
+static MlirValue slab_fragment_at(lower *l, gpu_slab *s, MlirValue memory, int line, int at) {
+  int piece = at / slab_piece(s), low = piece % slab_flips(s), flip = low ^ slab_order(s, line);
+  if (!s->bases[flip].ptr) {
+    loom_builder b = lower_at_level(l, s->level);
+    MlirValue moved = lane_op2(&b, "arith.xori", s->piece, tile_int(l, flip));
+    moved = lane_op2(&b, "arith.muli", moved, tile_int(l, slab_piece(s)));
+    s->bases[flip] = lane_op2(&b, "arith.addi", s->base, moved);
+  }
+  MlirValue place = slab_address(l, s, memory, s->bases[flip]);
+  int64_t more = (int64_t)line * s->length + (piece - low) * slab_piece(s) + at % slab_piece(s);
+  return more ? slab_address(l, s, place, tile_int(l, more)) : place;
+}
+
+static MlirValue slab_ldmatrix(lower *l, const gpu_slab *s, MlirValue line) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), types[] = {mlirValueGetType(line), i32};
+  MlirValue operands[] = {line, loom_build_int(&b, i32, l->team.sites++)};
+  const char *name = s->turned ? "loom_gpu_ldmatrix_turned" : "loom_gpu_ldmatrix";
+  return gpu_call(&b, l->kernel->op, name, 2, types, operands, lane_int(b.ctx, 32, 4));
+}
+
+/* Words of 4 bytes next to each other. */
+static MlirValue slab_words(lower *l, MlirValue at, int count) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue value = lane_load(&b, at, LOOM_I32, count, (MlirValue){NULL});
+  tile_align(l, loom_def(value), LOOM_I32, count);
+  return value;
+}
+
+/* A run of halves along the depth, as words: two pieces at most. */
+static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+  static const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  int run = slab_matrix(s)->run, words = run / 2 < 4 ? run / 2 : 4;
+  MlirValue low = slab_words(l, slab_fragment_at(l, s, memory, lane, depth), words);
+  if (run / 2 == words) return low;
+  int next = depth + slab_piece(s);
+  MlirValue high = slab_words(l, slab_fragment_at(l, s, memory, lane, next), words);
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_shuffle2(&b, low, high, 2 * words, all);
+}
+
+/* The same, of steps that are lines of their own. */
+static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+  int run = slab_matrix(s)->run;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType type = lane_int(b.ctx, 16, run);
+  MlirValue halves = lane_const_int(&b, type, 0);
+  for (int i = 0; i < run; i++) {
+    MlirValue at = slab_fragment_at(l, s, memory, depth + i, lane);
+    b = lower_at_level(l, l->depth);
+    halves = slab_insert(l, halves, lane_load(&b, at, LOOM_I16, 1, (MlirValue){NULL}), i);
+  }
+  b = lower_at_level(l, l->depth);
+  return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, run / 2));
+}
+
+MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+  int run = slab_matrix(s)->run;
+  int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
+  if (run == 0) return slab_ldmatrix(l, s, slab_fragment_at(l, s, memory, line, at));
+  if (run > 1 && !s->turned) return slab_run(l, s, memory, lane, depth);
+  if (run > 1) return slab_gather(l, s, memory, lane, depth);
+  MlirValue place = slab_fragment_at(l, s, memory, line, at);
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_load(&b, place, slab_dtype(s), 1, (MlirValue){NULL});
+}
