@@ -23,12 +23,11 @@ typedef struct mma_job {
   const dot_plan *p;
   const gpu_matrix *matrix;
   gpu_slab slabs[2];
-  int stages, slab;  /* slabs in shared memory at once; elements of one, */
-  loom_dtype dtype;  /* which these are moved as */
+  int stages, slab;  /* slabs in shared memory at once; elements of one */
   int tall, wide;    /* products of a warp down and across */
   MlirValue warp[2]; /* its first row and column in the tile */
   /* Within the loop: */
-  MlirValue next, memory; /* number of a slab on its way, and its place */
+  MlirValue next, offset; /* number of a slab on its way, and its place: bytes */
 } mma_job;
 
 /* ---- a block ---- */
@@ -65,21 +64,23 @@ static int mma_part_rows(const mma_job *job) {
 
 static void mma_open(lower *l, mma_job *job) {
   const dot_plan *p = job->p;
-  gpu_block_open(l, job->block);
-  mma_warps(l, job);
+  int size = (int)loom_dtype_size(p->dtype), row = p->block.columns + job->matrix->pad;
   for (int s = 0; s < 2; s++) {
     gpu_slab_plan(l->kernel, p, s, &job->slabs[s]);
     job->slabs[s].offset = job->slab;
     job->slab += job->slabs[s].lines * job->slabs[s].length;
+  }
+  job->stages = mma_stages(job);
+  gpu_block_open(l, job->block);
+  mma_warps(l, job);
+  int slabs = job->stages * job->slab * size;
+  int sums = mma_part_rows(job) * row * (int)loom_dtype_size(p->work);
+  loom_builder b = lower_at_level(l, l->depth);
+  job->block->memory = gpu_shared(l, &b, slabs > sums ? slabs : sums);
+  for (int s = 0; s < 2; s++) {
     gpu_slab_open(l, job->block, &job->slabs[s]);
     gpu_slab_aim(l, &job->slabs[s], job->block->thread, job->warp[s]);
   }
-  job->stages = mma_stages(job);
-  int slabs = job->stages * job->slab * (int)loom_dtype_size(p->dtype);
-  int sums =
-      mma_part_rows(job) * (p->block.columns + job->matrix->pad) * (int)loom_dtype_size(p->work);
-  loom_builder b = lower_at_level(l, l->depth);
-  job->block->memory = gpu_shared(l, &b, slabs > sums ? slabs : sums);
 }
 
 /* ---- slabs ---- */
@@ -93,24 +94,19 @@ static bool mma_any(const mma_job *job, bool async) {
   return job->slabs[0].async == async || job->slabs[1].async == async;
 }
 
-static MlirValue mma_place(lower *l, const mma_job *job, MlirValue offset) {
-  loom_builder b = lower_at_level(l, l->depth);
-  return lane_address(&b, job->block->memory, offset, job->dtype);
-}
-
 static void mma_copy(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const mma_job *job = user;
   for (int s = 0; s < 2; s++)
-    if (job->slabs[s].async) gpu_slab_copy(l, &job->slabs[s], job->next, job->memory);
+    if (job->slabs[s].async) gpu_slab_copy(l, &job->slabs[s], job->next, job->offset);
 }
 
 /* The copies of slab `number`, if there is one, are a group. */
-static void mma_copy_group(lower *l, mma_job *job, MlirValue number, MlirValue memory) {
+static void mma_copy_group(lower *l, mma_job *job, MlirValue number, MlirValue offset) {
   if (!mma_any(job, true)) return;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue there = lane_cmpi(&b, "slt", number, job->block->high);
   job->next = number;
-  job->memory = memory;
+  job->offset = offset;
   lower_if(l, there, mma_copy, job);
   mma_call(l, "loom_gpu_copy_commit");
 }
@@ -146,23 +142,23 @@ static void mma_load_next(lower *l, mma_job *job, MlirValue number, MlirValue *o
           out);
 }
 
-static void mma_store(lower *l, const mma_job *job, MlirValue memory, const MlirValue *values) {
+static void mma_store(lower *l, const mma_job *job, MlirValue offset, const MlirValue *values) {
   for (int s = 0; s < 2 && !l->failed; s++) {
     if (job->slabs[s].async) continue;
-    gpu_slab_store(l, &job->slabs[s], memory, values);
+    gpu_slab_store(l, &job->slabs[s], offset, values);
     values += job->slabs[s].pieces;
   }
 }
 
 /* ---- products ---- */
 
-static void mma_step(lower *l, mma_job *job, MlirValue memory, int depth, MlirValue *sums) {
+static void mma_step(lower *l, mma_job *job, MlirValue offset, int depth, MlirValue *sums) {
   const gpu_matrix *m = job->matrix;
   MlirValue left[LOWER_CARRIED], right[LOWER_CARRIED];
   for (int i = 0; i < job->tall && !l->failed; i++)
-    left[i] = gpu_slab_fragment(l, &job->slabs[0], memory, i * m->m, depth);
+    left[i] = gpu_slab_fragment(l, &job->slabs[0], offset, i * m->m, depth);
   for (int i = 0; i < job->wide && !l->failed; i += m->beside) {
-    MlirValue both = gpu_slab_fragment(l, &job->slabs[1], memory, i * m->n, depth);
+    MlirValue both = gpu_slab_fragment(l, &job->slabs[1], offset, i * m->n, depth);
     loom_builder b = lower_at_level(l, l->depth);
     if (m->beside == 1)
       right[i] = both;
@@ -184,8 +180,7 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
   const MlirValue *places = carried + count;
   MlirValue number = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
   MlirValue values[2 * SLAB_PIECES];
-  MlirValue memory = mma_place(l, job, places[0]);
-  MlirValue free = mma_place(l, job, places[job->stages - 1]);
+  MlirValue free = places[job->stages - 1];
   if (mma_any(job, true))
     mma_call(l, job->stages == 2 ? "loom_gpu_copy_wait_all" : "loom_gpu_copy_wait_older");
   loom_builder b = lower_at_level(l, l->depth);
@@ -195,7 +190,7 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
   for (int i = 0; i < count; i++)
     next[i] = carried[i];
   for (int depth = 0; depth < job->p->block.depth && !l->failed; depth += job->matrix->k)
-    mma_step(l, job, memory, depth, next);
+    mma_step(l, job, places[0], depth, next);
   mma_store(l, job, free, values);
   for (int i = 0; i < job->stages; i++)
     next[count + i] = places[(i + 1) % job->stages];
@@ -208,13 +203,14 @@ static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
     sums[i] = values[i] = tile_zero(l, job->p, job->matrix->sums);
   if (tile_slabs(job->p) == 0) return;
   for (int i = 0; i < job->stages; i++) {
-    values[count + i] = tile_int(l, (int64_t)i * job->slab);
+    values[count + i] =
+        tile_int(l, (int64_t)i * job->slab * (int64_t)loom_dtype_size(job->p->dtype));
     MlirValue number = tile_add(l, job->block->low, i);
-    if (i < job->stages - 1) mma_copy_group(l, job, number, mma_place(l, job, values[count + i]));
+    if (i < job->stages - 1) mma_copy_group(l, job, number, values[count + i]);
   }
   job->next = job->block->low;
   mma_load(l, job, loaded);
-  mma_store(l, job, mma_place(l, job, values[count]), loaded);
+  mma_store(l, job, values[count], loaded);
   lower_for(l, job->block->low, job->block->high, tile_int(l, 1), -1, count + job->stages, values,
             mma_slab, job, values);
   for (int i = 0; i < count; i++)
@@ -269,7 +265,6 @@ void gpu_mma_block(lower *l, gpu_block *block) {
   const gpu_tile *tile = &p->block;
   mma_job job = {.block = block, .p = p, .matrix = tile->matrix};
   MlirValue sums[LOWER_CARRIED];
-  job.dtype = loom_dtype_is_half(p->dtype) ? LOOM_I16 : p->dtype;
   job.tall = tile->tall / tile->matrix->m;
   job.wide = tile->wide / tile->matrix->n;
   mma_open(l, &job);

@@ -15,6 +15,7 @@
 #include "passes/gpu_tile.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define SLAB_BYTES 16
 
@@ -104,12 +105,23 @@ static MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, Mli
 /* Lines between two pieces of a thread. */
 static int slab_step(const gpu_slab *s) { return GPU_BLOCK / (s->length / s->width); }
 
-/* Where piece i of the thread lies. */
-static MlirValue slab_place(lower *l, const gpu_slab *s, MlirValue memory, int i) {
-  int line = i * slab_step(s);
-  MlirValue piece = slab_xor(l, s->piece_at, tile_int(l, slab_order(s, line)));
-  MlirValue offset = dot_add_scaled(l, s->place, piece, slab_piece(s));
-  return slab_address(l, s, memory, tile_add(l, offset, (int64_t)line * s->length));
+/* ptr + so many bytes. */
+static MlirValue slab_bytes(lower *l, MlirValue ptr, MlirValue bytes) {
+  loom_builder b = lower_at_level(l, l->depth);
+  return lane_address(&b, ptr, bytes, LOOM_I8);
+}
+
+/* Where piece i of the thread lies in the first slab of shared memory. */
+static MlirValue slab_place(lower *l, const gpu_slab *s, int i) {
+  int line = i * slab_step(s), order = slab_order(s, line);
+  if (i && !order) return slab_address(l, s, s->to[0], tile_int(l, (int64_t)line * s->length));
+  MlirValue piece = slab_find(l, s, s->line, s->at);
+  if (order) piece = slab_xor(l, piece, tile_int(l, order));
+  MlirValue offset = dot_op(l, "arith.remui", s->at, slab_piece(s));
+  offset = dot_add_scaled(l, offset, piece, slab_piece(s));
+  offset = dot_add_scaled(l, offset, s->line, s->length);
+  offset = tile_add(l, offset, s->offset + (int64_t)line * s->length);
+  return slab_address(l, s, s->memory, offset);
 }
 
 /* Row or column, and step of the depth, of piece i: of the tile, and of the slab. */
@@ -165,9 +177,9 @@ void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
   s->first = block->first[s->side];
   s->line = tile_number(l, block->thread, per, GPU_BLOCK);
   s->at = dot_op(l, "arith.muli", tile_number(l, block->thread, 1, per), s->width);
-  s->piece_at = slab_find(l, s, s->line, s->at);
-  s->place = dot_op(l, "arith.remui", s->at, slab_piece(s));
-  s->place = tile_add(l, dot_add_scaled(l, s->place, s->line, s->length), s->offset);
+  s->memory = block->memory;
+  for (int i = 0; i < s->pieces; i++)
+    s->to[i] = slab_place(l, s, i);
   if (total < GPU_BLOCK) {
     loom_builder b = lower_at_level(l, l->depth);
     MlirValue number = tile_number(l, block->thread, 1, GPU_BLOCK);
@@ -182,8 +194,10 @@ void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
 
 typedef struct slab_job {
   const gpu_slab *s;
-  MlirValue number, memory;   /* of the slab; where it goes */
+  MlirValue number, offset;   /* of the slab; where it goes: bytes of shared memory */
   MlirValue from, to, inside; /* of a piece; inside: null: it is not beyond the depth */
+  MlirValue values[SLAB_PIECES];
+  bool single; /* pieces are put together of single elements */
 } slab_job;
 
 /* Where piece i of a slab lies in memory. Beyond the depth it is another one: *inside says so. */
@@ -236,16 +250,6 @@ static MlirValue slab_read(lower *l, const gpu_slab *s, MlirValue from, bool sin
   return value;
 }
 
-static void slab_read_whole(lower *l, void *user, MlirValue *out) {
-  const slab_job *job = user;
-  *out = slab_read(l, job->s, job->from, false);
-}
-
-static void slab_read_single(lower *l, void *user, MlirValue *out) {
-  const slab_job *job = user;
-  *out = slab_read(l, job->s, job->from, true);
-}
-
 /* The element of an operand that is computed. */
 static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   const gpu_slab *s = job->s;
@@ -267,19 +271,14 @@ static MlirValue slab_element(lower *l, const slab_job *job, int i) {
 /* Piece i: zeros beyond the depth. */
 static MlirValue slab_value(lower *l, slab_job *job, int i) {
   const gpu_slab *s = job->s;
-  MlirValue inside, value;
   lower_push(l, l->scopes[l->depth].block);
-  if (s->direct) {
-    job->from = slab_from(l, s, job->number, i, &inside);
-    if (s->aligned.ptr)
-      tile_if(l, s->aligned, 1, slab_read_whole, slab_read_single, job, &value);
-    else
-      slab_read_whole(l, job, &value);
-    loom_builder b = lower_at_level(l, l->depth);
-    if (inside.ptr) value = lane_select(&b, inside, value, slab_zero(l, s));
-  } else {
+  MlirValue inside = {NULL}, value;
+  if (s->direct)
+    value = slab_read(l, s, slab_from(l, s, job->number, i, &inside), job->single);
+  else
     value = slab_element(l, job, i);
-  }
+  loom_builder b = lower_at_level(l, l->depth);
+  if (inside.ptr) value = lane_select(&b, inside, value, slab_zero(l, s));
   lower_pop(l);
   return value;
 }
@@ -288,6 +287,22 @@ static void slab_values(lower *l, void *user, MlirValue *out) {
   slab_job *job = user;
   for (int i = 0; i < job->s->pieces && !l->failed; i++)
     out[i] = slab_value(l, job, i);
+}
+
+static void slab_singles(lower *l, void *user, MlirValue *out) {
+  slab_job *job = user;
+  job->single = true;
+  slab_values(l, user, out);
+  job->single = false;
+}
+
+/* Where pieces have to be aligned, and the operand may not be, both ways stand side by side. */
+static void slab_values_any(lower *l, void *user, MlirValue *out) {
+  const gpu_slab *s = ((const slab_job *)user)->s;
+  if (s->aligned.ptr)
+    tile_if(l, s->aligned, s->pieces, slab_values, slab_singles, user, out);
+  else
+    slab_values(l, user, out);
 }
 
 static void slab_zeros(lower *l, void *user, MlirValue *out) {
@@ -302,9 +317,9 @@ void gpu_slab_zero(lower *l, const gpu_slab *s, MlirValue *out) {
 void gpu_slab_load(lower *l, const gpu_slab *s, MlirValue number, MlirValue *out) {
   slab_job job = {.s = s, .number = number};
   if (s->there.ptr)
-    tile_if(l, s->there, s->pieces, slab_values, slab_zeros, &job, out);
+    tile_if(l, s->there, s->pieces, slab_values_any, slab_zeros, &job, out);
   else
-    slab_values(l, &job, out);
+    slab_values_any(l, &job, out);
 }
 
 /* ---- into shared memory ---- */
@@ -315,28 +330,23 @@ static void slab_write(lower *l, const gpu_slab *s, MlirValue to, MlirValue valu
   tile_align(l, store, slab_dtype(s), s->width);
 }
 
-typedef struct slab_storing {
-  const gpu_slab *s;
-  MlirValue memory;
-  const MlirValue *values;
-} slab_storing;
-
 static void slab_store(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const slab_storing *job = user;
+  const slab_job *job = user;
   for (int i = 0; i < job->s->pieces; i++)
-    slab_write(l, job->s, slab_place(l, job->s, job->memory, i), job->values[i]);
+    slab_write(l, job->s, slab_bytes(l, job->s->to[i], job->offset), job->values[i]);
 }
 
-void gpu_slab_store(lower *l, const gpu_slab *s, MlirValue memory, const MlirValue *values) {
-  slab_storing job = {s, memory, values};
+void gpu_slab_store(lower *l, const gpu_slab *s, MlirValue offset, const MlirValue *values) {
+  slab_job job = {.s = s, .offset = offset};
+  memcpy(job.values, values, sizeof *values * (size_t)s->pieces);
   if (s->there.ptr)
     lower_if(l, s->there, slab_store, &job);
   else
     slab_store(l, &job, NULL, NULL);
 }
 
-static void slab_copy_whole(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const slab_job *job = user;
+/* A piece, by the GPU's copies. */
+static void slab_copy_piece(lower *l, const slab_job *job) {
   char name[32];
   int bytes = job->s->width * slab_size(job->s);
   loom_builder b = lower_at_level(l, l->depth);
@@ -349,35 +359,52 @@ static void slab_copy_whole(lower *l, void *user, const MlirValue *carried, Mlir
   gpu_call(&b, l->kernel->op, name, 3, types, operands, (MlirType){NULL});
 }
 
-static void slab_copy_single(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  const slab_job *job = user;
+/* The same by single elements, through registers. */
+static void slab_copy_single(lower *l, const slab_job *job) {
   MlirValue value = slab_read(l, job->s, job->from, true);
   loom_builder b = lower_at_level(l, l->depth);
   if (job->inside.ptr) value = lane_select(&b, job->inside, value, slab_zero(l, job->s));
   slab_write(l, job->s, job->to, value);
 }
 
-static void slab_copy(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  slab_job *job = user;
+static void slab_copy(lower *l, slab_job *job) {
   const gpu_slab *s = job->s;
   for (int i = 0; i < s->pieces && !l->failed; i++) {
     lower_push(l, l->scopes[l->depth].block);
     job->from = slab_from(l, s, job->number, i, &job->inside);
-    job->to = slab_place(l, s, job->memory, i);
-    if (s->aligned.ptr)
-      lower_if_else(l, s->aligned, slab_copy_whole, slab_copy_single, job);
+    job->to = slab_bytes(l, s->to[i], job->offset);
+    if (job->single)
+      slab_copy_single(l, job);
     else
-      slab_copy_whole(l, job, NULL, NULL);
+      slab_copy_piece(l, job);
     lower_pop(l);
   }
 }
 
-void gpu_slab_copy(lower *l, const gpu_slab *s, MlirValue number, MlirValue memory) {
-  slab_job job = {.s = s, .number = number, .memory = memory};
-  if (s->there.ptr)
-    lower_if(l, s->there, slab_copy, &job);
+static void slab_copies(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  ((slab_job *)user)->single = false;
+  slab_copy(l, user);
+}
+
+static void slab_copy_singles(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  ((slab_job *)user)->single = true;
+  slab_copy(l, user);
+}
+
+static void slab_copy_any(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const gpu_slab *s = ((const slab_job *)user)->s;
+  if (s->aligned.ptr)
+    lower_if_else(l, s->aligned, slab_copies, slab_copy_singles, user);
   else
-    slab_copy(l, &job, NULL, NULL);
+    slab_copies(l, user, NULL, NULL);
+}
+
+void gpu_slab_copy(lower *l, const gpu_slab *s, MlirValue number, MlirValue offset) {
+  slab_job job = {.s = s, .number = number, .offset = offset};
+  if (s->there.ptr)
+    lower_if(l, s->there, slab_copy_any, &job);
+  else
+    slab_copy_any(l, &job, NULL, NULL);
 }
 
 /* ---- fragments ---- */
@@ -400,15 +427,16 @@ void gpu_slab_aim(lower *l, gpu_slab *s, MlirValue thread, MlirValue warp) {
 
 /* Element `at` of line `line` from where the thread's part is. Bits of both differ from the
  * thread's, so that the pieces' order is a matter of xor. */
-static MlirValue slab_fragment_at(lower *l, gpu_slab *s, MlirValue memory, int line, int at) {
+static MlirValue slab_fragment_at(lower *l, gpu_slab *s, MlirValue offset, int line, int at) {
   int piece = at / slab_piece(s), low = piece % slab_flips(s), flip = low ^ slab_order(s, line);
   if (!s->bases[flip].ptr) {
     loom_builder b = lower_at_level(l, s->level);
     MlirValue moved = lane_op2(&b, "arith.xori", s->piece, tile_int(l, flip));
     moved = lane_op2(&b, "arith.muli", moved, tile_int(l, slab_piece(s)));
-    s->bases[flip] = lane_op2(&b, "arith.addi", s->base, moved);
+    moved = lane_op2(&b, "arith.addi", s->base, moved);
+    s->bases[flip] = lane_address(&b, s->memory, moved, slab_dtype(s));
   }
-  MlirValue place = slab_address(l, s, memory, s->bases[flip]);
+  MlirValue place = slab_bytes(l, s->bases[flip], offset);
   int64_t more = (int64_t)line * s->length + (piece - low) * slab_piece(s) + at % slab_piece(s);
   return more ? slab_address(l, s, place, tile_int(l, more)) : place;
 }
@@ -430,25 +458,25 @@ static MlirValue slab_words(lower *l, MlirValue at, int count) {
 }
 
 /* A run of halves along the depth, as words: two pieces at most. */
-static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
   static const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7};
   int run = slab_matrix(s)->run, words = run / 2 < 4 ? run / 2 : 4;
-  MlirValue low = slab_words(l, slab_fragment_at(l, s, memory, lane, depth), words);
+  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), words);
   if (run / 2 == words) return low;
   int next = depth + slab_piece(s);
-  MlirValue high = slab_words(l, slab_fragment_at(l, s, memory, lane, next), words);
+  MlirValue high = slab_words(l, slab_fragment_at(l, s, offset, lane, next), words);
   loom_builder b = lower_at_level(l, l->depth);
   return lane_shuffle2(&b, low, high, 2 * words, all);
 }
 
 /* The same, of steps that are lines of their own. */
-static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
   int run = slab_matrix(s)->run;
   loom_builder b = lower_at_level(l, l->depth);
   MlirType type = lane_int(b.ctx, 16, run);
   MlirValue halves = lane_const_int(&b, type, 0);
   for (int i = 0; i < run; i++) {
-    MlirValue at = slab_fragment_at(l, s, memory, depth + i, lane);
+    MlirValue at = slab_fragment_at(l, s, offset, depth + i, lane);
     b = lower_at_level(l, l->depth);
     halves = slab_insert(l, halves, lane_load(&b, at, LOOM_I16, 1, (MlirValue){NULL}), i);
   }
@@ -456,13 +484,13 @@ static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue memory, int lane, 
   return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, run / 2));
 }
 
-MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue memory, int lane, int depth) {
+MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
   int run = slab_matrix(s)->run;
   int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
-  if (run == 0) return slab_ldmatrix(l, s, slab_fragment_at(l, s, memory, line, at));
-  if (run > 1 && !s->turned) return slab_run(l, s, memory, lane, depth);
-  if (run > 1) return slab_gather(l, s, memory, lane, depth);
-  MlirValue place = slab_fragment_at(l, s, memory, line, at);
+  if (run == 0) return slab_ldmatrix(l, s, slab_fragment_at(l, s, offset, line, at));
+  if (run > 1 && !s->turned) return slab_run(l, s, offset, lane, depth);
+  if (run > 1) return slab_gather(l, s, offset, lane, depth);
+  MlirValue place = slab_fragment_at(l, s, offset, line, at);
   loom_builder b = lower_at_level(l, l->depth);
   return lane_load(&b, place, slab_dtype(s), 1, (MlirValue){NULL});
 }

@@ -24,9 +24,10 @@
  * thread. */
 #define TILE_LAUNCH 128
 #define TILE_READ 1
-#define TILE_MATRIX_DEPTH 64 /* bytes of a row of a slab for instructions on matrices, of halves;  \
-                              */
-#define TILE_MATRIX_SUMS 64  /* and registers for sums, at most */
+#define TILE_MATRIX_DEPTH                                                                          \
+  64                        /* bytes of a row of a slab for instructions on matrices, of halves;   \
+                             */
+#define TILE_MATRIX_SUMS 64 /* and registers for sums, at most */
 
 /* ---- the choice of a tile ---- */
 

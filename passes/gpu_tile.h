@@ -116,8 +116,8 @@ typedef struct gpu_slab {
   int offset;         /* in a slab, in elements */
   MlirValue first;    /* of the tile: row or column */
   MlirValue line, at; /* of the thread's first piece: the line, and the element in it */
-  MlirValue place, piece_at; /* where that lies: all but the piece, and the piece in its order */
-  MlirValue there;           /* does the thread have pieces? null: each has */
+  MlirValue memory, to[SLAB_PIECES]; /* shared memory, and where the pieces lie in its first slab */
+  MlirValue there;                   /* does the thread have pieces? null: each has */
   MlirValue aligned; /* does the operand begin at a multiple of a piece? null: it need not */
   MlirValue from[SLAB_PIECES]; /* direct: where the pieces begin, in front of the depth */
   /* The thread's part of a fragment's place, as above, and the scope that knows it. */
@@ -129,16 +129,17 @@ typedef struct gpu_slab {
 /* How an operand's slabs are copied and lie. */
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *out);
 void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *slab);
-/* What the thread has of slab `number`, in registers: loaded, and stored to `memory`. */
+/* What the thread has of slab `number`, in registers: loaded, and stored to shared memory
+ * from byte `offset` on. */
 void gpu_slab_load(lower *l, const gpu_slab *slab, MlirValue number, MlirValue *out);
 void gpu_slab_zero(lower *l, const gpu_slab *slab, MlirValue *out);
-void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue memory, const MlirValue *values);
+void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue offset, const MlirValue *values);
 /* Or it is copied there without registers. */
-void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue memory);
+void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue offset);
 /* The fragment of the rows (columns) from `lane` on of the warp, and of the steps from `depth` on,
- * of the slab at `memory`. Before, gpu_slab_aim() says where the warp's first row begins. */
+ * of the slab at byte `offset`. Before, gpu_slab_aim() says where the warp's first row begins. */
 void gpu_slab_aim(lower *l, gpu_slab *slab, MlirValue thread, MlirValue warp);
-MlirValue gpu_slab_fragment(lower *l, gpu_slab *slab, MlirValue memory, int lane, int depth);
+MlirValue gpu_slab_fragment(lower *l, gpu_slab *slab, MlirValue offset, int lane, int depth);
 
 /* ---- gpu_mma.c ---- */
 

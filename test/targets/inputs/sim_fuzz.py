@@ -2,7 +2,8 @@
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
-a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
+a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
+products of halves or f64.
 With --ordered all are sorts, scans and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
@@ -105,6 +106,8 @@ class Products:
         if deep:
             self.dtype = rng.choice(["f64", "bf16", "i32", "i1"])
             self.rows, self.columns, self.depth = [rng.choice(SIDES[:9])], [rng.choice(SIDES[:9])], [rng.randint(1000, 4100)]
+        if "--halves" in sys.argv:
+            self.dtype = rng.choice(["bf16", "bf16", "f16", "f64"])
         self.real = "f" in self.dtype
         while not deep:
             self.rows, self.columns, self.depth = (self.extents(rng.choice(SIDES)) for _ in range(3))
@@ -187,7 +190,8 @@ class Products:
         text = f"func.func @{name}({', '.join(self.arguments)}) -> {self.type(shape)} {{\n{body}\n  return {made} : {self.type(shape)}\n}}\n"
         # With few multiprocessors to keep busy, small products have large tiles too, and the depth is not divided.
         processors = self.rng.choice([1, 1, 3, 10]) if math.prod(self.depth) < 1000 else 128
-        return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
+        matrix = next((f', loom.matrix = "{word.partition("=")[2]}"' for word in sys.argv if word.startswith("--matrix=")), "")
+        return f"module attributes {{loom.processors = {processors} : i64{matrix}}} {{\n{text}}}\n"
 
 
 def ordered(rng, name):
