@@ -65,6 +65,40 @@ static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   return 0;
 }
 
+/* Can the loads of a computed operand be of so many elements along its lines? */
+static bool slab_fits(const lower *l, const gpu_slab *s, int along, int width) {
+  if (s->p->extents[along] % width) return false;
+  for (int i = 0; i < l->access_count; i++) {
+    const lower_access *a = &l->accesses[i];
+    if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
+    if (a->coef[along] == 0) continue;
+    if (a->coef[along] != 1 || a->constant % width) return false;
+    for (int g = 0; g < DOT_GROUPS; g++)
+      if (g != along && s->p->extents[g] > 1 && a->coef[g] % width) return false;
+  }
+  return true;
+}
+
+/* Elements of a computed operand that a thread computes at once. */
+static int slab_computed_width(const lower_kernel *kernel, gpu_slab *s) {
+  lower l;
+  loom_arena arena = {NULL};
+  int along = s->turned ? s->operand->lane_group : DOT_DEPTH, width = slab_piece(s);
+  lower_init(&l, kernel, &arena, true);
+  dot_set_extents(&l, s->p);
+  const lower_at *at = dot_operand_at(&l, s->operand);
+  if (at) lower_emit(&l, s->operand->value, at);
+  while (width > 1 && (l.failed || !slab_fits(&l, s, along, width)))
+    width /= 2;
+  for (int i = 0; i < l.access_count && width > 1; i++) {
+    const lower_access *a = &l.accesses[i];
+    int slot = kernel->operands[a->operand].slot, bytes = width * (int)loom_dtype_size(a->dtype);
+    if (slot >= 0 && a->coef[along] && bytes > s->bytes[slot]) s->bytes[slot] = bytes;
+  }
+  loom_arena_fini(&arena);
+  return width;
+}
+
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *s) {
   const gpu_tile *tile = &p->block;
   int lanes = side ? tile->columns : tile->rows;
@@ -76,7 +110,10 @@ void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_
   s->width = slab_width(kernel, s);
   s->direct = s->width > 0;
   s->async = s->direct && loom_str_is(loom_str(tile->matrix->set), "mma");
-  if (!s->direct) s->width = 1;
+  if (s->direct)
+    s->bytes[kernel->operands[s->operand->operand].slot] = s->width * slab_size(s);
+  else
+    s->width = slab_computed_width(kernel, s);
   s->pieces = (int)loom_ceil_div((int64_t)s->lines * s->length, (int64_t)s->width * GPU_BLOCK);
 }
 
@@ -163,13 +200,18 @@ static void slab_aim_from(lower *l, gpu_slab *s) {
   }
 }
 
+/* Do all buffers begin at multiples of what is read of them at once? An i1. */
 static MlirValue slab_aligned(lower *l, const gpu_slab *s) {
   loom_builder b = lower_at_level(l, l->depth);
   MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
-  MlirValue pointer = l->pointers[l->kernel->operands[s->operand->operand].slot];
-  MlirValue at = loom_build1(&b, "llvm.ptrtoint", pointer, i64);
-  at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, s->width * slab_size(s) - 1));
-  return lane_cmpi(&b, "eq", at, loom_build_int(&b, i64, 0));
+  MlirValue off = loom_build_int(&b, i64, 0);
+  for (int i = 0; i < SLAB_BUFFERS; i++) {
+    if (!s->bytes[i]) continue;
+    MlirValue at = loom_build1(&b, "llvm.ptrtoint", l->pointers[i], i64);
+    at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, s->bytes[i] - 1));
+    off = lane_op2(&b, "arith.ori", off, at);
+  }
+  return lane_cmpi(&b, "eq", off, loom_build_int(&b, i64, 0));
 }
 
 void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
@@ -185,9 +227,8 @@ void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
     MlirValue number = tile_number(l, block->thread, 1, GPU_BLOCK);
     s->there = lane_cmpi(&b, "slt", number, tile_int(l, total));
   }
-  if (!s->direct) return;
-  slab_aim_from(l, s);
   if (s->width > 1) s->aligned = slab_aligned(l, s);
+  if (s->direct) slab_aim_from(l, s);
 }
 
 /* ---- pieces of memory ---- */
@@ -197,7 +238,7 @@ typedef struct slab_job {
   MlirValue number, offset;   /* of the slab; where it goes: bytes of shared memory */
   MlirValue from, to, inside; /* of a piece; inside: null: it is not beyond the depth */
   MlirValue values[SLAB_PIECES];
-  bool single; /* pieces are put together of single elements */
+  bool single; /* pieces are read as single elements */
 } slab_job;
 
 /* Where piece i of a slab lies in memory. Beyond the depth it is another one: *inside says so. */
@@ -250,7 +291,21 @@ static MlirValue slab_read(lower *l, const gpu_slab *s, MlirValue from, bool sin
   return value;
 }
 
-/* The element of an operand that is computed. */
+/* Puts the variable of an operand's lines in the lanes, and takes it out. */
+static void slab_lanes(lower *l, const gpu_slab *s, bool aligned) {
+  if (s->width == 1) return;
+  l->lane_var = s->turned ? s->operand->lane_group : DOT_DEPTH;
+  l->width = s->width;
+  l->team.aligned = aligned;
+}
+
+static void slab_lanes_end(lower *l) {
+  l->lane_var = -1;
+  l->width = 1;
+  l->team.aligned = false;
+}
+
+/* A piece of an operand that is computed. */
 static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   const gpu_slab *s = job->s;
   int64_t depth = s->p->extents[DOT_DEPTH];
@@ -258,8 +313,11 @@ static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   loom_builder b = lower_at_level(l, l->depth);
   step = lane_op2(&b, "arith.addi", step, slab_depth(l, s, i));
   dot_set(l, s->operand->lane_group, slab_lane_there(l, s, i));
-  dot_set(l, DOT_DEPTH, slab_ragged(s) ? dot_op(l, "arith.minsi", step, depth - 1) : step);
+  int64_t last = depth - (s->turned ? 1 : s->width);
+  dot_set(l, DOT_DEPTH, slab_ragged(s) ? dot_op(l, "arith.minsi", step, last) : step);
+  slab_lanes(l, s, !job->single);
   MlirValue value = s->p->element(l, s->p, s->operand);
+  slab_lanes_end(l);
   if (l->failed) return value;
   b = lower_at_level(l, l->depth);
   value = lane_to_memory(&b, value, s->p->dtype);

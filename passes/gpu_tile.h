@@ -101,7 +101,8 @@ MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, M
 /* ---- gpu_slab.c: operands in shared memory ---- */
 
 #define SLAB_PIECES 32 /* of a thread, at most */
-#define SLAB_BANKS 8   /* pieces of 16 bytes that lie in all banks once */
+#define SLAB_BUFFERS 64
+#define SLAB_BANKS 8 /* pieces of 16 bytes that lie in all banks once */
 
 /* One operand's part of a slab: lines of elements, cut into pieces of 16 bytes which lie in another
  * order in each line. */
@@ -118,7 +119,8 @@ typedef struct gpu_slab {
   MlirValue line, at; /* of the thread's first piece: the line, and the element in it */
   MlirValue memory, to[SLAB_PIECES]; /* shared memory, and where the pieces lie in its first slab */
   MlirValue there;                   /* does the thread have pieces? null: each has */
-  MlirValue aligned; /* does the operand begin at a multiple of a piece? null: it need not */
+  int bytes[SLAB_BUFFERS]; /* that are read at once of each buffer; 0: none, or single elements */
+  MlirValue aligned;       /* do all begin at multiples of that? null: they need not */
   MlirValue from[SLAB_PIECES]; /* direct: where the pieces begin, in front of the depth */
   /* The thread's part of a fragment's place, as above, and the scope that knows it. */
   MlirValue base, piece;

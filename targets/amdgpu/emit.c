@@ -60,12 +60,26 @@ static const char *const amdgpu_primitives[] = {
 #undef LOOM_GPU
 };
 
+/* MFMA has forms with sums in either sort of registers. Where it may use accumulation registers,
+ * LLVM moves the sums of a loop there and back in each iteration. */
+static void amdgpu_registers(LLVMModuleRef module) {
+  static const char *const calls[] = {"loom_gpu_mfma_bf16", "loom_gpu_mfma_f16",
+                                      "loom_gpu_mfma_f64"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    found |= LLVMGetNamedFunction(module, calls[i]) != NULL;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && found; f = LLVMGetNextFunction(f))
+    if (LLVMGetFunctionCallConv(f) == AMDGPU_KERNEL_CALLING_CONVENTION)
+      LLVMAddTargetDependentFunctionAttr(f, "amdgpu-agpr-alloc", "0");
+}
+
 static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   static const loom_gpu_names names = {.primitives = amdgpu_primitives,
                                        .size_attribute = "amdgpu-flat-work-group-size",
                                        .size_format = "%d,%d",
                                        .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
+  amdgpu_registers(module);
   /* Version 5, which ROCm 6.0 loads; LLVM's own choice is newer. */
   static const char version[] = "amdhsa_code_object_version";
   LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(module));
