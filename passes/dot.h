@@ -167,6 +167,8 @@ MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype dtype);
  * calls. */
 MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o);
 const lower_at *dot_operand_at(lower *l, const dot_operand *o);
+/* The index of the result's element that the variables name; NULL: out of memory. */
+const lower_at *dot_result_at(lower *l, const dot_plan *p);
 /* The variables of a product, and how far they go. */
 void dot_set_extents(lower *l, const dot_plan *p);
 void dot_set(lower *l, int var, MlirValue iv);

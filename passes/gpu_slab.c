@@ -65,36 +65,16 @@ static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   return 0;
 }
 
-/* Can the loads of a computed operand be of so many elements along its lines? */
-static bool slab_fits(const lower *l, const gpu_slab *s, int along, int width) {
-  if (s->p->extents[along] % width) return false;
-  for (int i = 0; i < l->access_count; i++) {
-    const lower_access *a = &l->accesses[i];
-    if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
-    if (a->coef[along] == 0) continue;
-    if (a->coef[along] != 1 || a->constant % width) return false;
-    for (int g = 0; g < DOT_GROUPS; g++)
-      if (g != along && s->p->extents[g] > 1 && a->coef[g] % width) return false;
-  }
-  return true;
-}
-
 /* Elements of a computed operand that a thread computes at once. */
 static int slab_computed_width(const lower_kernel *kernel, gpu_slab *s) {
   lower l;
   loom_arena arena = {NULL};
-  int along = s->turned ? s->operand->lane_group : DOT_DEPTH, width = slab_piece(s);
   lower_init(&l, kernel, &arena, true);
   dot_set_extents(&l, s->p);
   const lower_at *at = dot_operand_at(&l, s->operand);
   if (at) lower_emit(&l, s->operand->value, at);
-  while (width > 1 && (l.failed || !slab_fits(&l, s, along, width)))
-    width /= 2;
-  for (int i = 0; i < l.access_count && width > 1; i++) {
-    const lower_access *a = &l.accesses[i];
-    int slot = kernel->operands[a->operand].slot, bytes = width * (int)loom_dtype_size(a->dtype);
-    if (slot >= 0 && a->coef[along] && bytes > s->bytes[slot]) s->bytes[slot] = bytes;
-  }
+  int along = s->turned ? s->operand->lane_group : DOT_DEPTH;
+  int width = tile_vector(&l, s->p, along, slab_piece(s), s->bytes);
   loom_arena_fini(&arena);
   return width;
 }
@@ -200,20 +180,6 @@ static void slab_aim_from(lower *l, gpu_slab *s) {
   }
 }
 
-/* Do all buffers begin at multiples of what is read of them at once? An i1. */
-static MlirValue slab_aligned(lower *l, const gpu_slab *s) {
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
-  MlirValue off = loom_build_int(&b, i64, 0);
-  for (int i = 0; i < SLAB_BUFFERS; i++) {
-    if (!s->bytes[i]) continue;
-    MlirValue at = loom_build1(&b, "llvm.ptrtoint", l->pointers[i], i64);
-    at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, s->bytes[i] - 1));
-    off = lane_op2(&b, "arith.ori", off, at);
-  }
-  return lane_cmpi(&b, "eq", off, loom_build_int(&b, i64, 0));
-}
-
 void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
   int per = s->length / s->width, total = s->lines * per;
   s->first = block->first[s->side];
@@ -227,7 +193,7 @@ void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *s) {
     MlirValue number = tile_number(l, block->thread, 1, GPU_BLOCK);
     s->there = lane_cmpi(&b, "slt", number, tile_int(l, total));
   }
-  if (s->width > 1) s->aligned = slab_aligned(l, s);
+  if (s->width > 1) s->aligned = tile_aligned(l, s->bytes);
   if (s->direct) slab_aim_from(l, s);
 }
 

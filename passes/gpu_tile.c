@@ -227,6 +227,46 @@ void tile_if(lower *l, MlirValue condition, int count, tile_maker make, tile_mak
     out[i] = loom_result(op, i);
 }
 
+/* ---- vectors ---- */
+
+static bool tile_is_vector(const lower *l, const dot_plan *p, int along, int width) {
+  if (p->extents[along] % width) return false;
+  for (int i = 0; i < l->access_count; i++) {
+    const lower_access *a = &l->accesses[i];
+    if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
+    if (a->coef[along] == 0 && !a->store) continue;
+    if (a->coef[along] != 1 || a->constant % width) return false;
+    for (int g = 0; g < DOT_GROUPS; g++)
+      if (g != along && p->extents[g] > 1 && a->coef[g] % width) return false;
+  }
+  return true;
+}
+
+int tile_vector(const lower *dry, const dot_plan *p, int along, int width, int *bytes) {
+  while (width > 1 && (dry->failed || !tile_is_vector(dry, p, along, width)))
+    width /= 2;
+  for (int i = 0; i < dry->access_count && width > 1; i++) {
+    const lower_access *a = &dry->accesses[i];
+    const lower_buffer *buffers = a->store ? dry->kernel->results : dry->kernel->operands;
+    int slot = buffers[a->operand].slot, size = width * (int)loom_dtype_size(a->dtype);
+    if (slot >= 0 && a->coef[along] && size > bytes[slot]) bytes[slot] = size;
+  }
+  return width;
+}
+
+MlirValue tile_aligned(lower *l, const int *bytes) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i64 = mlirIntegerTypeGet(b.ctx, 64);
+  MlirValue off = loom_build_int(&b, i64, 0);
+  for (int i = 0; i < TILE_BUFFERS; i++) {
+    if (!bytes[i]) continue;
+    MlirValue at = loom_build1(&b, "llvm.ptrtoint", l->pointers[i], i64);
+    at = lane_op2(&b, "arith.andi", at, loom_build_int(&b, i64, bytes[i] - 1));
+    off = lane_op2(&b, "arith.ori", off, at);
+  }
+  return lane_cmpi(&b, "eq", off, loom_build_int(&b, i64, 0));
+}
+
 /* ---- a block ---- */
 
 /* The slabs of a block. The result is the number of its tile. */
@@ -243,6 +283,31 @@ static MlirValue tile_open_part(lower *l, gpu_block *block) {
   return dot_op(l, "arith.remui", l->begin, tiles);
 }
 
+/* How many elements of a row the epilogue takes at once: 16 bytes of sums, where that fits. Sums of
+ * a part of the depth go to slots. */
+static void tile_open_vectors(lower *l, gpu_block *block) {
+  const dot_plan *p = block->p;
+  int bytes[TILE_BUFFERS] = {0}, most = 16 / (int)loom_dtype_size(p->work);
+  block->width = 1;
+  if (p->finish != dot_finish_sums || most > p->block.columns) return;
+  if (block->part.ptr) {
+    while (p->extents[DOT_COLUMN] % most)
+      most /= 2;
+    block->width = most;
+    bytes[l->kernel->buffer_count] = most * (int)loom_dtype_size(p->work);
+  } else {
+    lower dry;
+    loom_arena arena = {NULL};
+    lower_init(&dry, l->kernel, &arena, true);
+    dot_set_extents(&dry, p);
+    const lower_at *at = dot_result_at(&dry, p);
+    if (at) lower_finish(&dry, p->result, at, (lower_value){{NULL}, 0, true, p->dtype});
+    block->width = tile_vector(&dry, p, DOT_COLUMN, most, bytes);
+    loom_arena_fini(&arena);
+  }
+  if (block->width > 1) block->aligned = tile_aligned(l, bytes);
+}
+
 void gpu_block_open(lower *l, gpu_block *block) {
   const gpu_tile *tile = &block->p->block;
   loom_builder b = lower_at_level(l, l->depth);
@@ -255,6 +320,7 @@ void gpu_block_open(lower *l, gpu_block *block) {
     block->first[s] = dot_op(l, "arith.muli", at, s ? tile->columns : tile->rows);
   }
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile->down * tile->across));
+  tile_open_vectors(l, block);
 }
 
 /* ---- the epilogue ---- */
@@ -273,12 +339,17 @@ static void tile_finish_sum(lower *l, void *user, const MlirValue *carried, Mlir
     at = dot_add_scaled(l, block->column, at, p->extents[DOT_COLUMN]);
     MlirValue slot = tile_slot(l, block, block->part, at);
     loom_builder b = lower_at_level(l, l->depth);
-    lane_store(&b, block->sum, slot, p->work, (MlirValue){NULL});
+    MlirOperation store = lane_store(&b, block->sum, slot, p->work, (MlirValue){NULL});
+    if (l->team.aligned) tile_align(l, store, p->work, block->width);
     return;
   }
   dot_set(l, DOT_ROW, block->row);
   dot_set(l, DOT_COLUMN, block->column);
+  if (block->width > 1) l->lane_var = DOT_COLUMN;
+  l->width = block->width;
   p->finish(l, p, block->sum);
+  l->lane_var = -1;
+  l->width = 1;
 }
 
 typedef struct tile_finish {
@@ -294,7 +365,7 @@ static MlirValue tile_row(lower *l, const gpu_sums *sums, MlirValue n) {
   return tile_add(l, dot_add_scaled(l, row, near, sums->near), sums->base);
 }
 
-/* One element: threads that follow each other take columns that do. */
+/* One element, or a vector of some: threads that follow each other take columns that do. */
 static void tile_finish_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   const tile_finish *finish = user;
   gpu_block *block = finish->block;
@@ -304,6 +375,7 @@ static void tile_finish_element(lower *l, void *user, const MlirValue *carried, 
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue at = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
   at = lane_op2(&b, "arith.addi", at, loom_build1(&b, "arith.extui", block->thread, i64));
+  if (block->width > 1) at = dot_op(l, "arith.muli", at, block->width);
   MlirValue n = dot_op(l, "arith.divui", at, columns);
   MlirValue column = dot_op(l, "arith.remui", at, columns);
   MlirValue place = dot_add_scaled(l, column, n, finish->sums->pitch);
@@ -311,7 +383,8 @@ static void tile_finish_element(lower *l, void *user, const MlirValue *carried, 
   b = lower_at_level(l, l->depth);
   block->row = lane_op2(&b, "arith.addi", block->first[0], row);
   block->column = lane_op2(&b, "arith.addi", block->first[1], column);
-  block->sum = lane_load(&b, ptr, p->work, 1, (MlirValue){NULL});
+  block->sum = lane_load(&b, ptr, p->work, block->width, (MlirValue){NULL});
+  tile_align(l, loom_def(block->sum), p->work, block->width);
   MlirValue inside = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 1), 1);
   if (p->extents[DOT_ROW] % p->block.rows)
     inside = lane_cmpi(&b, "slt", block->row, tile_int(l, p->extents[DOT_ROW]));
@@ -321,11 +394,27 @@ static void tile_finish_element(lower *l, void *user, const MlirValue *carried, 
   lower_if(l, inside, tile_finish_sum, block);
 }
 
+static void tile_finish_sums(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const tile_finish *finish = user;
+  int count = finish->sums->rows * finish->block->p->block.columns / finish->block->width;
+  lower_for(l, tile_int(l, 0), tile_int(l, count), tile_int(l, GPU_BLOCK), -1, 0, NULL,
+            tile_finish_element, user, NULL);
+}
+
+static void tile_finish_aligned(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  l->team.aligned = true;
+  tile_finish_sums(l, user, carried, next);
+  l->team.aligned = false;
+}
+
 void gpu_block_finish(lower *l, gpu_block *block, const gpu_sums *sums) {
   tile_finish finish = {block, sums};
-  int count = sums->rows * block->p->block.columns;
-  lower_for(l, tile_int(l, 0), tile_int(l, count), tile_int(l, GPU_BLOCK), -1, 0, NULL,
-            tile_finish_element, &finish, NULL);
+  while (sums->rows * block->p->block.columns % (block->width * GPU_BLOCK))
+    block->width /= 2; /* every thread has as many */
+  if (block->width > 1)
+    lower_if_else(l, block->aligned, tile_finish_aligned, tile_finish_sums, &finish);
+  else
+    tile_finish_sums(l, &finish, NULL, NULL);
 }
 
 /* ---- the parts of the depth, added up ---- */

@@ -13,6 +13,8 @@
 #define TILE_DEPTH 16     /* steps of a slab, of multiply-adds */
 #define TILE_SHARED 49152 /* bytes of shared memory of a block, at most */
 
+#define TILE_BUFFERS 64
+
 /* ---- gpu_tile.c ---- */
 
 /* The block while its code is made. */
@@ -23,7 +25,9 @@ typedef struct gpu_block {
   MlirValue low, high;        /* numbers of the slabs */
   MlirValue part;             /* of the depth, where it is split; else null */
   MlirValue memory;           /* shared */
-  MlirValue sum, row, column; /* an element of the epilogue */
+  MlirValue sum, row, column; /* an element of the epilogue, or the first of a vector, */
+  int width;                  /* of so many along a row */
+  MlirValue aligned;          /* do vectors lie at multiples of their size? null: they need not */
   MlirValue at;               /* number of the element whose parts are added up */
 } gpu_block;
 
@@ -53,6 +57,13 @@ MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step);
 MlirValue tile_zero(lower *l, const dot_plan *p, int width);
 /* Slabs of the depth, in all parts. */
 int64_t tile_slabs(const dot_plan *p);
+
+/* The most elements, up to `width`, that all accesses of a dry run can make at once along this
+ * variable: they are next to each other, or one for all. bytes[slot]: what is then read at once of
+ * a buffer, or written; a vector is aligned where it begins at a multiple of that. */
+int tile_vector(const lower *dry, const dot_plan *p, int along, int width, int *bytes);
+/* Do all buffers begin at such multiples? An i1. */
+MlirValue tile_aligned(lower *l, const int *bytes);
 
 typedef void (*tile_maker)(lower *l, void *user, MlirValue *out);
 /* `count` values that `make` makes where the condition holds, `otherwise` where it does not. */
@@ -101,8 +112,7 @@ MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, M
 /* ---- gpu_slab.c: operands in shared memory ---- */
 
 #define SLAB_PIECES 32 /* of a thread, at most */
-#define SLAB_BUFFERS 64
-#define SLAB_BANKS 8 /* pieces of 16 bytes that lie in all banks once */
+#define SLAB_BANKS 8   /* pieces of 16 bytes that lie in all banks once */
 
 /* One operand's part of a slab: lines of elements, cut into pieces of 16 bytes which lie in another
  * order in each line. */
@@ -119,7 +129,7 @@ typedef struct gpu_slab {
   MlirValue line, at; /* of the thread's first piece: the line, and the element in it */
   MlirValue memory, to[SLAB_PIECES]; /* shared memory, and where the pieces lie in its first slab */
   MlirValue there;                   /* does the thread have pieces? null: each has */
-  int bytes[SLAB_BUFFERS]; /* that are read at once of each buffer; 0: none, or single elements */
+  int bytes[TILE_BUFFERS]; /* that are read at once of each buffer; 0: none, or single elements */
   MlirValue aligned;       /* do all begin at multiples of that? null: they need not */
   MlirValue from[SLAB_PIECES]; /* direct: where the pieces begin, in front of the depth */
   /* The thread's part of a fragment's place, as above, and the scope that knows it. */

@@ -66,7 +66,7 @@ const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
 }
 
 /* Result dimensions are batch, then rows, then columns. */
-static const lower_at *dot_result_at(lower *l, const dot_plan *p) {
+const lower_at *dot_result_at(lower *l, const dot_plan *p) {
   lower_at *at = lower_at_new(l, p->type.rank);
   if (!at) return NULL;
   int next = 0;
