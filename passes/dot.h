@@ -42,7 +42,10 @@ typedef struct dot_operand {
   int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */
   int64_t strides[DOT_GROUPS]; /* in elements */
-  bool direct;                 /* read there, */
+  /* For a GPU: the same is known but for batches, which no one stride leads through. */
+  bool apart;
+  int64_t batch_strides[LOOM_MAX_RANK]; /* of their dimensions, in elements */
+  bool direct;                          /* read there, */
   bool turned; /* or packed from there: steps of depth lie side by side, as in a @ b.T */
   /* or packed as [batch][panel][depth][step] in slots: */
   bool beside;     /* or packed from there in vectors: rows lie side by side, as in a.T @ b */

@@ -53,12 +53,16 @@ static int slab_order(const gpu_slab *s, int line) {
 static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   const dot_operand *o = s->operand;
   int lane = o->lane_group, along = s->turned ? lane : DOT_DEPTH;
-  if (!o->known || o->operand < 0 || o->stored != s->p->dtype || o->strides[along] != 1) return 0;
+  if (!(o->known || o->apart) || o->operand < 0 || o->stored != s->p->dtype ||
+      o->strides[along] != 1)
+    return 0;
   if (kernel->operands[o->operand].slot < 0) return 0;
   for (int width = slab_piece(s); width * slab_size(s) >= 4; width /= 2) {
     bool fits = s->p->extents[along] % width == 0 && o->base % width == 0;
     for (int g = 0; g < DOT_GROUPS; g++)
       fits = fits && (g == along || s->p->extents[g] == 1 || o->strides[g] % width == 0);
+    for (int i = 0; i < o->counts[DOT_BATCH] && o->apart; i++)
+      fits = fits && o->batch_strides[i] % width == 0;
     if (fits) return width;
     if (width == 1) break;
   }
@@ -84,7 +88,7 @@ void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_
   int lanes = side ? tile->columns : tile->rows;
   *s = (gpu_slab){.p = p, .side = side, .operand = side ? &p->rhs : &p->lhs};
   s->turned = s->operand->strides[s->operand->lane_group] == 1 &&
-              !(s->operand->known && s->operand->strides[DOT_DEPTH] == 1);
+              !((s->operand->known || s->operand->apart) && s->operand->strides[DOT_DEPTH] == 1);
   s->lines = s->turned ? tile->depth : lanes;
   s->length = s->turned ? lanes : tile->depth;
   s->width = slab_width(kernel, s);
@@ -161,6 +165,21 @@ static MlirValue slab_lane_there(lower *l, const gpu_slab *s, int i) {
   return dot_op(l, "arith.minsi", lane, extent - (s->turned ? s->width : 1));
 }
 
+/* Element [batch, lane, depth] of the operand in memory. */
+static MlirValue slab_stored_at(lower *l, const gpu_slab *s, MlirValue lane, MlirValue depth) {
+  const dot_operand *o = s->operand;
+  MlirValue place = dot_stored_at(l, o, lane, depth), left = l->vars[DOT_BATCH].iv;
+  if (!o->apart) return place;
+  MlirValue offset = tile_int(l, 0);
+  for (int i = o->counts[DOT_BATCH] - 1; i >= 0; i--) {
+    int64_t size = o->type.dims[o->dims[DOT_BATCH][i]];
+    MlirValue at = i ? dot_op(l, "arith.remui", left, size) : left;
+    if (i) left = dot_op(l, "arith.divui", left, size);
+    offset = dot_add_scaled(l, offset, at, o->batch_strides[i]);
+  }
+  return dot_address(l, place, offset, o->stored);
+}
+
 /* Where the pieces begin in memory, in front of the slabs; or, at ragged depths, in front of the
  * depth. */
 static void slab_aim_from(lower *l, gpu_slab *s) {
@@ -176,7 +195,7 @@ static void slab_aim_from(lower *l, gpu_slab *s) {
     else if (i && even)
       s->from[i] = dot_address(l, s->from[0], tile_int(l, i * slab_step(s) * stride), o->stored);
     else
-      s->from[i] = dot_stored_at(l, o, slab_lane_there(l, s, i), depth);
+      s->from[i] = slab_stored_at(l, s, slab_lane_there(l, s, i), depth);
   }
 }
 

@@ -233,8 +233,11 @@ static bool tile_is_vector(const lower *l, const dot_plan *p, int along, int wid
   if (p->extents[along] % width) return false;
   for (int i = 0; i < l->access_count; i++) {
     const lower_access *a = &l->accesses[i];
-    if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
-    if (a->coef[along] == 0 && !a->store) continue;
+    if (a->guarded || loom_dtype_is_complex(a->dtype)) return false;
+    bool turns = a->opaque && a->opaque_vars >> along & 1;
+    if (turns || (a->coef[along] == 0 && a->store)) return false;
+    if (a->coef[along] == 0) continue;
+    if (a->opaque && a->opaque_step % width) return false;
     if (a->coef[along] != 1 || a->constant % width) return false;
     for (int g = 0; g < DOT_GROUPS; g++)
       if (g != along && p->extents[g] > 1 && a->coef[g] % width) return false;

@@ -93,7 +93,9 @@ typedef struct lower_access {
   const lower_at *at;
   loom_dtype dtype;
   bool store, opaque, guarded;
-  int operand; /* number of the operand, or of the result for a store */
+  int operand;          /* number of the operand, or of the result for a store */
+  uint32_t opaque_vars; /* what the opaque part of its offset depends on, as a bit set; */
+  int64_t opaque_step;  /* it is a multiple of this */
 } lower_access;
 
 typedef struct lower_loop {

@@ -128,7 +128,8 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
 }
 
 /* Where the operand lies in what it is a view of: an operand of the kernel, or a value computed in
- * it, taken as if it lay in C order. False when some group is no single stride. */
+ * it, taken as if it lay in C order. False when some group is no single stride; `apart` where that
+ * is the batch alone. */
 static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
   lower l;
   loom_arena arena = {NULL};
@@ -156,10 +157,15 @@ static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
     int64_t of_group[LOOM_MAX_RANK];
     for (int i = 0; i < o->counts[g]; i++)
       of_group[i] = coef[o->dims[g][i]];
-    found = dot_linear(o, of_group, g, &o->strides[g]);
+    bool linear = dot_linear(o, of_group, g, &o->strides[g]);
+    found = linear || g == DOT_BATCH;
+    if (linear) continue;
+    o->apart = found;
+    memcpy(o->batch_strides, of_group, sizeof of_group[0] * (size_t)o->counts[g]);
   }
+  o->apart = o->apart && found;
   loom_arena_fini(&arena);
-  return found;
+  return found && !o->apart;
 }
 
 /* ---- the plan ---- */
