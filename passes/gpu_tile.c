@@ -24,6 +24,7 @@
  * thread. */
 #define TILE_LAUNCH 128
 #define TILE_READ 1
+#define TILE_GROUP 8 /* tiles down that blocks next to each other have */
 #define TILE_MATRIX_DEPTH                                                                          \
   64                        /* bytes of a row of a slab for instructions on matrices, of halves;   \
                              */
@@ -311,6 +312,29 @@ static void tile_open_vectors(lower *l, gpu_block *block) {
   if (block->width > 1) block->aligned = tile_aligned(l, bytes);
 }
 
+/* The row and the column of tile number `number`. Blocks that run at the same time share rows and
+ * columns: they go down a few tiles before they go across. */
+static void tile_find(lower *l, const gpu_tile *tile, MlirValue number, MlirValue *row,
+                      MlirValue *column) {
+  if (tile->down == 1 || tile->down * tile->across < TILE_PROCESSORS) {
+    *row = dot_op(l, "arith.divui", number, tile->across);
+    *column = dot_op(l, "arith.remui", number, tile->across);
+    return;
+  }
+  MlirValue first = dot_op(l, "arith.divui", number, TILE_GROUP * tile->across);
+  MlirValue within = dot_op(l, "arith.remui", number, TILE_GROUP * tile->across);
+  first = dot_op(l, "arith.muli", first, TILE_GROUP);
+  MlirValue size = tile_int(l, TILE_GROUP);
+  loom_builder b = lower_at_level(l, l->depth);
+  if (tile->down % TILE_GROUP) {
+    MlirValue left = lane_op2(&b, "arith.subi", tile_int(l, tile->down), first);
+    size = dot_op(l, "arith.minsi", left, TILE_GROUP);
+  }
+  b = lower_at_level(l, l->depth);
+  *row = lane_op2(&b, "arith.addi", first, lane_op2(&b, "arith.remui", within, size));
+  *column = lane_op2(&b, "arith.divui", within, size);
+}
+
 void gpu_block_open(lower *l, gpu_block *block) {
   const gpu_tile *tile = &block->p->block;
   loom_builder b = lower_at_level(l, l->depth);
@@ -318,10 +342,9 @@ void gpu_block_open(lower *l, gpu_block *block) {
   block->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
   MlirValue chunk = tile_open_part(l, block);
   MlirValue number = dot_op(l, "arith.remui", chunk, tile->down * tile->across);
-  for (int s = 0; s < 2; s++) {
-    MlirValue at = dot_op(l, s ? "arith.remui" : "arith.divui", number, tile->across);
-    block->first[s] = dot_op(l, "arith.muli", at, s ? tile->columns : tile->rows);
-  }
+  tile_find(l, tile, number, &block->first[0], &block->first[1]);
+  block->first[0] = dot_op(l, "arith.muli", block->first[0], tile->rows);
+  block->first[1] = dot_op(l, "arith.muli", block->first[1], tile->columns);
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile->down * tile->across));
   tile_open_vectors(l, block);
 }
