@@ -53,6 +53,7 @@
    .n = 8,                                                                                         \
    .k = 16,                                                                                        \
    .beside = 2,                                                                                    \
+   .pieces = 1,                                                                                    \
    .of = LDMATRIX_OF,                                                                              \
    .turned = LDMATRIX_TURNED,                                                                      \
    SUMS(TERM(4, 8, 1), TERM(1, 4, 2)),                                                             \
@@ -69,6 +70,7 @@
    .n = 16,                                                                                        \
    .k = 16,                                                                                        \
    .beside = 1,                                                                                    \
+   .pieces = 1,                                                                                    \
    .run = 4,                                                                                       \
    RUNS(1, 16, 16, 4, 4),                                                                          \
    SUMS(TERM(16, 4, 4), TERM(1, 16, 1)),                                                           \
@@ -85,6 +87,7 @@
    .n = 16,                                                                                        \
    .k = 16,                                                                                        \
    .beside = 1,                                                                                    \
+   .pieces = 1,                                                                                    \
    .run = 16,                                                                                      \
    RUNS(1, 16, 16, 1, 0),                                                                          \
    SUMS(TERM(16, 2, 1), TERM(1, 16, 1)),                                                           \
@@ -104,6 +107,7 @@ static const gpu_matrix matrix_table[] = {
      .n = 8,
      .k = 4,
      .beside = 1,
+     .pieces = 2,
      .run = 1,
      RUNS(4, 8, 1, 4, 1),
      SUMS(TERM(4, 8, 1), TERM(1, 4, 2)),
@@ -121,6 +125,7 @@ static const gpu_matrix matrix_table[] = {
      .n = 16,
      .k = 4,
      .beside = 1,
+     .pieces = 1,
      .run = 1,
      RUNS(1, 16, 16, 4, 1),
      SUMS(TERM(16, 4, 1), TERM(1, 16, 1)),

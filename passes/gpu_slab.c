@@ -34,8 +34,8 @@ static int slab_flips(const gpu_slab *s) {
   return count < SLAB_BANKS ? count : SLAB_BANKS;
 }
 
-/* A fragment of doubles is two pieces of a line. */
-static int slab_unit(const gpu_slab *s) { return slab_size(s) == 8 ? 2 : 1; }
+/* Pieces of a line that a warp reads at once: they stay together. */
+static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces; }
 
 /* Neighbouring lines with one order: those that lie in all banks together. */
 static int slab_equal(const gpu_slab *s) {

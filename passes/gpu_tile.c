@@ -85,8 +85,8 @@ static int64_t tile_slab_cost(const gpu_tile *tile) {
 static int64_t tile_cost(const dot_plan *p, int64_t processors) {
   const gpu_tile *tile = &p->block;
   int64_t blocks = tile->down * tile->across * p->extents[DOT_BATCH] * tile->splits;
-  int64_t cost = loom_ceil_div(blocks, processors) * (tile->split ? tile->split : 1) *
-                 loom_ceil_div(tile_slab_cost(tile), TILE_DEPTH);
+  int64_t slabs = loom_ceil_div(blocks, processors) * (tile->split ? tile->split : 1);
+  int64_t cost = loom_ceil_div(slabs * tile_slab_cost(tile), TILE_DEPTH);
   if (tile->splits == 1) return cost;
   int64_t values = loom_ceil_div(2 * tile_total(p) * tile->splits, processors * GPU_BLOCK);
   return cost + TILE_LAUNCH + values * TILE_READ;

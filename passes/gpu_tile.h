@@ -95,6 +95,7 @@ struct gpu_matrix {
   int threads, m, n, k; /* of one call */
   int beside;           /* calls beside each other, whose right operand is loaded at once */
   int run;              /* steps of depth next to each other in a fragment; 0: ldmatrix */
+  int pieces;           /* of 16 bytes that a warp reads at once of a line along the depth */
   matrix_place of[2], turned[2]; /* of operands in lines along the depth, and across it */
   matrix_place of_sum;
   int sums, sums_beside,
