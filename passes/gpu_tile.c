@@ -157,18 +157,6 @@ bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
   return true;
 }
 
-bool gpu_dot_lower(lower *l, const dot_plan *p, int stage) {
-  gpu_block block = {.p = p};
-  l->team.size = GPU_BLOCK;
-  if (stage == 1)
-    gpu_block_join(l, p);
-  else if (p->block.matrix)
-    gpu_mma_block(l, &block);
-  else
-    gpu_fma_block(l, &block);
-  return !l->failed;
-}
-
 /* ---- numbers ---- */
 
 MlirValue tile_int(lower *l, int64_t value) { return lower_int(l, value).v; }
@@ -474,7 +462,20 @@ static void tile_join_element(lower *l, void *user, const MlirValue *carried, Ml
   p->finish(l, p, sum);
 }
 
-void gpu_block_join(lower *l, const dot_plan *p) {
+/* The second stage: an element for each thread, whose parts are added up, and the epilogue. */
+static void tile_join(lower *l, const dot_plan *p) {
   gpu_block block = {.p = p};
   gpu_each(l, tile_total(p), &block.at, tile_join_element, &block);
+}
+
+bool gpu_dot_lower(lower *l, const dot_plan *p, int stage) {
+  gpu_block block = {.p = p};
+  l->team.size = GPU_BLOCK;
+  if (stage == 1)
+    tile_join(l, p);
+  else if (p->block.matrix)
+    gpu_mma_block(l, &block);
+  else
+    gpu_fma_block(l, &block);
+  return !l->failed;
 }

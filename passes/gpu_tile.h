@@ -41,8 +41,6 @@ typedef struct gpu_sums {
 void gpu_block_open(lower *l, gpu_block *block);
 /* The epilogue of sums that lie in shared memory; or they go to the slots of their part. */
 void gpu_block_finish(lower *l, gpu_block *block, const gpu_sums *sums);
-/* The second stage: an element for each thread, whose parts are added up, and the epilogue. */
-void gpu_block_join(lower *l, const dot_plan *p);
 
 MlirValue tile_int(lower *l, int64_t value);
 MlirValue tile_add(lower *l, MlirValue x, int64_t y);

@@ -8,6 +8,7 @@
 #define LOOM_SIM_H
 
 #include "runtime/runtime.h"
+#include "runtime/simulator.h"
 
 #define SIM_WARP 32
 #define SIM_WAVE 64      /* threads that do something together, at most: a wave of AMD's CDNA */

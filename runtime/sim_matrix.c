@@ -175,29 +175,37 @@ MATRIX_EXCHANGE(matrix_wmma_f16, matrix_wmma, 1)
 
 /* ---- the primitives (passes/gpu.def) ---- */
 
-#define MATRIX_PRODUCT(NAME, A, B, C, THREADS)                                                     \
-  C loom_sim_##NAME(A a, B b, C c, uint32_t site) {                                                \
-    matrix_call call = {0};                                                                        \
-    memcpy(call.a, &a, sizeof a);                                                                  \
-    memcpy(call.b, &b, sizeof b);                                                                  \
-    memcpy(call.c, &c, sizeof c);                                                                  \
-    sim_together("matrix product", site, THREADS, matrix_##NAME, &call);                           \
-    memcpy(&c, call.c, sizeof c);                                                                  \
-    return c;                                                                                      \
-  }
-MATRIX_PRODUCT(mma_bf16, loom_u32x4, loom_u32x2, loom_f32x4, 32)
-MATRIX_PRODUCT(mma_f16, loom_u32x4, loom_u32x2, loom_f32x4, 32)
-MATRIX_PRODUCT(mfma_bf16, loom_u32x2, loom_u32x2, loom_f32x4, 64)
-MATRIX_PRODUCT(mfma_f16, loom_u32x2, loom_u32x2, loom_f32x4, 64)
-LOOM_WIDE MATRIX_PRODUCT(wmma_bf16, loom_u32x8, loom_u32x8, loom_f32x8, 32) LOOM_WIDE
-    MATRIX_PRODUCT(wmma_f16, loom_u32x8, loom_u32x8, loom_f32x8, 32)
+/* The body of a product: operands into the call's places A and B, sums into place C and back. */
+#define MATRIX_BODY(NAME, A, B, C, THREADS)                                                        \
+  matrix_call call = {0};                                                                          \
+  memcpy(&call.A, &a, sizeof a);                                                                   \
+  memcpy(&call.B, &b, sizeof b);                                                                   \
+  memcpy(&call.C, &c, sizeof c);                                                                   \
+  sim_together("matrix product", site, THREADS, matrix_##NAME, &call);                             \
+  memcpy(&c, &call.C, sizeof c);                                                                   \
+  return c
 
-#define MATRIX_DOUBLES(NAME, C, THREADS)                                                           \
-  C loom_sim_##NAME(double a, double b, C c, uint32_t site) {                                      \
-    matrix_call call = {.da = a, .db = b};                                                         \
-    memcpy(call.dc, &c, sizeof c);                                                                 \
-    sim_together("matrix product", site, THREADS, matrix_##NAME, &call);                           \
-    memcpy(&c, call.dc, sizeof c);                                                                 \
-    return c;                                                                                      \
-  }
-        MATRIX_DOUBLES(mma_f64, loom_f64x2, 32) LOOM_WIDE MATRIX_DOUBLES(mfma_f64, loom_f64x4, 64)
+loom_f32x4 loom_sim_mma_bf16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
+  MATRIX_BODY(mma_bf16, a, b, c, 32);
+}
+loom_f32x4 loom_sim_mma_f16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
+  MATRIX_BODY(mma_f16, a, b, c, 32);
+}
+loom_f64x2 loom_sim_mma_f64(double a, double b, loom_f64x2 c, uint32_t site) {
+  MATRIX_BODY(mma_f64, da, db, dc, 32);
+}
+loom_f32x4 loom_sim_mfma_bf16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
+  MATRIX_BODY(mfma_bf16, a, b, c, 64);
+}
+loom_f32x4 loom_sim_mfma_f16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
+  MATRIX_BODY(mfma_f16, a, b, c, 64);
+}
+LOOM_WIDE loom_f64x4 loom_sim_mfma_f64(double a, double b, loom_f64x4 c, uint32_t site) {
+  MATRIX_BODY(mfma_f64, da, db, dc, 64);
+}
+LOOM_WIDE loom_f32x8 loom_sim_wmma_bf16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site) {
+  MATRIX_BODY(wmma_bf16, a, b, c, 32);
+}
+LOOM_WIDE loom_f32x8 loom_sim_wmma_f16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site) {
+  MATRIX_BODY(wmma_f16, a, b, c, 32);
+}

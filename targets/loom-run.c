@@ -14,6 +14,7 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "graph/arrays.h"
+#include "runtime/simulator.h"
 #include "targets/native.h"
 #include "targets/tools.h"
 

@@ -1,5 +1,6 @@
 /* sim.c, sim_memory.c: kernels of C functions whose threads are fibers. */
 #include "build.h"
+#include "runtime/simulator.h"
 
 #include <stdint.h>
 #include <string.h>
