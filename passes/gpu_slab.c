@@ -1,16 +1,17 @@
 /* Operands of a product in shared memory, for instructions on matrices.
  *
- * A slab has a number of steps of the depth of an operand's rows (or columns) of a tile. It lies in
- * lines, as the operand lies in memory: a line is a row along the depth, or a step across the rows.
- * Pieces of 16 bytes have another order in each line, p ^ order(line): those that the threads of a
- * warp ask for at once, eight lines of ldmatrix say, are in different banks, and so are those of a
- * line, which they store.
+ * A slab is a tile's rows (or columns) of an operand, for some steps of the depth. It lies in
+ * lines, as the operand lies in memory: a line is a row, which goes along the depth, or a step,
+ * which goes across the rows. The pieces of 16 bytes of a line have an order of their own: piece p
+ * lies at place p ^ order(line). So what the threads of a warp read at once, eight lines of
+ * ldmatrix say, is in different banks, and so is a line that they store.
  *
  * An operand that lies in memory as it is multiplied is copied 16, 8 or 4 bytes at a time, as its
- * sizes allow: without registers where the GPU can (cp.async). Elsewhere each thread computes its
- * elements, one after another (lower_emit), so that elementwise operations before the product cost
- * no trip to memory. Whether the operand begins at a multiple of a piece is asked in the kernel;
- * where it does not, pieces are put together of single elements.
+ * sizes allow: without registers where the GPU can (cp.async). Any other operand is computed on the
+ * way (lower_emit), so that elementwise operations before the product cost no trip to memory:
+ * pieces at once where all that is read lies in such pieces, else single elements. Whether buffers
+ * begin at multiples of a piece is asked in the kernel; where they do not, single elements are
+ * read.
  */
 #include "passes/gpu_tile.h"
 
@@ -28,7 +29,7 @@ static loom_dtype slab_dtype(const gpu_slab *s) { return slab_size(s) == 2 ? LOO
 
 static int slab_piece(const gpu_slab *s) { return SLAB_BYTES / slab_size(s); }
 
-/* Pieces of a line, as far as their order changes. */
+/* Neighbouring pieces of a line that change places. */
 static int slab_flips(const gpu_slab *s) {
   int count = s->length / slab_piece(s);
   return count < SLAB_BANKS ? count : SLAB_BANKS;
@@ -37,19 +38,21 @@ static int slab_flips(const gpu_slab *s) {
 /* Pieces of a line that a warp reads at once: they stay together. */
 static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces; }
 
-/* Neighbouring lines with one order: those that lie in all banks together. */
+/* Neighbouring lines that have one order, since they lie in different banks anyway. */
 static int slab_equal(const gpu_slab *s) {
   int count = s->length / slab_piece(s);
   return count < SLAB_BANKS ? SLAB_BANKS / count : 1;
 }
 
-/* The order of a line. Of a sum of lines whose bits differ it is what xor makes of both orders. */
+/* The order of a line: some of the bits of its number. Where two numbers have no bit in common, the
+ * order of their sum is the xor of their orders. */
 static int slab_order(const gpu_slab *s, int line) {
   int orders = slab_flips(s) / slab_unit(s);
   return orders ? line / slab_equal(s) % orders * slab_unit(s) : 0;
 }
 
-/* The widest piece in which the operand can be copied from memory: 0: it cannot. */
+/* The most elements of an operand that can be copied from memory at once; 0: it cannot be copied.
+ */
 static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   const dot_operand *o = s->operand;
   int lane = o->lane_group, along = s->turned ? lane : DOT_DEPTH;
@@ -180,8 +183,8 @@ static MlirValue slab_stored_at(lower *l, const gpu_slab *s, MlirValue lane, Mli
   return dot_address(l, place, offset, o->stored);
 }
 
-/* Where the pieces begin in memory, in front of the slabs; or, at ragged depths, in front of the
- * depth. */
+/* Where the thread's pieces of slab 0 lie in memory. At a ragged depth, whose steps are looked at
+ * one by one, where step 0 lies. */
 static void slab_aim_from(lower *l, gpu_slab *s) {
   const dot_operand *o = s->operand;
   int64_t extent = s->p->extents[o->lane_group];
@@ -226,7 +229,8 @@ typedef struct slab_job {
   bool single; /* pieces are read as single elements */
 } slab_job;
 
-/* Where piece i of a slab lies in memory. Beyond the depth it is another one: *inside says so. */
+/* Where piece i of a slab lies in memory. A piece beyond the depth is replaced by the last one, and
+ * *inside tells which it is. */
 static MlirValue slab_from(lower *l, const gpu_slab *s, MlirValue number, int i,
                            MlirValue *inside) {
   const dot_operand *o = s->operand;
@@ -276,7 +280,7 @@ static MlirValue slab_read(lower *l, const gpu_slab *s, MlirValue from, bool sin
   return value;
 }
 
-/* Puts the variable of an operand's lines in the lanes, and takes it out. */
+/* From here on values are vectors along the operand's lines; and no more. */
 static void slab_lanes(lower *l, const gpu_slab *s, bool aligned) {
   if (s->width == 1) return;
   l->lane_var = s->turned ? s->operand->lane_group : DOT_DEPTH;

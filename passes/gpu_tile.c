@@ -25,10 +25,10 @@
 #define TILE_LAUNCH 128
 #define TILE_READ 1
 #define TILE_GROUP 8 /* tiles down that blocks next to each other have */
-#define TILE_MATRIX_DEPTH                                                                          \
-  64                        /* bytes of a row of a slab for instructions on matrices, of halves;   \
-                             */
-#define TILE_MATRIX_SUMS 64 /* and registers for sums, at most */
+/* For instructions on matrices: steps of a slab of halves, and registers of a thread for sums, at
+ * most. */
+#define TILE_HALF_DEPTH 32
+#define TILE_MATRIX_SUMS 64
 
 /* ---- the choice of a tile ---- */
 
@@ -41,8 +41,9 @@ static int64_t tile_total(const dot_plan *p) {
   return p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
 }
 
-/* Divides a tile among warps: the most square part, of tiles of the instruction. False: there is
- * none. */
+/* Divides a tile among the warps of a block. Each gets a rectangle that is a multiple of what the
+ * instruction computes; of all ways the one is taken whose rectangles are closest to squares.
+ * False: there is none. */
 static bool tile_warps(gpu_tile *tile) {
   const gpu_matrix *matrix = tile->matrix;
   int warps = GPU_BLOCK / matrix->threads, best = INT32_MAX;
@@ -123,7 +124,7 @@ static bool tile_fits(const dot_plan *p, const gpu_matrix *matrix, gpu_tile *til
   tile->matrix = matrix;
   tile->depth = TILE_DEPTH;
   if (!matrix) return tile->tall < 8 || loom_dtype_size(p->work) <= 4;
-  if (size == 2) tile->depth = TILE_MATRIX_DEPTH / size;
+  if (size == 2) tile->depth = TILE_HALF_DEPTH;
   return tile_warps(tile) && 2 * (tile->rows + tile->columns) * tile->depth * size <= TILE_SHARED;
 }
 

@@ -12,8 +12,7 @@
 
 #define TILE_DEPTH 16     /* steps of a slab, of multiply-adds */
 #define TILE_SHARED 49152 /* bytes of shared memory of a block, at most */
-
-#define TILE_BUFFERS 64
+#define TILE_BUFFERS 64   /* of a launch, at most */
 
 /* ---- gpu_tile.c ---- */
 
@@ -25,8 +24,8 @@ typedef struct gpu_block {
   MlirValue low, high;        /* numbers of the slabs */
   MlirValue part;             /* of the depth, where it is split; else null */
   MlirValue memory;           /* shared */
-  MlirValue sum, row, column; /* an element of the epilogue, or the first of a vector, */
-  int width;                  /* of so many along a row */
+  MlirValue sum, row, column; /* of the epilogue: an element, or a vector and its first one */
+  int width;                  /* elements of such a vector, which go along a row */
   MlirValue aligned;          /* do vectors lie at multiples of their size? null: they need not */
   MlirValue at;               /* number of the element whose parts are added up */
 } gpu_block;
@@ -92,13 +91,14 @@ struct gpu_matrix {
   loom_dtype dtype;
   int threads, m, n, k; /* of one call */
   int beside;           /* calls beside each other, whose right operand is loaded at once */
-  int run;              /* steps of depth next to each other in a fragment; 0: ldmatrix */
-  int pieces;           /* of 16 bytes that a warp reads at once of a line along the depth */
-  matrix_place of[2], turned[2]; /* of operands in lines along the depth, and across it */
-  matrix_place of_sum;
-  int sums, sums_beside,
-      sums_step; /* elements; next to each other in a row; rows to the next ones */
-  int pad;       /* elements behind a row of sums in shared memory */
+  int run;              /* steps of the depth that a thread has in a fragment; 0: see ldmatrix */
+  int pieces;           /* of 16 bytes that a warp reads at once of a line */
+  /* Of lhs and rhs whose lines go along the depth, and across it; of the sums. */
+  matrix_place of[2], turned[2], of_sum;
+  int sums;        /* of a thread, */
+  int sums_beside; /* so many of which are next to each other in a row, */
+  int sums_step;   /* and the next ones so many rows below */
+  int pad;         /* elements behind a row of sums in shared memory */
 };
 
 /* The instruction for a product; NULL: the GPU has none. */
@@ -120,8 +120,8 @@ typedef struct gpu_slab {
   const dot_operand *operand;
   int side;           /* 0: rows, 1: columns */
   bool turned;        /* a line is a step of the depth; else a row or column */
-  int lines, length;  /* elements of a line */
-  int width, pieces;  /* elements that a thread copies at once; how often */
+  int lines, length;  /* how many there are; elements of one */
+  int width, pieces;  /* elements that a thread copies at once; how often it does */
   bool direct, async; /* the operand lies in memory as it is; it is copied without registers */
   int offset;         /* in a slab, in elements */
   MlirValue first;    /* of the tile: row or column */
@@ -130,11 +130,13 @@ typedef struct gpu_slab {
   MlirValue there;                   /* does the thread have pieces? null: each has */
   int bytes[TILE_BUFFERS]; /* that are read at once of each buffer; 0: none, or single elements */
   MlirValue aligned;       /* do all begin at multiples of that? null: they need not */
-  MlirValue from[SLAB_PIECES]; /* direct: where the pieces begin, in front of the depth */
-  /* The thread's part of a fragment's place, as above, and the scope that knows it. */
+  MlirValue from[SLAB_PIECES]; /* direct: where the pieces of the first slab lie in memory */
+  /* Where a thread's fragments lie: the line and the place in a piece, then the piece; the scope
+   * that knows them; the address for each value that the piece's number is combined with by xor, or
+   * null where it is not yet made. */
   MlirValue base, piece;
   int level;
-  MlirValue bases[SLAB_BANKS]; /* with pieces exchanged; null: not yet made */
+  MlirValue bases[SLAB_BANKS];
 } gpu_slab;
 
 /* How an operand's slabs are copied and lie. */

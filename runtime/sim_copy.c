@@ -1,5 +1,5 @@
-/* Asynchronous copies of a simulated GPU, from device memory to shared memory (PTX ISA, section
- * Data Movement and Conversion Instructions: cp.async).
+/* Asynchronous copies of a simulated GPU, from device memory to shared memory (PTX ISA 9.7.9.25,
+ * cp.async).
  *
  * A copy is done when its thread waits for the copy's group, which is as late as it may be on a
  * GPU. From its start on the bytes that it writes hold nothing, so that a read of them that does

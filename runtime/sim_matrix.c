@@ -2,9 +2,8 @@
  * and WMMA of AMD. Each thread has a fragment of each matrix; the documents say which elements.
  *
  * Products of halves are exact. They are added up in f64 in the order of the depth and rounded to
- * f32 once; in what order and how exactly a GPU adds them is open (PTX ISA, 9.7.14.5.14,
- * "Multiply-and-Accumulate Instruction: mma": "accumulation order, rounding and handling of
- * subnormal inputs are unspecified"). f64 is a chain of multiply-adds.
+ * f32 once. In what order a GPU adds them, how it rounds, and what it takes subnormal numbers for,
+ * is left open (PTX ISA 9.7.14.5.14, mma). f64 is a chain of multiply-adds.
  */
 #include <math.h>
 #include <string.h>
