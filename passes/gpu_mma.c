@@ -17,6 +17,11 @@
 #include "passes/gpu_tile.h"
 
 #define MMA_STAGES 3
+/* With so many pieces of operands a thread, registers of two blocks of a multiprocessor are enough
+ * for it. ptxas counts with that, or with one block, instead of a number of its own with which it
+ * may spill. */
+#define MMA_FEW_PIECES 12
+#define MMA_PRODUCTS 32 /* of a warp, at most */
 
 typedef struct mma_job {
   gpu_block *block;
@@ -71,6 +76,8 @@ static void mma_open(lower *l, mma_job *job) {
     job->slab += job->slabs[s].lines * job->slabs[s].length;
   }
   job->stages = mma_stages(job);
+  bool few = job->slabs[0].pieces + job->slabs[1].pieces <= MMA_FEW_PIECES;
+  l->team.blocks = few ? 2 : 1;
   gpu_block_open(l, job->block);
   mma_warps(l, job);
   int slabs = job->stages * job->slab * size;
@@ -154,7 +161,7 @@ static void mma_store(lower *l, const mma_job *job, MlirValue offset, const Mlir
 
 static void mma_step(lower *l, mma_job *job, MlirValue offset, int depth, MlirValue *sums) {
   const gpu_matrix *m = job->matrix;
-  MlirValue left[LOWER_CARRIED], right[LOWER_CARRIED];
+  MlirValue left[MMA_PRODUCTS], right[MMA_PRODUCTS];
   for (int i = 0; i < job->tall && !l->failed; i++)
     left[i] = gpu_slab_fragment(l, &job->slabs[0], offset, i * m->m, depth);
   for (int i = 0; i < job->wide && !l->failed; i += m->beside) {
@@ -172,14 +179,45 @@ static void mma_step(lower *l, mma_job *job, MlirValue offset, int depth, MlirVa
     }
 }
 
-/* Carried: the sums, then where the slabs lie, the one that is multiplied first and the place of
- * the one before it last. */
+/* ---- the loop over slabs ---- */
+
+/* Values that the loop carries for a product: its sums one by one, since a vector of NVPTX may be
+ * pairs of registers, which would be taken apart for each instruction; AMD's instructions have
+ * vectors of registers. */
+static int mma_carried(const mma_job *job) {
+  return loom_str_is(loom_str(job->matrix->set), "mma") ? job->matrix->sums : 1;
+}
+
+static void mma_take_apart(lower *l, const mma_job *job, const MlirValue *sums, MlirValue *out) {
+  loom_builder b = lower_at_level(l, l->depth);
+  int parts = mma_carried(job);
+  for (int i = 0; i < job->tall * job->wide; i++)
+    for (int k = 0; k < parts; k++)
+      *out++ = parts == 1 ? sums[i] : lane_extract(&b, sums[i], k);
+}
+
+static void mma_put_together(lower *l, const mma_job *job, const MlirValue *values,
+                             MlirValue *out) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  int parts = mma_carried(job);
+  MlirValue zero = tile_zero(l, job->p, job->matrix->sums);
+  for (int i = 0; i < job->tall * job->wide; i++) {
+    out[i] = parts == 1 ? values[i] : zero;
+    for (int k = 0; k < parts && parts > 1; k++)
+      out[i] = loom_build3(&b, "llvm.insertelement", out[i], values[i * parts + k],
+                           loom_build_int(&b, i32, k), mlirValueGetType(zero));
+  }
+}
+
+/* Carried: the sums, then where the slabs lie: the one that is multiplied, those behind it, and the
+ * place that is free. */
 static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   mma_job *job = user;
-  int count = job->tall * job->wide;
+  int count = job->tall * job->wide * mma_carried(job);
   const MlirValue *places = carried + count;
   MlirValue number = mlirBlockGetArgument(l->scopes[l->depth].block, 0);
-  MlirValue values[2 * SLAB_PIECES];
+  MlirValue values[2 * SLAB_PIECES], sums[MMA_PRODUCTS];
   MlirValue free = places[job->stages - 1];
   if (mma_any(job, true))
     mma_call(l, job->stages == 2 ? "loom_gpu_copy_wait_all" : "loom_gpu_copy_wait_older");
@@ -187,24 +225,26 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
   gpu_barrier(l, &b);
   mma_copy_group(l, job, dot_op(l, "arith.addi", number, job->stages - 1), free);
   mma_load_next(l, job, dot_op(l, "arith.addi", number, 1), values);
-  for (int i = 0; i < count; i++)
-    next[i] = carried[i];
+  mma_put_together(l, job, carried, sums);
   for (int depth = 0; depth < job->p->block.depth && !l->failed; depth += job->matrix->k)
-    mma_step(l, job, places[0], depth, next);
+    mma_step(l, job, places[0], depth, sums);
+  if (l->failed) return;
+  mma_take_apart(l, job, sums, next);
   mma_store(l, job, free, values);
   for (int i = 0; i < job->stages; i++)
     next[count + i] = places[(i + 1) % job->stages];
 }
 
 static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
-  int count = job->tall * job->wide;
+  int count = job->tall * job->wide * mma_carried(job), size = (int)loom_dtype_size(job->p->dtype);
   MlirValue values[LOWER_CARRIED], loaded[2 * SLAB_PIECES];
-  for (int i = 0; i < count; i++)
-    sums[i] = values[i] = tile_zero(l, job->p, job->matrix->sums);
+  for (int i = 0; i < job->tall * job->wide; i++)
+    sums[i] = tile_zero(l, job->p, job->matrix->sums);
   if (tile_slabs(job->p) == 0) return;
+  for (int i = 0; i < count; i++)
+    values[i] = tile_zero(l, job->p, job->matrix->sums / mma_carried(job));
   for (int i = 0; i < job->stages; i++) {
-    values[count + i] =
-        tile_int(l, (int64_t)i * job->slab * (int64_t)loom_dtype_size(job->p->dtype));
+    values[count + i] = tile_int(l, (int64_t)i * job->slab * size);
     MlirValue number = tile_add(l, job->block->low, i);
     if (i < job->stages - 1) mma_copy_group(l, job, number, values[count + i]);
   }
@@ -213,8 +253,7 @@ static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
   mma_store(l, job, values[count], loaded);
   lower_for(l, job->block->low, job->block->high, tile_int(l, 1), -1, count + job->stages, values,
             mma_slab, job, values);
-  for (int i = 0; i < count; i++)
-    sums[i] = values[i];
+  if (!l->failed) mma_put_together(l, job, values, sums);
 }
 
 /* ---- the epilogue ---- */
@@ -264,7 +303,7 @@ void gpu_mma_block(lower *l, gpu_block *block) {
   const dot_plan *p = block->p;
   const gpu_tile *tile = &p->block;
   mma_job job = {.block = block, .p = p, .matrix = tile->matrix};
-  MlirValue sums[LOWER_CARRIED];
+  MlirValue sums[MMA_PRODUCTS];
   job.tall = tile->tall / tile->matrix->m;
   job.wide = tile->wide / tile->matrix->n;
   mma_open(l, &job);

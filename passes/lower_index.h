@@ -7,7 +7,7 @@
 
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
-#define LOWER_CARRIED 32 /* values that a loop carries */
+#define LOWER_CARRIED 72 /* values that a loop carries */
 /* Lanes whose elements are at most so many elements apart are fetched by loads and shuffles, others
  * by gathers. */
 #define LOWER_APART 8
@@ -203,6 +203,7 @@ typedef struct lower_team {
   bool aligned;     /* vectors lie at multiples of their size */
   MlirValue member; /* the number of the thread in its team, i64 */
   int shared;       /* bytes of shared memory that the stage needs */
+  int blocks;       /* that a multiprocessor is to have at once, at least; 0: it does not matter */
   int sites;        /* calls that wait for other threads */
 } lower_team;
 

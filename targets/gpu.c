@@ -136,10 +136,14 @@ static int gpu_read(LLVMValueRef function, const char *name) {
   return found ? atoi(LLVMGetStringAttributeValue(found, &length)) : 0;
 }
 
-static void gpu_size(const gpu_entry *e) {
+static void gpu_size(const gpu_entry *e, int blocks) {
   char text[32];
   const char *name = e->names->size_attribute;
   if (!name) return;
+  if (blocks && e->names->blocks_attribute) {
+    snprintf(text, sizeof text, "%d", blocks);
+    LLVMAddTargetDependentFunctionAttr(e->function, e->names->blocks_attribute, text);
+  }
   snprintf(text, sizeof text, e->names->size_format, e->stage.threads, e->stage.threads);
   LLVMAddTargetDependentFunctionAttr(e->function, name, text);
 }
@@ -193,7 +197,7 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   e->body = body;
   e->function = LLVMAddFunction(e->module, name, type);
   LLVMSetFunctionCallConv(e->function, e->names->calling_convention);
-  gpu_size(e);
+  gpu_size(e, gpu_read(body, LOOM_GPU_BLOCKS));
   gpu_code(e);
   if (e->names->entry) e->names->entry(e->function, &e->stage);
 }

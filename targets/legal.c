@@ -116,6 +116,7 @@ static bool legal_size(MlirAttribute pair) {
     if (digits.data[i] < '0' || digits.data[i] > '9') return false;
   return digits.length > 0 && digits.length < 7 &&
          (loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_THREADS) ||
+          loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_BLOCKS) ||
           loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_SHARED));
 }
 

@@ -63,8 +63,14 @@ static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   static const loom_gpu_names names = {.primitives = nvptx_primitives,
                                        .size_attribute = "nvvm.reqntid",
                                        .size_format = "%d",
+                                       .blocks_attribute = "nvvm.minctasm",
                                        .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
+}
+
+static void nvptx_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  if (cpu->matrix) loom_nvptx_round(module); /* as old as the instructions on matrices */
+  loom_gpu_globals(module, cpu);
 }
 
 const loom_target loom_target_nvptx = {
@@ -75,6 +81,6 @@ const loom_target loom_target_nvptx = {
     .init = nvptx_init,
     .resolve = nvptx_resolve,
     .prepare = nvptx_prepare,
-    .finish = loom_gpu_globals,
+    .finish = nvptx_finish,
     .late = "function(infer-address-spaces)",
 };

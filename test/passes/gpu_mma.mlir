@@ -74,7 +74,7 @@ module attributes {loom.matrix = "mma", loom.target = "nvptx"} {
   // CODE: call @loom_gpu_copy_commit()
   // CODE: call @loom_gpu_copy16(
   // CODE: call @loom_gpu_copy_commit()
-  // CODE: scf.for {{.*}} iter_args({{.*}}) -> (vector<4xf32>, vector<4xf32>, i64, i64, i64)
+  // CODE: scf.for {{.*}} iter_args({{.*}}) -> (f32, f32, f32, f32, f32, f32, f32, f32, i64, i64, i64)
   // CODE: call @loom_gpu_copy_wait_older()
   // CODE: call @loom_gpu_barrier(
   // CODE: call @loom_gpu_copy16(
@@ -99,7 +99,7 @@ module attributes {loom.matrix = "mma", loom.target = "nvptx"} {
   // CODE: arith.maximumf
   // CODE: llvm.store {{.*}} {alignment = 8 : i64} : vector<4xi16>
   // Three slabs of 32 x 32 and 32 x 64 halves.
-  // CODE: passthrough = {{\[\[}}"loom-gpu-threads", "256"], ["loom-gpu-shared", "18432"]]
+  // CODE: passthrough = {{\[\[}}"loom-gpu-threads", "256"], ["loom-gpu-shared", "18432"], ["loom-gpu-blocks", "2"]]
   func.func @main(%a: tensor<32x256xbf16>, %b: tensor<256x64xbf16>) -> tensor<32x64xbf16> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<32x256xbf16>, tensor<256x64xbf16>) -> tensor<32x64xbf16>
     %z = loom.constant(0.0 : bf16) : tensor<32x64xbf16>
