@@ -72,7 +72,8 @@
    .beside = 1,                                                                                    \
    .pieces = 1,                                                                                    \
    .run = 4,                                                                                       \
-   RUNS(1, 16, 16, 4, 4),                                                                          \
+   .reach = 8,                                                                                     \
+   RUNS(1, 16, 16, 4, 8),                                                                          \
    SUMS(TERM(16, 4, 4), TERM(1, 16, 1)),                                                           \
    .sums = 4,                                                                                      \
    .sums_beside = 1,                                                                               \
@@ -89,6 +90,7 @@
    .beside = 1,                                                                                    \
    .pieces = 1,                                                                                    \
    .run = 16,                                                                                      \
+   .reach = 16,                                                                                    \
    RUNS(1, 16, 16, 1, 0),                                                                          \
    SUMS(TERM(16, 2, 1), TERM(1, 16, 1)),                                                           \
    .sums = 8,                                                                                      \
@@ -109,6 +111,7 @@ static const gpu_matrix matrix_table[] = {
      .beside = 1,
      .pieces = 2,
      .run = 1,
+     .reach = 1,
      RUNS(4, 8, 1, 4, 1),
      SUMS(TERM(4, 8, 1), TERM(1, 4, 2)),
      .sums = 2,
@@ -127,7 +130,8 @@ static const gpu_matrix matrix_table[] = {
      .beside = 1,
      .pieces = 1,
      .run = 1,
-     RUNS(1, 16, 16, 4, 1),
+     .reach = 2,
+     RUNS(1, 16, 16, 4, 2),
      SUMS(TERM(16, 4, 1), TERM(1, 16, 1)),
      .sums = 4,
      .sums_beside = 1,

@@ -44,11 +44,20 @@ static int slab_equal(const gpu_slab *s) {
   return count < SLAB_BANKS ? SLAB_BANKS / count : 1;
 }
 
+/* Lines across the depth that a warp reads at once are `reach` apart with MFMA: for each such
+ * distance two more pieces change places. 1: none do. */
+static int slab_skews(const gpu_slab *s) {
+  const gpu_matrix *m = s->p->block.matrix;
+  return s->turned && m->run > 1 && m->run < m->reach ? slab_flips(s) / 2 : 1;
+}
+
 /* The order of a line: some of the bits of its number. Where two numbers have no bit in common, the
  * order of their sum is the xor of their orders. */
 static int slab_order(const gpu_slab *s, int line) {
-  int orders = slab_flips(s) / slab_unit(s);
-  return orders ? line / slab_equal(s) % orders * slab_unit(s) : 0;
+  int orders = slab_flips(s) / slab_unit(s), reach = s->p->block.matrix->reach;
+  if (!orders) return 0;
+  int order = line / slab_equal(s) % orders * slab_unit(s);
+  return slab_skews(s) > 1 ? order ^ line / reach % slab_skews(s) * 2 : order;
 }
 
 /* The most elements of an operand that can be copied from memory at once; 0: it cannot be copied.
@@ -118,6 +127,10 @@ static MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValu
   if (orders < 2) return piece;
   MlirValue order = dot_op(l, "arith.divui", line, slab_equal(s));
   order = dot_op(l, "arith.muli", dot_op(l, "arith.remui", order, orders), slab_unit(s));
+  piece = slab_xor(l, piece, order);
+  if (slab_skews(s) < 2) return piece;
+  order = dot_op(l, "arith.divui", line, s->p->block.matrix->reach);
+  order = dot_op(l, "arith.muli", dot_op(l, "arith.remui", order, slab_skews(s)), 2);
   return slab_xor(l, piece, order);
 }
 
@@ -504,16 +517,21 @@ static MlirValue slab_words(lower *l, MlirValue at, int count) {
   return value;
 }
 
-/* A run of halves along the depth, as words: two pieces at most. */
-static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
+/* A run of halves along the depth, as words: of a piece that two fragments share, or of two pieces.
+ */
+static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth, int part) {
   static const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7};
-  int run = slab_matrix(s)->run, words = run / 2 < 4 ? run / 2 : 4;
-  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), words);
-  if (run / 2 == words) return low;
-  int next = depth + slab_piece(s);
-  MlirValue high = slab_words(l, slab_fragment_at(l, s, offset, lane, next), words);
+  const gpu_matrix *m = slab_matrix(s);
+  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), SLAB_BYTES / 4), high;
   loom_builder b = lower_at_level(l, l->depth);
-  return lane_shuffle2(&b, low, high, 2 * words, all);
+  if (m->run < m->reach) {
+    lane_halves(&b, low, &low, &high);
+    return part ? high : low;
+  }
+  int next = depth + slab_piece(s);
+  high = slab_words(l, slab_fragment_at(l, s, offset, lane, next), SLAB_BYTES / 4);
+  b = lower_at_level(l, l->depth);
+  return lane_shuffle2(&b, low, high, m->run / 2, all);
 }
 
 /* The same, of steps that are lines of their own. */
@@ -531,13 +549,29 @@ static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue offset, int lane, 
   return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, run / 2));
 }
 
-MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
-  int run = slab_matrix(s)->run;
-  int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
-  if (run == 0) return slab_ldmatrix(l, s, slab_fragment_at(l, s, offset, line, at));
-  if (run > 1 && !s->turned) return slab_run(l, s, offset, lane, depth);
-  if (run > 1) return slab_gather(l, s, offset, lane, depth);
-  MlirValue place = slab_fragment_at(l, s, offset, line, at);
+/* A double: of the piece that two fragments share, or by itself. */
+static MlirValue slab_double(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth,
+                             int part) {
+  const gpu_matrix *m = slab_matrix(s);
+  bool pair = !s->turned && m->reach == 2;
+  int step = depth + (pair ? 0 : part * m->run);
+  MlirValue place = s->turned ? slab_fragment_at(l, s, offset, step, lane)
+                              : slab_fragment_at(l, s, offset, lane, step);
   loom_builder b = lower_at_level(l, l->depth);
-  return lane_load(&b, place, slab_dtype(s), 1, (MlirValue){NULL});
+  MlirValue value = lane_load(&b, place, slab_dtype(s), pair ? 2 : 1, (MlirValue){NULL});
+  tile_align(l, loom_def(value), slab_dtype(s), pair ? 2 : 1);
+  return pair ? lane_extract(&b, value, part) : value;
+}
+
+MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
+  const gpu_matrix *m = slab_matrix(s);
+  if (m->run == 0) {
+    int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
+    return slab_ldmatrix(l, s, slab_fragment_at(l, s, offset, line, at));
+  }
+  int shared = m->reach / m->run, number = depth / m->k; /* fragments of a reach; of the slab */
+  int part = number % shared, first = (number - part) * m->k;
+  if (m->dtype == LOOM_F64) return slab_double(l, s, offset, lane, first, part);
+  return s->turned ? slab_gather(l, s, offset, lane, first + part * m->run)
+                   : slab_run(l, s, offset, lane, first, part);
 }

@@ -115,8 +115,8 @@ module attributes {loom.matrix = "mfma", loom.target = "amdgpu"} {
   // AMD: scf.for
   // AMD: call @loom_gpu_barrier(
   // AMD: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xi16>
-  // A run of 4 steps for each thread.
-  // AMD: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<2xi32>
+  // 8 steps for each thread, of which two instructions take 4 each.
+  // AMD: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
   // AMD: call @loom_gpu_mfma_bf16(
   // AMD: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xi16>
   // AMD: scf.yield
