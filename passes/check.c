@@ -121,7 +121,7 @@ static bool check_see(MlirOperation op, void *user) {
   static const char *const harmless[] = {"llvm.getelementptr", "arith.select", "llvm.select",
                                          "scf.yield",          "scf.if",       "func.return",
                                          "llvm.ptrtoint"}; /* none goes back */
-  const check_kind *kind = check_kind_of(op);
+  const check_kind *kind = check_kind_of(op, NULL);
   if (kind && kind->value >= 0 && check_is_pointer(loom_operand(op, kind->value)))
     return loom_emit_error(mlirOperationGetLocation(op), "a pointer is stored");
   if (loom_is_named(op, "llvm.load")) return check_see_load(f, op);

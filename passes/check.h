@@ -63,10 +63,13 @@ static inline MlirBlock check_body(MlirOperation op, intptr_t region) {
 typedef struct check_kind {
   const char *name, *what;
   int pointer, mask, value; /* operands; value -1: the result, -2: a byte; mask -1: none */
+  bool writes;
+  int bytes; /* of a primitive (passes/gpu.def); else the value's */
 } check_kind;
 
-/* What the op does to memory; NULL: nothing. */
-const check_kind *check_kind_of(MlirOperation op);
+/* What the op does to memory; NULL: nothing. A primitive that copies does two things: this is the
+ * first, and `after` the one that came before. */
+const check_kind *check_kind_of(MlirOperation op, const check_kind *after);
 bool check_is_pointer(MlirValue value);
 /* Bytes in memory; 0 for a type that no kernel loads. */
 int64_t check_bytes(MlirType type);

@@ -16,18 +16,30 @@
 /* ---- what accesses memory ---- */
 
 static const check_kind check_kinds[] = {
-    {"llvm.load", "load", 0, -1, -1},
-    {"llvm.store", "store", 1, -1, 0},
-    {"llvm.intr.masked.load", "load", 0, 1, -1},
-    {"llvm.intr.masked.store", "store", 1, 2, 0},
-    {"llvm.intr.masked.gather", "gather", 0, 1, -1},
-    {"llvm.intr.masked.scatter", "scatter", 1, 2, 0},
-    {"llvm.intr.prefetch", "prefetch", 0, -1, -2},
+    {"llvm.load", "load", 0, -1, -1, false, 0},
+    {"llvm.store", "store", 1, -1, 0, true, 0},
+    {"llvm.intr.masked.load", "load", 0, 1, -1, false, 0},
+    {"llvm.intr.masked.store", "store", 1, 2, 0, true, 0},
+    {"llvm.intr.masked.gather", "gather", 0, 1, -1, false, 0},
+    {"llvm.intr.masked.scatter", "scatter", 1, 2, 0, true, 0},
+    {"llvm.intr.prefetch", "prefetch", 0, -1, -2, false, 0},
+    {"loom_gpu_ldmatrix", "load", 0, -1, -1, false, 16},
+    {"loom_gpu_ldmatrix_turned", "load", 0, -1, -1, false, 16},
+    {"loom_gpu_copy4", "load", 1, -1, -1, false, 4},
+    {"loom_gpu_copy4", "store", 0, -1, -1, true, 4},
+    {"loom_gpu_copy8", "load", 1, -1, -1, false, 8},
+    {"loom_gpu_copy8", "store", 0, -1, -1, true, 8},
+    {"loom_gpu_copy16", "load", 1, -1, -1, false, 16},
+    {"loom_gpu_copy16", "store", 0, -1, -1, true, 16},
 };
+enum { CHECK_KINDS = sizeof check_kinds / sizeof *check_kinds };
 
-const check_kind *check_kind_of(MlirOperation op) {
-  for (size_t i = 0; i < sizeof check_kinds / sizeof *check_kinds; i++)
-    if (loom_is_named(op, check_kinds[i].name)) return &check_kinds[i];
+const check_kind *check_kind_of(MlirOperation op, const check_kind *after) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  if (loom_is_named(op, "func.call"))
+    name = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "callee"));
+  for (int i = after ? (int)(after - check_kinds) + 1 : 0; i < CHECK_KINDS; i++)
+    if (loom_str_is(name, check_kinds[i].name)) return &check_kinds[i];
   return NULL;
 }
 
@@ -288,7 +300,7 @@ static void check_tell(check_function *f, MlirOperation op, const check_kind *ki
   MlirValue size = loom_build_int(&b, i32, bytes);
   if (bad.ptr) size = lane_select(&b, bad, loom_build_int(&b, i32, 0), size);
   MlirValue operands[] = {loom_operand(op, kind->pointer), size,
-                          loom_build_int(&b, i32, 2 * site + (kind->value >= 0))};
+                          loom_build_int(&b, i32, 2 * site + kind->writes)};
   gpu_call(&b, f->m->op, "loom_gpu_access", 3, types, operands, (MlirType){NULL});
 }
 
@@ -331,14 +343,18 @@ static void check_lanes(check_function *f, MlirOperation op, const check_kind *k
   mlirOperationSetOperand(op, kind->mask, lane_op2(&b, "arith.andi", within, mask));
 }
 
-bool check_access(check_function *f, MlirOperation op) {
-  const check_kind *kind = check_kind_of(op);
+static bool check_one(check_function *f, MlirOperation op, const check_kind *kind) {
   MlirLocation loc = mlirOperationGetLocation(op);
   check_base *base = check_trace(f, loom_operand(op, kind->pointer));
   if (!base) return loom_emit_error(loc, "which buffer a %s accesses cannot be told", kind->what);
-  MlirType type = check_type(op, kind);
-  int64_t bytes = check_bytes(kind->mask < 0 ? type : lane_element(type));
-  if (bytes <= 0 || bytes > LOOM_CHECK_SPARE || (kind->mask >= 0 && !mlirTypeIsAVector(type)))
+  int64_t bytes = kind->bytes;
+  bool lanes = true;
+  if (!bytes) {
+    MlirType type = check_type(op, kind);
+    bytes = check_bytes(kind->mask < 0 ? type : lane_element(type));
+    lanes = mlirTypeIsAVector(type);
+  }
+  if (bytes <= 0 || bytes > LOOM_CHECK_SPARE || (kind->mask >= 0 && !lanes))
     return loom_emit_error(loc, "a %s of a type whose size is not known", kind->what);
   if (base->number <= LOOM_CHECK_STACK && base->number != LOOM_CHECK_SHARED && kind->mask < 0 &&
       bytes <= base->known && mlirValueEqual(loom_operand(op, kind->pointer), base->root))
@@ -353,5 +369,11 @@ bool check_access(check_function *f, MlirOperation op) {
     check_whole(f, op, kind, base, bytes, site);
   else
     check_lanes(f, op, kind, base, bytes, site);
+  return true;
+}
+
+bool check_access(check_function *f, MlirOperation op) {
+  for (const check_kind *kind = NULL; (kind = check_kind_of(op, kind));)
+    if (!check_one(f, op, kind)) return false;
   return true;
 }

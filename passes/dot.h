@@ -42,7 +42,10 @@ typedef struct dot_operand {
   int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */
   int64_t strides[DOT_GROUPS]; /* in elements */
-  bool direct;                 /* read there, */
+  /* For a GPU: the same is known but for batches, which no one stride leads through. */
+  bool apart;
+  int64_t batch_strides[LOOM_MAX_RANK]; /* of their dimensions, in elements */
+  bool direct;                          /* read there, */
   bool turned; /* or packed from there: steps of depth lie side by side, as in a @ b.T */
   /* or packed as [batch][panel][depth][step] in slots: */
   bool beside;     /* or packed from there in vectors: rows lie side by side, as in a.T @ b */
@@ -66,10 +69,13 @@ typedef struct dot_launch { /* chunks [first, first + count) of a stage */
   int64_t stage, first, count;
 } dot_launch;
 
-/* How the threads of a block share a tile on a GPU (gpu_dot.c). */
+typedef struct gpu_matrix gpu_matrix;
+
+/* How the threads of a block share a tile on a GPU (gpu_tile.h). */
 typedef struct gpu_tile {
-  int rows, columns, depth; /* of the tile; steps of depth that are in shared memory at once */
-  int tall, wide;           /* rows and columns of a thread */
+  int rows, columns, depth; /* of the tile; steps of depth of a slab */
+  const gpu_matrix *matrix; /* the instruction on matrices; NULL: multiply-adds */
+  int tall, wide;           /* rows and columns of a thread, or of a warp (matrix) */
   int64_t down, across;     /* tiles of one batch */
   int64_t splits, split;    /* parts of the depth, each with blocks of its own; slabs of one */
 } gpu_tile;
@@ -164,6 +170,10 @@ MlirValue dot_at(lower *l, MlirValue ptr, int64_t offset, loom_dtype dtype);
  * calls. */
 MlirValue dot_slots(lower *l, const dot_plan *p, const dot_operand *o);
 const lower_at *dot_operand_at(lower *l, const dot_operand *o);
+/* The index of the result's element that the variables name; NULL: out of memory. */
+const lower_at *dot_result_at(lower *l, const dot_plan *p);
+/* The variables of a product, and how far they go. */
+void dot_set_extents(lower *l, const dot_plan *p);
 void dot_set(lower *l, int var, MlirValue iv);
 /* Runs `body` for each vector of a panel. */
 void dot_vectors(lower *l, const dot_job *job,
@@ -199,7 +209,7 @@ MlirValue dot_find_round(lower *l, dot_job *job, MlirValue chunk, int64_t chunks
  */
 void dot_pack(lower *l, dot_job *job, bool fixed);
 
-/* ---- gpu_dot.c: products on a GPU ---- */
+/* ---- gpu_tile.c: products on a GPU ---- */
 
 /* Chooses the tile of a block; the extents and the operands' strides are known. */
 bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p);

@@ -181,8 +181,8 @@ static void dot_pack_step(lower *l, void *user, const MlirValue *carried, MlirVa
  * through all pages of the operand again. */
 static void dot_pack_chunks(lower *l, dot_job *job) {
   const dot_operand *o = job->packed;
-  job->depth_first =
-      o->lane_group == DOT_ROW && o->strides[DOT_ROW] == 1 && o->strides[DOT_DEPTH] != 1;
+  job->depth_first = o->lane_group == DOT_ROW && !o->apart && o->strides[DOT_ROW] == 1 &&
+                     o->strides[DOT_DEPTH] != 1;
   if (job->depth_first)
     lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
               DOT_DEPTH, 0, NULL, dot_pack_step, job, NULL);

@@ -42,6 +42,22 @@ static void emit_offset(lower *l, const lower_buffer *buffer, const lower_at *at
   }
 }
 
+/* What the opaque part of an offset is a multiple of. */
+static int64_t emit_opaque_step(const lower_buffer *buffer, const lower_at *at) {
+  int64_t step = 0;
+  for (int d = 0; d < buffer->type.rank; d++) {
+    int64_t stride = buffer->strides[d];
+    if (!at->dims[d].opaque.ptr || !stride) continue;
+    if (LOOM_STRIDE_IS_SYM(stride)) return 1;
+    for (int64_t rest = stride < 0 ? -stride : stride; rest;) {
+      int64_t next = step % rest;
+      step = rest;
+      rest = next;
+    }
+  }
+  return step;
+}
+
 static void emit_record(lower *l, const lower_index *offset, const lower_at *at, loom_dtype dtype,
                         bool store, int operand) {
   if (l->access_count == l->access_capacity) {
@@ -63,6 +79,9 @@ static void emit_record(lower *l, const lower_index *offset, const lower_at *at,
   access->dtype = dtype;
   access->store = store;
   access->opaque = offset->opaque.ptr != NULL;
+  access->opaque_vars = offset->opaque_vars;
+  access->opaque_step =
+      emit_opaque_step(store ? &l->kernel->results[operand] : &l->kernel->operands[operand], at);
   access->operand = operand;
 }
 

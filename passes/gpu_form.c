@@ -371,14 +371,16 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
 
 void gpu_set_sizes(MlirOperation function, const lower_team *team) {
   MlirContext ctx = mlirOperationGetContext(function);
-  const char *const names[] = {"loom-gpu-threads", "loom-gpu-shared"};
-  const int values[] = {GPU_BLOCK, team->shared};
-  MlirAttribute all[2];
-  for (int i = 0; i < 2; i++) {
+  const char *const names[] = {"loom-gpu-threads", "loom-gpu-shared", "loom-gpu-blocks"};
+  const int values[] = {GPU_BLOCK, team->shared, team->blocks};
+  MlirAttribute all[3];
+  intptr_t count = 0;
+  for (int i = 0; i < 3; i++) {
     char text[16];
+    if (!values[i]) continue;
     snprintf(text, sizeof text, "%d", values[i]);
     MlirAttribute pair[] = {loom_attr_str(ctx, names[i]), loom_attr_str(ctx, text)};
-    all[i] = mlirArrayAttrGet(ctx, 2, pair);
+    all[count++] = mlirArrayAttrGet(ctx, 2, pair);
   }
-  loom_set_attr(function, "passthrough", mlirArrayAttrGet(ctx, 1 + (team->shared > 0), all));
+  loom_set_attr(function, "passthrough", mlirArrayAttrGet(ctx, count, all));
 }

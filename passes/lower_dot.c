@@ -66,7 +66,7 @@ const lower_at *dot_operand_at(lower *l, const dot_operand *o) {
 }
 
 /* Result dimensions are batch, then rows, then columns. */
-static const lower_at *dot_result_at(lower *l, const dot_plan *p) {
+const lower_at *dot_result_at(lower *l, const dot_plan *p) {
   lower_at *at = lower_at_new(l, p->type.rank);
   if (!at) return NULL;
   int next = 0;
@@ -535,6 +535,12 @@ static void dot_chunk(lower *l, void *user, const MlirValue *carried, MlirValue 
     dot_panels(l, job, dot_tile);
 }
 
+void dot_set_extents(lower *l, const dot_plan *p) {
+  l->var_count = DOT_VARS;
+  for (int v = 0; v < DOT_VARS; v++)
+    l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
+}
+
 bool dot_lower(lower *l, const dot_plan *p, int stage) {
   for (int i = 0; i < l->kernel->result_count; i++) {
     loom_type type = l->kernel->results[i].type;
@@ -546,9 +552,7 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
   dot_job job = {.p = p, .lanes = p->vl};
   if (loom_num_high(columns) < step && !p->few_columns) job.lanes = (int)(columns - step + p->vl);
-  l->var_count = DOT_VARS;
-  for (int v = 0; v < DOT_VARS; v++)
-    l->vars[v].extent = v < DOT_GROUPS ? p->extents[v] : INT32_MAX;
+  dot_set_extents(l, p);
   if (l->kernel->target == LANES_GPU) return gpu_dot_lower(l, p, stage);
   if (stage < p->stage_count - 1)
     dot_pack(l, &job, stage < p->once);

@@ -7,7 +7,7 @@
 
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
-#define LOWER_CARRIED 32 /* values that a loop carries */
+#define LOWER_CARRIED 72 /* values that a loop carries */
 /* Lanes whose elements are at most so many elements apart are fetched by loads and shuffles, others
  * by gathers. */
 #define LOWER_APART 8
@@ -93,7 +93,9 @@ typedef struct lower_access {
   const lower_at *at;
   loom_dtype dtype;
   bool store, opaque, guarded;
-  int operand; /* number of the operand, or of the result for a store */
+  int operand;          /* number of the operand, or of the result for a store */
+  uint32_t opaque_vars; /* what the opaque part of its offset depends on, as a bit set; */
+  int64_t opaque_step;  /* it is a multiple of this */
 } lower_access;
 
 typedef struct lower_loop {
@@ -201,6 +203,7 @@ typedef struct lower_team {
   bool aligned;     /* vectors lie at multiples of their size */
   MlirValue member; /* the number of the thread in its team, i64 */
   int shared;       /* bytes of shared memory that the stage needs */
+  int blocks;       /* that a multiprocessor is to have at once, at least; 0: it does not matter */
   int sites;        /* calls that wait for other threads */
 } lower_team;
 

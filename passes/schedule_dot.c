@@ -16,7 +16,7 @@
  * once is bounded (dot_rounds.c).
  */
 #include "loom_ops_shapes.h"
-#include "passes/dot.h"
+#include "passes/gpu_tile.h"
 #include "passes/passes.h"
 
 #include <stdlib.h>
@@ -128,7 +128,8 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
 }
 
 /* Where the operand lies in what it is a view of: an operand of the kernel, or a value computed in
- * it, taken as if it lay in C order. False when some group is no single stride. */
+ * it, taken as if it lay in C order. False when some group is no single stride; `apart` where that
+ * is the batch alone. */
 static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
   lower l;
   loom_arena arena = {NULL};
@@ -156,10 +157,15 @@ static bool dot_find_layout(const lower_kernel *kernel, dot_operand *o) {
     int64_t of_group[LOOM_MAX_RANK];
     for (int i = 0; i < o->counts[g]; i++)
       of_group[i] = coef[o->dims[g][i]];
-    found = dot_linear(o, of_group, g, &o->strides[g]);
+    bool linear = dot_linear(o, of_group, g, &o->strides[g]);
+    found = linear || g == DOT_BATCH;
+    if (linear) continue;
+    o->apart = found;
+    memcpy(o->batch_strides, of_group, sizeof of_group[0] * (size_t)o->counts[g]);
   }
+  o->apart = o->apart && found;
   loom_arena_fini(&arena);
-  return found;
+  return found && !o->apart;
 }
 
 /* ---- the plan ---- */
@@ -476,8 +482,8 @@ static bool dot_write_launches(const lower_kernel *kernel, const dot_plan *p) {
 
 MlirOperation dot_find(const lower_kernel *kernel) { return loom_product_in(kernel->block); }
 
-/* Rows, columns and steps of depth of a block's tile, rows and columns of a thread, parts of the
- * depth. */
+/* Rows, columns and steps of depth of a block's tile, rows and columns of a thread, or of a warp
+ * (matrix), parts of the depth. */
 static MlirAttribute dot_tile_attr(MlirContext ctx, const gpu_tile *block) {
   const int64_t sizes[] = {block->rows, block->columns, block->depth,
                            block->tall, block->wide,    block->splits};
@@ -493,9 +499,11 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
   MlirContext ctx = kernel->ctx;
   MlirAttribute unit = mlirUnitAttrGet(ctx), none = {NULL};
   bool gpu = kernel->target == LANES_GPU;
+  const gpu_matrix *matrix = p.block.matrix;
   const loom_named values[] = {
       {"kind", loom_attr_str(ctx, "dot")},
       {"tile", gpu ? dot_tile_attr(ctx, &p.block) : none},
+      {"matrix", matrix ? loom_attr_str(ctx, matrix->name) : none},
       {"mr", gpu ? none : loom_attr_i64(ctx, p.mr)},
       {"nv", gpu ? none : loom_attr_i64(ctx, p.nv)},
       {"inner", p.inner ? loom_attr_i64(ctx, p.inner) : none},

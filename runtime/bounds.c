@@ -2,6 +2,7 @@
  * (graph/check.h; passes/check.c makes that code). So are copies that the interpreter of plans
  * makes itself, and buffers that it passes to the kernels of loops and branches. */
 #include "runtime/internal.h"
+#include "runtime/simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

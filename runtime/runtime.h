@@ -121,37 +121,6 @@ typedef enum loom_support_function {
 int loom_support_find(const char *symbol);
 void *loom_support_address(loom_support_function function);
 
-/* ---- sim.c: kernels for a GPU, every thread a fiber -------------------------------------------
- */
-
-/* Which order threads and blocks run in; 0: that of their numbers. Before a launch. */
-void loom_sim_set_seed(uint64_t seed);
-/* Takes what a kernel did that no GPU would forgive, the first since the last call: a text, and the
- * number of the access among the plan's sites (-1: none). False: nothing. */
-bool loom_sim_take_fault(char *text, size_t size, int64_t *site);
-/* Counts what kernels ask of memory from now on. loom_sim_take_counts takes those of one
- * kernel, in the order of first launches; false: there is none. Index 0: loads, 1: stores. */
-typedef struct loom_sim_counts {
-  char name[128];
-  uint64_t blocks, barriers, requests[2], sectors[2], bytes[2];
-  uint64_t shared, conflicts; /* requests of shared memory, and passes that they take besides */
-} loom_sim_counts;
-void loom_sim_count(bool on);
-bool loom_sim_take_counts(loom_sim_counts *out);
-
-/* What simulated kernels call (targets/sim/emit.c, passes/gpu.def). A stage: `kernel` is run by the
- * blocks [begin, end) of `threads` threads where `blocks` is set, by a thread a chunk elsewhere. */
-uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32_t threads,
-                         uint32_t shared, void *const *buffers, const uint64_t *params,
-                         void *scratch, int64_t begin, int64_t end);
-/* A thread is about to access memory. `code`: the number of the site, and bit 0 for a write. */
-void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code);
-uint32_t loom_sim_thread(void);
-uint32_t loom_sim_block(void);
-void loom_sim_barrier(uint32_t site);
-uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site);
-void *loom_sim_shared(void);
-
 /* CPU features that compiled code may need, as bits; and the name for LLVM. */
 #define LOOM_CPU_AVX2 1u   /* with FMA, BMI2, F16C */
 #define LOOM_CPU_AVX512 2u /* F, BW, DQ, VL */

@@ -2,10 +2,11 @@
  * block. The chunks of a launch are divided among the pool's threads as for any kernel, and a fiber
  * never moves from one of them to another.
  *
- * A fiber runs until it waits for others: at a barrier of the block, or in a shuffle of its warp.
- * Which one goes on first is chosen by a seed (loom_sim_set_seed), anew behind each barrier. A warp
- * exchanges its values once all of its threads are in the same shuffle. Threads go on behind a
- * barrier once all of the block are at the same one. Where neither can happen any more, threads
+ * A fiber runs until it waits for others: at a barrier of the block, or in a call that the threads
+ * of its warp do together (a shuffle, a product of matrices). Which one goes on first is chosen by
+ * a seed (loom_sim_set_seed), anew behind each barrier. A warp exchanges its values once all of its
+ * threads are in the same call. Threads go on behind a barrier once all of the block are at the
+ * same one. Where neither can happen any more, threads
  * have gone different ways: a fault.
  *
  * A GPU forgives none of these faults, and reports none. Here the first fault ends the run.
@@ -142,6 +143,8 @@ static void sim_fiber_main(void) {
   uint32_t status = 0;
   block->kernel(block->buffers, block->params, block->scratch, block->begin, block->end, &status);
   block->status |= status;
+  if (sim_copies_any(&block->fibers[block->thread]))
+    sim_fault(block, -1, "thread %d ends while it copies", block->thread);
   block->fibers[block->thread].state = SIM_DONE;
   sim_yield(block, true);
 }
@@ -156,6 +159,7 @@ static void sim_fiber_init(sim_block *block, int thread) {
   sim_clean(sim_stack(block, thread), SIM_STACK);
   memset(top - 6, 0, 6 * sizeof *top);
   *top = (uintptr_t)sim_fiber_main;
+  sim_copies_fini(&block->fibers[thread]);
   block->fibers[thread] = (sim_fiber){.stack = top - 6};
 }
 
@@ -201,28 +205,31 @@ static bool sim_all(const sim_block *block, int first, int last, sim_state state
   return true;
 }
 
+/* The threads from `first` on that do a call together; 0: none begin there. */
+static int sim_group(const sim_block *block, int first) {
+  const sim_fiber *fiber = &block->fibers[first];
+  bool begins = fiber->state == SIM_TOGETHER && first % fiber->size == 0;
+  return begins && first + fiber->size <= block->threads ? fiber->size : 0;
+}
+
 /* The warps that can exchange their values do so. */
-static bool sim_exchange(sim_block *block) {
-  bool any = false;
-  for (int first = 0, one; first + SIM_WARP <= block->threads; first += SIM_WARP) {
-    sim_fiber *warp = &block->fibers[first];
-    uint32_t values[SIM_WARP];
-    if (!sim_all(block, first, first + SIM_WARP, SIM_SHUFFLE, &one)) continue;
-    for (int i = 0; i < SIM_WARP; i++)
-      values[i] = warp[i].value;
-    for (int i = 0; i < SIM_WARP; i++) {
-      warp[i].value = values[(i ^ (int)warp[i].mask) % SIM_WARP];
-      warp[i].state = SIM_READY;
-    }
-    any = true;
+static void sim_exchange_all(sim_block *block) {
+  for (int first = 0, one; first < block->threads; first += SIM_WARP) {
+    void *calls[SIM_WAVE];
+    int size = sim_group(block, first);
+    if (!size || !sim_all(block, first, first + size, SIM_TOGETHER, &one)) continue;
+    for (int i = 0; i < size; i++)
+      calls[i] = block->fibers[first + i].call;
+    block->fibers[first].exchange(calls);
+    for (int i = 0; i < size; i++)
+      block->fibers[first + i].state = SIM_READY;
   }
-  return any;
 }
 
 static const char *sim_doing(const sim_fiber *fiber, char text[64]) {
   if (fiber->state == SIM_DONE) return "has ended";
-  snprintf(text, 64, "waits at %s %u", fiber->state == SIM_BARRIER ? "barrier" : "shuffle",
-           fiber->site);
+  bool barrier = fiber->state == SIM_BARRIER;
+  snprintf(text, 64, "waits at %s %u", barrier ? "barrier" : fiber->what, fiber->site);
   return text;
 }
 
@@ -233,11 +240,12 @@ static void sim_stuck(sim_block *block) {
   while (block->fibers[waiting].state == SIM_DONE)
     waiting++;
   for (int t = 0; t < block->threads; t++)
-    if (block->fibers[t].state == SIM_SHUFFLE) waiting = t;
+    if (block->fibers[t].state == SIM_TOGETHER) waiting = t;
   int first = 0;
-  if (block->fibers[waiting].state == SIM_SHUFFLE) {
-    first = waiting / SIM_WARP * SIM_WARP;
-    if (first + SIM_WARP < last) last = first + SIM_WARP;
+  if (block->fibers[waiting].state == SIM_TOGETHER) {
+    int size = block->fibers[waiting].size;
+    first = waiting / size * size;
+    if (first + size < last) last = first + size;
   }
   for (int t = first; t < last; t++)
     if (block->fibers[t].state != block->fibers[waiting].state ||
@@ -282,7 +290,7 @@ static void sim_run_block(sim_block *block) {
     }
     if (done == block->threads) break;
     if (!ran && !sim_release(block)) sim_stuck(block);
-    sim_exchange(block);
+    sim_exchange_all(block);
   }
 }
 
@@ -323,6 +331,8 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
     sim_running = outer;
     status = block->status;
   }
+  for (int t = 0; t < block->threads; t++)
+    sim_copies_fini(&block->fibers[t]);
   sim_memory_fini(block);
   sim_count_fini(block);
   if (block->stacks != MAP_FAILED) munmap(block->stacks, bytes);
@@ -345,10 +355,31 @@ void loom_sim_barrier(uint32_t site) {
   sim_yield(block, false);
 }
 
-uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site) {
+void sim_together(const char *what, uint32_t site, int size, sim_exchange exchange, void *call) {
   sim_block *block = sim_running;
   sim_fiber *fiber = &block->fibers[block->thread];
-  *fiber = (sim_fiber){.stack = fiber->stack, .state = SIM_SHUFFLE, site, value, mask};
+  fiber->state = SIM_TOGETHER;
+  fiber->site = site;
+  fiber->what = what;
+  fiber->size = size;
+  fiber->exchange = exchange;
+  fiber->call = call;
   sim_yield(block, false);
-  return fiber->value;
+}
+
+typedef struct sim_shuffle {
+  uint32_t value, mask, result;
+} sim_shuffle;
+
+static void sim_shuffle_all(void *const *calls) {
+  for (uint32_t i = 0; i < SIM_WARP; i++) {
+    sim_shuffle *mine = calls[i];
+    mine->result = ((const sim_shuffle *)calls[(i ^ mine->mask) % SIM_WARP])->value;
+  }
+}
+
+uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site) {
+  sim_shuffle call = {value, mask, 0};
+  sim_together("shuffle", site, SIM_WARP, sim_shuffle_all, &call);
+  return call.result;
 }

@@ -146,6 +146,10 @@ void sim_count_barrier(sim_block *block) {
   if (block->counter) block->counter->sums.barriers++;
 }
 
+void sim_count_matrix(sim_block *block) {
+  if (block->counter) block->counter->sums.matrix++;
+}
+
 static loom_sim_counts *count_entry(const char *name) {
   for (size_t i = 0; i < count_used; i++)
     if (strcmp(count_table[i].name, name) == 0) return &count_table[i];
@@ -170,6 +174,7 @@ void sim_count_fini(sim_block *block) {
   if (entry) entry->conflicts += c->sums.conflicts;
   if (entry) entry->blocks += c->sums.blocks;
   if (entry) entry->barriers += c->sums.barriers;
+  if (entry) entry->matrix += c->sums.matrix;
   pthread_mutex_unlock(&count_lock);
   free(c->slots);
   free(c);

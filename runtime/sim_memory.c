@@ -131,6 +131,12 @@ static bool memory_shared(sim_block *block, const uint8_t *at, uint32_t bytes, b
   return true;
 }
 
+void sim_memory_set_written(sim_block *block, const void *at, uint32_t bytes, bool written) {
+  ptrdiff_t offset = (const uint8_t *)at - block->shared;
+  if (offset >= 0 && (size_t)offset + bytes <= block->shared_size)
+    memset(block->written + offset, written, bytes);
+}
+
 void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code) {
   sim_block *block = sim_current();
   const uint8_t *at = pointer;

@@ -1,5 +1,6 @@
 /* The table of functions that compiled code may call. */
 #include "runtime/runtime.h"
+#include "runtime/simulator.h"
 
 #include <math.h>
 #include <string.h>

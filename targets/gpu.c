@@ -40,10 +40,30 @@ static const char *const gpu_primitives[] = {
 };
 enum { GPU_PRIMITIVES = sizeof gpu_primitives / sizeof *gpu_primitives };
 
-bool loom_gpu_is_primitive(const char *name) {
+/* Does a target have a body for it? */
+static const struct {
+  bool nvptx, amdgpu;
+} gpu_bodies[] = {
+#define LOOM_GPU(NAME, RESULT, PARAMETERS, NVPTX, AMDGPU)                                          \
+  {sizeof(NVPTX) > sizeof(GPU_NONE), sizeof(AMDGPU) > sizeof(GPU_NONE)},
+#include "passes/gpu.def"
+#undef LOOM_GPU
+};
+
+static int gpu_find(const char *name) {
   for (size_t i = 0; i < GPU_PRIMITIVES; i++)
-    if (strcmp(gpu_primitives[i], name) == 0) return true;
-  return false;
+    if (strcmp(gpu_primitives[i], name) == 0) return (int)i;
+  return -1;
+}
+
+bool loom_gpu_is_primitive(const char *name) { return gpu_find(name) >= 0; }
+
+bool loom_gpu_has_primitive(const loom_target *target, const char *name) {
+  int row = gpu_find(name);
+  if (row < 0) return false;
+  return target == &loom_target_nvptx    ? gpu_bodies[row].nvptx
+         : target == &loom_target_amdgpu ? gpu_bodies[row].amdgpu
+                                         : target == &loom_target_sim;
 }
 
 static void gpu_attribute(LLVMValueRef function, const char *name) {
@@ -116,10 +136,14 @@ static int gpu_read(LLVMValueRef function, const char *name) {
   return found ? atoi(LLVMGetStringAttributeValue(found, &length)) : 0;
 }
 
-static void gpu_size(const gpu_entry *e) {
+static void gpu_size(const gpu_entry *e, int blocks) {
   char text[32];
   const char *name = e->names->size_attribute;
   if (!name) return;
+  if (blocks && e->names->blocks_attribute) {
+    snprintf(text, sizeof text, "%d", blocks);
+    LLVMAddTargetDependentFunctionAttr(e->function, e->names->blocks_attribute, text);
+  }
   snprintf(text, sizeof text, e->names->size_format, e->stage.threads, e->stage.threads);
   LLVMAddTargetDependentFunctionAttr(e->function, name, text);
 }
@@ -173,7 +197,7 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   e->body = body;
   e->function = LLVMAddFunction(e->module, name, type);
   LLVMSetFunctionCallConv(e->function, e->names->calling_convention);
-  gpu_size(e);
+  gpu_size(e, gpu_read(body, LOOM_GPU_BLOCKS));
   gpu_code(e);
   if (e->names->entry) e->names->entry(e->function, &e->stage);
 }

@@ -116,6 +116,7 @@ static bool legal_size(MlirAttribute pair) {
     if (digits.data[i] < '0' || digits.data[i] > '9') return false;
   return digits.length > 0 && digits.length < 7 &&
          (loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_THREADS) ||
+          loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_BLOCKS) ||
           loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_SHARED));
 }
 
@@ -152,7 +153,7 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
     bool primitive = strncmp(text, "loom_gpu_", 9) == 0;
     if (walk->target->bit == X86 && !primitive && loom_support_find(text) >= 0) return true;
     if (walk->target->bit == SIM && loom_support_find(text) >= 0) return true;
-    if (walk->target->bit & (NVPTX | AMDGPU) && loom_gpu_is_primitive(text)) return true;
+    if (loom_gpu_has_primitive(walk->target, text)) return true;
   }
   return legal_refuse(walk, op, "declares a function that is not in the support table");
 }

@@ -14,6 +14,7 @@
 #include "dialects/dialect.h"
 #include "dialects/ir.h"
 #include "graph/arrays.h"
+#include "runtime/simulator.h"
 #include "targets/native.h"
 #include "targets/tools.h"
 
@@ -174,6 +175,7 @@ static void run_print_requests(void) {
                (double)c.bytes[i] / (double)c.sectors[i] / 32 * 100);
     if (c.shared)
       printf("; shared: %" PRIu64 " requests, %" PRIu64 " conflicts", c.shared, c.conflicts);
+    if (c.matrix) printf("; %" PRIu64 " matrix products", c.matrix);
     printf("\n");
   }
 }

@@ -31,6 +31,8 @@ typedef struct loom_target_cpu {
   const char *features; /* static storage */
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
+  const char *matrix;   /* instructions on matrices: "mma", "mfma", "wmma" (passes/gpu_matrix.c);
+                           NULL: none */
   bool quiet;           /* of the options */
   struct loom_gpu_table *gpu;
 } loom_target_cpu;
@@ -95,9 +97,11 @@ void loom_emission_drop(loom_emission *emission);
 
 #define LOOM_GPU_GROUP 256 /* threads of a block whose threads run a chunk each */
 
-/* Attributes of a stage that is written for blocks: threads of a block, bytes of shared memory. */
+/* Attributes of a stage that is written for blocks: threads of a block, bytes of shared memory,
+ * blocks that a multiprocessor is to have registers for at once. */
 #define LOOM_GPU_THREADS "loom-gpu-threads"
 #define LOOM_GPU_SHARED "loom-gpu-shared"
+#define LOOM_GPU_BLOCKS "loom-gpu-blocks"
 
 typedef struct loom_gpu_stage {
   const char *name;
@@ -128,6 +132,7 @@ typedef struct loom_gpu_names {
   /* An attribute of entry points that fixes the block's size, and its text by two numbers; or NULL.
    */
   const char *size_attribute, *size_format;
+  const char *blocks_attribute; /* one for the blocks of a multiprocessor, or NULL */
   unsigned calling_convention;
   void (*entry)(LLVMValueRef function, const loom_gpu_stage *stage); /* may be NULL */
 } loom_gpu_names;
@@ -138,8 +143,9 @@ void loom_gpu_entries(LLVMModuleRef module, const loom_target_cpu *cpu,
 /* Pointers that a kernel gets, and those that it loads, are of device memory: says so, for LLVM's
  * infer-address-spaces. Behind all that would drop such a cast. */
 void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu);
-/* Is it a function of passes/gpu.def? */
+/* Is it a function of passes/gpu.def, and does this target have it? */
 bool loom_gpu_is_primitive(const char *name);
+bool loom_gpu_has_primitive(const loom_target *target, const char *name);
 
 /* ---- x86/image.c: from an object to position-independent code -------------------------------- */
 
@@ -215,6 +221,11 @@ bool loom_device_image(MlirModule module, const loom_target *target,
 
 /* The newest architecture that code for a device of this one ("sm_87") can be made for; NULL. */
 const char *loom_nvptx_for(const char *architecture);
+
+/* ---- nvptx/round.c --------------------------------------------------------------------------- */
+
+/* Rounds to bfloat16 by the instruction that sm_80 has. */
+void loom_nvptx_round(LLVMModuleRef module);
 
 /* ---- amdgpu/emit.c, amdgpu/image.c ----------------------------------------------------------- */
 

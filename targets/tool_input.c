@@ -167,8 +167,12 @@ bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target
     return loom_tool_error(tool, tool->input, err.message);
   check |= machine == &loom_target_sim; /* it needs to know of every access */
   loom_trace_module(trace, module, "import");
+  bool matrix = cpu.matrix && !loom_get_attr(op, loom_mark_matrix).ptr; /* tests give another one */
+  if (matrix)
+    loom_set_attr(op, loom_mark_matrix, loom_attr_str(mlirOperationGetContext(op), cpu.matrix));
   bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check, tool_stage, trace);
   if (ok) loom_trace_code(trace, module, machine, options);
+  if (matrix) mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_matrix));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_target));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_vector));
   mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_check));

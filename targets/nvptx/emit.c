@@ -35,6 +35,7 @@ static bool nvptx_resolve(const loom_target_options *options, loom_target_cpu *o
     if (strcmp(name, nvptx_cpus[i].name) != 0) continue;
     snprintf(out->name, sizeof out->name, "%s", name);
     out->features = nvptx_cpus[i].features;
+    if (atoi(name + 3) >= 80) out->matrix = "mma"; /* m16n8k16, bf16, f64, cp.async */
     return true;
   }
   return loom_fail(err, "unknown NVPTX architecture '%s': sm_70 to sm_120", name);
@@ -62,8 +63,14 @@ static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   static const loom_gpu_names names = {.primitives = nvptx_primitives,
                                        .size_attribute = "nvvm.reqntid",
                                        .size_format = "%d",
+                                       .blocks_attribute = "nvvm.minctasm",
                                        .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
+}
+
+static void nvptx_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
+  if (cpu->matrix) loom_nvptx_round(module); /* as old as the instructions on matrices */
+  loom_gpu_globals(module, cpu);
 }
 
 const loom_target loom_target_nvptx = {
@@ -74,6 +81,6 @@ const loom_target loom_target_nvptx = {
     .init = nvptx_init,
     .resolve = nvptx_resolve,
     .prepare = nvptx_prepare,
-    .finish = loom_gpu_globals,
+    .finish = nvptx_finish,
     .late = "function(infer-address-spaces)",
 };

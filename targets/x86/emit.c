@@ -85,9 +85,41 @@ static void x86_fence_sign(void *module, LLVMValueRef v) {
   LLVMDisposeBuilder(builder);
 }
 
+/* The only lane that a constant mask has on; -1: there are several, or none. */
+static int x86_only_lane(LLVMValueRef mask) {
+  int only = -1;
+  if (!LLVMIsAConstant(mask)) return -1;
+  for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(mask)); i++) {
+    LLVMValueRef lane = LLVMGetAggregateElement(mask, i);
+    if (!lane || !LLVMIsAConstantInt(lane)) return -1;
+    if (!LLVMConstIntGetZExtValue(lane)) continue;
+    if (only >= 0) return -1;
+    only = (int)i;
+  }
+  return only;
+}
+
+/* A masked store of one lane becomes a store of that element. LLVM does so itself, but of elements
+ * that it has narrowed on the way it stores the wider ones, over the neighbour. */
+static void x86_store_lane(void *module, LLVMValueRef v) {
+  if (x86_intrinsic_of(v) != x86_intrinsic("llvm.masked.store")) return;
+  int lane = x86_only_lane(LLVMGetOperand(v, 2));
+  if (lane < 0) return;
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+  LLVMPositionBuilderBefore(b, v);
+  LLVMValueRef at = LLVMConstInt(LLVMInt32TypeInContext(context), (unsigned)lane, 0);
+  LLVMValueRef element = LLVMBuildExtractElement(b, LLVMGetOperand(v, 0), at, "");
+  LLVMValueRef place = LLVMBuildGEP2(b, LLVMTypeOf(element), LLVMGetOperand(v, 1), &at, 1, "");
+  LLVMSetAlignment(LLVMBuildStore(b, element, place), 1);
+  LLVMInstructionEraseFromParent(v);
+  LLVMDisposeBuilder(b);
+}
+
 /* None that is not the user's is raised. */
 static void x86_finish(LLVMModuleRef module, const loom_target_cpu *cpu) {
   x86_each_instruction(module, x86_fence_sign, module);
+  x86_each_instruction(module, x86_store_lane, module);
   if (cpu->quiet) return;
   if (cpu->vector_bits >= 256) loom_x86_halves(module);
   loom_x86_quiet(module, cpu);

@@ -1,5 +1,6 @@
 /* sim.c, sim_memory.c: kernels of C functions whose threads are fibers. */
 #include "build.h"
+#include "runtime/simulator.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -71,6 +72,17 @@ KERNEL(diverges) {
   if (loom_sim_thread() < 32) loom_sim_barrier(5);
 }
 KERNEL(crosses) { loom_sim_barrier(loom_sim_thread() < 32 ? 5 : 6); }
+KERNEL(apart) {
+  loom_u32x4 a = {0};
+  loom_u32x2 b = {0};
+  loom_f32x4 c = {0};
+  if (loom_sim_thread() != 3) loom_sim_mma_bf16(a, b, c, 9);
+}
+KERNEL(waves) {
+  loom_u32x2 a = {0};
+  loom_f32x4 c = {0};
+  loom_sim_mfma_bf16(a, a, c, loom_sim_thread() < 32 ? 9 : 10); /* all 64 are one wave */
+}
 KERNEL(alone) {
   if (loom_sim_thread() == 3) loom_sim_shuffle_xor(1, 1, 9);
 }
@@ -102,11 +114,135 @@ static void faults_are_found(void **state) {
   expect(address(diverges), "kernel kernel, block 0: threads diverge: thread", -1);
   expect(address(crosses), "waits at barrier 5", -1);
   expect(address(alone), "waits at shuffle 9", -1);
+  expect(address(apart), "waits at matrix product 9", -1);
+  expect(address(waves), "waits at matrix product 10", -1);
   expect(address(neighbours), NULL, 0);
   expect(address(reads), NULL, 0);
   expect(address(races), "a race: thread", 7);
   expect(address(beyond), "byte 254 of shared memory, which has 256", 8);
   expect(address(poisoned), "reads shared memory that nobody has written", 8);
+}
+
+/* ---- copies ---- */
+
+/* Each thread copies 16 bytes, of which params[0] are read, and waits as params[1] says. */
+KERNEL(copies) {
+  uint32_t me = loom_sim_thread();
+  uint8_t *to = (uint8_t *)loom_sim_shared() + 4 * (me % 4), *from = (uint8_t *)buffers[0] + 4 * me;
+  if (me >= 4) return;
+  loom_sim_access(to, 4, 2 * 1 + 1);
+  loom_sim_copy4(to, from, (uint32_t)params[0]);
+  loom_sim_copy_commit();
+  if (params[1] == 0) loom_sim_copy_wait_all();
+  if (params[1] == 1) loom_sim_copy_wait_older();
+  if (params[1] == 2) {
+    loom_sim_copy_commit(); /* another group, of nothing */
+    loom_sim_copy_wait_older();
+  }
+  loom_sim_access(to, 4, 2 * 2);
+  memcpy((uint8_t *)buffers[1] + 4 * me, to, 4);
+}
+KERNEL(copies_aside) { loom_sim_copy16(loom_sim_shared(), (uint8_t *)buffers[0] + 4, 16); }
+
+static void copies_are_late(void **state) {
+  static _Alignas(16) uint8_t from[32], to[16];
+  void *buffers[] = {from, to};
+  char text[600];
+  int64_t site;
+  for (int i = 0; i < 32; i++)
+    from[i] = (uint8_t)(i + 1);
+  loom_sim_take_fault(text, sizeof text, &site); /* of another test */
+  for (uint64_t way = 0; way < 4; way++) {
+    uint64_t params[] = {way == 3 ? 2 : 4, way == 3 ? 0 : way};
+    memset(to, 0xee, sizeof to);
+    loom_sim_launch(address(copies), "copies", 1, THREADS, 64, buffers, params, NULL, 0, 1);
+    bool fault = loom_sim_take_fault(text, sizeof text, &site);
+    assert_int_equal(fault, way == 1); /* it has not waited for the only group */
+    if (fault) assert_non_null(strstr(text, "reads shared memory that nobody has written"));
+    for (int i = 0; i < 16 && !fault; i++)
+      assert_int_equal(to[i], way == 3 && i % 4 >= 2 ? 0 : i + 1);
+  }
+  loom_sim_launch(address(copies_aside), "aside", 1, THREADS, 64, buffers, NULL, NULL, 0, 1);
+  assert_true(loom_sim_take_fault(text, sizeof text, &site));
+  assert_non_null(strstr(text, "copies 16 bytes that are not at a multiple of it"));
+}
+
+/* ---- matrices ---- */
+
+/* bf16 of a small whole number. */
+static uint32_t bf16(int value) {
+  float wide = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &wide, sizeof bits);
+  return bits >> 16;
+}
+
+/* a[r][k] = 16 r + k, b[k][n] = 1 where k == n, else 0: c is the first 8 columns of a, plus 1000.
+ * The fragments are those of the table in PTX ISA 9.7.14.5.8, by hand. */
+KERNEL(multiplies) {
+  uint32_t me = loom_sim_thread(), group = me / 4, within = me % 4;
+  if (me >= 32) return;
+  float *out = buffers[0];
+  loom_u32x4 a;
+  loom_u32x2 b;
+  loom_f32x4 c = {1000, 1000, 1000, 1000};
+  for (uint32_t i = 0; i < 4; i++) {
+    int row = (int)(group + (i == 1 || i == 3 ? 8 : 0)), k = (int)(within * 2 + (i >= 2 ? 8 : 0));
+    a[i] = bf16(16 * row + k) | bf16(16 * row + k + 1) << 16;
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    uint32_t k = within * 2 + 8 * i;
+    b[i] = bf16(k == group) | bf16(k + 1 == group) << 16;
+  }
+  c = loom_sim_mma_bf16(a, b, c, 1);
+  out[group * 8 + within * 2] = c[0];
+  out[group * 8 + within * 2 + 1] = c[1];
+  out[(group + 8) * 8 + within * 2] = c[2];
+  out[(group + 8) * 8 + within * 2 + 1] = c[3];
+}
+
+static void fragments_are_multiplied(void **state) {
+  float out[16 * 8];
+  void *buffers[] = {out};
+  loom_sim_counts c;
+  for (uint64_t seed = 0; seed < 4; seed++) {
+    loom_sim_set_seed(seed);
+    loom_sim_count(true);
+    assert_int_equal(run(address(multiplies), 1, buffers, 1), 0);
+    loom_sim_count(false);
+    assert_true(loom_sim_take_counts(&c) && c.matrix == 1);
+    for (int r = 0; r < 16; r++)
+      for (int n = 0; n < 8; n++)
+        assert_true(out[r * 8 + n] == (float)(16 * r + n + 1000));
+  }
+}
+
+/* Four matrices of 8 x 8 halves, element [line][at] of number j is 100 j + 10 line + at. A thread
+ * gets two elements of each: those of PTX ISA 9.7.14.5.15. */
+KERNEL(loads) {
+  uint32_t me = loom_sim_thread();
+  uint16_t *lines = loom_sim_shared();
+  loom_u32x4 *out = buffers[0];
+  if (me >= 32) return;
+  for (uint32_t at = 0; at < 8; at++)
+    lines[8 * me + at] = (uint16_t)(100 * (me / 8) + 10 * (me % 8) + at);
+  out[me] = params[0] ? loom_sim_ldmatrix_turned(&lines[8 * me], 1)
+                      : loom_sim_ldmatrix(&lines[8 * me], 1);
+}
+
+static void matrices_are_loaded(void **state) {
+  loom_u32x4 out[32];
+  void *buffers[] = {out};
+  for (uint64_t turned = 0; turned < 2; turned++) {
+    loom_sim_launch(address(loads), "loads", 1, THREADS, 512, buffers, &turned, NULL, 0, 1);
+    for (uint32_t t = 0; t < 32; t++)
+      for (uint32_t j = 0; j < 4; j++)
+        for (uint32_t e = 0; e < 2; e++) {
+          uint32_t along = t / 4, across = t % 4 * 2 + e;
+          uint32_t line = turned ? across : along, at = turned ? along : across;
+          assert_int_equal(out[t][j] >> 16 * e & 0xffff, 100 * j + 10 * line + at);
+        }
+  }
 }
 
 /* 32 threads: floats next to each other, then each in a row of its own. */
@@ -184,6 +320,9 @@ int main(void) {
       cmocka_unit_test(faults_are_found),
       cmocka_unit_test(requests_are_counted),
       cmocka_unit_test(conflicts_of_banks_are_counted),
+      cmocka_unit_test(copies_are_late),
+      cmocka_unit_test(fragments_are_multiplied),
+      cmocka_unit_test(matrices_are_loaded),
       cmocka_unit_test(sizes_are_limited),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

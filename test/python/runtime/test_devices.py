@@ -157,6 +157,18 @@ def test_arrays_of_the_host_are_copied(gpu):
         assert result[1].base is not None and np.shares_memory(result[1], a) and result[2] is b
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_products_by_instructions_on_matrices(gpu, dtype):
+    """Batches, turned and sliced operands; halves are summed in f32 and rounded once."""
+    a, b = RNG.standard_normal((3, 70, 48)).astype(dtype), RNG.standard_normal((3, 40, 48)).astype(dtype)
+    functions = [lambda a, b: a @ b.transpose(0, 2, 1), lambda a, b: a[0].T @ (2 * a[1]), lambda a, b: a[1, 1:, 1:] @ b[0, :, :-1].T + a[1, 0, 0]]
+    for function in functions:
+        got = np.asarray(frameloom.compile(function, device=gpu)(gpu.array(a), gpu.array(b)))
+        wanted = function(a.astype(np.float64), b.astype(np.float64))
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, wanted, **({"rtol": 2e-3, "atol": 2e-3} if dtype == "float16" else {"rtol": 1e-13, "atol": 1e-13}))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64"])
 def test_dtypes(gpu, dtype):
     a = RNG.integers(0, 2 if dtype == "bool" else 100, (5, 7)).astype(dtype)

@@ -73,6 +73,18 @@ def test_gives_what_numpy_gives(gpu, function):
         assert_alike(compiled(gpu.array(X), gpu.array(Y)), function(X, Y))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_products_by_instructions_on_matrices(gpu, dtype):
+    """Batches, turned and sliced operands; halves are summed in f32 and rounded once."""
+    a, b = RNG.standard_normal((3, 70, 48)).astype(dtype), RNG.standard_normal((3, 40, 48)).astype(dtype)
+    functions = [lambda a, b: a @ b.transpose(0, 2, 1), lambda a, b: a[0].T @ (2 * a[1]), lambda a, b: a[1, 1:, 1:] @ b[0, :, :-1].T + a[1, 0, 0]]
+    for function in functions:
+        got = np.asarray(frameloom.compile(function, device=gpu)(gpu.array(a), gpu.array(b)))
+        wanted = function(a.astype(np.float64), b.astype(np.float64))
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, wanted, **({"rtol": 2e-3, "atol": 2e-3} if dtype == "float16" else {"rtol": 1e-13, "atol": 1e-13}))
+
+
 def test_names(gpu):
     assert frameloom.device("hip") == gpu and repr(gpu) == "frameloom.device('hip:0')" and gpu.architecture == "gfx90a"
     other = frameloom.device("hip:1")

@@ -1,5 +1,5 @@
-// Few multiprocessors: products of this size have the larger tiles.
-module attributes {loom.processors = 1 : i64} {
+// Few multiprocessors: products of this size have the larger tiles. No instructions on matrices: multiply-adds for all types.
+module attributes {loom.matrix = "none", loom.processors = 1 : i64} {
   func.func @large(%a: tensor<127x33xf32>, %b: tensor<33x255xf32>, %c: tensor<127xf32>) -> tensor<127x255xf32> {
     %0 = loom.dot_general %a, %b batch = [] x [] contract = [1] x [0] : (tensor<127x33xf32>, tensor<33x255xf32>) -> tensor<127x255xf32>
     %1 = loom.broadcast %c dims = [0] : (tensor<127xf32>) -> tensor<127x255xf32>

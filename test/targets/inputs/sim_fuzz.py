@@ -2,7 +2,8 @@
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
-a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them.
+a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
+products of halves or f64.
 With --ordered all are sorts, scans and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
@@ -17,6 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "test" / "fuzz"))
 from ir_kind import close
 from ir_programs import Function
+
+from accept import functions
+from each import marked
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
@@ -105,6 +109,8 @@ class Products:
         if deep:
             self.dtype = rng.choice(["f64", "bf16", "i32", "i1"])
             self.rows, self.columns, self.depth = [rng.choice(SIDES[:9])], [rng.choice(SIDES[:9])], [rng.randint(1000, 4100)]
+        if "--halves" in sys.argv:
+            self.dtype = rng.choice(["bf16", "bf16", "f16", "f64"])
         self.real = "f" in self.dtype
         while not deep:
             self.rows, self.columns, self.depth = (self.extents(rng.choice(SIDES)) for _ in range(3))
@@ -187,7 +193,8 @@ class Products:
         text = f"func.func @{name}({', '.join(self.arguments)}) -> {self.type(shape)} {{\n{body}\n  return {made} : {self.type(shape)}\n}}\n"
         # With few multiprocessors to keep busy, small products have large tiles too, and the depth is not divided.
         processors = self.rng.choice([1, 1, 3, 10]) if math.prod(self.depth) < 1000 else 128
-        return f"module attributes {{loom.processors = {processors} : i64}} {{\n{text}}}\n"
+        matrix = next((f', loom.matrix = "{word.partition("=")[2]}"' for word in sys.argv if word.startswith("--matrix=")), "")
+        return f"module attributes {{loom.processors = {processors} : i64{matrix}}} {{\n{text}}}\n"
 
 
 def ordered(rng, name):
@@ -256,9 +263,18 @@ def check(bin, source, seed):
 
 
 def whole(bin, source, times):
-    """The functions of a file, with other elements and in another order of threads each time."""
-    for seed in range(5, 5 + times):
-        print(f"{source.name}, seed {seed}: {check(bin, source, seed)}")
+    """The functions of a file, each by itself, with other elements and in another order of threads each time."""
+    matrix = next((word.partition("=")[2] for word in sys.argv if word.startswith("--matrix=")), None)
+    with tempfile.TemporaryDirectory() as folder:
+        one = Path(folder) / "program.mlir"
+        for seed in range(5, 5 + times):
+            found = []
+            for name, module in functions(source):
+                one.write_text(marked(module, {"loom.matrix": f'"{matrix}"'} if matrix else {}))
+                what = check(bin, one, seed)
+                if what != "same":
+                    found.append(f"{name} {what}")
+            print(f"{source.name}, seed {seed}: {'; '.join(found) or 'same'}")
 
 
 def main():

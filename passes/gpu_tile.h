@@ -1,0 +1,163 @@
+/* Products on a GPU: a block computes a tile of the result. Shared by the files that make its code.
+ *
+ * Sections by file: gpu_tile.c (which tile, what a block begins and ends with), gpu_dot.c
+ * (multiply-adds), gpu_mma.c (instructions on matrices), gpu_slab.c (their operands in shared
+ * memory), gpu_matrix.c (the instructions).
+ */
+#ifndef LOOM_GPU_TILE_H
+#define LOOM_GPU_TILE_H
+
+#include "passes/dot.h"
+#include "passes/gpu.h"
+
+#define TILE_DEPTH 16     /* steps of a slab, of multiply-adds */
+#define TILE_SHARED 49152 /* bytes of shared memory of a block, at most */
+#define TILE_BUFFERS 64   /* of a launch, at most */
+
+/* ---- gpu_tile.c ---- */
+
+/* The block while its code is made. */
+typedef struct gpu_block {
+  const dot_plan *p;
+  MlirValue thread;           /* its number, i32 */
+  MlirValue first[2];         /* row and column of the tile */
+  MlirValue low, high;        /* numbers of the slabs */
+  MlirValue part;             /* of the depth, where it is split; else null */
+  MlirValue memory;           /* shared */
+  MlirValue sum, row, column; /* of the epilogue: an element, or a vector and its first one */
+  int width;                  /* elements of such a vector, which go along a row */
+  MlirValue aligned;          /* do vectors lie at multiples of their size? null: they need not */
+  MlirValue at;               /* number of the element whose parts are added up */
+} gpu_block;
+
+/* Sums in shared memory, `pitch` elements between rows. Row n there is row
+ * base + n / group * far + n % group * near of the tile. */
+typedef struct gpu_sums {
+  int rows, pitch, group, far, near, base;
+} gpu_sums;
+
+/* Begins the code of a block: all but the memory. */
+void gpu_block_open(lower *l, gpu_block *block);
+/* The epilogue of sums that lie in shared memory; or they go to the slots of their part. */
+void gpu_block_finish(lower *l, gpu_block *block, const gpu_sums *sums);
+
+MlirValue tile_int(lower *l, int64_t value);
+MlirValue tile_add(lower *l, MlirValue x, int64_t y);
+/* A number of the thread as i64: thread / by % of. */
+MlirValue tile_number(lower *l, MlirValue thread, int by, int of);
+/* ptr + offset elements of the sums' type. */
+MlirValue tile_address(lower *l, const dot_plan *p, MlirValue ptr, MlirValue offset);
+/* An access of so many elements, which lie at a multiple of their size. */
+void tile_align(const lower *l, MlirOperation access, loom_dtype dtype, int width);
+/* Rows and columns beyond the last one are the last one. `step`: a tile's. */
+MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step);
+MlirValue tile_zero(lower *l, const dot_plan *p, int width);
+/* Slabs of the depth, in all parts. */
+int64_t tile_slabs(const dot_plan *p);
+
+/* The most elements, up to `width`, that all accesses of a dry run can make at once along this
+ * variable: they are next to each other, or one for all. bytes[slot]: what is then read at once of
+ * a buffer, or written; a vector is aligned where it begins at a multiple of that. */
+int tile_vector(const lower *dry, const dot_plan *p, int along, int width, int *bytes);
+/* Do all buffers begin at such multiples? An i1. */
+MlirValue tile_aligned(lower *l, const int *bytes);
+
+typedef void (*tile_maker)(lower *l, void *user, MlirValue *out);
+/* `count` values that `make` makes where the condition holds, `otherwise` where it does not. */
+void tile_if(lower *l, MlirValue condition, int count, tile_maker make, tile_maker otherwise,
+             void *user, MlirValue *out);
+
+/* ---- gpu_dot.c ---- */
+
+/* The sums of a block by multiply-adds, and their epilogue. */
+void gpu_fma_block(lower *l, gpu_block *block);
+
+/* ---- gpu_matrix.c: instructions on matrices ---- */
+
+/* A number that a thread t of a warp has: t / by % of * scale. */
+typedef struct matrix_term {
+  int by, of, scale;
+} matrix_term;
+
+/* Where a fragment begins, as sums of terms: for operands a line is a row or column of the result,
+ * for sums it is a row and `at` a column. */
+typedef struct matrix_place {
+  matrix_term line[2], at[2];
+} matrix_place;
+
+struct gpu_matrix {
+  const char *name; /* of the primitive, without loom_gpu_ (gpu.def) */
+  const char *set;  /* the value of loom.matrix that it belongs to */
+  loom_dtype dtype;
+  int threads, m, n, k; /* of one call */
+  int beside;           /* calls beside each other, whose right operand is loaded at once */
+  int run;              /* steps of the depth that a thread has in a fragment; 0: see ldmatrix */
+  int reach;            /* steps next to each other that a thread has in several fragments */
+  int pieces;           /* of 16 bytes that a warp reads at once of a line */
+  /* Of lhs and rhs whose lines go along the depth, and across it; of the sums. */
+  matrix_place of[2], turned[2], of_sum;
+  int sums;        /* of a thread, */
+  int sums_beside; /* so many of which are next to each other in a row, */
+  int sums_step;   /* and the next ones so many rows below */
+  int pad;         /* elements behind a row of sums in shared memory */
+};
+
+/* The instruction for a product; NULL: the GPU has none. */
+const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p);
+/* The value of a place's terms for a thread (i32). */
+MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread);
+MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, MlirValue b,
+                              MlirValue sums);
+
+/* ---- gpu_slab.c: operands in shared memory ---- */
+
+#define SLAB_PIECES 32 /* of a thread, at most */
+#define SLAB_BANKS 8   /* pieces of 16 bytes that lie in all banks once */
+
+/* One operand's part of a slab: lines of elements, cut into pieces of 16 bytes which lie in another
+ * order in each line. */
+typedef struct gpu_slab {
+  const dot_plan *p;
+  const dot_operand *operand;
+  int side;           /* 0: rows, 1: columns */
+  bool turned;        /* a line is a step of the depth; else a row or column */
+  int lines, length;  /* how many there are; elements of one */
+  int width, pieces;  /* elements that a thread copies at once; how often it does */
+  bool direct, async; /* the operand lies in memory as it is; it is copied without registers */
+  int offset;         /* in a slab, in elements */
+  MlirValue first;    /* of the tile: row or column */
+  MlirValue line, at; /* of the thread's first piece: the line, and the element in it */
+  MlirValue memory, to[SLAB_PIECES]; /* shared memory, and where the pieces lie in its first slab */
+  MlirValue there;                   /* does the thread have pieces? null: each has */
+  int bytes[TILE_BUFFERS]; /* that are read at once of each buffer; 0: none, or single elements */
+  MlirValue aligned;       /* do all begin at multiples of that? null: they need not */
+  MlirValue from[SLAB_PIECES]; /* direct: where the pieces of the first slab lie in memory */
+  /* Where a thread's fragments lie: the line and the place in a piece, then the piece; the scope
+   * that knows them; the address for each value that the piece's number is combined with by xor, or
+   * null where it is not yet made. */
+  MlirValue base, piece;
+  int level;
+  MlirValue bases[SLAB_BANKS];
+} gpu_slab;
+
+/* How an operand's slabs are copied and lie. */
+void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *out);
+void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *slab);
+/* What the thread has of slab `number`, in registers: loaded, and stored to shared memory
+ * from byte `offset` on. */
+void gpu_slab_load(lower *l, const gpu_slab *slab, MlirValue number, MlirValue *out);
+void gpu_slab_zero(lower *l, const gpu_slab *slab, MlirValue *out);
+void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue offset, const MlirValue *values);
+/* Or it is copied there without registers. */
+void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue offset);
+/* The fragment of the rows (columns) from `lane` on of the warp, and of the steps from `depth` on,
+ * of the slab at byte `offset`. Before, gpu_slab_aim() says where the warp's first row begins. */
+void gpu_slab_aim(lower *l, gpu_slab *slab, MlirValue thread, MlirValue warp);
+MlirValue gpu_slab_fragment(lower *l, gpu_slab *slab, MlirValue offset, int lane, int depth);
+
+/* ---- gpu_mma.c ---- */
+
+/* The sums of a block by instructions on matrices, and their epilogue. */
+void gpu_mma_block(lower *l, gpu_block *block);
+
+#endif
