@@ -106,25 +106,64 @@ static recipe *gradient_item(tracer *t, tensor_state *state, int64_t number) {
   return item;
 }
 
-recipe *tensor_rebuild(tracer *t, value *v) {
-  tensor_state *state = tensor_state_of(t);
-  np_array *a = np_layout_of(v);
-  recipe *r = state ? np_rebuild(t, v) : NULL;
-  PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
-  if (!r || !meta || r->kind == RECIPE_SOURCE || !tensor_is_recorded(meta)) return r;
-  if (tensor_is_made_leaf(state, v))
-    return trace_break(t, BREAK_TENSOR, "a leaf that the function has made is a result");
-  if (a->kind != VIEW_ROOT && a->detached)
-    return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
-  if (a->kind != VIEW_ROOT && state->modes.records) return r; /* torch's view of its base */
-  if (a->kind != VIEW_ROOT)
-    return trace_break(t, BREAK_TENSOR_GRADIENT,
-                       "a view that requires a gradient is returned to code that records none");
+static recipe *gradient_result(tracer *t, tensor_state *state, tensor_result result) {
   state->results = trace_more(t, state->results, state->result_count, &state->result_room,
                               sizeof *state->results);
   if (!state->results) return trace_fail(t);
-  state->results[state->result_count] = (tensor_result){.root = v, .output = r};
+  state->results[state->result_count] = result;
   return gradient_item(t, state, state->result_count++);
+}
+
+/* A view with a history of its own: of the memory of a tensor from before the call, or else a copy.
+ */
+static recipe *gradient_rebuild_apart(tracer *t, tensor_state *state, value *v, recipe *view) {
+  const np_array *a = np_layout_of(v);
+  loom_value node = np_read(t, np_layout_of(v));
+  if (node == LOOM_NO_VALUE) return NULL;
+  if (a->storage->source)
+    return gradient_result(t, state, (tensor_result){.v = v, .output = view, .node = node});
+  PyObject *meta = tensor_meta(t, v);
+  value *copy = tensor_new(t, node, a->strides);
+  if (!copy || !trace_map_set(t, &state->metas, np_layout_of(copy), meta)) return NULL;
+  state->copies = trace_more(t, state->copies, state->copy_count, &state->copy_room, sizeof v);
+  if (!state->copies) return trace_fail(t);
+  state->copies[state->copy_count++] = v;
+  recipe *r = np_rebuild(t, copy);
+  return r ? gradient_result(t, state, (tensor_result){copy, r, LOOM_NO_VALUE}) : NULL;
+}
+
+/* Shares another result the memory that one is a copy of? */
+static bool gradient_copies_stand_apart(tracer *t, const tensor_state *state) {
+  for (uint32_t i = 0; i < state->copy_count; i++) {
+    const np_storage *of = np_layout_of(state->copies[i])->storage;
+    bool shared = pointer_map_get(&t->known.rebuilt, of->root) != NULL;
+    for (uint32_t k = 0; k < i; k++)
+      shared |= np_layout_of(state->copies[k])->storage == of;
+    if (shared)
+      return trace_break(t, BREAK_TENSOR_GRADIENT,
+                         "results of a function of the user's share memory") != NULL;
+  }
+  return true;
+}
+
+recipe *tensor_rebuild(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  np_array *a = np_layout_of(v);
+  PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
+  bool recorded = meta && tensor_is_recorded(meta), view = a->kind != VIEW_ROOT;
+  bool apart = recorded && view && a->detached, copies = apart && !a->storage->source;
+  recipe *r = !state ? NULL : copies ? NULL : np_rebuild(t, v);
+  if ((!r && !copies) || !recorded || (r && r->kind == RECIPE_SOURCE)) return r;
+  if (tensor_is_made_leaf(state, v))
+    return trace_break(t, BREAK_TENSOR, "a leaf that the function has made is a result");
+  if (apart && a->detached != WITH_OWN_HISTORY)
+    return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
+  if (apart) return gradient_rebuild_apart(t, state, v, r);
+  if (view && state->modes.records) return r; /* torch's view of its base */
+  if (view)
+    return trace_break(t, BREAK_TENSOR_GRADIENT,
+                       "a view that requires a gradient is returned to code that records none");
+  return gradient_result(t, state, (tensor_result){v, r, LOOM_NO_VALUE});
 }
 
 /* ---- the joint graph --------------------------------------------------------------------------
@@ -160,7 +199,7 @@ PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count) {
 static PyObject *gradient_outputs_of(tracer *t, const tensor_state *state) {
   value **roots = trace_alloc(t, sizeof *roots * (state->result_count + 1));
   for (uint32_t i = 0; roots && i < state->result_count; i++)
-    roots[i] = state->results[i].root;
+    roots[i] = state->results[i].v;
   return roots ? tensor_metas(t, roots, state->result_count) : NULL;
 }
 
@@ -254,6 +293,10 @@ static bool gradient_numbers(tracer *t, gradient *g) {
   return g->made || trace_fail(t);
 }
 
+static loom_value gradient_elements(const tensor_result *result) {
+  return result->node != LOOM_NO_VALUE ? result->node : np_layout_of(result->v)->storage->current;
+}
+
 static bool gradient_cut(tracer *t, gradient *g) {
   const tensor_state *state = g->state;
   loom_error err = {0};
@@ -261,7 +304,7 @@ static bool gradient_cut(tracer *t, gradient *g) {
   g->results = trace_alloc(t, sizeof *g->results * (state->result_count + 1));
   if (!g->results || !gradient_held(t, g)) return false;
   for (uint32_t i = 0; i < state->result_count; i++)
-    g->results[i] = np_layout_of(state->results[i].root)->storage->current;
+    g->results[i] = gradient_elements(&state->results[i]);
   loom_joint joint = {.graph = trace_graph(t),
                       .nodes = g->nodes,
                       .inputs = g->inputs,
@@ -310,7 +353,7 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
                            : gradient_source(t, input->source);
   for (uint32_t i = 0; i < g->state->result_count; i++) {
     const recipe *output = g->state->results[i].output;
-    if (g->results[i] != v || copied) continue;
+    if (g->results[i] != v || copied || g->state->results[i].node != LOOM_NO_VALUE) continue;
     memcpy(g->backward.inputs[number].strides, trace_graph(t)->outputs[output->number].strides,
            sizeof g->backward.inputs[number].strides);
     return g->state->results[i].output;
@@ -481,6 +524,7 @@ bool tensor_gradient_complete(tracer *t) {
                 .values = graph->value_count,
                 .inputs = graph->input_count};
   if (!g.state || !g.state->result_count) return true;
+  if (!gradient_copies_stand_apart(t, g.state)) return false;
   if (!g.state->leaf_count)
     return trace_break(t, BREAK_TENSOR, "a result of a leaf that the function has made") != NULL;
   loom_graph_init(&g.backward);

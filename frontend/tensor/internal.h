@@ -12,10 +12,12 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
-/* A result that requires a gradient: the tensor that owns its memory, and the graph's output. */
+/* A result that requires a gradient, and how a run makes it: a tensor that owns its memory, an
+ * output of the graph; or a view whose history is not that of a view, whose elements are `node`. */
 typedef struct tensor_result {
-  value *root;
+  value *v;
   recipe *output;
+  loom_value node; /* LOOM_NO_VALUE: what its memory holds at the end */
 } tensor_result;
 
 /* What a capture knows of tensors besides their values. */
@@ -36,8 +38,11 @@ typedef struct tensor_state {
   value **made;       /* leaves that the function has made */
   pointer_map grads;  /* array of such a leaf -> what it has in `grad` */
   tensor_result *results;
-  uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room;
-  struct tensor_kept *kept; /* tensors from before the call, where a checkpoint has begun */
+  value **copies; /* views of which results are copies */
+  uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room, copy_count,
+      copy_room;
+  struct tensor_section *section; /* a backward() of the user's is being followed; or NULL */
+  struct tensor_kept *kept;       /* tensors from before the call, where a checkpoint has begun */
   uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
 } tensor_state;
@@ -119,6 +124,8 @@ bool tensor_is_constant(PyObject *object);
 bool tensor_is_device(PyObject *object);
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine);
+/* function(*args) of a function of torch's. */
+value *tensor_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
 /* function(*args) of a function of Python's module operator. */
 value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 /* function(self, *args) of a function that tensors have. */
@@ -171,6 +178,18 @@ bool tensor_is_checkpoint(const PyObject *callee);
 value *tensor_checkpoint(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
 value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames);
+
+/* ---- functions.c: torch.autograd.Function ---- */
+
+bool tensor_functions_init(void); /* false with an exception */
+/* Is it one of the functions of which the model of such a call consists? */
+bool tensor_is_function_part(const PyObject *callee);
+/* What the call of a function has given: results that share memory with arguments have a history of
+ * their own. */
+bool tensor_is_function_end(const PyObject *function);
+void tensor_function_ended(tracer *t, const value *results);
+value *tensor_function_part(tracer *t, const PyObject *callee, value *const *args,
+                            Py_ssize_t count);
 
 /* ---- backward.c: backward() inside of the function, and `grad` of tensors ---- */
 

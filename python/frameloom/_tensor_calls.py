@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import functools
 import operator
 import re
 import types
@@ -16,7 +17,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_sizes, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -73,7 +74,7 @@ def _functions():
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
 
 
-FUNCTIONS = _functions() | {_tensor_batches.removed}
+FUNCTIONS = _functions() | {_tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs} | _tensor_transforms.FUNCTIONS
 
 
 def on_meta(value):
@@ -714,6 +715,10 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
+    if function is _tensor_functions.attach:
+        function = functools.partial(function, recorder)
+    elif function in _tensor_transforms.FUNCTIONS:
+        function, levels = functools.partial(function, levels), ()
     if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
@@ -738,6 +743,8 @@ class Elements:
         return self.real.get(id(stand_in))
 
     def _follow(self, func, args, kwargs, results, _):
+        if isinstance(func, _tensor_functions.Noted):
+            return
         if func is None:
             self.real[id(kwargs)] = args.clone()
             return
