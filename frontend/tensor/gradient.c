@@ -106,6 +106,11 @@ static recipe *gradient_item(tracer *t, tensor_state *state, int64_t number) {
   return item;
 }
 
+/* Is it a variable of a function of torch.func (_tensor_transforms.py)? */
+static bool gradient_is_variable(PyObject *meta) {
+  return meta && PyObject_HasAttrString(meta, "is_variable");
+}
+
 static recipe *gradient_result(tracer *t, tensor_state *state, tensor_result result) {
   state->results = trace_more(t, state->results, state->result_count, &state->result_room,
                               sizeof *state->results);
@@ -151,6 +156,8 @@ recipe *tensor_rebuild(tracer *t, value *v) {
   np_array *a = np_layout_of(v);
   PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
   bool recorded = meta && tensor_is_recorded(meta), view = a->kind != VIEW_ROOT;
+  if (view && gradient_is_variable(meta))
+    return trace_break(t, BREAK_TENSOR, "an argument of a function of torch.func leaves it");
   bool apart = recorded && view && a->detached, copies = apart && !a->storage->source;
   recipe *r = !state ? NULL : copies ? NULL : np_rebuild(t, v);
   if ((!r && !copies) || !recorded || (r && r->kind == RECIPE_SOURCE)) return r;

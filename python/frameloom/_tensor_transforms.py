@@ -35,12 +35,12 @@ def leaves_of(roots):
 
 
 def is_own(tensor):
-    """Is it a variable that has no history of its own?"""
-    return getattr(tensor, "is_variable", False)
+    """Is it a variable that depends on no other?"""
+    return tensor.is_leaf and hasattr(tensor, "is_variable")
 
 
-def _own(tensor):
-    tensor.requires_grad_().is_variable = True
+def _variable(tensor, ended=False):
+    tensor.requires_grad_().is_variable = not ended  # that there is such an attribute capture asks, too
     return tensor
 
 
@@ -94,15 +94,16 @@ def variables(levels, tensors, keeps):
     for one in tensors:
         tensor = _innermost(one)
         if keeps and tensor.requires_grad:
-            made.append(_whole(_with_innermost(one, tensor.view_as(tensor)), levels))
+            tensor = tensor.view_as(tensor)
         else:
-            made.append(_own(_whole(_with_innermost(one, tensor.detach()), levels)))
+            tensor = tensor.detach()
+        made.append(_variable(_whole(_with_innermost(one, tensor), levels)))
     return tuple(_parted(whole, len(levels)) for whole in made)
 
 
 def _stripped(tensor, own, keeps):
-    """Without what autograd has recorded of it, unless that comes from others than `own`."""
-    if not tensor.requires_grad or keeps and any(not any(leaf is one for one in own) for leaf in leaves_of([tensor])):
+    """Without what autograd has recorded of it, where that comes from variables of calls that have ended alone, as `own` are."""
+    if not tensor.requires_grad or keeps and any(getattr(leaf, "is_variable", True) for leaf in leaves_of([tensor])):
         return tensor
     places = {one.untyped_storage()._cdata for one in own}
     return tensor.detach() if tensor.untyped_storage()._cdata in places else tensor.detach().clone()
@@ -111,9 +112,12 @@ def _stripped(tensor, own, keeps):
 def left(levels, depth, tensors, inputs, keeps):
     """Results of a function of the variables `inputs`, as they are outside of it."""
     own, made = [_innermost(one) for one in inputs], {}
+    for one in own:
+        one.is_variable = False
     for one in tensors:
         tensor = _innermost(one)
-        made.setdefault(id(tensor), _stripped(tensor, own, keeps))
+        result = _stripped(tensor, own, keeps)
+        made.setdefault(id(tensor), result.view_as(result) if any(result is one for one in own) else result)
     return tuple(_with_innermost(one, made[id(_innermost(one))]) for one in tensors)
 
 
@@ -159,10 +163,10 @@ def directional(levels, depth, outputs, inputs, tangents, keeps):
     own = [_innermost(one) for one in inputs]
     with torch.enable_grad():
         outs = [_whole(one, levels[:depth]) for one in outputs]
-        cotangents = [_own(torch.zeros_like(one.detach())) for one in outs]
+        cotangents = [_variable(torch.zeros_like(one.detach()), ended=True) for one in outs]
         pulled = _grad(outs, own, cotangents, True)
     made = _mapped(levels, depth, tangents, lambda given: _grad(pulled, cotangents, given, keeps))
-    return tuple(_parted(_stripped(one, [*own, *cotangents], keeps), len(levels)) for one in made)
+    return tuple(_parted(_stripped(one, own, keeps), len(levels)) for one in made)
 
 
 FUNCTIONS = frozenset({variables, left, gradients, directional})

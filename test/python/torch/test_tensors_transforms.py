@@ -1,6 +1,7 @@
 """torch.func inside of compiled functions: results, gradients of them, levels inside of levels and of vmap, what breaks."""
 
 import pytest
+import tensor_programs
 import torch
 from reports import break_codes
 from torch.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
@@ -245,3 +246,10 @@ def test_what_breaks_is_torchs(function):
         frameloom.compile(function, fullgraph=True)(x)
     if function is decides:
         assert break_codes(function, x)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs():
+    for seed in range(9000, 9030):
+        source, found = tensor_programs.compare(seed, "derivatives")
+        assert not found, f"{found}\n{source}"
