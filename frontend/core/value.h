@@ -67,6 +67,9 @@ typedef struct value_type {
   /* str() or repr() of a value that is not known; NULL with nothing pending: capture does not
    * follow it. */
   value *(*text)(tracer *t, value *v, bool repr);
+  /* float() or int() of a value that is not known: `to` is the type. Slot NULL: as for an object.
+   */
+  value *(*number)(tracer *t, value *v, PyTypeObject *to);
   /* The builtin type whose methods, called through the type, are those that get_attr finds; or
    * NULL. */
   PyTypeObject *builtin;

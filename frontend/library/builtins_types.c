@@ -49,6 +49,7 @@ value *builtin_int(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     value *v = a->args[0];
     if (value_is_number(v) && value_type_of(t, v) == (PyObject *)&PyLong_Type) return v;
+    if (v->type->number) return v->type->number(t, v, &PyLong_Type);
     value *result = special_or_pass(t, v, "__int__", &PyLong_Type);
     if (result == t->constants.not_implemented)
       result = special_or_pass(t, v, "__index__", &PyLong_Type);
@@ -60,6 +61,7 @@ value *builtin_int(tracer *t, const builtin_args *a) {
 value *builtin_float(tracer *t, const builtin_args *a) {
   if (a->count == 1 && !a->kwnames) {
     if (value_is_number(a->args[0])) return number_to_float(t, a->args[0]);
+    if (a->args[0]->type->number) return a->args[0]->type->number(t, a->args[0], &PyFloat_Type);
     value *result = special_or_pass(t, a->args[0], "__float__", &PyFloat_Type);
     if (result != t->constants.not_implemented) return result;
   }

@@ -127,6 +127,9 @@ value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. Read
  * only. */
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
+/* item.c: the element `node`, which has no dimensions, as a Python number that is known only when
+ * run. */
+value *np_python_number(tracer *t, loom_value node);
 /* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
 /* Complex numbers as pairs of real ones, and back (VIEW_PAIRS, VIEW_COMPLEX). */

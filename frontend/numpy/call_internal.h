@@ -139,7 +139,6 @@ value *np_round(tracer *t, const np_call *c);
 /* ---- item.c: single numbers ---- */
 
 /* A Python bool, int or float that is known only when run. */
-value *np_python_number(tracer *t, loom_value node);
 value *np_item(tracer *t, const np_call *c);
 
 /* ---- slots.c: special methods called by name ---- */

@@ -101,19 +101,30 @@ static PyObject *call_tensor(tracer *t, value *v) {
   return Py_NewRef(meta);
 }
 
-/* A float that is known only when the plan runs, as a tensor without axes: where it may stand for
- * the float, record() says. */
+/* A number that is known only when the plan runs, as a tensor without axes: where it may stand for
+ * the number, record() says. */
 static PyObject *call_number(tracer *t, value *v) {
   tensor_state *state = tensor_state_of(t);
-  value *made = state ? tensor_new(t, v->number.node, NULL) : NULL;
+  value *made = NULL;
+  if (!state) return NULL;
+  for (uint32_t i = 0; i < state->numbered_count && !made; i++)
+    if (np_layout_of(state->numbered[i])->storage->current == v->number.node)
+      made = state->numbered[i];
+  if (!made && (made = tensor_new(t, v->number.node, NULL))) {
+    state->numbered =
+        trace_more(t, state->numbered, state->numbered_count, &state->numbered_room, sizeof made);
+    if (!state->numbered) return trace_fail(t);
+    state->numbered[state->numbered_count++] = made;
+  }
   PyObject *meta = made ? tensor_meta(t, made) : NULL;
   if (!meta) return NULL;
   return PyList_Append(state->numbers, meta) == 0 ? Py_NewRef(meta) : trace_raise_live(t);
 }
 
 static bool call_is_number(tracer *t, const value *v) {
-  return value_is_number(v) && !number_is_size(v) &&
-         loom_graph_type(trace_graph(t), v->number.node)->dtype == LOOM_F64;
+  if (!value_is_number(v) || number_is_size(v)) return false;
+  loom_dtype dtype = loom_graph_type(trace_graph(t), v->number.node)->dtype;
+  return dtype == LOOM_F64 || dtype == LOOM_I64;
 }
 
 static PyObject *call_element(tracer *t, value *v) {
@@ -283,20 +294,6 @@ PyObject *tensor_elements(tracer *t, value *v) {
   return NULL;
 }
 
-/* item() or tolist() of a tensor whose elements are known. */
-static value *call_elements(tracer *t, PyObject *function, value *self) {
-  PyObject *name = PyObject_GetAttrString(function, "__name__");
-  const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
-  bool asks = !strcmp(text, "item") || !strcmp(text, "tolist");
-  PyObject *real = asks ? tensor_elements(t, self) : NULL;
-  PyObject *made = real ? PyObject_CallMethodNoArgs(real, name) : NULL;
-  Py_XDECREF(name);
-  error_drop(); /* the call raises behind a break */
-  value *v = made ? call_result(t, made) : NULL;
-  Py_XDECREF(made);
-  return v;
-}
-
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames) {
   bool batched = tensor_is_batched(self);
@@ -304,8 +301,8 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
       (!count || (count == 1 && args[0]->object == Py_True)))
     return tensor_make_leaf(t, self);
   if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
-    value *known = !count && !kwnames && !batched ? call_elements(t, function, self) : NULL;
-    if (known || trace_pending(t)) return known;
+    value *number = !count && !kwnames && !batched ? tensor_numbers(t, function, self) : NULL;
+    if (number || trace_pending(t)) return number;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
     trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);

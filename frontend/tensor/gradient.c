@@ -394,22 +394,32 @@ static recipe *gradient_given(tracer *t, const np_storage *s) {
   return copy ? np_rebuild(t, copy) : NULL;
 }
 
-/* Tensors from before the call, in the order of *metas, a new tuple of what stands for them: the
- * call is made again with them where its gradient is differentiated. */
+static bool gradient_add_argument(tracer *t, recipe *all, PyObject *metas, value *v,
+                                  recipe *given) {
+  PyObject *meta = tensor_meta(t, v);
+  if (!meta || !gradient_append(all, given)) return false;
+  return PyList_Append(metas, meta) == 0 || trace_raise_live(t) != NULL;
+}
+
+/* Tensors from before the call and those that stand for numbers, in the order of *metas, a new list
+ * of what stands for them: the call is made again with them where its gradient is differentiated.
+ */
 static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas) {
-  uint32_t count = 0;
+  const tensor_state *state = g->state;
+  uint32_t count = state->numbered_count;
   for (const np_storage *s = np_storages(t); s; s = s->next)
     count += s->source && tensor_is(s->root);
-  if (g->ended) count = 0;
-  recipe *all = gradient_items(t, RECIPE_TUPLE, count);
-  *metas = PyTuple_New(count);
+  recipe *all = gradient_items(t, RECIPE_TUPLE, g->ended ? 0 : count);
+  *metas = PyList_New(0);
   if (!all || !*metas || g->ended) return *metas ? all : NULL;
-  for (const np_storage *s = np_storages(t); s; s = s->next) {
-    if (!s->source || !tensor_is(s->root)) continue;
-    PyObject *meta = tensor_meta(t, s->root);
-    if (!meta || !gradient_append(all, gradient_given(t, s))) return NULL;
-    PyTuple_SET_ITEM(*metas, all->count - 1, Py_NewRef(meta));
-  }
+  for (const np_storage *s = np_storages(t); s; s = s->next)
+    if (s->source && tensor_is(s->root) &&
+        !gradient_add_argument(t, all, *metas, s->root, gradient_given(t, s)))
+      return NULL;
+  for (uint32_t i = 0; i < state->numbered_count; i++)
+    if (!gradient_add_argument(t, all, *metas, state->numbered[i],
+                               np_rebuild(t, state->numbered[i])))
+      return NULL;
   return all;
 }
 

@@ -31,6 +31,8 @@ typedef struct tensor_state {
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
   PyObject *numbers;  /* list (borrowed): the objects that stand for numbers among the arguments of
                          a call */
+  value **numbered;   /* tensors that stand for numbers, each for another node */
+  uint32_t numbered_count, numbered_room;
   PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
   PyObject *autocast; /* (borrowed) the object that follows autocast */
   PyObject *levels;   /* list (borrowed): the levels of vmap, each `(size, randomness)` */
@@ -137,6 +139,15 @@ value *tensor_attribute(tracer *t, value *v, PyObject *name);
 /* For a tensor that is computed from constants alone, a tensor of torch with its elements;
  * borrowed. NULL with nothing pending: it depends on more than constants. */
 PyObject *tensor_elements(tracer *t, value *v);
+/* ---- numbers.c ---- */
+
+/* item() or tolist() of a tensor; NULL with nothing pending: another method, or not followed. */
+value *tensor_numbers(tracer *t, PyObject *function, value *v);
+/* float() or int() of a tensor: the slot `number`. */
+value *tensor_number(tracer *t, value *v, PyTypeObject *to);
+
+/* ---- call.c, again ---- */
+
 /* A break with the exception that a call of torch has raised. Always NULL. */
 void *tensor_call_failed(tracer *t, PyObject *function);
 

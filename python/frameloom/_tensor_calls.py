@@ -172,6 +172,15 @@ def _functional(func):
     return overload
 
 
+def _given(func, functional, args, kwargs):
+    """The positional arguments with those that have a default in `func` alone: torch leaves out what is as its default."""
+    args = list(args)
+    for i, one in enumerate(functional._schema.arguments):
+        if i >= len(args) and one.name not in kwargs and not one.has_default_value() and i < len(func._schema.arguments):
+            args.append(func._schema.arguments[i].default_value)
+    return args
+
+
 def _without_out(func):
     """The operation that computes what `func` writes into its argument `out`."""
     wanted = [(one.name, str(one.type)) for one in func._schema.arguments if one.name != "out"]
@@ -230,15 +239,25 @@ _TAKE_NUMBERS = frozenset(
 
 
 def _with_numbers(function, args, kwargs, numbers):
-    """The function and its keyword arguments where `numbers` stand for Python floats that are not known at capture."""
+    """The function and its keyword arguments where `numbers` stand for Python numbers that are not known at capture. A number takes
+    the dtype of the tensors where these are floats; a tensor without axes that stands for it may not, so that it is cast."""
     given = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, (torch.Tensor, _tensor_batches.Batched))]
     others = [one for one in given if not any(one is number for number in numbers)]
+    dtypes = {one.dtype for one in others}
     ranks = [one.dim() if isinstance(one, torch.Tensor) else one.rank for one in others]
-    alike = all(one.dtype == torch.float64 or one.dtype == torch.float32 and rank for one, rank in zip(others, ranks))
+    floats = any(number.dtype == torch.float64 for number in numbers)
+    known = dtypes <= ({torch.float64, torch.float32} if floats else {torch.float64, torch.float32, torch.int64, torch.int32})
     scaled, rest = _scaled(function, kwargs)
-    if alike and others and (not rest and scaled is not function or not kwargs and function.__name__.strip("_") in _TAKE_NUMBERS):
+    takes = not rest and scaled is not function or not kwargs and function.__name__.strip("_") in _TAKE_NUMBERS
+    if not others or not known or not takes:
+        raise Unsupported("a number that is not known at capture")
+    if all(ranks) or dtypes == {torch.float64}:
         return scaled, rest
-    raise Unsupported("a number that is not known at capture")
+    if len(dtypes) > 1 or not all(isinstance(one, torch.Tensor) for one in given):
+        raise Unsupported("a number that is not known at capture")
+    (dtype,) = dtypes
+    cast = lambda one: one.to(dtype) if any(one is number for number in numbers) else one  # noqa: E731
+    return lambda *args: scaled(*_pytree.tree_map(cast, args)), rest
 
 
 _tried = {}
@@ -612,7 +631,8 @@ class Recorder(TorchDispatchMode):
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
         else:
-            new = self.note(functional or _functional(func), *args, **kwargs)
+            computes = functional or _functional(func)
+            new = self.note(computes, *_given(func, computes, args, kwargs), **kwargs)
             if functional and new.dtype != target.dtype:
                 raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
@@ -694,7 +714,7 @@ def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
 
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
-    `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python floats. `autocast`: its state.
+    `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
     `levels`: those of vmap (_tensor_batches.py).
 
     Raises Unsupported with a reason, or what torch raises.

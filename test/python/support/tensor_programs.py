@@ -79,7 +79,7 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop",
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number",
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
@@ -331,6 +331,17 @@ class Program:
         self.shapes[gradient] = shape
         if self.random.random() < 0.3:
             self.shapes[made] = shape
+
+    def number(self):
+        """A number of Python that is known only when the function runs, and what is computed with it."""
+        name, other = self.pick(), self.pick()
+        self.count += 1
+        number = f"n{self.count}"
+        self.lines.append(f"{number} = " + self.random.choice((
+            f"{name}.float().sum().item()", f"float({name}.float().mean())", f"int({name}.isnan().sum())", f"len({name}.reshape(-1)) * {name}.gt(0).sum().item()",
+            f"sum({name}.reshape(-1)[:3].tolist())", f"[*{name}.reshape(-1)[:2].float().tolist(), 1.0][0]",
+        )))  # fmt: skip
+        self.new(self.random.choice((f"{other} * {number}", f"{number} + {other}", f"{other} - {number}", f"{other} / ({number} * {number} + 1)")), self.shapes[other])
 
     def many(self):
         name = self.pick(1)
