@@ -268,7 +268,9 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
     Py_XDECREF(item);
   }
   value *result = NULL;
-  if (kwargs) result = call_recorded(t, function, list, kwargs);
+  PyObject *decision = tensor_decision(function);
+  if (kwargs) result = call_recorded(t, decision ? decision : function, list, kwargs);
+  if (result && decision) result = tensor_decided(t, result);
   Py_XDECREF(kwargs);
   Py_XDECREF(list);
   if (!result && !trace_pending(t)) {
@@ -438,6 +440,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   bool state =
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
+  if (tensor_is_parameter_class(callee)) return tensor_parameter(t, args, count, kwnames);
   if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);

@@ -17,7 +17,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -74,7 +74,9 @@ def _functions():
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
 
 
-FUNCTIONS = _functions() | {_tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs} | _tensor_transforms.FUNCTIONS
+
+FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | {
+    _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
 def on_meta(value):
@@ -469,6 +471,8 @@ class Recorder(TorchDispatchMode):
         parts = key if isinstance(key, tuple) else (key,)
         made, axis = [], 0  # the axis that a part is an index of; None: not looked for
         for part in parts:
+            if isinstance(part, (range, tuple)):
+                part = list(part)
             kinds = {type(one) for one in part} if isinstance(part, list) else ()
             if isinstance(part, list) and kinds <= {int} or kinds == {bool} and axis is not None and axis < target.dim() and len(part) == target.size(axis):
                 part = self.constant(part if kinds != {bool} else [i for i, taken in enumerate(part) if taken])
@@ -726,6 +730,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
+    if function is torch.Tensor.new_tensor and len(args) == 2:
+        function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
     device = kwargs.get("device")
     if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
         kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}

@@ -10,12 +10,14 @@ import functools
 import torch
 from torch.autograd import function as _function
 from torch.utils import _pytree
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
+from . import _tensor_sizes
 from ._tensor_autocast import Unsupported
 from ._tensor_modelling import refuse
 
 Function = torch.autograd.Function
-ZEROS_LIKE = torch.zeros_like
+ZEROS_LIKE, LIFT = torch.zeros_like, torch.ops.aten.lift_fresh.default
 
 
 class _Saved:
@@ -60,30 +62,62 @@ class Noted:
             own |= {one.untyped_storage()._cdata for one in _tensors(results)} - (given - own)
 
     def run(self, known, saved, tangents):
-        """The gradients of the inputs, given those of the results. `known`: by the id of a tensor that the operations were noted
-        with the user's tensor; None: they are noted once more."""
-        again, known = known is not None, dict(known or {})
+        """The gradients of the inputs, given those of the results. `known`: by the id of a tensor that the operations were noted with
+        the one in its place, and the values of sizes; None: the operations are noted once more."""
+        known, sizes = dict(known[0]), known[1]
         for like, one in zip(self.tangents, tangents, strict=True):
             if like is None:
                 continue
             if one is None:
                 raise Unsupported(f"backward() of {self.name} without the gradient of some result")
             known[id(like)] = one.contiguous() if like.is_contiguous() else one
-        take = lambda one: _current(one, known, saved)  # noqa: E731
-        enabled = torch.is_grad_enabled()
+
+        def take(one):
+            if isinstance(one, _Saved):
+                return saved[one.number]
+            if sizes is not None and isinstance(one, torch.SymInt):
+                return _tensor_sizes.at(one, sizes)
+            return known.get(id(one), one) if isinstance(one, torch.Tensor) else one
+
+        enabled, recorder = torch.is_grad_enabled(), _get_current_dispatch_mode()
         for func, args, kwargs, results, records in self.calls:
-            if func is None:
-                if again:
-                    known[id(kwargs)] = args
+            if func is None and sizes is not None:
+                known[id(kwargs)] = args
+            elif func is None and recorder:  # a constant, which stands for itself
+                recorder.called.append((func, args, kwargs, results, records))
+            if func is None or func is LIFT and sizes is None:
                 continue
             with torch.set_grad_enabled(enabled and records):
-                if isinstance(func, Noted):
-                    made = func.attach(known if again else None, *_pytree.tree_map(take, args))
+                if isinstance(func, Noted) and sizes is None:
+                    made = func.following(known).call(recorder, *_pytree.tree_map(take, args))
+                elif isinstance(func, Noted):
+                    made = func.attach((known, sizes), *_pytree.tree_map(take, args))
                 else:
                     made = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
             for stand_in, one in zip(_pytree.tree_leaves(results), _pytree.tree_leaves(made), strict=True):
                 known[id(stand_in)] = one
         return tuple(take(one) for one in self.gradients)
+
+    def all_calls(self):
+        """The operations, and those of functions that are called among them."""
+        for call in self.calls:
+            yield call
+            if isinstance(call[0], Noted):
+                yield from call[0].all_calls()
+
+    def following(self, known):
+        """The same with others in place of these tensors."""
+        made = Noted(_replaced(known, self.calls))
+        made.name, made.tangents, made.gradients = self.name, self.tangents, _replaced(known, self.gradients)
+        made.materializes, made.once = self.materializes, self.once
+        return made
+
+    def call(self, recorder, inputs, outputs, saved, plain):
+        """attach() as one of the operations that are noted. `recorder`: what notes them, or None."""
+        results = self.attach(({}, None), inputs, outputs, saved, plain)
+        if recorder:
+            recorder.called.append((self, (inputs, outputs, saved, plain), {}, results, True))
+        return results
 
     def attach(self, known, inputs, outputs, saved, plain):
         """`outputs` as results of a node of autograd's that depends on `inputs`. `known`: as for run()."""
@@ -96,12 +130,6 @@ def _tensors(tree):
 
 def _replaced(known, tree):
     return _pytree.tree_map(lambda one: known.get(id(one), one) if isinstance(one, torch.Tensor) else one, tree)
-
-
-def _current(one, known, saved):
-    if isinstance(one, _Saved):
-        return saved[one.number]
-    return known.get(id(one), one) if isinstance(one, torch.Tensor) else one
 
 
 class Node(Function):
@@ -141,12 +169,10 @@ def attach(recorder, noted, inputs, outputs, saved, plain, *rest):
     """The results of a function from `outputs` of its forward(). `noted`: its backward(); None: autograd records nothing. `rest`:
     what Noted.complete() takes."""
     if noted is None:
-        return _apply(None, outputs, (), (), None, *inputs)
+        return _apply(None, outputs, (), (), ({}, None), *inputs)
     name, *rest = rest
     noted.complete(name, saved, *rest)
-    results = noted.attach(None, inputs, outputs, saved, plain)
-    recorder.called.append((noted, (inputs, outputs, saved, plain), {}, results, True))
-    return results
+    return noted.call(recorder, inputs, outputs, saved, plain)
 
 
 def needs(*inputs):

@@ -34,6 +34,11 @@ def gradients(outputs, leaves, ran_backward):
     return tangents, made, recorder.calls, ends if any(ends) else None
 
 
+def depends(tensor, leaves):
+    """Has autograd recorded that a tensor comes from one of these?"""
+    return any(any(leaf is one for one in leaves) for leaf in leaves_of([tensor]))
+
+
 def _ends(output, leaves):
     """The text of the error in which the gradient of an output ends; None: it can be computed."""
     try:
@@ -116,7 +121,8 @@ class Program:
         self.draws = any(draws_now(func, args, kwargs) for func, args, kwargs, *_ in calls)
         self.symbols, self.numbers = symbols, ()
         if symbols:
-            sizes = [(args, kwargs) for _, args, kwargs, *_ in calls] + [(*one.size(), *one.stride()) for one in outputs]
+            inner = [call for of, *_ in calls if isinstance(of, Noted) for call in of.all_calls()]
+            sizes = [(args, kwargs) for _, args, kwargs, *_ in (*calls, *inner)] + [(*one.size(), *one.stride()) for one in outputs]
             self.numbers = tuple({*symbols, *_tensor_sizes.numbers(sizes)})
         self.backward = None
         self.lock, self.ready = threading.Lock(), False
@@ -176,7 +182,7 @@ class Program:
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         sources = {}
         for call in self.calls:
-            _replay(call, known, take, written, self.made_ids)
+            _replay(call, known, take, written, self.made_ids, sizes)
             _follow_saved(call, known, sources)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
@@ -212,7 +218,7 @@ class Sized:
         return self.program.differentiable(call, tangents, self.sizes)
 
 
-def _replay(call, known, take, written, leaves):
+def _replay(call, known, take, written, leaves, sizes):
     func, args, kwargs, results, records = call
     if func is None:  # a constant
         known[id(kwargs)] = args.clone() if id(kwargs) in written or id(kwargs) in leaves else args
@@ -220,7 +226,7 @@ def _replay(call, known, take, written, leaves):
         return
     with torch.set_grad_enabled(records), quiet():
         if isinstance(func, Noted):
-            made = func.attach(known, *torch.utils._pytree.tree_map(take, args))
+            made = func.attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
         else:
             made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):

@@ -280,6 +280,96 @@ class Attributes(Function):
         return gradient * ctx.x * ctx.count
 
 
+class Tripled(Function):
+    @staticmethod
+    def forward(x, factor):
+        return x * 3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1] * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor + gradient * torch.tensor([1.0, 2.0, 3.0]), None
+
+
+class CallsAnother(Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return Tripled.apply(gradient, x.detach())
+
+
+class OfSizes(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        ctx.save_for_backward(x)
+        return x.reshape(2, -1).sum(0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return (gradient.unsqueeze(0).expand(2, ctx.shape[0] // 2) * x.view(2, -1) * ctx.shape[0]).reshape(ctx.shape)
+
+
+class ForTuple(Function):
+    @staticmethod
+    def forward(ctx, parts, y):
+        ctx.count = len(parts)
+        return parts[0] * parts[1] + y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None, gradient * ctx.count
+
+
+class ForMany(Function):
+    @staticmethod
+    def forward(ctx, *parts):
+        ctx.save_for_backward(*parts)
+        return torch.stack(parts).sum(0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return tuple(gradient * part for part in ctx.saved_tensors)
+
+
+class OfTheClass(Function):
+    @classmethod
+    def forward(cls, ctx, x):
+        ctx.factor = 3
+        return x * 2, x > 0
+
+    @classmethod
+    def backward(cls, ctx, gradient, _):
+        return gradient * ctx.factor
+
+
+class Derived(Square):
+    @staticmethod
+    def backward(ctx, gradient):
+        return Square.backward(ctx, gradient) * 2
+
+
+square = Square.apply
+
+
+def cubes(x):
+    """A gradient of a gradient of calls that call others."""
+    inner = lambda y: CallsAnother.apply(y.sin()).pow(3).sum()  # noqa: E731
+    return torch.func.grad(lambda y: torch.func.grad(inner)(y).sum())(x)
+
+
 def first_and_second(x):
     return torch.autograd.grad(OfResult.apply(x).sum(), x, create_graph=True)[0] if x.requires_grad else x
 
@@ -320,6 +410,14 @@ CALLS = {
     "autograd.grad()": lambda x: torch.autograd.grad(Square.apply(x).sum(), x)[0] if x.requires_grad else x,
     "autograd.grad() of a graph": first_and_second,
     "torch.func.grad()": lambda x: torch.func.grad(lambda y: Power.apply(y).sum())(x),
+    "a tuple as an argument": lambda x: ForTuple.apply((x, x), x),
+    "any number of arguments": lambda x: ForMany.apply(x, x * 2, x * 3),
+    "methods of the class": lambda x: OfTheClass.apply(x),
+    "a derived class": lambda x: Derived.apply(x),
+    "apply() as a function": lambda x: sum(map(square, [x, x * 2])),
+    "a call in backward()": lambda x: CallsAnother.apply(x.sin()),
+    "a call in backward(), differentiated": cubes,
+    "a checkpoint": lambda x: torch.utils.checkpoint.checkpoint(Square.apply, x, use_reentrant=False) * x,
     "a loop": lambda x: sum(Square.apply(x * k) for k in range(3)),
 }
 
@@ -389,6 +487,18 @@ def test_what_backward_reads_is_guarded(monkeypatch):
         x = torch.ones(3, requires_grad=True)
         compiled(x).sum().backward()
         torch.testing.assert_close(x.grad, torch.full((3,), number))
+
+
+def test_sizes_that_change():
+    compiled = frameloom.compile(lambda x: OfSizes.apply(x * 2), fullgraph=True)
+    for count in (4, 6, 8, 10, 2):
+        results = []
+        for call in (compiled, lambda x: OfSizes.apply(x * 2)):
+            x = torch.linspace(0.5, 1.5, count).requires_grad_()
+            value = call(x)
+            results.append((value, *_gradients([value], x)))
+        torch.testing.assert_close(*results)
+    assert compiled._report()["captures"] <= 3
 
 
 def test_a_saved_argument_that_changes():
