@@ -92,7 +92,7 @@ CALLS = {
 }
 
 
-def told(one):
+def facts_of(one):
     return tensor_programs.told(one) if isinstance(one, torch.Tensor) else one
 
 
@@ -105,7 +105,7 @@ def test_a_call_is_captured(name, layout):
         made = [x, *_pytree.tree_leaves(call(x))]
         tensors = [one for one in made if isinstance(one, torch.Tensor)]
         places = [one.untyped_storage().data_ptr() for one in tensors]
-        results.append((tensors, [told(one) for one in made], [places.index(place) for place in places]))
+        results.append((tensors, [facts_of(one) for one in made], [places.index(place) for place in places]))
     assert results[1][1:] == results[0][1:]
     torch.testing.assert_close(results[1][0], results[0][0], equal_nan=True)
 
@@ -180,7 +180,7 @@ def test_what_breaks_is_torchs(function):
             made = _pytree.tree_leaves(call(X))
         except Exception as error:  # noqa: BLE001
             return type(error), str(error)
-        return [(type(one), told(one), one.tolist()) if isinstance(one, torch.Tensor) else one for one in made]
+        return [(type(one), facts_of(one), one.tolist()) if isinstance(one, torch.Tensor) else one for one in made]
 
     assert result(frameloom.compile(function)) == result(function)
     assert break_codes(function, X)
