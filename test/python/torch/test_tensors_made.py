@@ -23,7 +23,7 @@ def trained(x):
     return parameter.grad
 
 
-def described(x):
+def classes_of(x):
     parameter = nn.Parameter(x * 2)
     return (isinstance(parameter, nn.Parameter), type(parameter).__name__, parameter.requires_grad, isinstance(parameter, torch.Tensor), parameter.is_leaf,
             x.is_leaf, parameter.shape, (parameter * 3).detach())  # fmt: skip
@@ -72,7 +72,7 @@ def in_a_tree(x):
 
 CALLS = {
     "a training step": trained,
-    "what a parameter is": described,
+    "what a parameter is": classes_of,
     "parameters without gradients": without_gradients,
     "a parameter of a layer": in_a_layer,
     "detached results of a leaf": detached_twice,
