@@ -247,10 +247,11 @@ static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   return false;
 }
 
-/* A tensor from before the call is a key by its identity, as torch.Tensor.__hash__() has it. */
+/* A tensor is a key by its identity, as torch.Tensor.__hash__() has it. One that the function makes
+ * is one value. */
 static bool tensor_key(tracer *t, value *v) {
   PyObject *live = tensor_live(v);
-  if (!live) return false;
+  if (!live) return true;
   guard_simple(t, GUARD_IDENTITY, np_layout_of(v)->storage->source, live, 0);
   return true;
 }

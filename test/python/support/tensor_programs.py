@@ -166,7 +166,8 @@ class Program:
                 "hessian": f"torch.func.hessian({scalar})({given}).sum()", "mapped": f"torch.vmap(torch.func.grad({scalar}))({given})",
                 "shared": f"torch.vmap(torch.func.grad({scalar}, 1), (0, None))({name}.float(), {same}.float()[0])"}[kind]  # fmt: skip
         scalars = kind in ("jacrev", "jacfwd", "hessian") or kind == "value" and text.endswith("[1]")
-        text += ".contiguous()" * (kind in ("mapped", "shared"))  # of other strides where torch takes the levels in another order
+        text += ".contiguous()" * (kind in ("mapped", "shared", "jvp"))  # of other strides where torch has other operations
+        text += f" + {name}.float().sum() * 0.25" * (kind in ("jvp", "jacfwd", "hessian"))  # a constant may have a history in torch
         self.new(f"torch.tanh({text})", () if scalars else shape)
 
     def custom(self):

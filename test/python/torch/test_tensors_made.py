@@ -43,6 +43,24 @@ def in_a_layer(x):
     return weight.grad, loss.detach()[None], loss.detach()
 
 
+def optimised(x, kind):
+    parameter = nn.Parameter(x.clone())
+    optimizer = kind([parameter], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (parameter * parameter).sum().backward()
+        optimizer.step()
+    return parameter.detach()
+
+
+def keys(x):
+    first, second = x * 2, x + 1
+    numbers = {first: 1, second: 2}
+    numbers[first] = 5
+    sums = [one.sum() for one in numbers]
+    return numbers[first], numbers[second], len(numbers), first in numbers, x in numbers, first[0] in numbers, numbers.get(first.contiguous()), sums, len({x, first, first})
+
+
 def leaf_of_numbers(x):
     leaf = x.new_tensor([1.0, 2.0], requires_grad=True)
     return torch.autograd.grad((leaf * x[0, :2]).sum(), leaf)
@@ -76,6 +94,9 @@ CALLS = {
     "parameters without gradients": without_gradients,
     "a parameter of a layer": in_a_layer,
     "detached results of a leaf": detached_twice,
+    "SGD of a parameter": lambda x: optimised(x, torch.optim.SGD),
+    "Adam of a parameter": lambda x: optimised(x, torch.optim.Adam),
+    "tensors as keys": keys,
     "copy()": shares,
     "a copy as a result": lambda x: copy.copy(x),
     "deepcopy()": stands_apart,
