@@ -352,8 +352,22 @@ def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
     return torch.empty(sizes, dtype=a.dtype, device=META)
 
 
-# Results of operations that torch describes for fewer dtypes than it takes on the CPU.
-_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm}
+def _index(x, indices):
+    """Elements by indices. Where an axis has one element, the order in which torch lays the result out on the CPU may be another one
+    than without memory: it is that of few elements."""
+    made = aten.index.Tensor(x, indices)
+    if x.is_contiguous() or 1 not in x.shape:
+        return made
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
+    strides, step = [0] * made.dim(), 1
+    for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
+        strides[axis], step = step, step * max(made.size(axis), 1)
+    return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
+
+
+# Results of operations that torch describes otherwise than they are on the CPU, or for fewer dtypes.
+_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index}
 
 
 def _described(func, args, kwargs):

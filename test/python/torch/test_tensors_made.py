@@ -103,7 +103,7 @@ CALLS = {
     "deepcopy() of a tree": in_a_tree,
     "new_tensor()": lambda x: (x.new_tensor([1.0, 2, 3]), x.new_tensor([[1, 2]], dtype=torch.int32) + 1, x.new_tensor(3) * x, x.double().new_tensor(True)),
     "a leaf of new_tensor()": leaf_of_numbers,
-    "ranges as indices": lambda x: (x[:, range(3)], x[range(0, 4, 2)], x[range(2), range(2)], x[:, range(0)]),
+    "ranges as indices": lambda x: (x[:, range(3)], x[range(0, 4, 2)], x[range(2), range(2)], x[:, range(0)], x[None, :, [1, 3]], x[None, [3, 1]]),
     "tuples as indices": lambda x: (x[:, (0, 1)], x[(0, 1)], x[(0, 1), (2, 3)]),
     "equal()": lambda x: (torch.equal(x, x * 1), x.equal(x + 1), torch.equal(x, x[:2]), torch.equal(x, x), torch.equal(x / 0 * 0, x / 0 * 0)),
     "equal(), known": lambda x: x * 2 if torch.equal(torch.arange(3), torch.arange(3)) else x,
