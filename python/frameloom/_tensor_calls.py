@@ -54,7 +54,7 @@ EXCLUDED = frozenset(
     "cond typename is_storage init_num_threads from_numpy frombuffer from_file from_dlpack asarray use_deterministic_algorithms "
     "set_deterministic_debug_mode set_warn_always set_float32_matmul_precision set_flush_denormal eye_ get_device get_device_module "
     "native_layer_norm native_batch_norm native_group_norm "
-    "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference __torch_function__ __torch_dispatch__".split()
+    "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference _is_view __torch_function__ __torch_dispatch__".split()
 )
 
 
