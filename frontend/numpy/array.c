@@ -44,6 +44,8 @@ int numpy_typenum_from_dtype(loom_dtype dtype) {
   return -1;
 }
 
+bool np_dtype_is_numpys(loom_dtype dtype) { return numpy_typenum_from_dtype(dtype) >= 0; }
+
 static bool array_find_errstate(void) {
   PyObject *umath = PyImport_ImportModule("numpy._core.umath");
   if (umath) {

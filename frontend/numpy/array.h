@@ -127,6 +127,7 @@ value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. Read
  * only. */
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
+bool np_dtype_is_numpys(loom_dtype dtype); /* array.c: has NumPy such a dtype? */
 /* item.c: the element `node`, which has no dimensions, as a Python number that is known only when
  * run. */
 value *np_python_number(tracer *t, loom_value node);

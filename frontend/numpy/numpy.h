@@ -26,14 +26,16 @@ enum {
   NUMPY_WARNS = INT32_MIN,               /* a write warns, as for arrays of np.broadcast_arrays() */
   NUMPY_SYMBOLIC =
       16, /* some sizes, strides (in bytes) or the offset are symbolic numbers of the graph */
-  NUMPY_PYTHON = 4,        /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
-  NUMPY_STEPPED = 64,      /* views: strides stay as they are when there are no elements */
-  NUMPY_SCALAR = 32,       /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
-  NUMPY_TENSOR = 128,      /* a tensor of torch (tensor/) */
-  NUMPY_DETACHED = 8,      /* RECIPE_VIEW: a tensor that autograd does not know as a view */
-  NUMPY_OF_DETACHED = 512, /* the same: a view of such a tensor */
-  NUMPY_CONJUGATED = 4096, /* RECIPE_VIEW: a tensor whose memory holds the conjugates */
-  NUMPY_INFERENCE = 2048   /* guards: a tensor that was made in inference mode */
+  NUMPY_PYTHON = 4,           /* RECIPE_SCALAR: a Python bool, int or float, not a NumPy scalar */
+  NUMPY_STEPPED = 64,         /* views: strides stay as they are when there are no elements */
+  NUMPY_SCALAR = 32,          /* RECIPE_ROW: a NumPy scalar, not an array without dimensions */
+  NUMPY_TENSOR = 128,         /* a tensor of torch (tensor/) */
+  NUMPY_DETACHED = 8,         /* RECIPE_VIEW: a tensor that autograd does not know as a view */
+  NUMPY_OF_DETACHED = 512,    /* the same: a view of such a tensor */
+  NUMPY_OVER_ARRAY = 1 << 13, /* RECIPE_VIEW: a tensor over an array, which torch does not know */
+  NUMPY_VIEWED = 1 << 14,     /* RECIPE_VIEW: a view of such a one */
+  NUMPY_CONJUGATED = 4096,    /* RECIPE_VIEW: a tensor whose memory holds the conjugates */
+  NUMPY_INFERENCE = 2048      /* guards: a tensor that was made in inference mode */
 };
 
 /* ---- array.c: live arrays ---- */

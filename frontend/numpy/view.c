@@ -114,7 +114,7 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
 
 void np_see_as(value *v, const value_type *type) {
   v->type = type;
-  np_layout_of(v)->seen_as = type;
+  np_layout_of(v)->seen_as = type == &np_array_value_type ? NULL : type;
 }
 
 value *np_result(tracer *t, loom_value node, const int64_t *strides) {
@@ -473,6 +473,13 @@ value *np_view_window(tracer *t, np_array *p, int axis, int64_t width) {
 
 /* ---- recipes and effects ---- */
 
+/* Is the tensor a view of an array, or of a tensor that is one? */
+static bool view_over_array(const np_array *a) {
+  while (a && a->seen_as)
+    a = a->parent;
+  return a != NULL;
+}
+
 static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   numpy_array_payload *p = calloc(1, sizeof *p);
   if (!p) {
@@ -493,6 +500,8 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
   if (a->seen_as) p->flags |= NUMPY_TENSOR;
   if (a->detached) p->flags |= a->detached == DETACHED ? NUMPY_DETACHED : NUMPY_OF_DETACHED;
+  if (a->seen_as && view_over_array(a))
+    p->flags |= NUMPY_OVER_ARRAY | (a->parent->seen_as ? NUMPY_VIEWED : 0);
   if (a->conjugated) p->flags |= NUMPY_CONJUGATED;
   r->payload = p;
   r->payload_size = sizeof *p;

@@ -101,21 +101,30 @@ static PyObject *call_tensor(tracer *t, value *v) {
   return Py_NewRef(meta);
 }
 
+bool tensor_add_foreign(tracer *t, value *v) {
+  tensor_state *state = tensor_state_of(t);
+  if (!state) return false;
+  state->foreign = trace_more(t, state->foreign, state->foreign_count, &state->foreign_room,
+                              sizeof *state->foreign);
+  if (!state->foreign) return trace_fail(t) != NULL;
+  state->foreign[state->foreign_count++] =
+      (tensor_foreign){.tensor = v, .version = np_layout_of(v)->storage->version};
+  return true;
+}
+
 /* A number that is known only when the plan runs, as a tensor without axes: where it may stand for
  * the number, record() says. */
 static PyObject *call_number(tracer *t, value *v) {
   tensor_state *state = tensor_state_of(t);
   value *made = NULL;
   if (!state) return NULL;
-  for (uint32_t i = 0; i < state->numbered_count && !made; i++)
-    if (np_layout_of(state->numbered[i])->storage->current == v->number.node)
-      made = state->numbered[i];
-  if (!made && (made = tensor_new(t, v->number.node, NULL))) {
-    state->numbered =
-        trace_more(t, state->numbered, state->numbered_count, &state->numbered_room, sizeof made);
-    if (!state->numbered) return trace_fail(t);
-    state->numbered[state->numbered_count++] = made;
+  for (uint32_t i = 0; i < state->foreign_count && !made; i++) {
+    value *one = state->foreign[i].tensor;
+    const np_array *a = np_layout_of(one);
+    if (a->kind == VIEW_ROOT && a->storage->current == v->number.node) made = one;
   }
+  if (!made && (made = tensor_new(t, v->number.node, NULL)) && !tensor_add_foreign(t, made))
+    return NULL;
   PyObject *meta = made ? tensor_meta(t, made) : NULL;
   if (!meta) return NULL;
   return PyList_Append(state->numbers, meta) == 0 ? Py_NewRef(meta) : trace_raise_live(t);
@@ -303,8 +312,10 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
       (!count || (count == 1 && args[0]->object == Py_True)))
     return tensor_make_leaf(t, self);
   if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
-    value *number = !count && !kwnames && !batched ? tensor_numbers(t, function, self) : NULL;
-    if (number || trace_pending(t)) return number;
+    bool alone = !count && !kwnames && !batched;
+    value *result = alone ? tensor_numbers(t, function, self) : NULL;
+    if (!result && !trace_pending(t) && alone) result = tensor_exchanged(t, function, self);
+    if (result || trace_pending(t)) return result;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
     trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);
@@ -442,6 +453,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   *mine = true;
   if (tensor_is_parameter_class(callee)) return tensor_parameter(t, args, count, kwnames);
   if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
+  if (tensor_is_exchange(callee, args, count))
+    return tensor_from_array(t, callee, args, count, kwnames);
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
   if (tensor_is_batch_call(callee)) return tensor_batch_call(t, callee, args, count);

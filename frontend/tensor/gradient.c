@@ -324,12 +324,13 @@ static bool gradient_add_argument(tracer *t, recipe *all, PyObject *metas, value
   return PyList_Append(metas, meta) == 0 || trace_raise_live(t) != NULL;
 }
 
-/* Tensors from before the call and those that stand for numbers, in the order of *metas, a new list
- * of what stands for them: the call is made again with them where its gradient is differentiated.
+/* Tensors from before the call and those that no operation makes, in the order of *metas, a new
+ * list of what stands for them: the call is made again with them where its gradient is
+ * differentiated.
  */
 static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas) {
   const tensor_state *state = g->state;
-  uint32_t count = state->numbered_count;
+  uint32_t count = state->foreign_count;
   for (const np_storage *s = np_storages(t); s; s = s->next)
     count += s->source && tensor_is(s->root);
   recipe *all = tensor_recipe_items(t, RECIPE_TUPLE, g->ended ? 0 : count);
@@ -339,10 +340,13 @@ static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas
     if (s->source && tensor_is(s->root) &&
         !gradient_add_argument(t, all, *metas, s->root, gradient_given(t, s)))
       return NULL;
-  for (uint32_t i = 0; i < state->numbered_count; i++)
-    if (!gradient_add_argument(t, all, *metas, state->numbered[i],
-                               np_rebuild(t, state->numbered[i])))
-      return NULL;
+  for (uint32_t i = 0; i < state->foreign_count; i++) {
+    value *v = state->foreign[i].tensor, *copy;
+    np_array *a = np_layout_of(v);
+    if (a->storage->version != state->foreign[i].version) continue; /* written since */
+    copy = tensor_new(t, np_read(t, a), a->strides);
+    if (!copy || !gradient_add_argument(t, all, *metas, v, np_rebuild(t, copy))) return NULL;
+  }
   return all;
 }
 

@@ -21,6 +21,12 @@ typedef struct tensor_result {
 } tensor_result;
 
 /* What a capture knows of tensors besides their values. */
+/* A tensor that stands for a number of Python, each for another node, or one over an array. */
+typedef struct tensor_foreign {
+  value *tensor;
+  uint32_t version; /* of its storage when it was made */
+} tensor_foreign;
+
 typedef struct tensor_state {
   pointer_map metas;  /* array of a tensor -> the tensor without memory that stands for it */
   pointer_map values; /* such a tensor -> the value */
@@ -31,8 +37,8 @@ typedef struct tensor_state {
   PyObject *calls;    /* list (borrowed): all operations so far, as they are called */
   PyObject *numbers;  /* list (borrowed): the objects that stand for numbers among the arguments of
                          a call */
-  value **numbered;   /* tensors that stand for numbers, each for another node */
-  uint32_t numbered_count, numbered_room;
+  tensor_foreign *foreign; /* tensors that no operation of torch's makes */
+  uint32_t foreign_count, foreign_room;
   PyObject *elements;     /* (borrowed) the object that knows the elements of constants; or NULL */
   PyObject *autocast;     /* (borrowed) the object that follows autocast */
   PyObject *levels;       /* list (borrowed): the levels of vmap, each `(size, randomness)` */
@@ -135,6 +141,8 @@ value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize
 /* function(self, *args) of a function that tensors have. */
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames);
+/* Notes a tensor that no operation of torch's makes. */
+bool tensor_add_foreign(tracer *t, value *v);
 /* An attribute, read from the tensor without memory that stands for this one. */
 value *tensor_attribute(tracer *t, value *v, PyObject *name);
 
@@ -147,6 +155,17 @@ PyObject *tensor_elements(tracer *t, value *v);
 value *tensor_numbers(tracer *t, PyObject *function, value *v);
 /* float() or int() of a tensor: the slot `number`. */
 value *tensor_number(tracer *t, value *v, PyTypeObject *to);
+
+/* ---- exchange.c ---- */
+
+bool tensor_exchange_init(void);
+/* numpy(), cpu() and their like of a tensor; NULL with nothing pending: another method, or it
+ * raises. */
+value *tensor_exchanged(tracer *t, PyObject *function, value *v);
+/* Is it a function that makes a tensor of an array, called with one? */
+bool tensor_is_exchange(PyObject *callee, value *const *args, Py_ssize_t count);
+value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                         PyObject *kwnames);
 
 /* ---- call.c, again ---- */
 

@@ -16,7 +16,7 @@ bool tensor_ready(void) {
   ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_batched_init() &&
           tensor_models_init() && tensor_sizes_init() && tensor_gradient_init() &&
           tensor_backward_init() && tensor_functions_init() && tensor_made_init() &&
-          tensor_results_init();
+          tensor_results_init() && tensor_exchange_init();
   refused = !ready;
   error_drop();
   return ready;
@@ -214,20 +214,35 @@ static PyObject *live_strided(PyObject *base, const torch_spec *spec, int64_t fu
   return to_complex ? live_torch_call("view_as_complex", made) : made;
 }
 
-/* By torch's own functions, so that autograd knows it as a view. */
+/* A tensor over `array`, to which this takes the reference. */
+static PyObject *live_over_array(PyObject *array, const numpy_array_payload *p) {
+  PyObject *made = live_torch_call("from_numpy", array);
+  if (made && p->flags & NUMPY_VIEWED)
+    Py_SETREF(made, PyObject_CallMethod(made, "view_as", "O", made));
+  return made;
+}
+
+/* By torch's own functions, so that autograd knows it as a view. The base and the view may be of
+ * two libraries. */
 static PyObject *live_view(PyObject *base, const void *payload, const loom_graph *graph,
                            const int64_t *symbols) {
   const numpy_array_payload *p = payload;
   torch_spec spec;
   int64_t further;
-  if (!torch_is_exact(base)) return numpy_array_view(base, payload, graph, symbols);
+  if (!torch_is_exact(base)) {
+    PyObject *array = numpy_array_view(base, payload, graph, symbols);
+    return p->flags & NUMPY_TENSOR ? live_over_array(array, p) : array;
+  }
   if (!live_spec(p, graph, symbols, &spec, &further)) return NULL;
   base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);
   PyObject *made = base ? live_strided(base, &spec, further) : NULL;
   Py_XDECREF(base);
   if (made && p->flags & NUMPY_CONJUGATED) Py_SETREF(made, PyObject_CallMethod(made, "conj", NULL));
   if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, PyObject_CallMethod(made, "detach", NULL));
-  return made;
+  bool over = p->flags & NUMPY_OVER_ARRAY;
+  if (made && (over || !(p->flags & NUMPY_TENSOR)))
+    Py_SETREF(made, PyObject_CallMethod(made, "numpy", NULL));
+  return over ? live_over_array(made, p) : made;
 }
 
 /* By torch's own copy_(), which counts the write for autograd. */

@@ -103,7 +103,7 @@ class Program:
     """The backward of a captured function: compiled (`backward`), and as a call that autograd differentiates once more.
 
     `outputs`, `leaves`, `arguments`: the tensors without memory of the results, of what is differentiated for, and of all
-    tensors from before the call, with those that stand for numbers of Python; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
+    tensors from before the call, with those that stand for numbers of Python or lie over arrays; `calls`: the operations of the function as it calls them; `places`: for each compiled gradient
     the leaf that it is of, and the tangents that it needs (bit i for result i, the last one of 64 for all behind); `ends`: for
     each result the text of the error in which its gradient ends, or None; or None for all of them; `made`: the tensors without
     memory of leaves that the function makes; `symbols`: the numbers of the graph that `backward` is given the values of; `numbers`: these

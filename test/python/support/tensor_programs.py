@@ -16,6 +16,7 @@ import random
 import re
 import sys
 
+import numpy as np
 import tensor_derivatives
 import torch
 
@@ -79,7 +80,7 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number",
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number", "exchange",
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
@@ -345,6 +346,19 @@ class Program:
         )))  # fmt: skip
         self.new(self.random.choice((f"{other} * {number}", f"{number} + {other}", f"{other} - {number}", f"{other} / ({number} * {number} + 1)")), self.shapes[other])
 
+    def exchange(self):
+        """Tensors as arrays of NumPy and arrays as tensors, in the same memory."""
+        name = self.pick(1)
+        shape = self.shapes[name]
+        if self.random.random() < 0.3:
+            return self.lines.append(f"{name}.detach().numpy()[..., :1] {self.random.choice(('= 2', '+= 1'))}")
+        text, shape = self.random.choice((
+            (f"torch.from_numpy(np.tanh({name}.float().detach().numpy()))", shape), (f"torch.as_tensor({name}.float().detach().cpu().numpy().T)", shape[::-1]),
+            (f"torch.from_numpy({name}.detach().numpy()[..., 1:])", (*shape[:-1], max(shape[-1] - 1, 0))), (f"torch.tensor({name}.detach().numpy())", shape),
+            (f"torch.from_numpy({name}.detach().numpy()) * 2", shape), (f"torch.as_tensor({name}.detach().numpy(), dtype=torch.float64)", shape),
+        ))  # fmt: skip
+        self.new(text, shape)
+
     def many(self):
         name = self.pick(1)
         shape = self.shapes[name]
@@ -494,7 +508,7 @@ def difference(plain, compiled, tolerance=1e-4):
 def compare(seed, kind=None):
     """The source of one random program and what differs of it (None: nothing)."""
     program = Program(seed, kind)
-    space = {"torch": torch, **tensor_derivatives.FUNCTIONS}
+    space = {"torch": torch, "np": np, **tensor_derivatives.FUNCTIONS}
     exec(program.source(), space)
     compiled = frameloom.compile(space["program"])
     with torch.set_grad_enabled(kind is not None):
