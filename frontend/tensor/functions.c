@@ -1,5 +1,6 @@
-/* Calls of torch.autograd.Function, as their model has them (_tensor_functions.py): the operations
- * of the class's backward() are noted apart from those of the function. */
+/* What models of torch's functions ask capture for (_tensor_modelling.py), and calls of
+ * torch.autograd.Function, as their model has them (_tensor_functions.py): the operations of the
+ * class's backward() are noted apart from those of the function. */
 #include "frontend/base/base.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
@@ -11,7 +12,7 @@
 
 /* Of _tensor_functions.py. */
 static struct {
-  PyObject *begin, *end, *attach, *refuse, *noted, *zeros_like;
+  PyObject *begin, *end, *attach, *refuse, *enter, *leave, *inside, *noted, *zeros_like;
 } functions_python;
 
 /* What tensor_state had before a call of backward(), whose operations go into another list. */
@@ -27,14 +28,19 @@ bool tensor_functions_init(void) {
                                       {"attach", &functions_python.attach},
                                       {"Noted", &functions_python.noted},
                                       {"ZEROS_LIKE", &functions_python.zeros_like}};
-  static const tensor_name modelling[] = {{"refuse", &functions_python.refuse}};
-  return tensor_import("frameloom._tensor_modelling", modelling, 1) &&
+  static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
+                                          {"enter_transform", &functions_python.enter},
+                                          {"leave_transform", &functions_python.leave},
+                                          {"is_transformed", &functions_python.inside}};
+  return tensor_import("frameloom._tensor_modelling", modelling,
+                       sizeof modelling / sizeof *modelling) &&
          tensor_import("frameloom._tensor_functions", names, sizeof names / sizeof *names);
 }
 
 bool tensor_is_function_part(const PyObject *callee) {
   return callee == functions_python.begin || callee == functions_python.end ||
-         callee == functions_python.refuse;
+         callee == functions_python.refuse || callee == functions_python.enter ||
+         callee == functions_python.leave || callee == functions_python.inside;
 }
 
 bool tensor_is_function_end(const PyObject *function) {
@@ -107,6 +113,12 @@ value *tensor_function_part(tracer *t, const PyObject *callee, value *const *arg
   if (!state) return NULL;
   if (callee == functions_python.begin) return functions_begin(t, state, args, count);
   if (callee == functions_python.end) return functions_end(t, state);
+  if (callee == functions_python.inside)
+    return value_bool(t, state->transforms > 0 || PyList_GET_SIZE(state->levels) > 0);
+  if (callee != functions_python.refuse) {
+    state->transforms += callee == functions_python.enter ? 1 : -1;
+    return t->constants.none;
+  }
   PyObject *why = count == 1 ? value_str_object(args[0]) : NULL;
   return trace_break(t, BREAK_TENSOR, "%.160s", why ? PyUnicode_AsUTF8(why) : "such a call");
 }

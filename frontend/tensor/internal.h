@@ -42,6 +42,7 @@ typedef struct tensor_state {
   PyObject *elements;     /* (borrowed) the object that knows the elements of constants; or NULL */
   PyObject *autocast;     /* (borrowed) the object that follows autocast */
   PyObject *levels;       /* list (borrowed): the levels of vmap, each `(size, randomness)` */
+  int transforms;         /* functions around that are differentiated by torch.func */
   value **leaves;         /* tensors from before the call that require a gradient */
   value **made;           /* leaves that the function has made */
   pointer_map parameters; /* arrays of those that are of class Parameter */

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from . import _tensor_sizes
 from ._tensor_autocast import Unsupported
-from ._tensor_modelling import refuse
+from ._tensor_modelling import is_transformed, refuse
 
 Function = torch.autograd.Function
 ZEROS_LIKE, LIFT = torch.zeros_like, torch.ops.aten.lift_fresh.default
@@ -268,7 +268,7 @@ def of_apply(original):
 
     def run(cls, *args, **kwargs):
         apart = _function._is_setup_context_defined(cls.setup_context)
-        if getattr(cls, "boxed_grads_call", False) or kwargs and not apart:
+        if getattr(cls, "boxed_grads_call", False) or not apart and (kwargs or is_transformed()):
             refuse("such a call of a torch.autograd.Function")
         if apart:
             args = _bound(cls.forward, args, kwargs)

@@ -8,6 +8,20 @@ def refuse(why):
     raise NotImplementedError
 
 
+def enter_transform():
+    """A function is to be differentiated by one of torch.func. Evaluated by capture, as those that follow."""
+    raise NotImplementedError
+
+
+def leave_transform():
+    raise NotImplementedError
+
+
+def is_transformed():
+    """Is there such a function around, or a mapped one?"""
+    raise NotImplementedError
+
+
 def apart(original):
     """A copy of a function, which has no model."""
     code, defaults = original.__code__.replace(), original.__defaults__

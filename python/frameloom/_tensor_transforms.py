@@ -15,7 +15,7 @@ from torch._functorch import vmap as _vmap
 
 from ._tensor_autocast import Unsupported
 from ._tensor_batches import Batched, depth_now
-from ._tensor_modelling import apart, leaves, like, refuse
+from ._tensor_modelling import apart, enter_transform, leave_transform, leaves, like, refuse
 
 # ---- what autograd knows of tensors without memory ----
 
@@ -186,6 +186,7 @@ class _Evaluated:
     def __init__(self, func, args, kwargs, argnums, has_aux):
         self.depth, self.keeps = depth_now(), torch.is_grad_enabled()
         torch.set_grad_enabled(True)
+        enter_transform()
         try:
             self.chosen = _chosen(args, argnums)
             by = leaves(self.chosen)
@@ -205,6 +206,7 @@ class _Evaluated:
             if has_aux:
                 self.aux = self.outside(self.aux)
         finally:
+            leave_transform()
             torch.set_grad_enabled(self.keeps)
 
     def outside(self, tree):

@@ -644,6 +644,15 @@ def test_what_breaks_is_torchs(one):
     assert break_codes(function, torch.ones(3, requires_grad=True))
 
 
+def test_inside_of_torch_func_it_needs_a_setup_context():
+    def function(x):
+        return torch.func.grad(lambda y: Square.apply(y).sum())(x)
+
+    for call in (function, frameloom.compile(function)):
+        with pytest.raises(RuntimeError, match="setup_context"):
+            call(ROWS)
+
+
 def test_under_vmap_it_breaks():
     def function(x):
         return torch.vmap(lambda row: Power.apply(row))(x)
