@@ -12,7 +12,7 @@
 
 /* Of _tensor_functions.py. */
 static struct {
-  PyObject *begin, *end, *attach, *refuse, *enter, *leave, *inside, *noted, *zeros_like;
+  PyObject *begin, *end, *attach, *refuse, *enter, *leave, *inside, *followed, *noted, *zeros_like;
 } functions_python;
 
 /* What tensor_state had before a call of backward(), whose operations go into another list. */
@@ -31,7 +31,8 @@ bool tensor_functions_init(void) {
   static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
                                           {"enter_transform", &functions_python.enter},
                                           {"leave_transform", &functions_python.leave},
-                                          {"is_transformed", &functions_python.inside}};
+                                          {"is_transformed", &functions_python.inside},
+                                          {"is_followed", &functions_python.followed}};
   return tensor_import("frameloom._tensor_modelling", modelling,
                        sizeof modelling / sizeof *modelling) &&
          tensor_import("frameloom._tensor_functions", names, sizeof names / sizeof *names);
@@ -40,7 +41,8 @@ bool tensor_functions_init(void) {
 bool tensor_is_function_part(const PyObject *callee) {
   return callee == functions_python.begin || callee == functions_python.end ||
          callee == functions_python.refuse || callee == functions_python.enter ||
-         callee == functions_python.leave || callee == functions_python.inside;
+         callee == functions_python.leave || callee == functions_python.inside ||
+         callee == functions_python.followed;
 }
 
 bool tensor_is_function_end(const PyObject *function) {
@@ -113,6 +115,7 @@ value *tensor_function_part(tracer *t, const PyObject *callee, value *const *arg
   if (!state) return NULL;
   if (callee == functions_python.begin) return functions_begin(t, state, args, count);
   if (callee == functions_python.end) return functions_end(t, state);
+  if (callee == functions_python.followed) return t->constants.true_value;
   if (callee == functions_python.inside)
     return value_bool(t, state->transforms > 0 || PyList_GET_SIZE(state->levels) > 0);
   if (callee != functions_python.refuse) {

@@ -263,6 +263,14 @@ def _tensors_or_none(all):
             refuse("a torch.autograd.Function that saves or gives something else than tensors")
 
 
+def _without_history(output, inputs, needed):
+    """A result where autograd records nothing."""
+    for one, requires in zip(inputs, needed):
+        if output is one and requires:
+            return output.detach()
+    return output
+
+
 def of_apply(original):
     """The model of Function.apply()."""
 
@@ -290,7 +298,7 @@ def of_apply(original):
         outputs = result if isinstance(result, tuple) else (result,)
         _tensors_or_none(outputs)
         if not before or not any(ctx.needs_input_grad):
-            made = attach(None, inputs, outputs, (), ())
+            made = attach(None, inputs, tuple([_without_history(one, inputs, needed) for one in outputs]), (), ())
         else:
             if torch.is_autocast_enabled("cpu"):
                 refuse("a torch.autograd.Function under autocast")

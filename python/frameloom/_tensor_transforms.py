@@ -15,7 +15,7 @@ from torch._functorch import vmap as _vmap
 
 from ._tensor_autocast import Unsupported
 from ._tensor_batches import Batched, depth_now
-from ._tensor_modelling import apart, enter_transform, leave_transform, leaves, like, refuse
+from ._tensor_modelling import apart, enter_transform, is_followed, leave_transform, leaves, like, refuse
 
 # ---- what autograd knows of tensors without memory ----
 
@@ -184,6 +184,8 @@ class _Evaluated:
     variables `own`; `chosen`: the arguments that these stand for."""
 
     def __init__(self, func, args, kwargs, argnums, has_aux):
+        if torch.is_inference_mode_enabled():
+            refuse("torch.func in inference mode")
         self.depth, self.keeps = depth_now(), torch.is_grad_enabled()
         torch.set_grad_enabled(True)
         enter_transform()
@@ -306,6 +308,8 @@ def _of_jacfwd(original):
             return other(func, argnums, has_aux, randomness=randomness)
 
         def jacobian(*args):
+            if not is_followed():
+                return other(func, argnums, has_aux, randomness=randomness)(*args)
             of = _Evaluated(func, args, {}, argnums, has_aux)
             by, outputs = leaves(of.chosen), leaves(of.outputs)
             if any([one.is_complex() for one in [*by, *outputs]]):

@@ -448,6 +448,18 @@ def test_a_call_is_captured(name, requires):
     torch.testing.assert_close(told[1][1:], told[0][1:])
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("name", ["saved argument", "a view of an argument", "an argument itself", "a part of an argument", "two results"])
+def test_where_nothing_is_recorded(name, mode):
+    facts = []
+    for call in (CALLS[name], frameloom.compile(CALLS[name], fullgraph=True)):
+        x = torch.ones(3, requires_grad=True)
+        with mode():
+            made = [one for one in _pytree.tree_leaves(call(x)) if isinstance(one, torch.Tensor)]
+        facts.append([(one.round(decimals=3).tolist(), one.requires_grad, one.is_inference(), one.data_ptr() == x.data_ptr()) for one in made])
+    assert facts[1] == facts[0]
+
+
 def test_a_training_step():
     results = []
     for compiles in (False, True):
