@@ -330,12 +330,22 @@ static int size_late_zero(tracer *t, int64_t number) {
   return -1;
 }
 
+/* Is `a < b`, whatever their symbols are? 1, 0; -1: that depends on them. Their difference may be
+ * none that can be expressed: Python's "to the end" is the largest number. */
+static int size_less_by_range(const loom_graph *graph, int64_t a, int64_t b) {
+  int64_t low[2], high[2];
+  loom_stride_range(graph, a, &low[0], &high[0]);
+  loom_stride_range(graph, b, &low[1], &high[1]);
+  return high[0] < low[1] ? 1 : high[1] <= low[0] ? 0 : -1;
+}
+
 /* Has `b - a` the sign that this call's sizes say? The guard: a < b, or b <= a. */
 int size_less(tracer *t, int64_t a, int64_t b) {
   loom_graph *graph = trace_graph(t);
   int64_t difference, narrowed;
   __int128 low, high;
-  if (!LOOM_STRIDE_IS_SYM(a) && !LOOM_STRIDE_IS_SYM(b)) return a < b;
+  int ranged = size_less_by_range(graph, a, b);
+  if (ranged >= 0) return ranged;
   if (!size_minus(t, b, a, &difference)) return -1;
   if (size_sign_range(graph, difference, &low, &high)) {
     if (low > 0) return 1;

@@ -269,6 +269,8 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
+  value *late = tensor_late(t, function, all, given, kwnames);
+  if (late || trace_pending(t)) return late;
   PyObject *list = call_items(t, all, given, false);
   PyObject *kwargs = list ? PyDict_New() : NULL;
   for (Py_ssize_t i = 0; kwargs && i < named; i++) {
@@ -327,6 +329,13 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
 
 value *tensor_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count) {
   return call_torch(t, function, NULL, args, count, NULL);
+}
+
+value *tensor_call_method(tracer *t, value *v, const char *name, value *const *args,
+                          Py_ssize_t count) {
+  PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
+  value *method = text ? trace_get_attr(t, v, text) : NULL;
+  return method ? trace_call(t, method, args, count, NULL) : NULL;
 }
 
 value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count) {

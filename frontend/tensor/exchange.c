@@ -24,8 +24,7 @@ bool tensor_exchange_init(void) {
 
 /* ---- tensors as arrays ----------------------------------------------------------------------- */
 
-/* NULL with nothing pending: torch raises, or gives something else than an array. */
-static value *exchange_to_array(tracer *t, value *v) {
+value *tensor_as_array(tracer *t, value *v) {
   np_array *a = np_layout_of(v);
   PyObject *meta = tensor_meta(t, v);
   if (!meta || a->conjugated || !a->writeable || !np_dtype_is_numpys(a->type.dtype)) return NULL;
@@ -46,7 +45,7 @@ value *tensor_exchanged(tracer *t, PyObject *function, value *v) {
   bool array = !strcmp(text, "numpy") || !strcmp(text, "__array__"), same = !strcmp(text, "cpu");
   Py_XDECREF(name);
   error_drop();
-  return same ? v : array ? exchange_to_array(t, v) : NULL;
+  return same ? v : array ? tensor_as_array(t, v) : NULL;
 }
 
 /* ---- arrays as tensors ----------------------------------------------------------------------- */
@@ -65,13 +64,6 @@ static bool exchange_fits(np_array *a) {
   return true;
 }
 
-static value *exchange_method(tracer *t, value *v, const char *name, value *const *args,
-                              Py_ssize_t count) {
-  PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
-  value *method = text ? trace_get_attr(t, v, text) : NULL;
-  return method ? trace_call(t, method, args, count, NULL) : NULL;
-}
-
 value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames) {
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -87,7 +79,7 @@ value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssi
   if (!v) return NULL;
   np_see_as(v, &tensor_value_type);
   if (!tensor_add_foreign(t, v)) return NULL;
-  if (callee == exchange_python.tensor) v = exchange_method(t, v, "clone", NULL, 0);
-  if (v && dtype && dtype != t->constants.none) v = exchange_method(t, v, "to", &dtype, 1);
+  if (callee == exchange_python.tensor) v = tensor_call_method(t, v, "clone", NULL, 0);
+  if (v && dtype && dtype != t->constants.none) v = tensor_call_method(t, v, "to", &dtype, 1);
   return v;
 }

@@ -19,7 +19,8 @@ static struct {
 struct tensor_section {
   struct tensor_section *around;
   PyObject *calls, *elements;
-  uint64_t changes; /* trace_live.changes */
+  uint64_t changes;         /* trace_live.changes */
+  uint32_t foreign, values; /* of the state; of the graph */
 };
 
 bool tensor_functions_init(void) {
@@ -77,6 +78,7 @@ static value *functions_begin(tracer *t, tensor_state *state, value *const *args
   if (PyList_GET_SIZE(state->levels))
     return trace_break(t, BREAK_TENSOR, "a torch.autograd.Function inside of vmap");
   Py_ssize_t before = PyList_GET_SIZE(state->calls);
+  uint32_t values = trace_graph(t)->value_count;
   value **tangents = trace_alloc(t, sizeof *tangents * (size_t)(count + 1));
   struct tensor_section *section = trace_alloc(t, sizeof *section);
   if (!tangents || !section) return trace_fail(t);
@@ -87,11 +89,22 @@ static value *functions_begin(tracer *t, tensor_state *state, value *const *args
   *section = (struct tensor_section){.around = state->section,
                                      .calls = state->calls,
                                      .elements = state->elements,
-                                     .changes = t->live.changes};
+                                     .changes = t->live.changes,
+                                     .foreign = state->foreign_count,
+                                     .values = values};
   state->section = section;
   state->elements = NULL;
   state->calls = trace_keep(t, PyList_GetSlice(section->calls, 0, before));
   return state->calls ? value_tuple(t, tangents, count) : trace_raise_live(t);
+}
+
+/* Has backward() made a number, or an array, of what it was given? Its operations do not say how.
+ */
+static bool functions_leaves_tensors(const tensor_state *state,
+                                     const struct tensor_section *section) {
+  for (uint32_t i = section->foreign; i < state->foreign_count; i++)
+    if (np_layout_of(state->foreign[i].tensor)->storage->current >= section->values) return true;
+  return false;
 }
 
 static value *functions_end(tracer *t, tensor_state *state) {
@@ -100,6 +113,9 @@ static value *functions_end(tracer *t, tensor_state *state) {
   if (section->changes != t->live.changes)
     return trace_break(t, BREAK_TENSOR,
                        "backward() of a torch.autograd.Function changes an object");
+  if (functions_leaves_tensors(state, section))
+    return trace_break(t, BREAK_TENSOR,
+                       "backward() of a torch.autograd.Function makes a number or an array");
   PyObject *own = PyList_GetSlice(state->calls, PyList_GET_SIZE(section->calls), PY_SSIZE_T_MAX);
   PyObject *noted = own ? trace_keep(t, PyObject_CallOneArg(functions_python.noted, own)) : NULL;
   Py_XDECREF(own);

@@ -142,6 +142,9 @@ value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize
 /* function(self, *args) of a function that tensors have. */
 value *tensor_method(tracer *t, PyObject *function, value *self, value *const *args,
                      Py_ssize_t count, PyObject *kwnames);
+/* A call of the method `name` of a tensor. */
+value *tensor_call_method(tracer *t, value *v, const char *name, value *const *args,
+                          Py_ssize_t count);
 /* Notes a tensor that no operation of torch's makes. */
 bool tensor_add_foreign(tracer *t, value *v);
 /* An attribute, read from the tensor without memory that stands for this one. */
@@ -163,10 +166,21 @@ bool tensor_exchange_init(void);
 /* numpy(), cpu() and their like of a tensor; NULL with nothing pending: another method, or it
  * raises. */
 value *tensor_exchanged(tracer *t, PyObject *function, value *v);
+/* The array in the memory of a tensor, as numpy() gives it; NULL with nothing pending: it raises,
+ * or gives something else. */
+value *tensor_as_array(tracer *t, value *v);
 /* Is it a function that makes a tensor of an array, called with one? */
 bool tensor_is_exchange(PyObject *callee, value *const *args, Py_ssize_t count);
 value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames);
+
+/* ---- late.c ---- */
+
+bool tensor_late_init(void);
+/* A call whose results have sizes that depend on elements; NULL with nothing pending: another one.
+ */
+value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames);
 
 /* ---- call.c, again ---- */
 

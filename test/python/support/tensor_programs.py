@@ -80,7 +80,7 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number", "exchange",
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number", "exchange", "late",
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
@@ -346,11 +346,24 @@ class Program:
         )))  # fmt: skip
         self.new(self.random.choice((f"{other} * {number}", f"{number} + {other}", f"{other} - {number}", f"{other} / ({number} * {number} + 1)")), self.shapes[other])
 
+    def late(self):
+        """What has sizes that depend on elements, and a result of it that has none."""
+        name = self.pick(1)
+        shape = self.shapes[name]
+        mask = self.random.choice((f"{name} > 0", f"{name}.isnan()", f"{name} == {name}"))
+        first = f"{name}{''.join(f'[:, {0 if size else slice(None)}]' for size in shape[1:2])} > 0" if len(shape) == 2 and shape[1] else mask
+        text, made = self.random.choice((
+            (f"{name}[{mask}].float().sum()", ()), (f"{name}.masked_select({mask}).float().exp().sum()", ()), (f"{name}[{mask}].numel() * {name}", shape),
+            (f"{name}[{first}].float().sum(0)", shape[1:] if first is not mask else ()), (f"({mask}).nonzero().float().sum(0)", (len(shape),)),
+            (f"{name}[torch.where({mask})].float().sum()", ()), (f"torch.nonzero({mask})[:, 0].sum() * {name}", shape),
+        ))  # fmt: skip
+        self.new(text, made)
+
     def exchange(self):
         """Tensors as arrays of NumPy and arrays as tensors, in the same memory."""
         name = self.pick(1)
         shape = self.shapes[name]
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and not self.gradients:  # autograd does not find out
             return self.lines.append(f"{name}.detach().numpy()[..., :1] {self.random.choice(('= 2', '+= 1'))}")
         text, shape = self.random.choice((
             (f"torch.from_numpy(np.tanh({name}.float().detach().numpy()))", shape), (f"torch.as_tensor({name}.float().detach().cpu().numpy().T)", shape[::-1]),

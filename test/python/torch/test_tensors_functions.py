@@ -309,6 +309,19 @@ class CallsAnother(Function):
         return Tripled.apply(gradient, x.detach())
 
 
+class Scaling(Function):
+    """Keeps a number of what it is given."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.scale = x.abs().max().item()
+        return x * ctx.scale
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.scale
+
+
 class OfSizes(Function):
     @staticmethod
     def forward(ctx, x):
@@ -411,6 +424,7 @@ CALLS = {
     "autograd.grad() of a graph": first_and_second,
     "torch.func.grad()": lambda x: torch.func.grad(lambda y: Power.apply(y).sum())(x),
     "a tuple as an argument": lambda x: ForTuple.apply((x, x), x),
+    "a number of elements": lambda x: Scaling.apply(x.detach() + 1) * x + Scaling.apply(x),
     "any number of arguments": lambda x: ForMany.apply(x, x * 2, x * 3),
     "methods of the class": lambda x: OfTheClass.apply(x),
     "a derived class": lambda x: Derived.apply(x),
@@ -627,13 +641,23 @@ class Deciding(Function):
         return gradient * 2 if ctx.saved_tensors[0].sum() > 0 else gradient * 3
 
 
+class Numbering(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * gradient.sum().item()
+
+
 class Bare(Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
 
 
-@pytest.mark.parametrize("one", [Dirty, Drawing, Raising, Logging, Counting, TooMany, Deciding, Bare, Apart], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("one", [Dirty, Drawing, Raising, Logging, Counting, TooMany, Deciding, Numbering, Bare, Apart], ids=lambda one: one.__name__)
 def test_what_breaks_is_torchs(one):
     def function(x):
         made = one.apply(x * 2)

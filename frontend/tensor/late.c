@@ -1,0 +1,103 @@
+/* Tensors whose sizes depend on elements: t[mask], masked_select(), nonzero() and their like. NumPy
+ * computes them, in a host call that reports the size (numpy/late.c). What autograd records is left
+ * to torch, behind a break. */
+#include "frontend/base/base.h"
+#include "frontend/core/tracer.h"
+#include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
+#include "frontend/tensor/internal.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/values.h"
+
+#include <string.h>
+
+typedef enum late_kind {
+  LATE_NONE,
+  LATE_ITEM,
+  LATE_SELECT,
+  LATE_PLACES,
+  LATE_WHERE,
+} late_kind;
+
+static struct {
+  PyObject *getitem, *where, *argwhere;
+} late_python;
+
+bool tensor_late_init(void) {
+  static const tensor_name operators[] = {{"getitem", &late_python.getitem}};
+  static const tensor_name torch[] = {{"where", &late_python.where}};
+  static const tensor_name numpy[] = {{"argwhere", &late_python.argwhere}};
+  return tensor_import("operator", operators, 1) && tensor_import("torch", torch, 1) &&
+         tensor_import("numpy", numpy, sizeof numpy / sizeof *numpy);
+}
+
+static late_kind late_kind_of(PyObject *function, Py_ssize_t count) {
+  static const struct {
+    const char *name;
+    late_kind kind;
+    Py_ssize_t count;
+  } kinds[] = {{"__getitem__", LATE_ITEM, 2},
+               {"masked_select", LATE_SELECT, 2},
+               {"nonzero", LATE_PLACES, 1},
+               {"argwhere", LATE_PLACES, 1}};
+  if (function == late_python.getitem) return LATE_ITEM;
+  if (function == late_python.where) return count == 1 ? LATE_WHERE : LATE_NONE;
+  if (!PyCFunction_Check(function) && !Py_IS_TYPE(function, &PyMethodDescr_Type) &&
+      !Py_IS_TYPE(function, &PyWrapperDescr_Type))
+    return LATE_NONE;
+  const char *name = PyCFunction_Check(function) ? ((PyCFunctionObject *)function)->m_ml->ml_name
+                                                 : PyUnicode_AsUTF8(PyDescr_NAME(function));
+  for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++)
+    if (!strcmp(name, kinds[i].name) && count == kinds[i].count) return kinds[i].kind;
+  return LATE_NONE;
+}
+
+/* Are they a tensor and a mask for its first axes; for `all` of them? */
+static bool late_is_mask(value *const *args, bool all) {
+  if (!tensor_is(args[0]) || !tensor_is(args[1])) return false;
+  const loom_type *of = &np_layout_of(args[0])->type, *mask = &np_layout_of(args[1])->type;
+  if (mask->dtype != LOOM_BOOL || !mask->rank || mask->rank > of->rank) return false;
+  if (all && mask->rank != of->rank) return false;
+  return !memcmp(mask->dims, of->dims, sizeof *mask->dims * (size_t)mask->rank);
+}
+
+/* The arrays in place of tensors, as arguments; false: torch's own operation is called. */
+static bool late_arrays(tracer *t, value *const *args, Py_ssize_t count, value **arrays) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!tensor_is(args[i]) || !np_layout_of(args[i])->type.rank ||
+        !(arrays[i] = tensor_as_array(t, args[i])))
+      return false;
+  return true;
+}
+
+/* What NumPy gives, seen as tensors. */
+static value *late_seen(tracer *t, value *v) {
+  if (!v) return NULL;
+  if (v->type == &np_array_value_type) {
+    np_see_as(v, &tensor_value_type);
+    return tensor_add_foreign(t, v) ? v : NULL;
+  }
+  for (Py_ssize_t i = 0; value_is_tuple(v) && i < v->seq.count; i++)
+    if (!late_seen(t, v->seq.items[i])) return NULL;
+  return v;
+}
+
+static value *late_call(tracer *t, PyObject *function, value *const *arrays, Py_ssize_t count) {
+  value *callee = value_const(t, function);
+  return callee ? late_seen(t, trace_call(t, callee, arrays, count, NULL)) : NULL;
+}
+
+value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
+                   PyObject *kwnames) {
+  late_kind kind = kwnames ? LATE_NONE : late_kind_of(function, count);
+  value *arrays[2];
+  bool masks = kind == LATE_ITEM || kind == LATE_SELECT;
+  if (kind == LATE_NONE || (masks && !late_is_mask(args, kind == LATE_SELECT))) return NULL;
+  if (!late_arrays(t, args, count, arrays)) return NULL;
+  if (kind == LATE_PLACES) return late_call(t, late_python.argwhere, arrays, 1);
+  if (kind == LATE_WHERE) {
+    value *places = late_call(t, late_python.argwhere, arrays, 1), *axis = value_int(t, 1);
+    return places && axis ? tensor_call_method(t, places, "unbind", &axis, 1) : NULL;
+  }
+  return late_seen(t, trace_get_item(t, arrays[0], arrays[1]));
+}
