@@ -100,10 +100,13 @@ static value *functions_begin(tracer *t, tensor_state *state, value *const *args
 
 /* Has backward() made a number, or an array, of what it was given? Its operations do not say how.
  */
-static bool functions_leaves_tensors(const tensor_state *state,
+static bool functions_leaves_tensors(tracer *t, const tensor_state *state,
                                      const struct tensor_section *section) {
-  for (uint32_t i = section->foreign; i < state->foreign_count; i++)
-    if (np_layout_of(state->foreign[i].tensor)->storage->current >= section->values) return true;
+  for (uint32_t i = section->foreign; i < state->foreign_count; i++) {
+    loom_value made = np_layout_of(state->foreign[i].tensor)->storage->current;
+    bool input = trace_graph(t)->values[made].node < 0;
+    if (made >= section->values && !input) return true;
+  }
   return false;
 }
 
@@ -113,7 +116,7 @@ static value *functions_end(tracer *t, tensor_state *state) {
   if (section->changes != t->live.changes)
     return trace_break(t, BREAK_TENSOR,
                        "backward() of a torch.autograd.Function changes an object");
-  if (functions_leaves_tensors(state, section))
+  if (functions_leaves_tensors(t, state, section))
     return trace_break(t, BREAK_TENSOR,
                        "backward() of a torch.autograd.Function makes a number or an array");
   PyObject *own = PyList_GetSlice(state->calls, PyList_GET_SIZE(section->calls), PY_SSIZE_T_MAX);
