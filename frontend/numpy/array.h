@@ -83,6 +83,10 @@ struct np_array {
 #define NP_ROW_SMALL 65536 /* bytes of an array that may be copied so that it is a row */
 #define NP_ERROR_KINDS 4
 
+/* ---- array.c: dtypes ---- */
+
+bool np_dtype_is_numpys(loom_dtype dtype); /* has NumPy such a dtype? */
+
 /* ---- wrap.c: live NumPy objects as values ---- */
 
 extern const loom_adapter loom_numpy_adapter;
@@ -107,9 +111,11 @@ typedef struct np_errors {
 
 /* The array of a value that is one, or a tensor (tensor/). */
 static inline np_array *np_layout_of(const value *v) { return v->array.layout; }
+bool np_is_array(const value *v); /* an array or a NumPy scalar; no tensor */
 /* Makes what np_fresh() has made a value of another library whose arrays lie in memory in the same
  * way. Views of it are of that type, too. */
 void np_see_as(value *v, const value_type *type);
+void np_see_as_array(value *v);
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
  * LOOM_NO_VALUE. */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);
@@ -127,10 +133,7 @@ value *np_view_broadcast(tracer *t, np_array *a, int rank, const int64_t *dims);
 /* All windows of `width` elements along an axis; the new last dimension goes through one. Read
  * only. */
 value *np_view_window(tracer *t, np_array *a, int axis, int64_t width);
-bool np_dtype_is_numpys(loom_dtype dtype); /* array.c: has NumPy such a dtype? */
-/* item.c: the element `node`, which has no dimensions, as a Python number that is known only when
- * run. */
-value *np_python_number(tracer *t, loom_value node);
+
 /* The view a[...]. */
 value *np_view_same(tracer *t, np_array *a);
 /* Complex numbers as pairs of real ones, and back (VIEW_PAIRS, VIEW_COMPLEX). */
@@ -147,6 +150,12 @@ struct np_known **np_known_calls(tracer *t);   /* of this capture (gradient_know
 
 /* The elements (i, i + offset) of two dimensions, as the last one. */
 value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int axis2);
+
+/* ---- item.c: single numbers ---- */
+
+/* The element `node`, which has no dimensions, as a Python number that is known only when
+ * run. */
+value *np_python_number(tracer *t, loom_value node);
 
 /* ---- sizes.c: symbolic sizes of arrays ---- */
 

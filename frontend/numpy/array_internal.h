@@ -52,7 +52,6 @@ value *np_choose(tracer *t, loom_value condition, value *yes, value *no);
 
 /* ---- view.c: storage and views ---- */
 
-bool np_is_array(const value *v);      /* an array or a NumPy scalar */
 np_array *np_array_of(const value *v); /* NULL when it is no array */
 /* The real parts of complex numbers, or the imaginary ones: a view too. */
 value *np_view_part(tracer *t, np_array *a, int part);

@@ -114,7 +114,12 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
 
 void np_see_as(value *v, const value_type *type) {
   v->type = type;
-  np_layout_of(v)->seen_as = type == &np_array_value_type ? NULL : type;
+  np_layout_of(v)->seen_as = type;
+}
+
+void np_see_as_array(value *v) {
+  v->type = &np_array_value_type;
+  np_layout_of(v)->seen_as = NULL;
 }
 
 value *np_result(tracer *t, loom_value node, const int64_t *strides) {

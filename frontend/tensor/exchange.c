@@ -34,7 +34,7 @@ value *tensor_as_array(tracer *t, value *v) {
   if (tensor_is_recorded(meta)) return NULL;
   value *array = np_view_same(t, a);
   if (!array) return NULL;
-  np_see_as(array, &np_array_value_type);
+  np_see_as_array(array);
   np_layout_of(array)->detached = a->detached ? OF_DETACHED : ATTACHED;
   return array;
 }
@@ -53,7 +53,7 @@ value *tensor_exchanged(tracer *t, PyObject *function, value *v) {
 bool tensor_is_exchange(PyObject *callee, value *const *args, Py_ssize_t count) {
   bool takes = callee == exchange_python.from_numpy || callee == exchange_python.as_tensor ||
                callee == exchange_python.tensor;
-  return takes && count && args[0]->type == &np_array_value_type && !np_layout_of(args[0])->scalar;
+  return takes && count && np_is_array(args[0]) && !np_layout_of(args[0])->scalar;
 }
 
 /* Has torch tensors that lie as the array does? */

@@ -153,14 +153,17 @@ value *tensor_attribute(tracer *t, value *v, PyObject *name);
 /* For a tensor that is computed from constants alone, a tensor of torch with its elements;
  * borrowed. NULL with nothing pending: it depends on more than constants. */
 PyObject *tensor_elements(tracer *t, value *v);
-/* ---- numbers.c ---- */
+/* A break with the exception that a call of torch has raised. Always NULL. */
+void *tensor_call_failed(tracer *t, PyObject *function);
+
+/* ---- numbers.c: from tensors to numbers of Python ---- */
 
 /* item() or tolist() of a tensor; NULL with nothing pending: another method, or not followed. */
 value *tensor_numbers(tracer *t, PyObject *function, value *v);
 /* float() or int() of a tensor: the slot `number`. */
 value *tensor_number(tracer *t, value *v, PyTypeObject *to);
 
-/* ---- exchange.c ---- */
+/* ---- exchange.c: tensors as arrays and arrays as tensors ---- */
 
 bool tensor_exchange_init(void);
 /* numpy(), cpu() and their like of a tensor; NULL with nothing pending: another method, or it
@@ -174,18 +177,13 @@ bool tensor_is_exchange(PyObject *callee, value *const *args, Py_ssize_t count);
 value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames);
 
-/* ---- late.c ---- */
+/* ---- late.c: sizes that depend on elements ---- */
 
 bool tensor_late_init(void);
 /* A call whose results have sizes that depend on elements; NULL with nothing pending: another one.
  */
 value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
                    PyObject *kwnames);
-
-/* ---- call.c, again ---- */
-
-/* A break with the exception that a call of torch has raised. Always NULL. */
-void *tensor_call_failed(tracer *t, PyObject *function);
 
 /* ---- sizes.c: symbolic sizes, as torch sees them ---- */
 

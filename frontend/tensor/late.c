@@ -73,7 +73,7 @@ static bool late_arrays(tracer *t, value *const *args, Py_ssize_t count, value *
 /* What NumPy gives, seen as tensors. */
 static value *late_seen(tracer *t, value *v) {
   if (!v) return NULL;
-  if (v->type == &np_array_value_type) {
+  if (np_is_array(v)) {
     np_see_as(v, &tensor_value_type);
     return tensor_add_foreign(t, v) ? v : NULL;
   }

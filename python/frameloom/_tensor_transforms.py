@@ -103,13 +103,15 @@ def variables(levels, tensors, keeps):
 
 def _stripped(tensor, own, keeps):
     """Without what autograd has recorded of it, where that comes from variables of calls that have ended alone, as `own` are."""
-    if not tensor.requires_grad or keeps and any(getattr(leaf, "is_variable", True) for leaf in leaves_of([tensor])):
+    if not tensor.requires_grad or tensor.is_leaf and not is_own(tensor):
+        return tensor
+    if keeps and any(getattr(leaf, "is_variable", True) for leaf in leaves_of([tensor])):
         return tensor
     places = {one.untyped_storage()._cdata for one in own}
     return tensor.detach() if tensor.untyped_storage()._cdata in places else tensor.detach().clone()
 
 
-def left(levels, depth, tensors, inputs, keeps):
+def left(levels, tensors, inputs, keeps):
     """Results of a function of the variables `inputs`, as they are outside of it."""
     own, made = [_innermost(one) for one in inputs], {}
     for one in own:
@@ -206,15 +208,15 @@ class _Evaluated:
                 refuse("a derivative of something else than tensors of floats")
             self.outputs = self.outside(result)
             if has_aux:
+                if not all([isinstance(one, torch.Tensor) for one in leaves(self.aux)]):
+                    refuse("has_aux=True of a function that gives something else than tensors")
                 self.aux = self.outside(self.aux)
         finally:
             leave_transform()
             torch.set_grad_enabled(self.keeps)
 
     def outside(self, tree):
-        all = leaves(tree)
-        tensors = iter(left(self.depth, [one for one in all if isinstance(one, torch.Tensor)], self.own, self.keeps))
-        return like(tree, iter([next(tensors) if isinstance(one, torch.Tensor) else one for one in all]))
+        return like(tree, iter(left(leaves(tree), self.own, self.keeps)))
 
     def pull(self, cotangents, keeps):
         """The cotangents of `chosen`, a tree."""
@@ -268,8 +270,8 @@ def _of_gradient(original):
 
     def run(func, argnums, has_aux, args, kwargs):
         of = _Evaluated(func, args, kwargs, argnums, has_aux)
-        if not isinstance(of.outputs, torch.Tensor) or of.outputs.dim():
-            refuse("the gradient of something else than a tensor without axes")
+        if not isinstance(of.outputs, torch.Tensor) or of.outputs.dim() or of.outputs.is_complex():
+            refuse("the gradient of something else than a real tensor without axes")
         gradient = of.pull(None, of.keeps)
         return gradient, (of.outputs, of.aux) if has_aux else of.outputs
 

@@ -80,7 +80,7 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number", "exchange", "late",
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", *("number", "exchange", "late") * (not self.derivatives),
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,

@@ -197,6 +197,15 @@ def test_what_the_function_reads_is_guarded(monkeypatch):
 # ---- what breaks ----
 
 
+def test_a_parameter_as_aux_is_itself():
+    function = lambda x: grad(lambda a: (a.sum(), LAYER.weight), has_aux=True)(x)[1]  # noqa: E731
+    compiled = frameloom.compile(function, fullgraph=True)
+    assert compiled(ROWS).requires_grad
+    assert compiled(ROWS).data_ptr() == LAYER.weight.data_ptr()
+    with torch.no_grad():
+        assert compiled(ROWS).requires_grad == function(ROWS).requires_grad
+
+
 def test_inference_mode():
     function = lambda x: grad(scalar)(x)  # noqa: E731
     with torch.inference_mode():
@@ -216,6 +225,14 @@ def by_integers(x):
 
 def of_no_tensor(x):
     return grad(lambda a: 1.0)(x)
+
+
+def of_a_complex_number(x):
+    return grad(lambda a: (a * 1j).sum())(x)
+
+
+def number_as_aux(x):
+    return grad(lambda a: (a.sum(), 3), has_aux=True)(x)
 
 
 def no_pair(x):
@@ -254,7 +271,7 @@ def decides_on_a_derivative(x):
 
 @pytest.mark.parametrize(
     "function",
-    [of_a_vector, by_integers, of_no_tensor, no_pair, no_such_argument, other_cotangent, other_tangent, decides, decides_in_a_hessian, decides_in_a_pullback, decides_on_a_derivative],
+    [of_a_vector, by_integers, of_no_tensor, of_a_complex_number, number_as_aux, no_pair, no_such_argument, other_cotangent, other_tangent, decides, decides_in_a_hessian, decides_in_a_pullback, decides_on_a_derivative],
     ids=lambda one: one.__name__,
 )
 def test_what_breaks_is_torchs(function):
