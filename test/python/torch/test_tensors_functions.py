@@ -701,3 +701,10 @@ def test_under_vmap_it_breaks():
 
     assert "vmap" in told(function)
     assert told(frameloom.compile(function)) == told(function)
+
+
+def test_what_nothing_reads_is_not_computed():
+    """The operations of backward() in the function's own graph, and values that nobody uses."""
+    x = torch.ones(3, requires_grad=True)
+    assert "loom.cos" not in str(frameloom.explain(lambda x: Once.apply(x), x))
+    assert "loom.exp" not in str(frameloom.explain(lambda x: (x.exp(), x.sin())[1], x.detach()))
