@@ -138,29 +138,34 @@ bool object_is_cached(PyObject *object) {
 }
 
 typedef struct cached_look {
-  PyObject *own, *found, *mark;
+  PyObject *own, *found, *mark, *function; /* function: what is looked for, NULL when found */
 } cached_look;
 
 static int cached_visit(PyObject *object, void *arg) {
   cached_look *look = arg;
   if (PyDict_CheckExact(object) && object != look->own) look->found = object;
   if (Py_IS_TYPE(object, &PyBaseObject_Type)) look->mark = object;
+  if (object == look->function) look->function = NULL;
   return 0;
 }
 
 /* What the wrapper holds. Keys and results are visited before the dictionary and the mark, and the
  * dictionary of the wrapper's attributes is another. */
-static cached_look cached_parts(PyObject *wrapper) {
+static cached_look cached_parts(PyObject *wrapper, PyObject *function) {
   PyObject **own = _PyObject_GetDictPtr(wrapper);
-  cached_look look = {.own = own ? *own : NULL};
+  cached_look look = {.own = own ? *own : NULL, .function = function};
   Py_TYPE(wrapper)->tp_traverse(wrapper, cached_visit, &look);
   return look;
 }
 
 /* The dictionary that the wrapper looks into; borrowed. */
-static PyObject *cached_dict(PyObject *wrapper) { return cached_parts(wrapper).found; }
+static PyObject *cached_dict(PyObject *wrapper) { return cached_parts(wrapper, NULL).found; }
 
-PyObject *cached_mark(PyObject *wrapper) { return cached_parts(wrapper).mark; }
+PyObject *cached_mark(PyObject *wrapper) { return cached_parts(wrapper, NULL).mark; }
+
+bool cached_calls(PyObject *wrapper, PyObject *function) {
+  return !cached_parts(wrapper, function).function;
+}
 
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash) {
   PyObject *dict = cached_dict(wrapper);

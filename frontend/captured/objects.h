@@ -39,6 +39,8 @@ bool object_is_cached(PyObject *object);
 PyObject *cached_read(PyObject *wrapper, PyObject *key, Py_hash_t hash);
 /* The object in its keys behind which names and values of keywords follow: borrowed, or NULL. */
 PyObject *cached_mark(PyObject *wrapper);
+/* Is it a wrapper of this function? */
+bool cached_calls(PyObject *wrapper, PyObject *function);
 live_kind live_kind_of(PyObject *object);
 /* What a context variable holds: a new reference. NULL: nothing. */
 PyObject *context_read(PyObject *variable);

@@ -120,6 +120,7 @@ typedef struct trace_known {
   pointer_map made;      /* object that was made for the capture alone (classbody.c) -> its value */
   pointer_map stand_ins; /* value -> such an object */
   pointer_map gaps;      /* dict made here -> the operations on its table (dict_gaps.c) */
+  struct cached_entry *cached; /* cached calls of new objects (cached.c) */
 } trace_known;
 
 /* Floating-point flags: those that are ignored now, and those of nodes that were made while they

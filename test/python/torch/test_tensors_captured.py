@@ -1,5 +1,7 @@
 """Tensors of torch as values of frameloom.compile: results, views, writes and memory as eager torch has them; guards; what breaks."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensor_programs
@@ -136,6 +138,24 @@ def test_dropout_draws_as_torch_does(share):
         want = functional.dropout(torch.ones(4, 6), share, True)
         torch.manual_seed(seed)
         assert torch.equal(compiled(torch.ones(4, 6)), want)
+
+
+@functools.lru_cache(maxsize=1)
+def positions(count, mask=None):
+    return mask.cumsum(0) * count
+
+
+def test_a_cached_call_of_a_new_tensor():
+    def function(x):
+        mask = x * 2
+        return x + positions(3, mask) + positions(3, mask=torch.ones(4)), positions(3, mask) is positions(3, mask)
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    for seed in (1, 2):
+        x = torch.randn(4, generator=torch.Generator().manual_seed(seed))
+        (got, same), (want, _) = compiled(x), function(x)
+        torch.testing.assert_close(got, want)
+        assert same
 
 
 def arrays(x):
