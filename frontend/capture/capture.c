@@ -154,9 +154,10 @@ static frame *capture_root(tracer *t, PyFunctionObject *function) {
   return (t->outer.start ? capture_frame_state(t, f) : capture_arguments(t, f)) ? f : NULL;
 }
 
-/* Drops nodes that nothing needs, except those for which the library would have warned. */
+/* Drops nodes that nothing needs, except those for which the library would have warned. `seen`: the
+ * floating-point flags of nodes for which it would; none where all are operations of torch's. */
 static bool capture_tidy(capture *c, uint32_t seen) {
-  if (!loom_graph_keep_raising(&c->graph)) return false;
+  if (seen && !loom_graph_keep_raising(&c->graph)) return false;
   loom_graph_prune(&c->graph);
   for (uint32_t n = 0; n < c->graph.node_count; n++)
     c->fp_ops |= loom_node_fp(&c->graph, &c->graph.nodes[n]) & seen;

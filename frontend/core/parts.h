@@ -146,6 +146,7 @@ typedef struct trace_late {
  * shadow.c has `shadows`, and so on. */
 typedef struct trace_live {
   Py_ssize_t items; /* items of lists and tuples that were looked at */
+  uint64_t changes; /* how often one was changed */
   struct shadows *shadows;
   struct live_dict *dicts;
   struct dict_count *counts;

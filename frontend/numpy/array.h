@@ -71,7 +71,7 @@ struct np_array {
   bool writeable;
   bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
   /* A tensor that autograd does not know as a view of the root; or a view of such a one. */
-  enum { ATTACHED, DETACHED, OF_DETACHED } detached;
+  enum { ATTACHED, DETACHED, OF_DETACHED, WITH_OWN_HISTORY } detached;
   bool conjugated; /* an odd number of VIEW_CONJ lies between it and the root */
   bool stepped;    /* its strides stay as they are when a size turns out to be 0 */
   loom_value node; /* cached read, valid while version is the storage's */

@@ -195,6 +195,14 @@ static bool backward_has_no_history(tracer *t, value *v) {
   return none && s;
 }
 
+value *tensor_is_leaf(tracer *t, value *v, PyObject *name) {
+  PyObject *live = tensor_live(v);
+  if (!live) return tensor_attribute(t, v, name);
+  if (tensor_requires(t, live, np_layout_of(v)->storage->source) && !backward_has_no_history(t, v))
+    return NULL;
+  return t->constants.true_value;
+}
+
 bool tensor_gradient_stays_inside(tracer *t, PyObject *args, PyObject *kwargs) {
   const tensor_state *state = tensor_state_of(t);
   PyObject *inputs = PySequence_Fast_GET_SIZE(args) > 1 ? PySequence_Fast_GET_ITEM(args, 1)

@@ -12,7 +12,7 @@
 
 /* Of _tensor_batches.py. */
 static struct {
-  PyObject *type, *begin, *end, *element, *is_element, *refuse;
+  PyObject *type, *begin, *end, *element, *is_element, *depth;
 } batched_python;
 
 static value_type batched_type; /* filled by tensor_batched_init() */
@@ -101,9 +101,9 @@ static recipe *batched_rebuild(tracer *t, value *v) {
 
 bool tensor_batched_init(void) {
   static const tensor_name names[] = {
-      {"Batched", &batched_python.type},  {"begin_batch", &batched_python.begin},
-      {"end_batch", &batched_python.end}, {"element", &batched_python.element},
-      {"refuse", &batched_python.refuse}, {"is_element", &batched_python.is_element}};
+      {"Batched", &batched_python.type},          {"begin_batch", &batched_python.begin},
+      {"end_batch", &batched_python.end},         {"element", &batched_python.element},
+      {"is_element", &batched_python.is_element}, {"depth_now", &batched_python.depth}};
   batched_type = tensor_value_type;
   batched_type.name = "element of a Tensor";
   batched_type.truth = batched_truth;
@@ -124,7 +124,7 @@ bool tensor_batched_init(void) {
 bool tensor_is_batch_call(const PyObject *callee) {
   return callee == batched_python.begin || callee == batched_python.end ||
          callee == batched_python.element || callee == batched_python.is_element ||
-         callee == batched_python.refuse;
+         callee == batched_python.depth;
 }
 
 static value *batched_begin(tracer *t, const tensor_state *state, value *const *args) {
@@ -158,8 +158,8 @@ value *tensor_batch_call(tracer *t, const PyObject *callee, value *const *args, 
   if (callee == batched_python.element && count == 2) return batched_element(t, args, depth - 1);
   if (callee == batched_python.is_element && count == 1)
     return value_bool(t, tensor_is_batched(args[0]) && args[0]->any.n == depth - 1);
-  if (callee != batched_python.end || !depth)
-    return trace_break(t, BREAK_TENSOR, "vmap of such arguments or results");
+  if (callee == batched_python.depth && !count) return value_int(t, depth);
+  if (callee != batched_python.end || !depth) return batched_break(t, "such a call");
   if (PyList_SetSlice(state->levels, depth - 1, depth, NULL) < 0) return trace_raise_live(t);
   return t->constants.none;
 }

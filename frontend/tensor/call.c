@@ -15,7 +15,7 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -28,10 +28,12 @@ bool tensor_call_init(void) {
       {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
+  static const tensor_name transforms[] = {{"FUNCTIONS", &call_python.transforms}};
   call_python.operators = PyImport_ImportModule("operator");
   return call_python.operators &&
          tensor_import("frameloom._tensor_calls", names, sizeof names / sizeof *names) &&
-         tensor_import("frameloom._tensor_autocast", casts, sizeof casts / sizeof *casts);
+         tensor_import("frameloom._tensor_autocast", casts, sizeof casts / sizeof *casts) &&
+         tensor_import("frameloom._tensor_transforms", transforms, 1);
 }
 
 bool tensor_is_constant(PyObject *object) {
@@ -53,7 +55,7 @@ bool tensor_has_row(PyObject *callee) {
   return tensor_ready() && PyFunction_Check(callee) &&
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
           tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee) ||
-          tensor_is_batch_call(callee));
+          tensor_is_batch_call(callee) || tensor_is_function_part(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -221,7 +223,8 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
       (tensor_is_backward(function) || tensor_is_gradient(function) ||
        PyDict_GetItemString(kwargs, "requires_grad")))
     return trace_break(t, BREAK_TENSOR, "gradients are asked for inside of vmap");
-  if (tensor_is_backward(function) || tensor_is_gradient(function))
+  if (tensor_is_backward(function) || tensor_is_gradient(function) ||
+      call_is_known(call_python.transforms, function))
     tensor_know_sizes(t, "gradients are computed");
   else if (PyList_GET_SIZE(state->levels))
     tensor_know_sizes(t, "a call inside of vmap");
@@ -247,6 +250,7 @@ static value *call_recorded(tracer *t, PyObject *function, PyObject *args, PyObj
     if (result && !tensor_gradient_stays_inside(t, args, kwargs)) return NULL;
     state->ran_backward = true;
   }
+  if (result && tensor_is_function_end(function)) tensor_function_ended(t, result);
   if (result && PyDict_GetItemString(kwargs, "requires_grad") == Py_True)
     result = tensor_make_leaf(t, result);
   return trace_pending(t) ? NULL : result;
@@ -275,7 +279,9 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
     Py_XDECREF(item);
   }
   value *result = NULL;
-  if (kwargs) result = call_recorded(t, function, list, kwargs);
+  PyObject *decision = tensor_decision(function);
+  if (kwargs) result = call_recorded(t, decision ? decision : function, list, kwargs);
+  if (result && decision) result = tensor_decided(t, result);
   Py_XDECREF(kwargs);
   Py_XDECREF(list);
   if (!result && !trace_pending(t)) {
@@ -321,6 +327,10 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
   return call_torch(t, function, self, args, count, kwnames);
 }
 
+value *tensor_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count) {
+  return call_torch(t, function, NULL, args, count, NULL);
+}
+
 value *tensor_call_method(tracer *t, value *v, const char *name, value *const *args,
                           Py_ssize_t count) {
   PyObject *text = trace_keep(t, PyUnicode_InternFromString(name));
@@ -331,7 +341,7 @@ value *tensor_call_method(tracer *t, value *v, const char *name, value *const *a
 value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count) {
   PyObject *function = PyObject_GetAttrString(call_python.operators, name);
   if (!function || !trace_keep(t, function)) return trace_raise_live(t);
-  return call_torch(t, function, NULL, args, count, NULL);
+  return tensor_call(t, function, args, count);
 }
 
 value *tensor_attribute(tracer *t, value *v, PyObject *name) {
@@ -450,12 +460,14 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   bool state =
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
+  if (tensor_is_parameter_class(callee)) return tensor_parameter(t, args, count, kwnames);
   if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
   if (tensor_is_exchange(callee, args, count))
     return tensor_from_array(t, callee, args, count, kwnames);
   if (callee == call_python.switches) return call_switch(t, args, count, kwnames);
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
   if (tensor_is_batch_call(callee)) return tensor_batch_call(t, callee, args, count);
+  if (tensor_is_function_part(callee)) return tensor_function_part(t, callee, args, count);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

@@ -352,9 +352,10 @@ static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of
     return false;
   }
   bool quiet = tensor_is_recorded(PyTuple_GET_ITEM(args, 0)) && !tensor_is_recorded(meta);
-  np_layout_of(v)->detached = !strcmp(name, "detach") ? DETACHED
-                              : quiet || p->detached  ? OF_DETACHED
-                                                      : ATTACHED;
+  np_layout_of(v)->detached = !strcmp(name, "detach")                     ? DETACHED
+                              : p->detached == WITH_OWN_HISTORY && !quiet ? WITH_OWN_HISTORY
+                              : quiet || p->detached                      ? OF_DETACHED
+                                                                          : ATTACHED;
   /* Strides along axes of one element show, too. */
   memcpy(np_layout_of(v)->strides, look.strides, sizeof look.strides);
   return emit_pair(t, meta, v);

@@ -84,47 +84,16 @@ static recipe *gradient_source(tracer *t, const source *s) {
   return r;
 }
 
-/* With room for `count` items. */
-static recipe *gradient_items(tracer *t, recipe_kind kind, uint32_t count) {
+recipe *tensor_recipe_items(tracer *t, recipe_kind kind, uint32_t count) {
   recipe *r = trace_recipe(t, kind);
   if (r && !(r->items = calloc((size_t)count + 1, sizeof(recipe *)))) return trace_fail(t);
   return r;
 }
 
-static bool gradient_append(recipe *r, recipe *item) {
+bool tensor_recipe_append(recipe *r, recipe *item) {
   if (!r || !item) return false;
   r->items[r->count++] = item;
   return true;
-}
-
-/* Result number `number` of the call that all results come from. */
-static recipe *gradient_item(tracer *t, tensor_state *state, int64_t number) {
-  if (!state->attached && !(state->attached = trace_recipe(t, RECIPE_CALL))) return NULL;
-  recipe *item = gradient_items(t, RECIPE_ITEM, 1);
-  if (!gradient_append(item, trace_share(t, state->attached))) return NULL;
-  item->number = number;
-  return item;
-}
-
-recipe *tensor_rebuild(tracer *t, value *v) {
-  tensor_state *state = tensor_state_of(t);
-  np_array *a = np_layout_of(v);
-  recipe *r = state ? np_rebuild(t, v) : NULL;
-  PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
-  if (!r || !meta || r->kind == RECIPE_SOURCE || !tensor_is_recorded(meta)) return r;
-  if (tensor_is_made_leaf(state, v))
-    return trace_break(t, BREAK_TENSOR, "a leaf that the function has made is a result");
-  if (a->kind != VIEW_ROOT && a->detached)
-    return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
-  if (a->kind != VIEW_ROOT && state->modes.records) return r; /* torch's view of its base */
-  if (a->kind != VIEW_ROOT)
-    return trace_break(t, BREAK_TENSOR_GRADIENT,
-                       "a view that requires a gradient is returned to code that records none");
-  state->results = trace_more(t, state->results, state->result_count, &state->result_room,
-                              sizeof *state->results);
-  if (!state->results) return trace_fail(t);
-  state->results[state->result_count] = (tensor_result){.root = v, .output = r};
-  return gradient_item(t, state, state->result_count++);
 }
 
 /* ---- the joint graph --------------------------------------------------------------------------
@@ -160,7 +129,7 @@ PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count) {
 static PyObject *gradient_outputs_of(tracer *t, const tensor_state *state) {
   value **roots = trace_alloc(t, sizeof *roots * (state->result_count + 1));
   for (uint32_t i = 0; roots && i < state->result_count; i++)
-    roots[i] = state->results[i].root;
+    roots[i] = state->results[i].v;
   return roots ? tensor_metas(t, roots, state->result_count) : NULL;
 }
 
@@ -254,6 +223,10 @@ static bool gradient_numbers(tracer *t, gradient *g) {
   return g->made || trace_fail(t);
 }
 
+static loom_value gradient_elements(const tensor_result *result) {
+  return result->node != LOOM_NO_VALUE ? result->node : np_layout_of(result->v)->storage->current;
+}
+
 static bool gradient_cut(tracer *t, gradient *g) {
   const tensor_state *state = g->state;
   loom_error err = {0};
@@ -261,7 +234,7 @@ static bool gradient_cut(tracer *t, gradient *g) {
   g->results = trace_alloc(t, sizeof *g->results * (state->result_count + 1));
   if (!g->results || !gradient_held(t, g)) return false;
   for (uint32_t i = 0; i < state->result_count; i++)
-    g->results[i] = np_layout_of(state->results[i].root)->storage->current;
+    g->results[i] = gradient_elements(&state->results[i]);
   loom_joint joint = {.graph = trace_graph(t),
                       .nodes = g->nodes,
                       .inputs = g->inputs,
@@ -310,7 +283,7 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
                            : gradient_source(t, input->source);
   for (uint32_t i = 0; i < g->state->result_count; i++) {
     const recipe *output = g->state->results[i].output;
-    if (g->results[i] != v || copied) continue;
+    if (g->results[i] != v || copied || g->state->results[i].node != LOOM_NO_VALUE) continue;
     memcpy(g->backward.inputs[number].strides, trace_graph(t)->outputs[output->number].strides,
            sizeof g->backward.inputs[number].strides);
     return g->state->results[i].output;
@@ -320,16 +293,16 @@ static recipe *gradient_saved(tracer *t, gradient *g, uint32_t number) {
 }
 
 static recipe *gradient_all_saved(tracer *t, gradient *g) {
-  recipe *all = gradient_items(t, RECIPE_TUPLE, g->saved.count);
+  recipe *all = tensor_recipe_items(t, RECIPE_TUPLE, g->saved.count);
   for (uint32_t i = 0; all && i < g->saved.count; i++)
-    if (!gradient_append(all, gradient_saved(t, g, i))) return NULL;
+    if (!tensor_recipe_append(all, gradient_saved(t, g, i))) return NULL;
   return all;
 }
 
 static recipe *gradient_outputs(tracer *t, const gradient *g) {
-  recipe *all = gradient_items(t, RECIPE_TUPLE, g->state->result_count);
+  recipe *all = tensor_recipe_items(t, RECIPE_TUPLE, g->state->result_count);
   for (uint32_t i = 0; all && i < g->state->result_count; i++)
-    if (!gradient_append(all, g->state->results[i].output)) return NULL;
+    if (!tensor_recipe_append(all, g->state->results[i].output)) return NULL;
   return all;
 }
 
@@ -347,7 +320,7 @@ static recipe *gradient_given(tracer *t, const np_storage *s) {
 static bool gradient_add_argument(tracer *t, recipe *all, PyObject *metas, value *v,
                                   recipe *given) {
   PyObject *meta = tensor_meta(t, v);
-  if (!meta || !gradient_append(all, given)) return false;
+  if (!meta || !tensor_recipe_append(all, given)) return false;
   return PyList_Append(metas, meta) == 0 || trace_raise_live(t) != NULL;
 }
 
@@ -360,7 +333,7 @@ static recipe *gradient_arguments(tracer *t, const gradient *g, PyObject **metas
   uint32_t count = state->foreign_count;
   for (const np_storage *s = np_storages(t); s; s = s->next)
     count += s->source && tensor_is(s->root);
-  recipe *all = gradient_items(t, RECIPE_TUPLE, g->ended ? 0 : count);
+  recipe *all = tensor_recipe_items(t, RECIPE_TUPLE, g->ended ? 0 : count);
   *metas = PyList_New(0);
   if (!all || !*metas || g->ended) return *metas ? all : NULL;
   for (const np_storage *s = np_storages(t); s; s = s->next)
@@ -442,18 +415,19 @@ static recipe *gradient_sized(tracer *t, PyObject *program) {
   PyObject *numbers = PyObject_GetAttrString(program, "numbers");
   Py_ssize_t count = numbers && PyTuple_Check(numbers) ? PyTuple_GET_SIZE(numbers) : 0;
   error_drop();
-  recipe *all = count ? gradient_items(t, RECIPE_TUPLE, (uint32_t)count) : NULL;
-  recipe *call = all ? gradient_items(t, RECIPE_CALL, 3) : NULL;
+  recipe *all = count ? tensor_recipe_items(t, RECIPE_TUPLE, (uint32_t)count) : NULL;
+  recipe *call = all ? tensor_recipe_items(t, RECIPE_CALL, 3) : NULL;
   for (Py_ssize_t i = 0; call && i < count; i++) {
     int64_t number = PyLong_AsLongLong(PyTuple_GET_ITEM(numbers, i));
     recipe *size = size_exists(t, number) ? trace_recipe(t, RECIPE_SIZE) : NULL;
     if (size) size->number = number;
-    if (!gradient_append(all, size)) call = NULL;
+    if (!tensor_recipe_append(all, size)) call = NULL;
   }
   Py_XDECREF(numbers);
   if (!count || !call) return count ? NULL : of;
-  bool good = gradient_append(call, trace_rebuild_const(t, Py_NewRef(gradient_python.sized))) &&
-              gradient_append(call, of) && gradient_append(call, all);
+  bool good =
+      tensor_recipe_append(call, trace_rebuild_const(t, Py_NewRef(gradient_python.sized))) &&
+      tensor_recipe_append(call, of) && tensor_recipe_append(call, all);
   return good ? call : NULL;
 }
 
@@ -467,12 +441,12 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
   Py_XDECREF(arguments);
   call->items = calloc(state->leaf_count + 6, sizeof *call->items);
   bool good = program && call->items &&
-              gradient_append(call, trace_rebuild_const(t, Py_NewRef(apply))) &&
-              gradient_append(call, gradient_sized(t, program)) &&
-              gradient_append(call, gradient_outputs(t, g)) && gradient_append(call, saved) &&
-              gradient_append(call, given);
+              tensor_recipe_append(call, trace_rebuild_const(t, Py_NewRef(apply))) &&
+              tensor_recipe_append(call, gradient_sized(t, program)) &&
+              tensor_recipe_append(call, gradient_outputs(t, g)) &&
+              tensor_recipe_append(call, saved) && tensor_recipe_append(call, given);
   for (uint32_t i = 0; good && i < state->leaf_count; i++)
-    good = gradient_append(call, gradient_source(t, state->leaves[i]->source));
+    good = tensor_recipe_append(call, gradient_source(t, state->leaves[i]->source));
   Py_XDECREF(program);
   return good;
 }
@@ -494,6 +468,7 @@ bool tensor_gradient_complete(tracer *t) {
                 .nodes = graph->node_count,
                 .values = graph->value_count,
                 .inputs = graph->input_count};
+  if (g.state && !tensor_copies_stand_apart(t, g.state)) return false;
   if (!g.state || !g.state->result_count) return true;
   if (!g.state->leaf_count)
     return trace_break(t, BREAK_TENSOR, "a result of a leaf that the function has made") != NULL;

@@ -12,10 +12,12 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
-/* A result that requires a gradient: the tensor that owns its memory, and the graph's output. */
+/* A result that requires a gradient, and how a run makes it: a tensor that owns its memory, an
+ * output of the graph; or a view whose history is not that of a view, whose elements are `node`. */
 typedef struct tensor_result {
-  value *root;
+  value *v;
   recipe *output;
+  loom_value node; /* LOOM_NO_VALUE: what its memory holds at the end */
 } tensor_result;
 
 /* What a capture knows of tensors besides their values. */
@@ -37,15 +39,21 @@ typedef struct tensor_state {
                          a call */
   tensor_foreign *foreign; /* tensors that no operation of torch's makes */
   uint32_t foreign_count, foreign_room;
-  PyObject *elements; /* (borrowed) the object that knows the elements of constants; or NULL */
-  PyObject *autocast; /* (borrowed) the object that follows autocast */
-  PyObject *levels;   /* list (borrowed): the levels of vmap, each `(size, randomness)` */
-  value **leaves;     /* tensors from before the call that require a gradient */
-  value **made;       /* leaves that the function has made */
-  pointer_map grads;  /* array of such a leaf -> what it has in `grad` */
+  PyObject *elements;     /* (borrowed) the object that knows the elements of constants; or NULL */
+  PyObject *autocast;     /* (borrowed) the object that follows autocast */
+  PyObject *levels;       /* list (borrowed): the levels of vmap, each `(size, randomness)` */
+  int transforms;         /* functions around that are differentiated by torch.func */
+  value **leaves;         /* tensors from before the call that require a gradient */
+  value **made;           /* leaves that the function has made */
+  pointer_map parameters; /* arrays of those that are of class Parameter */
+  pointer_map grads;      /* array of such a leaf -> what it has in `grad` */
   tensor_result *results;
-  uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room;
-  struct tensor_kept *kept; /* tensors from before the call, where a checkpoint has begun */
+  value **copies;    /* tensors of which results are copies */
+  pointer_map roots; /* of these, those of which there are views -> the copy */
+  uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room, copy_count,
+      copy_room;
+  struct tensor_section *section; /* a backward() of the user's is being followed; or NULL */
+  struct tensor_kept *kept;       /* tensors from before the call, where a checkpoint has begun */
   uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
 } tensor_state;
@@ -127,6 +135,8 @@ bool tensor_is_constant(PyObject *object);
 bool tensor_is_device(PyObject *object);
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine);
+/* function(*args) of a function of torch's. */
+value *tensor_call(tracer *t, PyObject *function, value *const *args, Py_ssize_t count);
 /* function(*args) of a function of Python's module operator. */
 value *tensor_operator(tracer *t, const char *name, value *const *args, Py_ssize_t count);
 /* function(self, *args) of a function that tensors have. */
@@ -215,6 +225,29 @@ value *tensor_checkpoint(tracer *t, const PyObject *callee, value *const *args, 
 value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
                          PyObject *kwnames);
 
+/* ---- made.c: tensors that Python makes of others ---- */
+
+bool tensor_made_init(void); /* false with an exception */
+bool tensor_is_parameter_class(const PyObject *callee);
+value *tensor_parameter(tracer *t, value *const *args, Py_ssize_t count, PyObject *kwnames);
+PyTypeObject *tensor_made_type(tracer *t, const value *v); /* of a tensor that the function makes */
+/* The function whose result decides what this one gives, a bool; NULL: it is another function. */
+PyObject *tensor_decision(PyObject *function);
+value *tensor_decided(tracer *t, value *v); /* that bool, given such a result */
+value *tensor_copy(tracer *t, value *v, struct copy_memo *memo); /* the slot `copy` */
+
+/* ---- functions.c: torch.autograd.Function ---- */
+
+bool tensor_functions_init(void); /* false with an exception */
+/* Is it one of the functions of which the model of such a call consists? */
+bool tensor_is_function_part(const PyObject *callee);
+/* What the call of a function has given: results that share memory with arguments have a history of
+ * their own. */
+bool tensor_is_function_end(const PyObject *function);
+void tensor_function_ended(tracer *t, const value *results);
+value *tensor_function_part(tracer *t, const PyObject *callee, value *const *args,
+                            Py_ssize_t count);
+
 /* ---- backward.c: backward() inside of the function, and `grad` of tensors ---- */
 
 bool tensor_backward_init(void); /* false with an exception */
@@ -233,6 +266,7 @@ value *tensor_make_leaf(tracer *t, value *v);
 /* Is it a leaf that the function has made, or a view of one? */
 bool tensor_is_made_leaf(const tensor_state *state, const value *v);
 value *tensor_grad(tracer *t, value *v);
+value *tensor_is_leaf(tracer *t, value *v, PyObject *name); /* the attribute of this name */
 bool tensor_set_grad(tracer *t, value *v, value *item);
 /* For the adapter's `derived`. */
 PyObject *tensor_derived(PyObject *base, PyObject *key);
@@ -247,9 +281,18 @@ bool tensor_is_recorded(PyObject *meta);
 bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta);
 /* The tensors without memory that stand for these: a new tuple. */
 PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count);
-/* For the adapter's `finish` and `complete`, and the slot `rebuild` of tensors. */
+/* For the adapter's `finish` and `complete`. */
 bool tensor_gradient_check_writes(tracer *t);
 bool tensor_gradient_complete(tracer *t);
+/* A recipe with room for `count` items; appends one, NULL: false. */
+recipe *tensor_recipe_items(tracer *t, recipe_kind kind, uint32_t count);
+bool tensor_recipe_append(recipe *r, recipe *item);
+
+/* ---- results.c: how results are made again ---- */
+
+bool tensor_results_init(void); /* false with an exception */
 recipe *tensor_rebuild(tracer *t, value *v);
+/* Shares no other result the memory that one is a copy of? Else false, behind a break. */
+bool tensor_copies_stand_apart(tracer *t, const tensor_state *state);
 
 #endif

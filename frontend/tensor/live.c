@@ -15,7 +15,8 @@ bool tensor_ready(void) {
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
   ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_batched_init() &&
           tensor_models_init() && tensor_sizes_init() && tensor_gradient_init() &&
-          tensor_backward_init() && tensor_exchange_init() && tensor_late_init() &&
+          tensor_backward_init() && tensor_functions_init() && tensor_made_init() &&
+          tensor_results_init() && tensor_exchange_init() && tensor_late_init() &&
           tensor_numbers_init();
   refused = !ready;
   error_drop();

@@ -120,7 +120,7 @@ PyObject *tensor_live(const value *v) {
 
 static PyObject *tensor_python_type(tracer *t, value *v) {
   PyObject *live = tensor_live(v);
-  return live ? (PyObject *)Py_TYPE(live) : (PyObject *)torch_tensor_type();
+  return (PyObject *)(live ? Py_TYPE(live) : tensor_made_type(t, v));
 }
 
 /* ---- attributes ---- */
@@ -223,6 +223,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
     return value_const(t, tensor_requires(t, a->storage->live, v->source) ? Py_True : Py_False);
   if (!strcmp(text, "requires_grad")) return tensor_attribute(t, v, name);
   if (!strcmp(text, "grad")) return tensor_grad(t, v);
+  if (!strcmp(text, "is_leaf")) return tensor_is_leaf(t, v, name);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
 }
@@ -246,10 +247,11 @@ static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   return false;
 }
 
-/* A tensor from before the call is a key by its identity, as torch.Tensor.__hash__() has it. */
+/* A tensor is a key by its identity, as torch.Tensor.__hash__() has it. One that the function makes
+ * is one value. */
 static bool tensor_key(tracer *t, value *v) {
   PyObject *live = tensor_live(v);
-  if (!live) return false;
+  if (!live) return true;
   guard_simple(t, GUARD_IDENTITY, np_layout_of(v)->storage->source, live, 0);
   return true;
 }
@@ -269,6 +271,7 @@ const value_type tensor_value_type = {.name = "Tensor",
                                       .set_attr = tensor_set_attr,
                                       .iter = tensor_iter,
                                       .key = tensor_key,
+                                      .copy = tensor_copy,
                                       .key_object = tensor_live,
                                       .python_type = tensor_python_type,
                                       .rebuild = tensor_rebuild};

@@ -241,7 +241,8 @@ static value *copy_value(tracer *t, value *v, copy_memo *memo) {
 static value *copy_deep(tracer *t, value *v, copy_memo *memo) {
   value *known = pointer_map_get(&memo->made, v);
   if (known || !trace_goes_deeper(t)) return known;
-  return copy_value(t, v, memo);
+  value *made = copy_value(t, v, memo);
+  return copy_note(t, memo, v, made) ? made : NULL;
 }
 
 value *copy_shallow(tracer *t, value *v) { return copy_value(t, v, NULL); }

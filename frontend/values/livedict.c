@@ -215,6 +215,7 @@ static void live_drop(live_dict *d, live_slot *slot) {
  * earlier one can. */
 static bool live_put_by(tracer *t, live_dict *d, value *key, value *item, value **stored) {
   live_slot *slot = live_slot_of(t, d, key);
+  t->live.changes++;
   if (trace_pending(t)) return false;
   bool there = slot && slot->item, moved = slot && !slot->item;
   if (!slot && !live_gives_up(t, d, key, item)) return false;

@@ -65,6 +65,7 @@ static void live_fold(live_steps *s) {
 
 /* The places of the `count` items that it stores; NULL: failed. */
 value **live_step_add(tracer *t, live_steps *s, live_way way, value *key, Py_ssize_t count) {
+  t->live.changes++;
   struct live_step *steps = trace_more(t, s->steps, s->count, &s->capacity, sizeof *steps);
   value **items = steps ? trace_alloc(t, (size_t)(count + 1) * sizeof *items) : NULL;
   if (!items) return NULL;

@@ -66,6 +66,7 @@ static void overlay_drop(overlay *o, overlay_slot *slot) {
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
   overlay_slot *slot = o ? overlay_find(o, key) : NULL;
   if (!o) return false;
+  t->live.changes++;
   if (slot && slot->item) return slot->item = item, true;
   if (slot) overlay_drop(o, slot);
   return overlay_add(t, o, (overlay_slot){.key = key, .item = item, .moved = slot != NULL});
@@ -85,6 +86,7 @@ bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *i
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
   overlay_slot *slot = o ? overlay_find(o, key) : NULL;
   if (!o) return false;
+  t->live.changes++;
   if (slot && existed) return *slot = (overlay_slot){.key = slot->key}, true;
   if (slot) return overlay_drop(o, slot), true;
   return overlay_add(t, o, (overlay_slot){.key = key});

@@ -64,6 +64,7 @@ bool shadow_open(tracer *t, value *v) {
   if (loom_loops->lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
   if (!shadow_is_live(v) || value_is_dict(v)) return true;
   struct shadows *s = shadow_all(t);
+  t->live.changes++;
   if (!s || pointer_map_get(&s->by_value, v)) return s != NULL;
   bool cell = value_is_cell(v), set = value_is_set(v);
   bool list = value_is_any_list(v);
@@ -131,6 +132,7 @@ static bool call_add(tracer *t, value *v, const char *method, value *const *args
   s->calls = trace_more(t, s->calls, s->call_count, &s->call_capacity, sizeof *s->calls);
   if (!s->calls) return false;
   s->calls[s->call_count++] = (shadow_call){.v = v, .method = method, .args = all};
+  t->live.changes++;
   return true;
 }
 
@@ -204,6 +206,7 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
                           PyObject *kwnames) {
   struct shadows *s = shadow_all(t);
   bool list = !PySet_CheckExact(v->object);
+  t->live.changes++; /* the items of one call may grow */
   const char *method = list ? "append" : "add";
   if (!s || !args_check(t, method, count, 1, 1, kwnames)) return NULL;
   value *known = pointer_map_get(&t->known.wrapped, v->object);

@@ -55,6 +55,20 @@ value *object_text(tracer *t, value *v, bool repr) {
   return known ? special_or_pass(t, v, name, &PyUnicode_Type) : NULL;
 }
 
+/* That of a tuple of a class written in C, as torch.Size. */
+static value *text_of_tuple(tracer *t, value *v, bool repr) {
+  PyObject *type = value_is_tuple(v) ? tuple_class(v) : NULL;
+  if (!type || PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_HEAPTYPE)) return NULL;
+  value *items = value_tuple(t, v->seq.items, v->seq.count);
+  PyObject *plain = items ? value_plain(t, items) : NULL;
+  PyObject *made = plain ? PyObject_CallOneArg(type, plain) : NULL;
+  Py_XDECREF(plain);
+  if (!made) return trace_pending(t) ? NULL : (error_drop(), NULL);
+  PyObject *text = repr ? PyObject_Repr(made) : PyObject_Str(made);
+  Py_DECREF(made);
+  return value_made(t, text);
+}
+
 static value *text_of(tracer *t, value *v, bool repr) {
   PyObject *plain = value_plain(t, v);
   if (plain) {
@@ -62,7 +76,8 @@ static value *text_of(tracer *t, value *v, bool repr) {
     Py_DECREF(plain);
     return value_made(t, text);
   }
-  value *text = !trace_pending(t) && v->type->text ? v->type->text(t, v, repr) : NULL;
+  value *text = trace_pending(t) ? NULL : text_of_tuple(t, v, repr);
+  if (!text && !trace_pending(t) && v->type->text) text = v->type->text(t, v, repr);
   if (text || trace_pending(t)) return text;
   return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the text of a %s", v->type->name);
 }

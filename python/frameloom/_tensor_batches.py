@@ -14,6 +14,8 @@ from torch._functorch import apis
 from torch._functorch import vmap as _vmap
 from torch.utils import _pytree
 
+from ._tensor_modelling import apart, leaves, like, refuse
+
 
 class Batched:
     """An element of each place along the axis `dim` of `inner`: a tensor, or a Batched of a level further out."""
@@ -89,8 +91,8 @@ def is_element(value):
     raise NotImplementedError
 
 
-def refuse():
-    """Breaks the graph: torch's own vmap takes or refuses what is given."""
+def depth_now():
+    """How many levels there are."""
     raise NotImplementedError
 
 
@@ -104,39 +106,18 @@ def _axes(axes, tree):
             return [axis for part in tree.values() for axis in _axes(axes, part)]
         return [axes]
     if type(axes) is not type(tree) or type(axes) not in (tuple, list, dict) or len(axes) != len(tree):
-        refuse()
+        refuse("vmap of such arguments or results")
     found = []
     for key in range(len(tree)) if type(tree) is not dict else tree:
         found += _axes(axes[key], tree[key])
     return found
 
 
-def _leaves(tree):
-    kind = type(tree)
-    if kind is tuple or kind is list:
-        return [leaf for part in tree for leaf in _leaves(part)]
-    if kind is dict:
-        return [leaf for part in tree.values() for leaf in _leaves(part)]
-    return [tree]
-
-
-def _like(tree, leaves):
-    """A tree of this form with the next ones of other leaves."""
-    kind = type(tree)
-    if kind is tuple:
-        return tuple([_like(part, leaves) for part in tree])
-    if kind is list:
-        return [_like(part, leaves) for part in tree]
-    if kind is dict:
-        return {key: _like(part, leaves) for key, part in tree.items()}
-    return next(leaves)
-
-
 def _given(leaf, axis):
     if axis is None:
         return leaf
     if not isinstance(leaf, torch.Tensor) or not isinstance(axis, int) or not -leaf.dim() <= axis < leaf.dim():
-        refuse()
+        refuse("vmap of such arguments or results")
     return element(leaf, axis % leaf.dim())
 
 
@@ -144,7 +125,7 @@ def _placed(leaf, size, axis):
     if axis is None and not is_element(leaf):
         return leaf
     if axis is None or not isinstance(leaf, torch.Tensor):
-        refuse()
+        refuse("vmap of such arguments or results")
     return removed(leaf, size, axis)
 
 
@@ -153,40 +134,33 @@ def of_vmap(original):
 
     def run(func, in_dims, out_dims, randomness, chunk_size, *args, **kwargs):
         if chunk_size is not None:
-            refuse()
-        leaves, axes = _leaves(args), _axes(in_dims, args)
-        sizes = [leaf.shape[axis] for leaf, axis in zip(leaves, axes, strict=True) if axis is not None and isinstance(leaf, torch.Tensor)]
+            refuse("vmap of such arguments or results")
+        all, axes = leaves(args), _axes(in_dims, args)
+        sizes = [leaf.shape[axis] for leaf, axis in zip(all, axes, strict=True) if axis is not None and isinstance(leaf, torch.Tensor)]
         if not sizes or any(size != sizes[0] for size in sizes):
-            refuse()
+            refuse("vmap of such arguments or results")
         begin_batch(sizes[0], randomness)
         try:
-            result = func(*_like(args, iter([_given(leaf, axis) for leaf, axis in zip(leaves, axes)])), **kwargs)
+            result = func(*like(args, iter([_given(leaf, axis) for leaf, axis in zip(all, axes)])), **kwargs)
             if isinstance(result, torch.Tensor) and type(out_dims) is tuple and len(out_dims) == 1:
                 out_dims = out_dims[0]
-            placed = [_placed(leaf, sizes[0], axis) for leaf, axis in zip(_leaves(result), _axes(out_dims, result))]
-            return _like(result, iter(placed))
+            placed = [_placed(leaf, sizes[0], axis) for leaf, axis in zip(leaves(result), _axes(out_dims, result))]
+            return like(result, iter(placed))
         finally:
             end_batch()
 
     return run
 
 
-def of_making(original):
-    """The model of torch.vmap(), which takes over names and the like of the mapped function: of functions written in C, capture
-    does not know them."""
-    other = types.FunctionType(original.__code__.replace(), original.__globals__, original.__name__, original.__defaults__)
-    other.__kwdefaults__ = original.__kwdefaults__
+def of_wrapping(original):
+    """The model of the decorator that gives a mapped function the name and the like of the user's: those of functions written in C
+    capture does not know."""
+    other = apart(original)
 
-    def run(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-        if not isinstance(func, types.BuiltinFunctionType) or chunk_size is not None or randomness != "error":
-            return other(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
-
-        def wrapped(*args, **kwargs):
-            return _vmap.vmap_impl(func, in_dims, out_dims, randomness, chunk_size, *args, **kwargs)
-
-        return wrapped
+    def run(func):
+        return (lambda wrapper: wrapper) if isinstance(func, types.BuiltinFunctionType) else other(func)
 
     return run
 
 
-CODE, CODE_OF_MAKING = _vmap.vmap_impl.__code__, apis.vmap.__code__
+CODE, CODE_OF_WRAPPING = _vmap.vmap_impl.__code__, apis._wraps_without_dynamo_attrs.__code__

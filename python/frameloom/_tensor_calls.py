@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import functools
 import operator
 import re
 import types
@@ -16,7 +17,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_imports, _tensor_sizes, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -53,7 +54,7 @@ EXCLUDED = frozenset(
     "cond typename is_storage init_num_threads from_numpy frombuffer from_file from_dlpack asarray use_deterministic_algorithms "
     "set_deterministic_debug_mode set_warn_always set_float32_matmul_precision set_flush_denormal eye_ get_device get_device_module "
     "native_layer_norm native_batch_norm native_group_norm "
-    "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference __torch_function__ __torch_dispatch__".split()
+    "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference _is_view __torch_function__ __torch_dispatch__".split()
 )
 
 
@@ -73,7 +74,9 @@ def _functions():
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
 
 
-FUNCTIONS = _functions() | {_tensor_batches.removed}
+
+FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | {
+    _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
 def on_meta(value):
@@ -349,8 +352,22 @@ def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
     return torch.empty(sizes, dtype=a.dtype, device=META)
 
 
-# Results of operations that torch describes for fewer dtypes than it takes on the CPU.
-_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm}
+def _index(x, indices):
+    """Elements by indices. Where an axis has one element, the order in which torch lays the result out on the CPU may be another one
+    than without memory: it is that of few elements."""
+    made = aten.index.Tensor(x, indices)
+    if x.is_contiguous() or 1 not in x.shape:
+        return made
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
+    strides, step = [0] * made.dim(), 1
+    for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
+        strides[axis], step = step, step * max(made.size(axis), 1)
+    return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
+
+
+# Results of operations that torch describes otherwise than they are on the CPU, or for fewer dtypes.
+_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index}
 
 
 def _described(func, args, kwargs):
@@ -468,6 +485,8 @@ class Recorder(TorchDispatchMode):
         parts = key if isinstance(key, tuple) else (key,)
         made, axis = [], 0  # the axis that a part is an index of; None: not looked for
         for part in parts:
+            if isinstance(part, (range, tuple)):
+                part = list(part)
             kinds = {type(one) for one in part} if isinstance(part, list) else ()
             if isinstance(part, list) and kinds <= {int} or kinds == {bool} and axis is not None and axis < target.dim() and len(part) == target.size(axis):
                 part = self.constant(part if kinds != {bool} else [i for i, taken in enumerate(part) if taken])
@@ -725,6 +744,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
+    if function is torch.Tensor.new_tensor and len(args) == 2:
+        function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
     device = kwargs.get("device")
     if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
         kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
@@ -734,6 +755,10 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
+    if function is _tensor_functions.attach:
+        function = functools.partial(function, recorder)
+    elif function in _tensor_transforms.FUNCTIONS:
+        function, levels = functools.partial(function, levels), ()
     if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
@@ -766,6 +791,8 @@ class Elements:
         return self.real.get(id(stand_in))
 
     def _follow(self, func, args, kwargs, results, _):
+        if isinstance(func, _tensor_functions.Noted):
+            return
         if func is None:
             self.real[id(kwargs)] = args.clone()
             return

@@ -11,6 +11,8 @@ import torch
 from ._native import write_counts
 from ._tensor_autocast import quiet
 from . import _tensor_sizes
+from ._tensor_functions import Noted
+from ._tensor_transforms import is_own, leaves_of
 from ._tensor_calls import META, Recorder, Unsupported, draws_now, written_by
 
 
@@ -32,6 +34,11 @@ def gradients(outputs, leaves, ran_backward):
     return tangents, made, recorder.calls, ends if any(ends) else None
 
 
+def depends(tensor, leaves):
+    """Has autograd recorded that a tensor comes from one of these?"""
+    return any(any(leaf is one for one in leaves) for leaf in leaves_of([tensor]))
+
+
 def _ends(output, leaves):
     """The text of the error in which the gradient of an output ends; None: it can be computed."""
     try:
@@ -43,7 +50,7 @@ def _ends(output, leaves):
 
 OF_TENSOR, OF_ALL = torch.Tensor.backward, torch.autograd.backward
 GRADIENT, REQUIRE = torch.autograd.grad, torch.Tensor.requires_grad_
-CLONE = torch.ops.aten.clone.default
+CLONE, DETACH = torch.ops.aten.clone.default, torch.ops.aten.detach.default
 
 
 def _of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -59,20 +66,6 @@ def _of_all(tensors, grad_tensors=None, retain_graph=None, create_graph=False, g
     return tensors, grad_tensors or (None,) * len(tensors), retain_graph, create_graph, inputs
 
 
-def _leaves_of(roots):
-    """The tensors at the ends of what autograd has recorded."""
-    nodes, seen = [one.grad_fn for one in roots if one.grad_fn is not None], set()
-    yield from (one for one in roots if one.grad_fn is None)
-    while nodes:
-        node = nodes.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            yield node.variable
-        nodes += [of for of, _ in node.next_functions if of is not None]
-
-
 def backward(function, leaves, args, kwargs, autocast):
     """What a call of `backward()` adds to `grad` of each of the `leaves`: `(gradients, operations, these as they are called)`.
     `autocast`: its state.
@@ -84,7 +77,7 @@ def backward(function, leaves, args, kwargs, autocast):
     if create_graph:
         raise Unsupported("create_graph=True")
     known = {id(one) for one in leaves}
-    reached = {id(one) for one in _leaves_of(roots)}
+    reached = {id(one) for one in leaves_of(roots) if not is_own(one)}
     if not reached <= known:
         raise Unsupported("a gradient of a tensor that the function has made")
     if inputs is not None:
@@ -128,7 +121,8 @@ class Program:
         self.draws = any(draws_now(func, args, kwargs) for func, args, kwargs, *_ in calls)
         self.symbols, self.numbers = symbols, ()
         if symbols:
-            sizes = [(args, kwargs) for _, args, kwargs, *_ in calls] + [(*one.size(), *one.stride()) for one in outputs]
+            inner = [call for of, *_ in calls if isinstance(of, Noted) for call in of.all_calls()]
+            sizes = [(args, kwargs) for _, args, kwargs, *_ in (*calls, *inner)] + [(*one.size(), *one.stride()) for one in outputs]
             self.numbers = tuple({*symbols, *_tensor_sizes.numbers(sizes)})
         self.backward = None
         self.lock, self.ready = threading.Lock(), False
@@ -172,7 +166,8 @@ class Program:
         """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
         origins = {id(one): of for one, of in zip(self.leaves, live)}
         known = {}
-        written = {id(one) for func, args, kwargs, *_ in self.calls if func is not None for one in written_by(func, args, kwargs)}
+        written = {id(one) for func, args, kwargs, *_ in self.calls if func is not None and not isinstance(func, Noted)
+                   for one in written_by(func, args, kwargs)}
 
         def take(one):
             if isinstance(one, torch.Tensor) and one.device == META and id(one) not in known:
@@ -185,8 +180,10 @@ class Program:
             for stand_in, given in zip(self.arguments, arguments):
                 given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
+        sources = {}
         for call in self.calls:
-            _replay(call, known, take, written, self.made_ids)
+            _replay(call, known, take, written, self.made_ids, sizes)
+            _follow_saved(call, known, sources)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
     def differentiable(self, call, tangents, sizes=None, create_graph=True):
@@ -221,17 +218,30 @@ class Sized:
         return self.program.differentiable(call, tangents, self.sizes)
 
 
-def _replay(call, known, take, written, leaves):
+def _replay(call, known, take, written, leaves, sizes):
     func, args, kwargs, results, records = call
     if func is None:  # a constant
         known[id(kwargs)] = args.clone() if id(kwargs) in written or id(kwargs) in leaves else args
         _become_leaf(kwargs, known, leaves)
         return
     with torch.set_grad_enabled(records), quiet():
-        made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
+        if isinstance(func, Noted):
+            made = func.attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
+        else:
+            made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
         known[id(stand_in)] = one
         _become_leaf(stand_in, known, leaves)
+
+
+def _follow_saved(call, known, sources):
+    """What autograd saves of a result is a detached tensor, which gets the result's history where it is read. `sources`: by the id of
+    a detached tensor that of the tensor that it is of."""
+    func, args, _, result, _ = call
+    if func is DETACH:
+        sources[id(result)] = sources.get(id(args[0]), id(args[0]))
+        if result.grad_fn is not None:
+            known[id(result)] = known[sources[id(result)]]
 
 
 def _become_leaf(stand_in, known, leaves):

@@ -4,7 +4,6 @@ Capture follows the function that `model_of` gives in place of the original. The
 no part, and does not inform a profiler.
 """
 
-import types
 import weakref
 
 import torch
@@ -13,7 +12,8 @@ from torch.optim import _adafactor as _adafactor_steps
 from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
-from . import _tensor_batches
+from . import _tensor_batches, _tensor_functions, _tensor_transforms
+from ._tensor_modelling import apart
 
 
 def _plain(disabled):
@@ -71,14 +71,6 @@ def _value(number):
     return number.to(torch.float64) if isinstance(number, torch.Tensor) else number
 
 
-def _apart(original):
-    """A copy of a function, which has no model."""
-    code, defaults = original.__code__.replace(), original.__defaults__
-    copy = types.FunctionType(code, original.__globals__, original.__name__, defaults, original.__closure__)
-    copy.__kwdefaults__ = original.__kwdefaults__
-    return copy
-
-
 def _larger(number, least):
     """max(least, number) of Python: a NaN is not larger."""
     return torch.where(number > least, number, least)
@@ -87,7 +79,7 @@ def _larger(number, least):
 def _radam(original):
     """Steps of RAdam, where the count of steps decides: both results are computed, and one is chosen. The function for lists has
     formulas of its own, which differ where a square has become 0."""
-    other, lists = _apart(original), original.__name__.startswith("_multi")
+    other, lists = apart(original), original.__name__.startswith("_multi")
 
     def run(params, grads, means, squares, counts, *, beta1, beta2, lr, weight_decay, eps, decoupled_weight_decay, differentiable,
             maximize, capturable, has_complex):
@@ -123,7 +115,7 @@ def _radam(original):
 
 def _asgd(original):
     """Steps of ASGD. The functions for single tensors and for lists differ in their roundings, and in how they average."""
-    other, lists = _apart(original), original.__name__.startswith("_multi")
+    other, lists = apart(original), original.__name__.startswith("_multi")
 
     def run(params, grads, averages, weights, rates, counts, *, lambd, lr, t0, alpha, weight_decay, maximize, differentiable,
             capturable, has_complex):
@@ -160,7 +152,7 @@ def _moved(tensor, end, weight):
 
 def _adafactor(original):
     """Steps of Adafactor. Those of lists compute the same as those of single tensors."""
-    other = _apart(original)
+    other = apart(original)
 
     def run(params, grads, rows, columns, variances, counts, grad_scale, found_inf, *, d, lr, beta2_decay, weight_decay, eps1, eps2,
             maximize, has_complex):
@@ -202,7 +194,7 @@ def end_checkpoint(begun):
 
 def _checkpointed(original):
     """A call whose values the backward computes again. Capture follows what else torch's own function does in other cases."""
-    other = _apart(original)
+    other = apart(original)
     no_context = checkpoint.noop_context_fn
 
     def run(function, *args, use_reentrant=None, context_fn=no_context, determinism_check="default", debug=False, early_stop=True,
@@ -231,7 +223,10 @@ _MODELS = {
     _foreach_utils._group_tensors_by_device_and_dtype.__wrapped__.__code__: lambda original: _grouped,
     checkpoint.checkpoint.__wrapped__.__code__: _checkpointed,
     _tensor_batches.CODE: _tensor_batches.of_vmap,
-    _tensor_batches.CODE_OF_MAKING: _tensor_batches.of_making,
+    _tensor_batches.CODE_OF_WRAPPING: _tensor_batches.of_wrapping,
+    _tensor_functions.CODE: _tensor_functions.of_apply,
+    _tensor_functions.CODE_OF_ONCE: _tensor_functions.of_once,
+    **_tensor_transforms.MODELS,
     radam._single_tensor_radam.__code__: _radam,
     radam._multi_tensor_radam.__code__: _radam,
     asgd._single_tensor_asgd.__code__: _asgd,

@@ -1,13 +1,14 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients|training|modes|batches|complex]
+    python tensor_programs.py COUNT SEED [gradients|training|modes|batches|complex|derivatives]
 
 Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
 arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
 calls backward() itself, too, and uses what its arguments have in `grad`; compare(seed, "modes") one of these with parts under
 autocast, whose calls are under autocast or not; compare(seed, "batches") one with gradients that calls torch.vmap();
-compare(seed, "complex") one of complex numbers, their parts and conjugates, and of views of one as the other, every second with gradients.
+compare(seed, "complex") one of complex numbers, their parts and conjugates, and of views of one as the other, every second with gradients;
+compare(seed, "derivatives") one with gradients that calls functions of torch.func and classes of torch.autograd.Function.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import re
 import sys
 
 import numpy as np
+import tensor_derivatives
 import torch
 
 import frameloom
@@ -51,10 +53,11 @@ class Program:
 
     def __init__(self, seed, kind=None):
         self.gradients, self.training, self.modes = kind is not None, kind in ("training", "modes"), kind == "modes"
-        self.batches, self.complex, self.random = kind == "batches", kind == "complex", random.Random(seed)
+        self.batches, self.complex, self.derivatives = kind == "batches", kind == "complex", kind == "derivatives"
+        self.random = random.Random(seed)
         self.gradients &= not self.complex or seed % 2 == 1
         self.numbers = {}  # complex tensors: their shapes
-        self.rows, self.columns = size = (160, 96) if seed % 4 == 3 else (4, 6)
+        self.rows, self.columns = size = (160, 96) if seed % 4 == 3 and not self.derivatives else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
         self.asks = seed % 5 == 2 and not self.complex  # of a fifth what is told of its tensors is a result, too
         for _ in range(self.random.randint(2, 8)):
@@ -77,11 +80,11 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", "number", "exchange", "late",
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", *("number", "exchange", "late") * (not self.derivatives),
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
-                                             *("mapped",) * 10 * self.batches, *("as_complex", *("with_complex",) * 3) * 4 * self.complex)))()
+                                             *("mapped",) * 10 * self.batches, *("derivative", "custom") * 6 * self.derivatives, *("as_complex", *("with_complex",) * 3) * 4 * self.complex)))()
 
     def new_complex(self, text, shape):
         self.new(text, shape)
@@ -142,6 +145,40 @@ class Program:
         else:
             given, axes = f"{name}, {same}", f"({axis}, {axis})"
         self.new(f"torch.vmap({function}, {axes}, {place})({given})", (*rest[:place], shape[axis], *rest[place:]))
+
+    def derivative(self):
+        """A derivative of a function of two tensors."""
+        name = self.pick()
+        shape = self.shapes[name]
+        same = self.random.choice([other for other, its in self.shapes.items() if its == shape])
+        given, ways = f"{name}.float(), {same}.float()", ["grad", "both", "value", "twice", "vjp", "jvp", "aux"]
+        ways += ["jacrev", "jacfwd", "hessian"] * (0 < _product(shape) < 9) + ["mapped", "mapped", "shared"] * bool(shape and shape[0])
+        kind = self.random.choice(ways)
+        inner = shape[1:] if kind in ("mapped", "shared") else shape
+        body = self.body(inner).replace(".double().to(p.dtype)", ".abs()").replace("torch.maximum", "torch.fmin")
+        scalar = f"lambda p, q: ({body}).sin().sum()"
+        text = {"grad": f"torch.func.grad({scalar}, {self.random.choice((0, 1))})({given})", "both": f"sum(torch.func.grad({scalar}, (0, 1))({given}))",
+                "value": f"torch.func.grad_and_value({scalar})({given})[{self.random.choice((0, 0, 1))}]",
+                "twice": f"torch.func.grad(lambda p, q: torch.func.grad({scalar})(p, q).cos().sum(), 1)({given})",
+                "vjp": f"torch.func.vjp(lambda p, q: {body}, {given})[1]({name}.float() * 0.5)[0]",
+                "jvp": f"torch.func.jvp(lambda p, q: {body}, ({given}), ({given}))[{self.random.choice((0, 1, 1))}]",
+                "aux": f"sum(torch.func.grad(lambda p, q: (({body}).mean(), p * q), has_aux=True)({given}))",
+                "jacrev": f"torch.func.jacrev(lambda p, q: {body})({given}).sum()", "jacfwd": f"torch.func.jacfwd(lambda p, q: {body}, 1)({given}).sum()",
+                "hessian": f"torch.func.hessian({scalar})({given}).sum()", "mapped": f"torch.vmap(torch.func.grad({scalar}))({given})",
+                "shared": f"torch.vmap(torch.func.grad({scalar}, 1), (0, None))({name}.float(), {same}.float()[0])"}[kind]  # fmt: skip
+        scalars = kind in ("jacrev", "jacfwd", "hessian") or kind == "value" and text.endswith("[1]")
+        text += ".contiguous()" * (kind in ("mapped", "shared", "jvp"))  # of other strides where torch has other operations
+        text += f" + {name}.float().sum() * 0.25" * (kind in ("jvp", "jacfwd", "hessian"))  # a constant may have a history in torch
+        self.new(f"torch.tanh({text})", () if scalars else shape)
+
+    def custom(self):
+        """A call of a class of torch.autograd.Function."""
+        name = self.pick()
+        shape = self.shapes[name]
+        same = self.random.choice([other for other, its in self.shapes.items() if its == shape])
+        self.new(self.random.choice((f"Tripled.apply({name}.float(), {same}.float())", f"Turned.apply({name}.float() * 1, 0.5) * 2", f"Turned.apply({name}.float(), 2).cos()",
+                                     f"sum(Pair.apply({name}.float(), 0.5))", f"Pair.apply({name}.float())[0]", f"Twofold.apply({name}.float())", f"Ended.apply({name}.float()) * {name}",
+                                     f"torch.func.grad(lambda p: Pair.apply(p)[1].sin().sum())({name}.float() * 1)", f"Tripled.apply({name}.float(), {name}.float().detach())")), shape)  # fmt: skip
 
     def body(self, shape):
         """An expression of p and q, tensors of a shape, that has this shape."""
@@ -484,7 +521,7 @@ def difference(plain, compiled, tolerance=1e-4):
 def compare(seed, kind=None):
     """The source of one random program and what differs of it (None: nothing)."""
     program = Program(seed, kind)
-    space = {"torch": torch, "np": np}
+    space = {"torch": torch, "np": np, **tensor_derivatives.FUNCTIONS}
     exec(program.source(), space)
     compiled = frameloom.compile(space["program"])
     with torch.set_grad_enabled(kind is not None):
@@ -494,7 +531,7 @@ def compare(seed, kind=None):
                 outer = torch.autocast("cpu", torch.bfloat16) if kind == "modes" and seed % 3 == 0 else contextlib.nullcontext()
                 with outer:
                     expected, got = outcome(space["program"], plain), outcome(compiled, other)
-                found = difference(expected, got, 0.1 if kind == "modes" else 1e-4)
+                found = difference(expected, got, {"modes": 0.1, "derivatives": 1e-2}.get(kind, 1e-4))
                 if found:
                     return program.source(), found
     return program.source(), None
