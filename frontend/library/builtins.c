@@ -206,8 +206,16 @@ static value *call_value_method(tracer *t, PyObject *descr, value *const *args, 
   return method ? trace_call(t, method, args + 1, count - 1, kwnames) : NULL;
 }
 
+/* Does each call have an object of its own there? */
+static bool kept_by_call(const source *s) {
+  while (s->base)
+    s = s->base;
+  return s->kind == SOURCE_ARG;
+}
+
 /* A method of a list, a set, a string and their like that the program keeps: keywords.__contains__,
- * say. It is called on the value that stands for its object. */
+ * say. It is called on the value that stands for its object. A guard compares the method by
+ * identity, so that one which is an argument is left to Python. */
 static value *call_kept_method(tracer *t, PyObject *o, PyObject *self, value *const *args,
                                Py_ssize_t count, PyObject *kwnames) {
   PyTypeObject *type = Py_TYPE(self);
@@ -221,6 +229,7 @@ static value *call_kept_method(tracer *t, PyObject *o, PyObject *self, value *co
     return t->constants.not_implemented;
   const value *v = pointer_map_get(&t->known.wrapped, o);
   const source *s = v && v->source ? v->source : trace_source(t, SOURCE_CONST, NULL, o, NULL, 0);
+  if (s && kept_by_call(s)) return t->constants.not_implemented;
   const source *from = s ? trace_source(t, SOURCE_SELF, s, NULL, NULL, 0) : NULL;
   value *object = from ? value_wrap(t, self, from) : NULL;
   value *bound = object ? trace_get_attr(t, object, name) : NULL;
