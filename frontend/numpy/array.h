@@ -30,6 +30,7 @@ typedef struct np_storage {
   uint32_t version;   /* counts writes: keys the views' cached reads */
   loom_value made; /* the value that one ufunc wrote into the whole block, when `report` is a row */
   PyObject *report; /* (name of the ufunc, frames) of the first such write; or None after another */
+  bool crossed;     /* memory of a tensor that was written as an array's */
   bool gave;        /* an operation has written into the whole array, given as out= */
   loom_value given; /* the value that it wrote */
   /* Slices of the root that share no element and cover all writes so far, with their last values;
@@ -113,9 +114,8 @@ typedef struct np_errors {
 static inline np_array *np_layout_of(const value *v) { return v->array.layout; }
 bool np_is_array(const value *v); /* an array or a NumPy scalar; no tensor */
 /* Makes what np_fresh() has made a value of another library whose arrays lie in memory in the same
- * way. Views of it are of that type, too. */
+ * way; `type` NULL: an array of NumPy. Views of it are of that type, too. */
 void np_see_as(value *v, const value_type *type);
-void np_see_as_array(value *v);
 /* A new array with storage of its own. `strides` in bytes, NULL: C order. NULL when `node` is
  * LOOM_NO_VALUE. */
 value *np_fresh(tracer *t, loom_value node, const int64_t *strides);

@@ -113,13 +113,8 @@ value *np_fresh(tracer *t, loom_value node, const int64_t *strides) {
 }
 
 void np_see_as(value *v, const value_type *type) {
-  v->type = type;
+  v->type = type ? type : &np_array_value_type;
   np_layout_of(v)->seen_as = type;
-}
-
-void np_see_as_array(value *v) {
-  v->type = &np_array_value_type;
-  np_layout_of(v)->seen_as = NULL;
 }
 
 value *np_result(tracer *t, loom_value node, const int64_t *strides) {
@@ -314,6 +309,7 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
   }
   a->storage->current = node;
   a->storage->version++;
+  a->storage->crossed |= !a->seen_as && np_layout_of(a->storage->root)->seen_as;
   return !placed || np_placed_write(t, a->storage);
 }
 

@@ -34,7 +34,7 @@ value *tensor_as_array(tracer *t, value *v) {
   if (tensor_is_recorded(meta)) return NULL;
   value *array = np_view_same(t, a);
   if (!array) return NULL;
-  np_see_as_array(array);
+  np_see_as(array, NULL);
   np_layout_of(array)->detached = a->detached ? OF_DETACHED : ATTACHED;
   return array;
 }

@@ -383,6 +383,13 @@ static PyObject *gradient_symbols(tracer *t, const gradient *g) {
   return all;
 }
 
+/* Has the function written into a tensor by NumPy, which the operations of torch do not tell of? */
+static bool gradient_is_crossed(tracer *t) {
+  for (const np_storage *s = np_storages(t); s; s = s->next)
+    if (s->crossed) return true;
+  return false;
+}
+
 /* The object that a run's node of autograd's computes gradients with. */
 static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyObject *leaves,
                                   PyObject *arguments) {
@@ -396,6 +403,8 @@ static PyObject *gradient_program(tracer *t, gradient *g, PyObject *outputs, PyO
                                      g->state->calls, places, g->ends, made, symbols, NULL);
   Py_XDECREF(symbols);
   Py_XDECREF(made);
+  if (program && gradient_is_crossed(t) && PyObject_SetAttrString(program, "crossed", Py_True) < 0)
+    Py_CLEAR(program);
   PyObject *backward = program && !g->ended ? torch_program_new(&g->backward, name, g->constants,
                                                                 g->numbers, hosts, program)
                                             : NULL;

@@ -111,7 +111,7 @@ class Program:
     """
 
     # No weak references: what a version can refer to weakly it does not own if others have it, too, and backward graphs do.
-    __slots__ = ("arguments", "backward", "calls", "draws", "ends", "leaves", "lock", "made", "made_ids", "name", "numbers", "outputs",
+    __slots__ = ("arguments", "backward", "calls", "crossed", "draws", "ends", "leaves", "lock", "made", "made_ids", "name", "numbers", "outputs",
                  "places", "ready", "symbols")
 
     def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made, symbols):
@@ -119,6 +119,7 @@ class Program:
         self.calls, self.places, self.ends = calls, places, ends
         self.made, self.made_ids = made, {id(one) for one in made}
         self.draws = any(draws_now(func, args, kwargs) for func, args, kwargs, *_ in calls)
+        self.crossed = False  # has the function written into a tensor by NumPy?
         self.symbols, self.numbers = symbols, ()
         if symbols:
             inner = [call for of, *_ in calls if isinstance(of, Noted) for call in of.all_calls()]
@@ -190,6 +191,8 @@ class Program:
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
         if self.draws:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
+        if self.crossed:
+            raise RuntimeError(f"{self.name}: the function has written into a tensor by NumPy, so that its gradient cannot be differentiated")
         if call.writes != write_counts(call.arguments):
             raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
         outputs, leaves = self.again(call.arguments, call.leaves, sizes)

@@ -161,6 +161,19 @@ def test_through_a_break():
     assert torch.allclose(torch.autograd.grad(broken(x).sum(), x)[0], torch.autograd.grad((x.sin().exp() * x).sum(), x)[0])
 
 
+def test_a_second_derivative_behind_a_write_by_numpy_is_refused():
+    def function(x):
+        y = x * x
+        y.detach().numpy()[:1] = 2
+        return (y * x).sum()
+
+    compiled = frameloom.compile(function, fullgraph=True)
+    x = torch.randn(3, requires_grad=True)
+    torch.testing.assert_close(torch.autograd.grad(compiled(x), x), torch.autograd.grad(function(x), x))
+    with pytest.raises(RuntimeError, match="by NumPy"):
+        torch.autograd.grad(compiled(x), x, create_graph=True)
+
+
 def test_hooks_and_anomaly_mode():
     compiled, (x,) = frameloom.compile(lambda x: x.exp()), leaves((3,))
     seen = []
