@@ -7,15 +7,18 @@
 #include <string.h>
 
 static const alone_kind alone_kinds[] = {
-    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true, gpu_scatter_plan, gpu_scatter_lower},
-    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true, gpu_update_plan, gpu_update_lower},
+    {LOOM_OP_SCATTER, scatter_plan, scatter_lower, true, gpu_scatter_plan, gpu_scatter_lower, true},
+    {LOOM_OP_UPDATE_SLICE, update_plan, update_lower, true, gpu_update_plan, gpu_update_lower,
+     true},
     {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true, gpu_convolution_plan,
-     gpu_convolution_lower},
-    {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower},
+     gpu_convolution_lower, true},
+    {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower, false},
     {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true,
-     gpu_convolution_plan, gpu_convolution_lower},
-    {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true, NULL, NULL},
-    {LOOM_OP_ATTENTION_GRADIENT, attention_plan_alone, attention_gradient_lower, true, NULL, NULL},
+     gpu_convolution_plan, gpu_convolution_lower, true},
+    {LOOM_OP_ATTENTION, attention_plan_alone, attention_lower, true, gpu_attention_plan,
+     gpu_attention_lower, true},
+    {LOOM_OP_ATTENTION_GRADIENT, attention_plan_alone, attention_gradient_lower, true,
+     gpu_attention_gradient_plan, gpu_attention_gradient_lower, true},
 };
 
 const alone_kind *alone_find(const lower_kernel *kernel, MlirOperation *out) {
@@ -65,8 +68,7 @@ static bool alone_sizes_known(const lower_kernel *kernel) {
 }
 
 static bool alone_plan_gpu(const alone_kind *kind, const lower_kernel *kernel, alone_plan *out) {
-  if (!kind->gpu_plan) return alone_refuse(out->op, "no code for this target");
-  if (!alone_sizes_known(kernel))
+  if (!kind->gpu_symbolic && !alone_sizes_known(kernel))
     return loom_emit_error(mlirOperationGetLocation(out->op), "symbolic sizes on a GPU");
   return kind->gpu_plan(kernel, out);
 }

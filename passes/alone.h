@@ -24,9 +24,10 @@ typedef struct alone_kind {
   bool (*plan)(const lower_kernel *kernel, alone_plan *out);
   void (*lower)(lower *l, const alone_plan *plan, int stage);
   bool symbolic; /* takes symbolic sizes and strides */
-  /* The same for a GPU, of known sizes; NULL: it has no code for one. */
+  /* The same for a GPU. */
   bool (*gpu_plan)(const lower_kernel *kernel, alone_plan *out);
   void (*gpu_lower)(lower *l, const alone_plan *plan, int stage);
+  bool gpu_symbolic;
 } alone_kind;
 
 /* ---- alone.c --------------------------------------------------------------------------------- */
@@ -110,6 +111,10 @@ void gpu_sort_lower(lower *l, const alone_plan *plan, int stage);
 bool attention_plan_alone(const lower_kernel *kernel, alone_plan *out);
 void attention_lower(lower *l, const alone_plan *plan, int stage);
 void attention_gradient_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_attention_plan(const lower_kernel *kernel, alone_plan *out);
+void gpu_attention_lower(lower *l, const alone_plan *plan, int stage);
+bool gpu_attention_gradient_plan(const lower_kernel *kernel, alone_plan *out);
+void gpu_attention_gradient_lower(lower *l, const alone_plan *plan, int stage);
 bool sort_plan(const lower_kernel *kernel, alone_plan *out);
 void sort_lower(lower *l, const alone_plan *plan, int stage);
 

@@ -81,6 +81,9 @@ typedef struct attention_plan {
 
 /* ---- attention_plan.c ------------------------------------------------------------------------ */
 
+/* What the op says: its operands, results and sizes; the rest is 0, and one lane. False after a
+ * diagnostic. */
+bool attention_read(const lower_kernel *kernel, MlirOperation op, attention_plan *out);
 bool attention_plan_make(const lower_kernel *kernel, MlirOperation op, attention_plan *out);
 
 /* ---- attention_pack.c ------------------------------------------------------------------------ */

@@ -28,7 +28,11 @@ static bool attention_operand_read(const lower_kernel *kernel, MlirOperation op,
   return alone_refuse(op, "an operand that is no view of a buffer");
 }
 
-static bool attention_read(const lower_kernel *kernel, attention_plan *p) {
+bool attention_read(const lower_kernel *kernel, MlirOperation op, attention_plan *out) {
+  attention_plan *p = out;
+  memset(p, 0, sizeof *p);
+  p->op = op;
+  p->vl = 1;
   p->gradient = loom_is(p->op, LOOM_OP_ATTENTION_GRADIENT);
   p->causal = mlirBoolAttrGetValue(loom_get_attr(p->op, "causal"));
   p->zero = !p->gradient && loom_str_is(loom_get_str(p->op, "empty"), "zero");
@@ -169,9 +173,7 @@ static void attention_areas(const lower_kernel *kernel, attention_plan *p) {
 }
 
 bool attention_plan_make(const lower_kernel *kernel, MlirOperation op, attention_plan *p) {
-  memset(p, 0, sizeof *p);
-  p->op = op;
-  if (!attention_read(kernel, p)) return false;
+  if (!attention_read(kernel, op, p)) return false;
   attention_lanes(kernel, p);
   attention_queries(kernel, p);
   attention_parts(p);

@@ -28,7 +28,7 @@ MlirValue gpu_shared(lower *l, loom_builder *b, int bytes);
 
 /* The stage is written for blocks: the number of the thread in its block, i64. */
 MlirValue gpu_thread(lower *l);
-/* Blocks of a launch in which so many elements have a thread each. */
+/* Blocks of a launch in which so many elements have a thread each: numbers. */
 int64_t gpu_blocks(int64_t elements);
 /* Calls `body` for the element that the thread has, if there is one; *at is its number. */
 void gpu_each(lower *l, int64_t elements, MlirValue *at, lower_body body, void *user);

@@ -57,7 +57,7 @@ MlirValue gpu_shared(lower *l, loom_builder *b, int bytes) {
   return gpu_call(b, l->kernel->op, "loom_gpu_shared", 0, NULL, NULL, ptr);
 }
 
-int64_t gpu_blocks(int64_t elements) { return loom_ceil_div(elements, GPU_BLOCK); }
+int64_t gpu_blocks(int64_t elements) { return loom_num_ceil(elements, GPU_BLOCK); }
 
 void gpu_each(lower *l, int64_t elements, MlirValue *at, lower_body body, void *user) {
   *at = alone_add_scaled(l, gpu_thread(l), l->begin, GPU_BLOCK);

@@ -71,8 +71,8 @@ static void conv_sizes(MlirOperation op, gpu_conv *c) {
   for (int i = 0; i < c->spatial; i++)
     c->low[i] = padding[2 * i];
   c->groups = loom_get_i64(op, "groups", 1);
-  c->outputs = c->weights.dims[0] / c->groups;
-  c->channels = c->weights.dims[1];
+  c->outputs = loom_num_div(loom_num_dim(c->weights.dims[0]), c->groups);
+  c->channels = loom_num_dim(c->weights.dims[1]);
 }
 
 /* Do the channels of the kernel's largest buffers lie next to each other, and not their pixels? */
@@ -80,8 +80,9 @@ static bool conv_is_last(const lower_kernel *kernel, const gpu_conv *c) {
   const lower_buffer *found = NULL;
   for (int i = 0; i < kernel->operand_count + kernel->result_count; i++) {
     const lower_buffer *buffer = &kernel->operands[i]; /* results follow operands */
-    bool image = loom_type_elements(&buffer->type) == loom_type_elements(&c->image) ||
-                 loom_type_elements(&buffer->type) == loom_type_elements(&c->result);
+    int64_t elements = loom_num_elements(&buffer->type);
+    bool image =
+        elements == loom_num_elements(&c->image) || elements == loom_num_elements(&c->result);
     if (buffer->slot >= 0 && buffer->type.rank == c->image.rank && image && !found) found = buffer;
   }
   return found && c->spatial && found->strides[1] == 1 && found->strides[found->type.rank - 1] != 1;
@@ -89,10 +90,10 @@ static bool conv_is_last(const lower_kernel *kernel, const gpu_conv *c) {
 
 static void conv_roles(gpu_conv *c) {
   dot_plan *p = &c->dot;
-  int64_t pixels = c->result.dims[0], taps = c->channels;
+  int64_t pixels = loom_num_dim(c->result.dims[0]), taps = c->channels;
   for (int i = 0; i < c->spatial; i++) {
-    pixels *= c->result.dims[i + 2];
-    taps *= c->weights.dims[i + 2];
+    pixels = loom_num_mul(pixels, loom_num_dim(c->result.dims[i + 2]));
+    taps = loom_num_mul(taps, loom_num_dim(c->weights.dims[i + 2]));
   }
   c->of_output = DOT_ROW;
   c->of_pixel = c->gradient ? DOT_DEPTH : DOT_COLUMN;
@@ -148,10 +149,10 @@ static bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, gpu_con
   p->stages[0] = 1;
   if (loom_type_elements(&p->type) == 0) return true;
   conv_operands(c);
-  c->direct = !c->gradient && c->groups > 1 && c->outputs < CONV_FEW;
+  c->direct = !c->gradient && c->groups > 1 && loom_num_hint(c->outputs) < CONV_FEW;
   if (!c->direct) return gpu_dot_plan(kernel, p);
-  p->stages[0] = gpu_blocks(loom_type_elements(&p->type));
-  return true;
+  p->stages[0] = gpu_blocks(loom_num_elements(&p->type));
+  return !loom_num_take_failure() || alone_refuse(op, "a size that cannot be expressed");
 }
 
 bool gpu_convolution_plan(const lower_kernel *kernel, alone_plan *out) {
@@ -170,12 +171,13 @@ static void conv_divide(lower *l, int var, const int *vars, int count) {
   if (l->vars[var].extent == 1) return; /* so have all others */
   loom_builder b = alone_here(l);
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
-  bool narrow = l->vars[var].extent < INT32_MAX;
+  bool narrow = loom_num_high(l->vars[var].extent) < INT32_MAX;
   MlirValue left = l->vars[var].iv;
   if (narrow) left = loom_build1(&b, "arith.trunci", left, i32);
   for (int i = count - 1; i >= 0; i--) {
     if (l->vars[vars[i]].extent == 1) continue;
-    MlirValue size = loom_build_int(&b, narrow ? i32 : i64, l->vars[vars[i]].extent);
+    MlirValue size = lower_divisor(l, l->vars[vars[i]].extent).v;
+    if (narrow) size = loom_build1(&b, "arith.trunci", size, i32);
     MlirValue at = i ? lane_op2(&b, "arith.remui", left, size) : left;
     if (i) left = lane_op2(&b, "arith.divui", left, size);
     alone_set(l, vars[i], narrow ? loom_build1(&b, "arith.extui", at, i64) : at);
@@ -273,7 +275,7 @@ static void conv_one_element(lower *l, void *user, const MlirValue *carried, Mli
 }
 
 static void conv_direct(lower *l, const gpu_conv *c) {
-  int64_t total = loom_type_elements(&c->dot.type);
+  int64_t total = loom_num_elements(&c->dot.type);
   conv_one one = {.c = c};
   l->vars[DOT_CHUNK].extent = total;
   gpu_each(l, total, &one.at, conv_one_element, &one);
@@ -283,11 +285,11 @@ static void conv_extents(lower *l, const gpu_conv *c) {
   l->var_count = CONV_VARS;
   for (int v = 0; v < CONV_VARS; v++)
     l->vars[v].extent = v < DOT_GROUPS ? c->dot.extents[v] : 1;
-  l->vars[CONV_N].extent = c->result.dims[0];
+  l->vars[CONV_N].extent = loom_num_dim(c->result.dims[0]);
   l->vars[CONV_C].extent = c->channels;
   for (int i = 0; i < c->spatial; i++) {
-    l->vars[CONV_Y + i].extent = c->result.dims[i + 2];
-    l->vars[CONV_K + i].extent = c->weights.dims[i + 2];
+    l->vars[CONV_Y + i].extent = loom_num_dim(c->result.dims[i + 2]);
+    l->vars[CONV_K + i].extent = loom_num_dim(c->weights.dims[i + 2]);
   }
 }
 

@@ -92,7 +92,7 @@ static MlirValue tile_element(lower *l, const tile_job *job, int s, MlirValue lo
   dot_set(l, o->lane_group, tile_clamp(l, lane, p->extents[o->lane_group], side->extent));
   dot_set(l, DOT_DEPTH, tile_clamp(l, step, depth, TILE_DEPTH));
   MlirValue value = p->element(l, p, o);
-  if (!l->failed && depth % TILE_DEPTH) {
+  if (!l->failed && !loom_num_multiple(depth, TILE_DEPTH)) {
     b = lower_at_level(l, l->depth);
     MlirValue there = lane_cmpi(&b, "slt", step, tile_int(l, depth));
     value = lane_select(&b, there, value, tile_zero(l, p, 1));
@@ -254,7 +254,10 @@ static void tile_multiply(lower *l, tile_job *job, MlirValue *sums) {
   for (int i = 0; i < count; i++)
     values[i] = sums[i] = tile_zero(l, job->p, job->sides[1].part);
   if (tile_slabs(job->p) == 0) return;
-  tile_load(l, job, job->block->low, values + count);
+  if (tile_may_be_empty(job->p))
+    tile_load_next(l, job, dot_op(l, "arith.subi", job->block->low, 1), values + count);
+  else
+    tile_load(l, job, job->block->low, values + count);
   lower_for(l, job->block->low, job->block->high, tile_int(l, 1), -1, count + loaded, values,
             tile_slab, job, values);
   for (int i = 0; i < count; i++)

@@ -249,7 +249,10 @@ static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
     if (i < job->stages - 1) mma_copy_group(l, job, number, values[count + i]);
   }
   job->next = job->block->low;
-  mma_load(l, job, loaded);
+  if (tile_may_be_empty(job->p))
+    mma_load_next(l, job, job->block->low, loaded);
+  else
+    mma_load(l, job, loaded);
   mma_store(l, job, values[count], loaded);
   lower_for(l, job->block->low, job->block->high, tile_int(l, 1), -1, count + job->stages, values,
             mma_slab, job, values);

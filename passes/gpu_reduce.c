@@ -105,18 +105,6 @@ static void reduce_block(lower *l, const reduce_run *run, MlirValue *accs) {
 
 /* ---- columns ---- */
 
-static MlirValue reduce_insert(loom_builder *b, MlirValue vector, MlirValue element, int place) {
-  MlirType type = mlirValueGetType(vector);
-  if (lane_width(type) == 1) return element;
-  MlirValue at = loom_build_int(b, mlirIntegerTypeGet(b->ctx, 32), place);
-  return loom_build3(b, "llvm.insertelement", vector, element, at, type);
-}
-
-static MlirValue reduce_element(loom_builder *b, MlirValue vector, int place) {
-  bool one = lane_width(mlirValueGetType(vector)) == 1;
-  return one ? vector : lane_extract(b, vector, place);
-}
-
 /* The columns of a block in shared memory. */
 typedef struct reduce_columns {
   const reduce_run *run;
@@ -147,7 +135,7 @@ static void reduce_put(lower *l, void *user, const MlirValue *carried, MlirValue
   MlirValue set = lane_op2(&b, "arith.divui", l->team.number, loom_build_int(&b, i64, teams));
   for (int c = 0; c < r->run->count; c++)
     for (int e = 0; e < r->width; e++)
-      lane_store(&b, reduce_element(&b, r->accs[c], e), reduce_place(l, &b, r, set, c, e),
+      lane_store(&b, lane_extract(&b, r->accs[c], e), reduce_place(l, &b, r, set, c, e),
                  r->run->dtypes[c], (MlirValue){NULL});
 }
 
@@ -159,7 +147,7 @@ static void reduce_get(lower *l, loom_builder *b, const reduce_columns *r, int s
     for (int e = 0; e < r->width; e++) {
       MlirValue place = reduce_place(l, b, r, number, c, e);
       MlirValue value = lane_load(b, place, r->run->dtypes[c], 1, (MlirValue){NULL});
-      out[c] = reduce_insert(b, out[c], value, e);
+      out[c] = lane_insert(b, out[c], value, e);
     }
   }
 }
@@ -200,8 +188,8 @@ static void reduce_teams(lower *l, const reduce_run *run, MlirValue *accs) {
     for (int c = 0; c < run->count; c++) {
       others[c] = accs[c];
       for (int e = 0; e < width; e++) {
-        MlirValue element = reduce_element(&b, accs[c], e);
-        others[c] = reduce_insert(&b, others[c], gpu_shuffle(l, &b, element, mask), e);
+        MlirValue element = lane_extract(&b, accs[c], e);
+        others[c] = lane_insert(&b, others[c], gpu_shuffle(l, &b, element, mask), e);
       }
     }
     reduce_merge(&b, run, accs, others, accs);

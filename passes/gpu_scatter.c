@@ -1,11 +1,11 @@
 /* Scatters on a GPU. Updates of one element are applied in their order, as on x86, so that floats
  * have the same bits in each run.
  *
- * Where an index is that of an element, or there are few indices, a thread has an element of outer
- * x inner and goes through the indices. Else the indices are brought into order first
- * (gpu_order.c). Those of one target follow each other then, and a thread for each element of outer
- * x inner applies their updates: that of the first of them. A bad index comes last, as the greatest
- * key.
+ * Where an index is that of an element, or there are few indices, or a size is symbolic, a thread
+ * has an element of outer x inner and goes through the indices. Else the indices are brought into
+ * order first (gpu_order.c). Those of one target follow each other then, and a thread for each
+ * element of outer x inner applies their updates: that of the first of them. A bad index comes
+ * last, as the greatest key.
  */
 #include "passes/gpu.h"
 #include "passes/scatter.h"
@@ -29,9 +29,13 @@ static bool scatter_make(const lower_kernel *kernel, MlirOperation op, gpu_scatt
   *s = (gpu_scatter){.inner = 0};
   if (!scatter_read(kernel, op, &s->job)) return false;
   const scatter_job *j = &s->job;
-  s->inner = j->outer * j->rows * j->lanes;
-  s->ordered = !j->along && j->count > SCATTER_FEW && j->count <= GPU_ORDER_MOST &&
+  s->inner = loom_num_mul(loom_num_mul(j->outer, j->rows), j->lanes);
+  bool known = !LOOM_STRIDE_IS_SYM(j->count) && !LOOM_STRIDE_IS_SYM(s->inner) &&
+               !LOOM_STRIDE_IS_SYM(j->to_dims[j->axis]);
+  if (loom_num_take_failure()) return alone_refuse(op, "a size that cannot be expressed");
+  s->ordered = known && !j->along && j->count > SCATTER_FEW && j->count <= GPU_ORDER_MOST &&
                j->to_dims[j->axis] < INT32_MAX && s->inner;
+  if (!s->ordered) return true;
   s->order = (gpu_order){
       .n = j->count, .lines = 1, .key = scatter_key, .deliver = scatter_deliver, .user = s};
   s->keys = gpu_order_bytes(&s->order);
@@ -44,7 +48,8 @@ bool gpu_scatter_plan(const lower_kernel *kernel, alone_plan *out) {
   if (!scatter_make(kernel, out->op, &s)) return false;
   out->stage_count = 1;
   out->stages[0] = gpu_blocks(s.inner);
-  if (!s.ordered) return true;
+  if (!s.ordered)
+    return !loom_num_take_failure() || alone_refuse(out->op, "a size that cannot be expressed");
   out->stage_count = gpu_order_stages(&s.order, out->stages);
   out->stages[out->stage_count++] = gpu_blocks(s.inner * s.job.count);
   out->slots = s.numbers + 4 * s.job.count;

@@ -70,11 +70,12 @@ static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
     return 0;
   if (kernel->operands[o->operand].slot < 0) return 0;
   for (int width = slab_piece(s); width * slab_size(s) >= 4; width /= 2) {
-    bool fits = s->p->extents[along] % width == 0 && o->base % width == 0;
+    bool fits = loom_num_multiple(s->p->extents[along], width) && loom_num_multiple(o->base, width);
     for (int g = 0; g < DOT_GROUPS; g++)
-      fits = fits && (g == along || s->p->extents[g] == 1 || o->strides[g] % width == 0);
+      fits =
+          fits && (g == along || s->p->extents[g] == 1 || loom_num_multiple(o->strides[g], width));
     for (int i = 0; i < o->counts[DOT_BATCH] && o->apart; i++)
-      fits = fits && o->batch_strides[i] % width == 0;
+      fits = fits && loom_num_multiple(o->batch_strides[i], width);
     if (fits) return width;
     if (width == 1) break;
   }
@@ -169,7 +170,9 @@ static MlirValue slab_depth(lower *l, const gpu_slab *s, int i) {
   return s->turned ? tile_add(l, s->line, (int64_t)i * slab_step(s)) : s->at;
 }
 
-static bool slab_ragged(const gpu_slab *s) { return s->p->extents[DOT_DEPTH] % s->p->block.depth; }
+static bool slab_ragged(const gpu_slab *s) {
+  return !loom_num_multiple(s->p->extents[DOT_DEPTH], s->p->block.depth);
+}
 
 /* The row or column of piece i in the operand, at most the last one. */
 static MlirValue slab_lane_there(lower *l, const gpu_slab *s, int i) {
@@ -177,8 +180,8 @@ static MlirValue slab_lane_there(lower *l, const gpu_slab *s, int i) {
   int tile = s->side ? s->p->block.columns : s->p->block.rows;
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue lane = lane_op2(&b, "arith.addi", s->first, slab_lane(l, s, i));
-  if (extent % tile == 0) return lane;
-  return dot_op(l, "arith.minsi", lane, extent - (s->turned ? s->width : 1));
+  if (loom_num_multiple(extent, tile)) return lane;
+  return dot_op(l, "arith.minsi", lane, loom_num_sub(extent, s->turned ? s->width : 1));
 }
 
 /* Element [batch, lane, depth] of the operand in memory. */
@@ -188,7 +191,7 @@ static MlirValue slab_stored_at(lower *l, const gpu_slab *s, MlirValue lane, Mli
   if (!o->apart) return place;
   MlirValue offset = tile_int(l, 0);
   for (int i = o->counts[DOT_BATCH] - 1; i >= 0; i--) {
-    int64_t size = o->type.dims[o->dims[DOT_BATCH][i]];
+    int64_t size = loom_num_dim(o->type.dims[o->dims[DOT_BATCH][i]]);
     MlirValue at = i ? dot_op(l, "arith.remui", left, size) : left;
     if (i) left = dot_op(l, "arith.divui", left, size);
     offset = dot_add_scaled(l, offset, at, o->batch_strides[i]);
@@ -202,14 +205,15 @@ static void slab_aim_from(lower *l, gpu_slab *s) {
   const dot_operand *o = s->operand;
   int64_t extent = s->p->extents[o->lane_group];
   int tile = s->side ? s->p->block.columns : s->p->block.rows;
-  bool even = s->turned ? !slab_ragged(s) : extent % tile == 0;
+  bool even = s->turned ? !slab_ragged(s) : loom_num_multiple(extent, tile);
   int64_t stride = o->strides[s->turned ? (int)DOT_DEPTH : o->lane_group];
   for (int i = 0; i < s->pieces; i++) {
     MlirValue depth = slab_ragged(s) ? tile_int(l, 0) : slab_depth(l, s, i);
     if (i && s->turned && slab_ragged(s))
       s->from[i] = s->from[0];
     else if (i && even)
-      s->from[i] = dot_address(l, s->from[0], tile_int(l, i * slab_step(s) * stride), o->stored);
+      s->from[i] = dot_address(l, s->from[0], tile_int(l, loom_num_mul(i * slab_step(s), stride)),
+                               o->stored);
     else
       s->from[i] = slab_stored_at(l, s, slab_lane_there(l, s, i), depth);
   }
@@ -254,7 +258,7 @@ static MlirValue slab_from(lower *l, const gpu_slab *s, MlirValue number, int i,
     loom_builder b = lower_at_level(l, l->depth);
     step = lane_op2(&b, "arith.addi", step, slab_depth(l, s, i));
     *inside = lane_cmpi(&b, "slt", step, tile_int(l, depth));
-    step = dot_op(l, "arith.minsi", step, depth - (s->turned ? 1 : s->width));
+    step = dot_op(l, "arith.minsi", step, loom_num_sub(depth, s->turned ? 1 : s->width));
   }
   MlirValue offset = dot_op(l, "arith.muli", step, o->strides[DOT_DEPTH]);
   return dot_address(l, s->from[i], offset, o->stored);
@@ -315,7 +319,7 @@ static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   loom_builder b = lower_at_level(l, l->depth);
   step = lane_op2(&b, "arith.addi", step, slab_depth(l, s, i));
   dot_set(l, s->operand->lane_group, slab_lane_there(l, s, i));
-  int64_t last = depth - (s->turned ? 1 : s->width);
+  int64_t last = loom_num_sub(depth, s->turned ? 1 : s->width);
   dot_set(l, DOT_DEPTH, slab_ragged(s) ? dot_op(l, "arith.minsi", step, last) : step);
   slab_lanes(l, s, !job->single);
   MlirValue value = s->p->element(l, s->p, s->operand);

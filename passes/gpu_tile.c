@@ -33,12 +33,18 @@
 /* ---- the choice of a tile ---- */
 
 int64_t tile_slabs(const dot_plan *p) {
-  return loom_ceil_div(p->extents[DOT_DEPTH], p->block.depth);
+  return loom_num_ceil(p->extents[DOT_DEPTH], p->block.depth);
+}
+
+bool tile_may_be_empty(const dot_plan *p) {
+  int64_t depth = p->extents[DOT_DEPTH];
+  return LOOM_STRIDE_IS_SYM(depth) && (p->block.splits > 1 || loom_num_low(depth) < 1);
 }
 
 /* Elements of the result. */
 static int64_t tile_total(const dot_plan *p) {
-  return p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
+  return loom_num_mul(loom_num_mul(p->extents[DOT_BATCH], p->extents[DOT_ROW]),
+                      p->extents[DOT_COLUMN]);
 }
 
 /* Divides a tile among the warps of a block. Each gets a rectangle that is a multiple of what the
@@ -128,10 +134,8 @@ static bool tile_fits(const dot_plan *p, const gpu_matrix *matrix, gpu_tile *til
   return tile_warps(tile) && 2 * (tile->rows + tile->columns) * tile->depth * size <= TILE_SHARED;
 }
 
-bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
-  for (int g = 0; g < DOT_GROUPS; g++)
-    if (LOOM_STRIDE_IS_SYM(p->extents[g]))
-      return loom_emit_error(mlirOperationGetLocation(p->op), "symbolic sizes on a GPU");
+/* For known sizes: the tile, and into how many parts the depth is divided. */
+static void tile_choose(const lower_kernel *kernel, dot_plan *p) {
   const gpu_matrix *matrix = gpu_matrix_of(kernel, p);
   const gpu_tile *sizes = matrix ? tile_matrix_sizes : tile_sizes;
   size_t count = matrix ? sizeof tile_matrix_sizes / sizeof *tile_matrix_sizes
@@ -151,10 +155,27 @@ bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
       chosen = p->block;
     }
   p->block = chosen;
-  p->stages[0] = p->extents[DOT_BATCH] * p->block.down * p->block.across * p->block.splits;
-  if (p->block.splits == 1) return true;
-  p->stages[p->stage_count++] = loom_ceil_div(tile_total(p), GPU_BLOCK);
-  p->slots = p->block.splits * tile_total(p) * (int64_t)loom_dtype_size(p->work);
+}
+
+/* Symbolic sizes have the tile of likely ones, and as many parts; some of these may be empty. */
+bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
+  dot_plan likely = *p;
+  for (int g = 0; g < DOT_GROUPS; g++)
+    likely.extents[g] = loom_num_hint(p->extents[g]);
+  tile_choose(kernel, &likely);
+  p->block = likely.block;
+  p->block.down = loom_num_ceil(p->extents[DOT_ROW], p->block.rows);
+  p->block.across = loom_num_ceil(p->extents[DOT_COLUMN], p->block.columns);
+  p->block.split = loom_num_ceil(tile_slabs(p), p->block.splits);
+  p->stages[0] = loom_num_mul(loom_num_mul(p->extents[DOT_BATCH], p->block.splits),
+                              loom_num_mul(p->block.down, p->block.across));
+  if (p->block.splits > 1) {
+    p->stages[p->stage_count++] = loom_num_ceil(tile_total(p), GPU_BLOCK);
+    int64_t parts = loom_num_mul(p->block.splits, tile_total(p));
+    p->slots = loom_num_mul(parts, (int64_t)loom_dtype_size(p->work));
+  }
+  if (loom_num_take_failure())
+    return loom_emit_error(mlirOperationGetLocation(p->op), "a size that cannot be expressed");
   return true;
 }
 
@@ -186,7 +207,8 @@ void tile_align(const lower *l, MlirOperation access, loom_dtype dtype, int widt
 }
 
 MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step) {
-  return extent % step ? dot_op(l, "arith.minsi", at, extent - 1) : at;
+  if (loom_num_multiple(extent, step)) return at;
+  return dot_op(l, "arith.minsi", at, loom_num_sub(extent, 1));
 }
 
 MlirValue tile_zero(lower *l, const dot_plan *p, int width) {
@@ -220,7 +242,7 @@ void tile_if(lower *l, MlirValue condition, int count, tile_maker make, tile_mak
 /* ---- vectors ---- */
 
 static bool tile_is_vector(const lower *l, const dot_plan *p, int along, int width) {
-  if (p->extents[along] % width) return false;
+  if (!loom_num_multiple(p->extents[along], width)) return false;
   for (int i = 0; i < l->access_count; i++) {
     const lower_access *a = &l->accesses[i];
     if (a->guarded || loom_dtype_is_complex(a->dtype)) return false;
@@ -228,9 +250,9 @@ static bool tile_is_vector(const lower *l, const dot_plan *p, int along, int wid
     if (turns || (a->coef[along] == 0 && a->store)) return false;
     if (a->coef[along] == 0) continue;
     if (a->opaque && a->opaque_step % width) return false;
-    if (a->coef[along] != 1 || a->constant % width) return false;
+    if (a->coef[along] != 1 || !loom_num_multiple(a->constant, width)) return false;
     for (int g = 0; g < DOT_GROUPS; g++)
-      if (g != along && p->extents[g] > 1 && a->coef[g] % width) return false;
+      if (g != along && p->extents[g] != 1 && !loom_num_multiple(a->coef[g], width)) return false;
   }
   return true;
 }
@@ -262,13 +284,16 @@ MlirValue tile_aligned(lower *l, const int *bytes) {
 
 /* ---- a block ---- */
 
+/* Tiles of one batch. */
+static int64_t tile_count(const gpu_tile *tile) { return loom_num_mul(tile->down, tile->across); }
+
 /* The slabs of a block. The result is the number of its tile. */
 static MlirValue tile_open_part(lower *l, gpu_block *block) {
   const gpu_tile *tile = &block->p->block;
-  int64_t tiles = tile->down * tile->across * block->p->extents[DOT_BATCH];
   block->low = tile_int(l, 0);
   block->high = tile_int(l, tile_slabs(block->p));
   if (tile->splits == 1) return l->begin;
+  int64_t tiles = loom_num_mul(tile_count(tile), block->p->extents[DOT_BATCH]);
   block->part = dot_op(l, "arith.divui", l->begin, tiles);
   block->low = dot_op(l, "arith.muli", block->part, tile->split);
   MlirValue high = dot_op(l, "arith.addi", block->low, tile->split);
@@ -284,7 +309,7 @@ static void tile_open_vectors(lower *l, gpu_block *block) {
   block->width = 1;
   if (p->finish != dot_finish_sums || most > p->block.columns) return;
   if (block->part.ptr) {
-    while (p->extents[DOT_COLUMN] % most)
+    while (!loom_num_multiple(p->extents[DOT_COLUMN], most))
       most /= 2;
     block->width = most;
     bytes[l->kernel->buffer_count] = most * (int)loom_dtype_size(p->work);
@@ -305,17 +330,18 @@ static void tile_open_vectors(lower *l, gpu_block *block) {
  * columns: they go down a few tiles before they go across. */
 static void tile_find(lower *l, const gpu_tile *tile, MlirValue number, MlirValue *row,
                       MlirValue *column) {
-  if (tile->down == 1 || tile->down * tile->across < TILE_PROCESSORS) {
+  if (tile->down == 1 || loom_num_hint(tile_count(tile)) < TILE_PROCESSORS) {
     *row = dot_op(l, "arith.divui", number, tile->across);
     *column = dot_op(l, "arith.remui", number, tile->across);
     return;
   }
-  MlirValue first = dot_op(l, "arith.divui", number, TILE_GROUP * tile->across);
-  MlirValue within = dot_op(l, "arith.remui", number, TILE_GROUP * tile->across);
+  int64_t group = loom_num_mul(TILE_GROUP, tile->across);
+  MlirValue first = dot_op(l, "arith.divui", number, group);
+  MlirValue within = dot_op(l, "arith.remui", number, group);
   first = dot_op(l, "arith.muli", first, TILE_GROUP);
   MlirValue size = tile_int(l, TILE_GROUP);
   loom_builder b = lower_at_level(l, l->depth);
-  if (tile->down % TILE_GROUP) {
+  if (!loom_num_multiple(tile->down, TILE_GROUP)) {
     MlirValue left = lane_op2(&b, "arith.subi", tile_int(l, tile->down), first);
     size = dot_op(l, "arith.minsi", left, TILE_GROUP);
   }
@@ -330,11 +356,11 @@ void gpu_block_open(lower *l, gpu_block *block) {
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
   block->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
   MlirValue chunk = tile_open_part(l, block);
-  MlirValue number = dot_op(l, "arith.remui", chunk, tile->down * tile->across);
+  MlirValue number = dot_op(l, "arith.remui", chunk, tile_count(tile));
   tile_find(l, tile, number, &block->first[0], &block->first[1]);
   block->first[0] = dot_op(l, "arith.muli", block->first[0], tile->rows);
   block->first[1] = dot_op(l, "arith.muli", block->first[1], tile->columns);
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile->down * tile->across));
+  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile_count(tile)));
   tile_open_vectors(l, block);
 }
 
@@ -401,9 +427,9 @@ static void tile_finish_element(lower *l, void *user, const MlirValue *carried, 
   block->sum = lane_load(&b, ptr, p->work, block->width, (MlirValue){NULL});
   tile_align(l, loom_def(block->sum), p->work, block->width);
   MlirValue inside = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 1), 1);
-  if (p->extents[DOT_ROW] % p->block.rows)
+  if (!loom_num_multiple(p->extents[DOT_ROW], p->block.rows))
     inside = lane_cmpi(&b, "slt", block->row, tile_int(l, p->extents[DOT_ROW]));
-  if (p->extents[DOT_COLUMN] % columns)
+  if (!loom_num_multiple(p->extents[DOT_COLUMN], columns))
     inside = lane_op2(&b, "arith.andi", inside,
                       lane_cmpi(&b, "slt", block->column, tile_int(l, p->extents[DOT_COLUMN])));
   lower_if(l, inside, tile_finish_sum, block);

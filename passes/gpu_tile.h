@@ -52,8 +52,10 @@ void tile_align(const lower *l, MlirOperation access, loom_dtype dtype, int widt
 /* Rows and columns beyond the last one are the last one. `step`: a tile's. */
 MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step);
 MlirValue tile_zero(lower *l, const dot_plan *p, int width);
-/* Slabs of the depth, in all parts. */
+/* Slabs of the depth, in all parts: a number. */
 int64_t tile_slabs(const dot_plan *p);
+/* May there be none, which is only known in the kernel? */
+bool tile_may_be_empty(const dot_plan *p);
 
 /* The most elements, up to `width`, that all accesses of a dry run can make at once along this
  * variable: they are next to each other, or one for all. bytes[slot]: what is then read at once of

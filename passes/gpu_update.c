@@ -23,8 +23,8 @@ bool gpu_update_plan(const lower_kernel *kernel, alone_plan *out) {
     if (!update_type(op, &j)) return false;
   bool several = update_next(out->op).ptr != NULL;
   out->stage_count = 1;
-  out->stages[0] = several ? 1 : gpu_blocks(loom_type_elements(&j.part));
-  return true;
+  out->stages[0] = several ? 1 : gpu_blocks(loom_num_elements(&j.part));
+  return !loom_num_take_failure() || alone_refuse(out->op, "a size that cannot be expressed");
 }
 
 /* Element `at` of the region, in C order. */
@@ -34,7 +34,7 @@ static void update_element(lower *l, void *user, const MlirValue *carried, MlirV
   lower_at *from = lower_at_new(l, j->part.rank);
   if (!from) return;
   for (int d = 0; d < j->part.rank; d++)
-    sizes[d] = j->part.dims[d];
+    sizes[d] = loom_num_dim(j->part.dims[d]);
   alone_set(l, 0, j->at.ptr ? j->at : mlirBlockGetArgument(l->scopes[l->depth].block, 0));
   alone_split(l, 0, sizes, j->part.rank, from->dims);
   const lower_at *at = lower_at_intern(l, from);
@@ -54,7 +54,7 @@ void gpu_update_lower(lower *l, const alone_plan *plan, int stage) {
       l->failed = true;
       return;
     }
-    int64_t elements = loom_type_elements(&j.part);
+    int64_t elements = loom_num_elements(&j.part);
     l->vars[0] = (lower_var){.extent = elements};
     if (!several) {
       gpu_each(l, elements, &j.at, update_element, &j);

@@ -80,6 +80,13 @@ MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane) {
   return loom_build2(b, "llvm.extractelement", vector, position, lane_element(type));
 }
 
+MlirValue lane_insert(loom_builder *b, MlirValue vector, MlirValue element, int lane) {
+  MlirType type = mlirValueGetType(vector);
+  if (lane_width(type) == 1) return element;
+  MlirValue position = loom_build_int(b, mlirIntegerTypeGet(b->ctx, 32), lane);
+  return loom_build3(b, "llvm.insertelement", vector, element, position, type);
+}
+
 static MlirValue lanes_shuffle(loom_builder *b, MlirValue vector, int count, int first, int step) {
   int64_t mask[256], size = count;
   for (int i = 0; i < count; i++)

@@ -40,6 +40,8 @@ MlirValue lane_id(loom_builder *b, MlirType type);
 /* A scalar in every lane; the value itself for width 1. */
 MlirValue lane_splat(loom_builder *b, MlirValue scalar, int width);
 MlirValue lane_extract(loom_builder *b, MlirValue vector, int lane);
+/* The vector with another element in this lane. */
+MlirValue lane_insert(loom_builder *b, MlirValue vector, MlirValue element, int lane);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -17,8 +17,54 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-/* Keeps the plan `root` and those of regions, and lowered functions. */
+/* Is `name` that of a stage of the kernel, or of the stage's body? */
+static bool native_is_stage(MlirStringRef name, MlirStringRef kernel) {
+  if (name.length < kernel.length + 3 || memcmp(name.data, kernel.data, kernel.length))
+    return false;
+  const char *at = name.data + kernel.length, *end = name.data + name.length;
+  if (memcmp(at, "_s", 2)) return false;
+  for (at += 2; at < end && *at >= '0' && *at <= '9';)
+    at++;
+  return at == end || (end - at == 5 && memcmp(at, "_body", 5) == 0);
+}
+
+typedef struct native_launches {
+  MlirStringRef name; /* of a function */
+  bool found;         /* is it a stage of a kernel that is launched? */
+} native_launches;
+
+static MlirWalkResult native_launch(MlirOperation op, void *user) {
+  native_launches *l = user;
+  if (!loom_is(op, LOOM_OP_LAUNCH)) return MlirWalkResultAdvance;
+  MlirStringRef kernel = mlirFlatSymbolRefAttrGetValue(loom_get_attr(op, "kernel"));
+  l->found = native_is_stage(l->name, kernel);
+  return l->found ? MlirWalkResultInterrupt : MlirWalkResultAdvance;
+}
+
+static bool native_is_launched(MlirModule module, MlirStringRef name) {
+  native_launches l = {.name = name};
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr && !l.found;
+       op = mlirOperationGetNextInBlock(op))
+    if (!loom_get_attr(op, "function_type").ptr) /* a plan */
+      mlirOperationWalk(op, native_launch, &l, MlirWalkPreOrder);
+  return l.found;
+}
+
+/* Drops the stages that plans of `other` launch and none of the module does. */
+static void native_drop_stages(MlirModule module, MlirModule other) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
+       op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    MlirStringRef name = loom_get_str(op, "sym_name");
+    if (name.length && native_is_launched(other, name) && !native_is_launched(module, name))
+      mlirOperationDestroy(op);
+  }
+}
+
+/* Keeps the plan `root` and those of regions, and lowered functions but those that only other plans
+ * launch. */
 static void native_strip(MlirModule module, MlirStringRef root) {
+  MlirModule other = mlirModuleCreateEmpty(mlirLocationUnknownGet(mlirModuleGetContext(module)));
   for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
        op = next) {
     next = mlirOperationGetNextInBlock(op);
@@ -26,8 +72,12 @@ static void native_strip(MlirModule module, MlirStringRef root) {
     bool keep = plan ? loom_get_attr(op, loom_mark_region).ptr ||
                            mlirStringRefEqual(loom_get_str(op, "sym_name"), root)
                      : !interpret_is_root(op) && !loom_get_attr(op, loom_mark_region).ptr;
-    if (!keep) mlirOperationDestroy(op);
+    if (keep) continue;
+    mlirOperationRemoveFromParent(op);
+    mlirBlockAppendOwnedOperation(mlirModuleGetBody(other), op);
   }
+  native_drop_stages(module, other);
+  mlirModuleDestroy(other);
 }
 
 static bool native_convert(MlirModule module, loom_error *err) {

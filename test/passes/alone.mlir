@@ -196,7 +196,7 @@ func.func @lines(%x: tensor<1000x1000xf32>) -> tensor<1000x1000xi64> {
 }
 
 // BAD: cannot lower 'loom.scatter': the result does not overwrite the operand
-// BAD: cannot lower 'loom.attention': no code for this target
+// BAD: cannot lower 'loom.attention': no or too many columns
 // BAD: cannot lower 'loom.add': complex numbers are loom-complex's
 // BAD: cannot lower 'loom.convolution': more than three spatial dimensions
 // BAD: cannot lower 'loom.sort': the operand is no buffer, or there is something beside it

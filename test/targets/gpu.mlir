@@ -1,14 +1,12 @@
 // What a GPU target cannot do is refused; objects of AMDGPU are ELF.
 // RUN: split-file %s %t
 // RUN: not %loom-compile --target=nvptx %t/add.mlir 2>&1 | FileCheck %s --check-prefix=OBJECT
-// RUN: not %loom-compile --target=nvptx --emit=asm %t/attention.mlir 2>&1 | FileCheck %s --check-prefix=ATTENTION
 // RUN: not %loom-compile --target=nvptx --emit=asm %t/add.mlir --emit-header=%t/add.h 2>&1 | FileCheck %s --check-prefix=HEADER
 // RUN: %loom-compile --target=amdgpu %t/add.mlir -o %t/add.o
 // RUN: llvm-readelf -h %t/add.o | FileCheck %s --check-prefix=ELF
 // RUN: %loom-compile --target=amdgpu --emit=asm %t/add.mlir | FileCheck %s --check-prefix=AMDGPU
 
 // OBJECT: error: --emit=obj: nvptx has no objects: use --emit=asm
-// ATTENTION: error: cannot lower 'loom.attention': no code for this target
 // HEADER: headers are for the x86 target
 // ELF: Machine: EM_AMDGPU
 // AMDGPU: v_add_f32
@@ -18,9 +16,4 @@
 func.func @add(%x: tensor<500xf32>, %y: tensor<500xf32>) -> tensor<500xf32> {
   %0 = loom.add %x, %y : tensor<500xf32>
   return %0 : tensor<500xf32>
-}
-//--- attention.mlir
-func.func @attention(%q: tensor<1x2x8x4xf32>, %k: tensor<1x2x8x4xf32>, %v: tensor<1x2x8x4xf32>, %s: tensor<f32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>) {
-  %0, %1 = loom.attention %q, %k, %v, %s causal = false empty = "nan" : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<f32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-  return %0, %1 : tensor<1x2x8x4xf32>, tensor<1x2x8xf32>
 }

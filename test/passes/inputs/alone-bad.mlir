@@ -8,10 +8,10 @@ loom.kernel @k {
 
 module attributes {loom.target = "nvptx"} {
 loom.kernel @k {
-^bb0(%q: tensor<1x1x8x4xf32>, %s: tensor<f32>):
-  %0, %1 = loom.attention %q, %q, %q, %s causal = false empty = "nan" : (tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>, tensor<f32>) -> (tensor<1x1x8x4xf32>, tensor<1x1x8xf32>)
-  loom.yield %0, %1 : tensor<1x1x8x4xf32>, tensor<1x1x8xf32>
-} {strides = [array<i64: 32, 32, 4, 1>, array<i64>, array<i64: 32, 32, 4, 1>, array<i64: 8, 8, 1>], scalars = array<i64>, inplace = array<i64: -1, -1>}
+^bb0(%q: tensor<1x1x8x520xf32>, %s: tensor<f32>):
+  %0, %1 = loom.attention %q, %q, %q, %s causal = false empty = "nan" : (tensor<1x1x8x520xf32>, tensor<1x1x8x520xf32>, tensor<1x1x8x520xf32>, tensor<f32>) -> (tensor<1x1x8x520xf32>, tensor<1x1x8xf32>)
+  loom.yield %0, %1 : tensor<1x1x8x520xf32>, tensor<1x1x8xf32>
+} {strides = [array<i64: 4160, 4160, 520, 1>, array<i64>, array<i64: 4160, 4160, 520, 1>, array<i64: 8, 8, 1>], scalars = array<i64>, inplace = array<i64: -1, -1>}
 }
 
 // -----

@@ -169,6 +169,21 @@ def test_products_by_instructions_on_matrices(gpu, dtype):
         np.testing.assert_allclose(got, wanted, **({"rtol": 2e-3, "atol": 2e-3} if dtype == "float16" else {"rtol": 1e-13, "atol": 1e-13}))
 
 
+def test_attention(gpu):
+    """A softmax between two products becomes an attention; with a mask for each query and key, or for each key."""
+    q, k, v = (RNG.standard_normal((2, 3, rows, 24)).astype(np.float32) for rows in (70, 100, 100))
+    mask = RNG.standard_normal((70, 100)).astype(np.float32)
+
+    def attend(q, k, v, mask):
+        scores = q @ k.transpose(0, 1, 3, 2) * np.float32(0.2) + mask
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True) @ v
+
+    for some in (mask, mask[0]):
+        got = np.asarray(frameloom.compile(attend, device=gpu)(*map(gpu.array, (q, k, v, some))))
+        np.testing.assert_allclose(got, attend(q, k, v, some), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64"])
 def test_dtypes(gpu, dtype):
     a = RNG.integers(0, 2 if dtype == "bool" else 100, (5, 7)).astype(dtype)

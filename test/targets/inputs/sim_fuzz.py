@@ -4,7 +4,7 @@ Half are those of test/fuzz; half are rows or columns: elementwise operations, r
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
 products of halves or f64.
-With --ordered all are sorts, scans and scatters of many elements. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions and scatters of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -21,12 +21,14 @@ from ir_programs import Function
 
 from accept import functions
 from each import marked
+from sim_attention import Attention
+from sim_sized import SIZES, Convolution, sized
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
 BINARY = {"f": ["add", "sub", "mul", "max", "min"], "i": ["add", "sub", "mul", "max", "min"]}
 REDUCE = {"f": ["sum", "max", "min", "argmax", "argmin"], "i": ["sum", "max", "min", "prod", "argmin"]}
-NOT_YET = ("no code for this target", "symbolic sizes on a GPU")
+NOT_YET = ("symbolic sizes on a GPU",)
 
 
 class Rows:
@@ -197,6 +199,22 @@ class Products:
         return f"module attributes {{loom.processors = {processors} : i64{matrix}}} {{\n{text}}}\n"
 
 
+class Plain(Products):
+    """Operands are arguments as they are, and their sizes may be symbolic: then the depth may be greater, for which f32 has other roundings
+    than on x86."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        if self.dtype == "f32" and math.prod(self.depth) > 32:
+            self.dtype = "f64"
+
+    def viewed(self, shape):
+        return self.argument(shape, strided=False)
+
+    def is_symbolic(self, size):
+        return size >= 5
+
+
 def ordered(rng, name):
     """A sort, a scan, or a scatter of slices: lines and indices at sizes around those of a tile, a part and their multiples."""
     count, dtype = rng.choice([65, 100, 255, 300, 1000, 2047, 2048, 2049, 3000, 4100, 9000]), rng.choice(["f32", "f64", "i32", "i8", "f16", "ui16", "i64", "i1"])
@@ -217,6 +235,11 @@ def ordered(rng, name):
         made = made if indices == "true" else given
         body = f"  %r = loom.sort %x axis = {axis} {{indices = {indices}}} : ({given}) -> {made}\n  return %r : {made}\n"
         return f"func.func @{name}(%x: {given}) -> {made} {{\n{body}}}\n"
+    return scatter(rng, name, count, dtype)
+
+
+def scatter(rng, name, count, dtype):
+    tensor = lambda shape, dtype: f"tensor<{''.join(f'{n}x' for n in shape)}{dtype}>"
     if dtype in ("f16", "i1"):
         dtype = "f32"
     size, axis, beside = rng.choice([1, 3, 40, 1000, 5000]), rng.randint(0, 2), rng.choice([[1, 1], [1, 3], [2, 2], [5, 1]])
@@ -228,6 +251,14 @@ def ordered(rng, name):
             f"  %a = loom.mul %k, %m : {indices}\n  %b = loom.add %a, %i : {indices}\n  %c = loom.rem %b, %n : {indices}\n"
             f"  %r = loom.scatter \"{kind}\" %x, %c, %u axis = {axis} : ({to}, {indices}, {part}) -> {to}\n  return %r : {to}\n")
     return f"func.func @{name}(%x: {to}, %i: {indices}, %u: {part}) -> {to} {{\n{body}}}\n"
+
+
+def symbolic(rng, i):
+    if i % 4 == 3:
+        count = rng.choice([65, 100, 300])
+        return sized(rng, scatter(rng, "f", count, rng.choice(["f32", "f64", "i32", "i8"])), lambda size: size == count)
+    made = [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
+    return sized(rng, made.text("f"), made.is_symbolic)
 
 
 class First(Function):
@@ -243,6 +274,8 @@ class First(Function):
 
 def run(bin, source, *options):
     sizes = [word for word in sys.argv if word.startswith("--size=")]
+    if "--sized" in sys.argv:
+        sizes = [f"--size={SIZES[sum(map(ord, source.read_text())) % len(SIZES)]}"]
     done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
@@ -290,6 +323,10 @@ def main():
             rng = random.Random(f"sim {seed} {i}")
             if products:
                 text = Products(rng).text("f")
+            elif "--sized" in sys.argv:
+                text = symbolic(rng, i)
+            elif "--attention" in sys.argv:
+                text = Attention(rng).text("f")
             elif "--ordered" in sys.argv:
                 text = ordered(rng, "f")
             elif first:

@@ -1,0 +1,53 @@
+"""Products, attentions, convolutions and scatters of symbolic sizes, for sim_fuzz.py: those of the other generators, with sizes that follow
+from one number."""
+import re
+
+SIZES = (0, 1, 5, 17)  # what the number is in runs
+
+
+def sized(rng, text, which):
+    """The text of a function of known sizes: each size that `which` takes is, in all tensors, a multiple of the symbol and some more. The
+    strides of arguments are those of rows in order."""
+    text = re.sub(r" \{loom\.strides = array<i64: [^>]*>\}", "", text)
+    names = {}
+
+    def tensor(match):
+        sizes, dtype = match[1].rstrip("x").split("x"), match[2]
+        if not match[1]:
+            return match[0]
+        for n in sizes:
+            if which(int(n)) and n not in names:
+                names[n] = rng.choice(["s0", "s0 + {}", "2 * s0 + {}", "s0 * 8", "4 * s0 + {}", n]).format(rng.randrange(1, 9))
+        places = [names.get(n, n) for n in sizes]
+        if not any("s0" in place for place in places):
+            return match[0]
+        known = "".join(f"{n if 's0' not in place else '?'}x" for n, place in zip(sizes, places))
+        return f"tensor<{known}{dtype}, affine_map<()[s0] -> ({', '.join(places)})>>"
+
+    return re.sub(r"tensor<((?:\d+x)*)(\w+)>", tensor, text)
+
+
+class Convolution:
+    """A convolution whose result has the sizes of its image, or the gradient of its weights. Images, rows and columns may be symbolic."""
+
+    def __init__(self, rng):
+        self.rng, self.gradient, self.spatial = rng, rng.random() < 0.4, rng.randint(1, 2)
+        self.dtype = rng.choice(["f64" if self.gradient else "f32", "f64", "i32"])  # a gradient's sums are long
+        self.groups = rng.choice([1, 1, 2, 4])
+        self.sizes = [rng.choice([21, 22]), *rng.sample([23, 25, 29], self.spatial)]
+        self.inputs, self.outputs = self.groups * rng.randint(1, 4), self.groups * rng.choice([1, 2, 9])
+
+    def is_symbolic(self, size):
+        return size in self.sizes
+
+    def text(self, name):
+        window = [self.rng.choice([1, 3, 5]) for _ in range(self.spatial)]
+        tensor = lambda shape: f"tensor<{''.join(f'{n}x' for n in shape)}{self.dtype}>"
+        image, result = tensor([self.sizes[0], self.inputs, *self.sizes[1:]]), tensor([self.sizes[0], self.outputs, *self.sizes[1:]])
+        weights = tensor([self.outputs, self.inputs // self.groups, *window])
+        ones, padding = [1] * self.spatial, [n // 2 for n in window for _ in range(2)]
+        how = f"strides = {ones} padding = {padding} dilation = {ones}"
+        other, made = (result, weights) if self.gradient else (weights, result)
+        op = f"convolution_gradient %x, %y {how} window = {window}" if self.gradient else f"convolution %x, %y {how}"
+        return (f"func.func @{name}(%x: {image}, %y: {other}) -> {made} {{\n  %0 = loom.{op} groups = {self.groups} : ({image}, {other}) -> {made}\n"
+                f"  return %0 : {made}\n}}\n")
