@@ -99,9 +99,11 @@ const char *loom_break_text(int reason, const char **name_out, const char **hint
 
 /* ---- clock.c: clocks that only go forward ---- */
 
-/* Wall time of a monotonic clock; loom_busy_ns(): CPU time of this thread. */
+/* Wall time of a monotonic clock; loom_busy_ns(): CPU time of this thread;
+ * loom_process_ns(): of all threads. */
 uint64_t loom_clock_ns(void);
 uint64_t loom_busy_ns(void);
+uint64_t loom_process_ns(void);
 double loom_clock_ms(void);
 
 /* ---- pointer_map.c: hash maps from address to address ---- */

@@ -28,6 +28,9 @@
 /* Plain runs that are shorter than this, in ns, are slowed down noticeably by the checks before
  * them. */
 #define WEIGH_SHORT_NS 20000
+/* Captures of a function and its parts, after which the first version of another part has to be
+ * paid for as well once the budget is used up. */
+#define WEIGH_MANY_BUILDS 32
 /* Items of a container, or attributes of an object, that are searched for arrays. */
 #define WEIGH_ITEMS 32
 /* Levels of containers within each other that are searched; the attributes of an argument are one

@@ -53,7 +53,7 @@ static bool report_entries(callable *c, PyObject *entries) {
 }
 
 /* What has been put off, of a callable, the parts of its function and what it calls. */
-static bool report_put_off(const callable *c, PyObject *rows) {
+static bool report_put_off(callable *c, PyObject *rows) {
   PyObject *row = weigh_report(c), *key, *called;
   bool good = row && (row == Py_None || PyList_Append(rows, row) == 0);
   Py_XDECREF(row);

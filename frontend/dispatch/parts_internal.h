@@ -77,16 +77,18 @@ typedef struct resume_table {
 
 /* Is a compilation likely to pay? weigh.c. */
 typedef struct weighing {
-  bool arrays;       /* some version had array operations */
-  bool dear;         /* its versions have taken so long that others are put off */
-  bool unfit;        /* the next run is plain because no version fits */
-  bool put_off;      /* and a version may be made later */
-  uint32_t calls;    /* calls for which compiling was put off */
-  int64_t patience;  /* instructions that the next capture may take; -1: any number */
-  uint64_t plain_ns; /* time of these calls */
-  uint64_t spent_ns; /* time of captures and compilations */
-  uint64_t busy_ns;  /* the same as CPU time, of all parts of the function (in the whole of it) */
-  uint32_t builds;   /* captures and compilations */
+  bool arrays;         /* some version had array operations */
+  bool dear;           /* its versions have taken so long that others are put off */
+  bool unfit;          /* the next run is plain because no version fits */
+  bool put_off;        /* and a version may be made later */
+  uint32_t calls;      /* calls for which compiling was put off */
+  int64_t patience;    /* instructions that the next capture may take; -1: any number */
+  uint64_t plain_ns;   /* time of these calls */
+  uint64_t spent_ns;   /* time of captures and compilations */
+  uint64_t busy_ns;    /* the same as CPU time, of all threads and all parts of the function (in the
+                        whole of it) */
+  uint32_t builds;     /* captures and compilations */
+  uint32_t all_builds; /* the same of all parts of the function (in the whole of it) */
 } weighing;
 
 /* What has been learnt of the numbers among the arguments: miss.c. */

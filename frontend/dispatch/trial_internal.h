@@ -29,7 +29,7 @@ void weigh_run_begin(weigh_run *run, callable *c);
 void weigh_run_end(const weigh_run *run, callable *c);
 /* (name, file, line, calls put off, ms of their runs, captures so far, runs needed before
  * compiling), or None. */
-PyObject *weigh_report(const callable *c);
+PyObject *weigh_report(callable *c);
 
 /* ---- trial.c: timing compiled runs against plain runs ---- */
 

@@ -15,7 +15,8 @@
  * With arrays all is compiled at once, until a function and its parts have taken the time that
  * `config.compile_budget` gives. A loop with a break inside may find another size in each
  * iteration, and each needs a version of each part. From then on another version of a part is
- * compiled when the plain runs in place of it have taken as long as a version has on average. What
+ * compiled when the plain runs in place of it have taken as long as a version has on average. So is
+ * the first version of another part, where many have been made: parts of parts may multiply. What
  * the function itself is called with is the user's choice, within `config.recompile_limit`.
  *
  * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
@@ -80,19 +81,33 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
 
 static bool weigh_is_own(const callable *c) { return !c->place.shared; }
 
+/* What all functions that compiled code calls have taken, with their parts: each of them may be
+ * small, and there may be many. */
+static weighing weigh_shared;
+
+/* What counts against the budget of a function and its parts. */
+static weighing *weigh_all(callable *c) {
+  callable *whole = callable_whole(c);
+  return whole->place.shared ? &weigh_shared : &whole->weighing;
+}
+
 /* Is this a part of a function whose versions, with those of all parts, have used up the budget?
- * Then all but its first version have to be paid for. */
+ * Then versions have to be paid for: of a few parts all but the first ones, of many parts these,
+ * too. */
 static bool weigh_is_dear(callable *c) {
   bool first = !c->builds.wasted && !(c->entries && c->entries->count);
+  const weighing *all = weigh_all(c);
   int64_t budget = loom_config.compile_budget;
-  return c->place.owner && !first && budget >= 0 &&
-         callable_whole(c)->weighing.busy_ns / 1000000 >= (uint64_t)budget;
+  if (!c->place.owner || budget < 0 || all->busy_ns / 1000000 < (uint64_t)budget) return false;
+  return !first || all->all_builds >= WEIGH_MANY_BUILDS;
 }
 
 /* ns that plain runs are to take before anything is captured. */
-static uint64_t weigh_price(const callable *c) {
-  const weighing *w = &c->weighing;
-  if (w->dear) return w->spent_ns / (w->builds ? w->builds : 1);
+static uint64_t weigh_price(callable *c) {
+  const weighing *w = &c->weighing, *all = weigh_all(c);
+  if (w->dear)
+    return w->builds ? w->spent_ns / w->builds
+                     : all->busy_ns / (all->all_builds ? all->all_builds : 1);
   if (!w->spent_ns) return weigh_is_own(c) ? 0 : WEIGH_FIRST_NS;
   return WEIGH_AGAIN * w->spent_ns;
 }
@@ -135,7 +150,7 @@ bool weigh_allows(callable *c, PyObject *const *slots) {
 
 void weigh_build_begin(weigh_build *b, const callable *c) {
   b->start = loom_clock_ns();
-  b->busy = loom_busy_ns();
+  b->busy = loom_process_ns();
   b->outer = loom_capture_patience;
   loom_capture_patience = c->weighing.patience;
 }
@@ -148,7 +163,12 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
   weigh_built_ns += ns;
   w->spent_ns += ns;
   w->builds++;
-  callable_whole(c)->weighing.busy_ns += loom_busy_ns() - b->busy;
+  /* Kernels are compiled in threads of their own. Those of the user may run as well, and other
+   * processes: the less of both times is what compiling takes at most. */
+  uint64_t busy = loom_process_ns() - b->busy;
+  weighing *all = weigh_all(c);
+  all->busy_ns += busy < ns ? busy : ns;
+  all->all_builds++;
   if (w->dear) w->plain_ns = 0;
   w->arrays |= made && made->operations;
   if (ran_out) w->calls++;
@@ -191,7 +211,7 @@ void weigh_run_end(const weigh_run *run, callable *c) {
 
 /* ---- for people ---- */
 
-PyObject *weigh_report(const callable *c) {
+PyObject *weigh_report(callable *c) {
   const weighing *w = &c->weighing;
   if (!w->calls || (w->arrays && !w->dear)) return Py_NewRef(Py_None);
   PyObject *name = callable_title(c);

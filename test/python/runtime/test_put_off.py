@@ -171,6 +171,32 @@ def test_beyond_the_budget_further_versions_are_paid_for(plain_runs_take):
     assert versions(compiled) == (7, 7)
 
 
+def test_parts_that_multiply_are_paid_for(plain_runs_take):
+    source = "def f(x, note):\n" + "".join(f" x = x * 0.5 + {i}\n note(x[0])\n" for i in range(60)) + " return x\n"
+    names_ = {}
+    exec(source, names_)
+    f, x = names_["f"], np.arange(3.0)
+
+    def call(compiled):
+        want, got = [], []
+        np.testing.assert_array_equal(compiled(x, got.append), f(x, want.append))
+        assert got == want
+
+    compiled = frameloom.compile(f)
+    with frameloom.config.patch(compile_budget=0):
+        call(compiled)
+        before = len(compiled._report()["entries"])
+        assert 30 < before < 40
+        plain_runs_take(10**10)
+        for _ in range(3):
+            call(compiled)
+        assert len(compiled._report()["entries"]) > before
+    compiled = frameloom.compile(f)
+    with frameloom.config.patch(compile_budget=0, put_off=False):
+        call(compiled)
+    assert len(compiled._report()["entries"]) > 60
+
+
 def test_it_can_be_switched_off():
     with frameloom.config.patch(put_off=False):
         compiled = frameloom.compile(words)
