@@ -314,15 +314,16 @@ value *tensor_method(tracer *t, PyObject *function, value *self, value *const *a
       (!count || (count == 1 && args[0]->object == Py_True)))
     return tensor_make_leaf(t, self);
   if (!call_is_known(call_python.functions, function) && !tensor_is_backward(function)) {
-    bool alone = !count && !kwnames && !batched;
-    value *result = alone ? tensor_numbers(t, function, self) : NULL;
-    if (!result && !trace_pending(t) && alone) result = tensor_exchanged(t, function, self);
-    if (result || trace_pending(t)) return result;
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
-    trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);
+    bool alone = !count && !kwnames && !batched;
+    error_drop();
+    value *result = alone ? tensor_numbers(t, function, text, self) : NULL;
+    if (!result && !trace_pending(t) && alone) result = tensor_exchanged(t, text, self);
+    if (!result && !trace_pending(t))
+      trace_break(t, BREAK_TENSOR, "the method %.100s of a tensor", text);
     Py_XDECREF(name);
-    return NULL;
+    return result;
   }
   return call_torch(t, function, self, args, count, kwnames);
 }

@@ -39,13 +39,9 @@ value *tensor_as_array(tracer *t, value *v) {
   return array;
 }
 
-value *tensor_exchanged(tracer *t, PyObject *function, value *v) {
-  PyObject *name = PyObject_GetAttrString(function, "__name__");
-  const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
-  bool array = !strcmp(text, "numpy") || !strcmp(text, "__array__"), same = !strcmp(text, "cpu");
-  Py_XDECREF(name);
-  error_drop();
-  return same ? v : array ? tensor_as_array(t, v) : NULL;
+value *tensor_exchanged(tracer *t, const char *name, value *v) {
+  bool array = !strcmp(name, "numpy") || !strcmp(name, "__array__");
+  return !strcmp(name, "cpu") ? v : array ? tensor_as_array(t, v) : NULL;
 }
 
 /* ---- arrays as tensors ----------------------------------------------------------------------- */

@@ -160,7 +160,7 @@ void *tensor_call_failed(tracer *t, PyObject *function);
 
 bool tensor_numbers_init(void);
 /* item() or tolist() of a tensor; NULL with nothing pending: another method, or not followed. */
-value *tensor_numbers(tracer *t, PyObject *function, value *v);
+value *tensor_numbers(tracer *t, PyObject *function, const char *name, value *v);
 /* float() or int() of a tensor: the slot `number`. */
 value *tensor_number(tracer *t, value *v, PyTypeObject *to);
 
@@ -169,7 +169,7 @@ value *tensor_number(tracer *t, value *v, PyTypeObject *to);
 bool tensor_exchange_init(void);
 /* numpy(), cpu() and their like of a tensor; NULL with nothing pending: another method, or it
  * raises. */
-value *tensor_exchanged(tracer *t, PyObject *function, value *v);
+value *tensor_exchanged(tracer *t, const char *name, value *v);
 /* The array in the memory of a tensor, as numpy() gives it; NULL with nothing pending: it raises,
  * or gives something else. */
 value *tensor_as_array(tracer *t, value *v);

@@ -52,12 +52,8 @@ static value *numbers_known(tracer *t, PyObject *function, value *v) {
   return made ? value_made(t, made) : NULL;
 }
 
-value *tensor_numbers(tracer *t, PyObject *function, value *v) {
-  PyObject *name = PyObject_GetAttrString(function, "__name__");
-  const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
-  bool item = !strcmp(text, "item"), list = !strcmp(text, "tolist");
-  Py_XDECREF(name);
-  error_drop();
+value *tensor_numbers(tracer *t, PyObject *function, const char *name, value *v) {
+  bool item = !strcmp(name, "item"), list = !strcmp(name, "tolist");
   if (!item && !list) return NULL;
   value *known = numbers_known(t, function, v);
   np_array *a = np_layout_of(v);
