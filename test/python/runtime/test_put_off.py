@@ -188,7 +188,7 @@ def test_parts_that_multiply_are_paid_for(plain_runs_take):
         before = len(compiled._report()["entries"])
         assert 30 < before < 40
         plain_runs_take(10**10)
-        for _ in range(3):
+        for _ in range(20):
             call(compiled)
         assert len(compiled._report()["entries"]) > before
     compiled = frameloom.compile(f)

@@ -14,6 +14,12 @@ import frameloom
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.fixture(autouse=True)
+def distributions_check_their_arguments(monkeypatch):
+    """As they do by default: torch's Dynamo switches the checks off for the whole process."""
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)
+
+
 def leaves(result):
     return _pytree.tree_leaves(dataclasses.astuple(result) if dataclasses.is_dataclass(result) else result)
 
