@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import contextlib
 import functools
 import operator
 import re
@@ -268,32 +269,46 @@ _DTYPES = re.compile(r"not implemented for|not support|only supports|desired out
 
 
 def _try(func, args, kwargs, like):
-    """Takes the operation such tensors? None: what it raises has nothing to do with dtypes."""
+    """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
     take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
     with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
         try:
-            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+            _, warns = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
         except (NotImplementedError, TypeError):
-            return False
+            return False, False
         except (RuntimeError, IndexError, ValueError) as error:
-            return False if torch.Tag.pointwise in func.tags or _DTYPES.search(str(error)) else None
-    return True
+            return False if torch.Tag.pointwise in func.tags or _DTYPES.search(str(error)) else None, False
+    return True, warns
+
+
+def _hear(func, args, kwargs, tensors):
+    """Lets torch give the warnings that are the operation's for tensors which have memory: of few elements, or, where the operation
+    does not take those, of zeros. The caller sees them."""
+    likes = (_small, _whole) if sum(one.numel() for one in tensors) <= MOST_TRIED else (_small,)
+    for like in likes:
+        take = lambda one: like(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: B023, E731
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), contextlib.suppress(RuntimeError, IndexError, ValueError):
+            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+            return
 
 
 def _runs(func, args, kwargs):
     """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
-    sizes at hand."""
+    sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
     leaves = _pytree.tree_leaves((args, kwargs))
     tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
     key = (func, *((one.dtype, one.dim()) if isinstance(one, torch.Tensor) else type(one) for one in leaves))
     if key not in _tried:
-        takes = _try(func, args, kwargs, lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype))
+        takes, warns = _try(func, args, kwargs, lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype))
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
-            takes = _try(func, args, kwargs, lambda one: _whole(one, CPU))
+            takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
         if takes is None:
             return True  # and is tried again with others
-        _tried[key] = takes
-    return _tried[key]
+        _tried[key] = takes, warns
+    takes, warns = _tried[key]
+    if warns:
+        _hear(func, args, kwargs, tensors)
+    return takes
 
 
 _alike = {}
@@ -334,7 +349,7 @@ def _lies_alike(func, args, kwargs):
             with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
                 for device in (META, CPU):
                     small = lambda one: like(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
-                    made = func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
+                    made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
                     strides.append([one.stride() for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()])
         except (NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
             strides = [None, None]
@@ -382,7 +397,7 @@ def _described(func, args, kwargs):
             raise
     take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
     with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-        made = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+        made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
 
 

@@ -4,6 +4,8 @@ import os
 import threading
 import warnings
 
+import torch
+
 
 class Caught:
     """Collects the warnings of this thread while it is active. What filters have let pass is not forgotten by it, as it would be by
@@ -32,6 +34,31 @@ class Caught:
             if one is self.ALWAYS:
                 del warnings.filters[i]
                 break
+
+
+class _Alone(torch.autograd.Function):
+    """Torch gives the warnings of its operations where a call from Python into it ends. That of such a function is one."""
+
+    @staticmethod
+    def forward(ctx, call):
+        return call()
+
+
+_alone = super(torch.autograd.Function, _Alone).apply  # without what is done for torch.func
+
+
+def unheard(function, *args, **kwargs):
+    """What a call of one of torch's operations with tensors of capture's own gives, and whether it warns. Nobody sees the warnings,
+    and those that torch gives once in a process are given by a later call."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    made = []
+    try:
+        with Caught() as caught:
+            _alone(lambda: made.append(function(*args, **kwargs)))
+    finally:
+        torch.set_warn_always(always)
+    return made[0], bool(caught.messages)
 
 
 HERE = os.path.dirname(__file__)

@@ -2,7 +2,7 @@
 
     python opinfo_tensors.py DTYPE SAMPLES [gradients] [--from N] [--every N]
 
-SAMPLES of each operation: results, strides, dtypes and what becomes of arguments; with `gradients`, arguments require gradients
+SAMPLES of each operation: results, strides, dtypes, warnings and what becomes of arguments; with `gradients`, arguments require gradients
 where the operation has them, and gradients and those of the gradients are compared. Prints what differs, and ends with 1 if
 anything does.
 """
@@ -41,6 +41,8 @@ def differs(plain, compiled):
     if one != other:
         return "another structure"
     for x, y in zip(theirs, ours):
+        if isinstance(x, set) and x != y:
+            return f"warnings of {y - x} more and {x - y} less"
         if isinstance(x, torch.Tensor) and x.layout == torch.strided:
             found = tensor_differs(x.detach(), y.detach())
             if found:
@@ -77,22 +79,39 @@ def derived(results, arguments, twice):
     return [None if one is None else one.detach().contiguous() for one in (*first, *seconds)]
 
 
+def warned(function, arguments):
+    """What a call gives, and what it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = function(*arguments)
+    return results, {(one.category.__name__, str(one.message)[:80]) for one in caught}
+
+
 def outcome(function, arguments, twice):
     torch.manual_seed(5)
     arguments = copied(arguments)
     try:
-        results = function(*arguments)
+        results, told = warned(function, arguments)
     except Exception as error:  # noqa: BLE001
         return "raises", type(error).__name__
     try:
         found = derived(results, arguments, twice)
     except Exception as error:  # noqa: BLE001
         found = type(error).__name__
-    return "gives", (results, arguments, found)
+    return "gives", (results, arguments, found, told)
 
 
 def compare(op, dtype, limit, gradients):
-    """What differs of some samples: pairs of a sample's options and words."""
+    """What differs of some samples: pairs of a sample's options and words. Torch gives its warnings each time."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        yield from compared(op, dtype, limit, gradients)
+    finally:
+        torch.set_warn_always(always)
+
+
+def compared(op, dtype, limit, gradients):
     recorded = gradients and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=recorded), 200))
     for sample in samples[:: max(1, len(samples) // limit)][:limit]:

@@ -17,6 +17,10 @@ CALLS = {
     "into_a_result": "torch.add(x, 1, out=torch.empty(3))",
     "of_a_size": "F.mse_loss(x, x[:1]) * 2",
     "of_a_number": "x * float((x.detach().clone().requires_grad_() * 2).sum())",
+    "of_a_cast": "(x * 1j).float() * 2",
+    "of_the_cpu_each_time": "torch.cholesky(torch.eye(3) * x.sum()) * 2",
+    "of_the_cpu_once": "torch.zeros(4).index_reduce(0, torch.arange(3), x[0, :, 0], 'amax') * 2",
+    "none_but_for_few": "x.var(1).sum() * x.std()",
     "deprecated": "F.tanh(x), F.upsample(x, scale_factor=2)",
 }
 LOADED = "import sympy, torch, frameloom"  # sympy, which torch imports late, changes filters
@@ -47,4 +51,4 @@ def seen():
 @pytest.mark.parametrize("name", CALLS)
 def test_warnings(seen, name, filter):
     assert seen[name, filter, "frameloom.compile(plain)"] == seen[name, filter, "plain"]
-    assert name == "none" or seen[name, filter, "plain"]
+    assert name.startswith("none") or seen[name, filter, "plain"]
