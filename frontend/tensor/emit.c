@@ -340,8 +340,9 @@ static bool emit_name(PyObject *function, char *out, size_t size) {
 static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of, PyObject *meta) {
   emit_look look, base;
   np_array *p = np_layout_of(of);
+  PyObject *first = PyTuple_GET_ITEM(args, 0);
   if (tensor_of_meta(t, meta)) return true;
-  if (!emit_read(t, meta, &look) || !emit_read(t, PyTuple_GET_ITEM(args, 0), &base)) return false;
+  if (!emit_read(t, meta, &look) || !emit_read(t, first, &base)) return false;
   value *v = emit_view_value(t, p, base.offset, &look, name, args);
   int64_t offset;
   if (trace_pending(t) || !size_minus(t, np_plus(t, p->offset, look.offset), base.offset, &offset))
@@ -351,11 +352,13 @@ static bool emit_one_view(tracer *t, const char *name, PyObject *args, value *of
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;
   }
-  bool quiet = tensor_is_recorded(PyTuple_GET_ITEM(args, 0)) && !tensor_is_recorded(meta);
-  np_layout_of(v)->detached = !strcmp(name, "detach")                     ? DETACHED
-                              : p->detached == WITH_OWN_HISTORY && !quiet ? WITH_OWN_HISTORY
-                              : quiet || p->detached                      ? OF_DETACHED
-                                                                          : ATTACHED;
+  bool recorded = tensor_is_recorded(meta), of_recorded = tensor_is_recorded(first);
+  bool quiet = of_recorded && !recorded, own = recorded && !of_recorded;
+  np_layout_of(v)->detached = !strcmp(name, "detach") ? DETACHED
+                              : own || (p->detached == WITH_OWN_HISTORY && !quiet)
+                                  ? WITH_OWN_HISTORY
+                              : quiet || p->detached ? OF_DETACHED
+                                                     : ATTACHED;
   /* Strides along axes of one element show, too. */
   memcpy(np_layout_of(v)->strides, look.strides, sizeof look.strides);
   return emit_pair(t, meta, v);

@@ -5,10 +5,8 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
-import contextlib
 import functools
 import operator
-import re
 import types
 
 import numpy
@@ -20,10 +18,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
+from ._tensor_trials import CPU, META, described, laid_out, on_cpu, runs
 
 _tensor_imports.keep_away()
 
-META, CPU = torch.device("meta"), torch.device("cpu")
 Size = torch.Size
 Optimizer = torch.optim.Optimizer
 Device = torch.device
@@ -82,12 +80,6 @@ FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS
 
 def on_meta(value):
     return META if value == "cpu" or value == CPU else value
-
-
-def on_cpu(value):
-    if isinstance(value, str) and value.startswith("torch.meta."):  # what Tensor.type() calls a type
-        return value.replace("torch.meta.", "torch.", 1)
-    return CPU if isinstance(value, torch.device) and value.type == "meta" else value
 
 
 def _on_cpu(kwargs):
@@ -263,144 +255,6 @@ def _with_numbers(function, args, kwargs, numbers):
     return lambda *args: scaled(*_pytree.tree_map(cast, args)), rest
 
 
-_tried = {}
-# How torch says that an operation does not take these dtypes or ranks on the CPU. Without memory it takes more.
-_DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
-
-
-def _try(func, args, kwargs, like):
-    """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
-    take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-        try:
-            _, warns = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
-        except (NotImplementedError, TypeError):
-            return False, False
-        except (RuntimeError, IndexError, ValueError) as error:
-            return False if torch.Tag.pointwise in func.tags or _DTYPES.search(str(error)) else None, False
-    return True, warns
-
-
-def _hear(func, args, kwargs, tensors):
-    """Lets torch give the warnings that are the operation's for tensors which have memory: of few elements, or, where the operation
-    does not take those, of zeros. The caller sees them."""
-    likes = (_small, _whole) if sum(one.numel() for one in tensors) <= MOST_TRIED else (_small,)
-    for like in likes:
-        take = lambda one: like(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: B023, E731
-        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), contextlib.suppress(RuntimeError, IndexError, ValueError):
-            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
-            return
-
-
-def _runs(func, args, kwargs):
-    """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
-    sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
-    leaves = _pytree.tree_leaves((args, kwargs))
-    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
-    key = (func, *((one.dtype, one.dim()) if isinstance(one, torch.Tensor) else type(one) for one in leaves))
-    if key not in _tried:
-        takes, warns = _try(func, args, kwargs, lambda one: torch.ones((1,) * one.dim(), dtype=one.dtype))
-        if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
-            takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
-        if takes is None:
-            return True  # and is tried again with others
-        _tried[key] = takes, warns
-    takes, warns = _tried[key]
-    if warns:
-        _hear(func, args, kwargs, tensors)
-    return takes
-
-
-_alike = {}
-MOST_TRIED = 65536  # elements
-
-
-def _small(one, device):
-    """A tensor of at most two elements along each axis, which lies as this one does."""
-    order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
-    strides, step = [0] * one.dim(), 1
-    for axis in order:
-        if one.stride(axis) or one.size(axis) == 1:
-            strides[axis], step = step, step * min(one.size(axis), 2)
-    made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
-    return made if device == META else made.fill_(1)
-
-
-def _whole(one, device):
-    """A tensor of the same sizes, which lies as this one does."""
-    made = torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device)
-    return made if device == META else made.zero_()
-
-
-def _lies_alike(func, args, kwargs):
-    """Have results of an operation of tensors in other orders than C the strides that they have without memory? Tried once for
-    each order, with few elements, where that goes; what raises for them is believed."""
-    tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-    if all(one.is_contiguous() for one in tensors) or len({one.shape for one in tensors}) > 1:
-        return True
-    lists = [one for one in (*args, *kwargs.values()) if isinstance(one, (list, tuple))]
-    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and sum(one.numel() for one in tensors) > MOST_TRIED:
-        return True
-    like = _whole if lists else _small  # sizes among the arguments fit these tensors alone
-    key = (func, *map(str, lists), *((one.dtype, *like(one, META).stride()) for one in tensors))
-    if key not in _alike:
-        strides = []
-        try:
-            with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-                for device in (META, CPU):
-                    small = lambda one: like(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
-                    made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
-                    strides.append([one.stride() for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()])
-        except (NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
-            strides = [None, None]
-        _alike[key] = strides[0] == strides[1]
-    return _alike[key]
-
-
-def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
-    if bias is not None or out_dtype not in (None, a.dtype) or a.dtype != b.dtype:
-        raise Unsupported("a grouped product with a bias, or of several dtypes")
-    rows, columns = a.size(-2), b.size(-1)
-    sizes = [rows, columns] if a.dim() != b.dim() else [offs.numel() if a.dim() == 2 else a.size(0), rows, columns]
-    if columns * a.element_size() % 16:
-        raise Unsupported("a grouped product whose rows do not fill 16 bytes")
-    return torch.empty(sizes, dtype=a.dtype, device=META)
-
-
-def _index(x, indices):
-    """Elements by indices. Where an axis has one element, the order in which torch lays the result out on the CPU may be another one
-    than without memory: it is that of few elements."""
-    made = aten.index.Tensor(x, indices)
-    if x.is_contiguous() or 1 not in x.shape:
-        return made
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-        few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
-    strides, step = [0] * made.dim(), 1
-    for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
-        strides[axis], step = step, step * max(made.size(axis), 1)
-    return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
-
-
-# Results of operations that torch describes otherwise than they are on the CPU, or for fewer dtypes.
-_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index}
-
-
-def _described(func, args, kwargs):
-    """The results of an operation, without memory. Where torch has no such description, those for zeros tell of sizes, unless these
-    depend on elements."""
-    try:
-        return _WITHOUT_MEMORY.get(func, func)(*args, **kwargs)
-    except NotImplementedError:
-        leaves = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-        depends = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & set(func.tags)
-        if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
-            raise
-    take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-        made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
-    return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
-
-
 _RANGES = frozenset({aten.arange.default, aten.arange.start})
 
 
@@ -478,7 +332,7 @@ class Recorder(TorchDispatchMode):
             return self.normalise(*args)
         decomposition = _decomposition(func)
         given = _tensor_sizes.now((args, kwargs)) if decomposition else None
-        apart = decomposition and _runs(func, *given) and _lies_alike(func, *given)
+        apart = decomposition and runs(func, *given)
         results = self.decompose(decomposition, func, args, kwargs, given) if apart else None
         if results is None and self.depth:  # below autograd, which takes composite operations apart elsewhere
             with self:
@@ -518,7 +372,7 @@ class Recorder(TorchDispatchMode):
         try:
             with torch.no_grad(), self:
                 results = decomposition(*args, **kwargs)
-            wanted = _pytree.tree_leaves(_described(func, *given))
+            wanted = _pytree.tree_leaves(laid_out(func, *given, described(func, *given)))
         except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
             results = wanted = NotImplemented
         self.depth -= 1
@@ -536,15 +390,15 @@ class Recorder(TorchDispatchMode):
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
-        if not func.is_view and not draws(func) and not _runs(func, *given):
+        if not func.is_view and not draws(func) and not runs(func, *given):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
-        if not func.is_view and not _lies_alike(func, *given):
-            raise Unsupported(f"{func} gives tensors of other strides than without memory")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
             return self.calls[-1][2]
-        results = _tensor_sizes.results(func, args, kwargs) if sized else _described(func, args, kwargs)
+        results = _tensor_sizes.results(func, args, kwargs) if sized else described(func, args, kwargs)
+        if not func.is_view:
+            results = laid_out(func, *given, results)
         for one in _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")

@@ -1,9 +1,9 @@
 """torch's own samples of its operations (OpInfo), compiled as functions of tensors and against eager torch.
 
-    python opinfo_tensors.py DTYPE SAMPLES [gradients] [--from N] [--every N]
+    python opinfo_tensors.py DTYPE SAMPLES [gradients] [--turned] [--from N] [--every N]
 
 SAMPLES of each operation: results, strides, dtypes, warnings and what becomes of arguments; with `gradients`, arguments require gradients
-where the operation has them, and gradients and those of the gradients are compared. Prints what differs, and ends with 1 if
+where the operation has them, and gradients and those of the gradients are compared; `turned`: the first tensor has another order in memory. Prints what differs, and ends with 1 if
 anything does.
 """
 
@@ -27,9 +27,18 @@ def tensors(tree):
     return [one for one in _pytree.tree_leaves(tree) if isinstance(one, torch.Tensor) and one.layout == torch.strided]
 
 
-def copied(tree):
+def turned(one):
+    """The same elements in another order in memory: channels last, or the axes the other way round."""
+    order = (0, *range(2, one.dim()), 1) if one.dim() > 3 else tuple(reversed(range(one.dim())))
+    back = sorted(range(one.dim()), key=order.__getitem__)
+    return one.permute(order).contiguous().permute(back)
+
+
+def copied(tree, other=False):
     def copy(one):
         plain = isinstance(one, torch.Tensor) and one.layout == torch.strided and not one.is_conj()
+        if plain and other and one.dim() > 1 and one.is_contiguous():
+            return turned(one.detach()).clone().requires_grad_(one.requires_grad)
         return one.detach().clone().requires_grad_(one.requires_grad) if plain else one
 
     return _pytree.tree_map(copy, tree)
@@ -101,23 +110,23 @@ def outcome(function, arguments, twice):
     return "gives", (results, arguments, found, told)
 
 
-def compare(op, dtype, limit, gradients):
+def compare(op, dtype, limit, gradients, other=False):
     """What differs of some samples: pairs of a sample's options and words. Torch gives its warnings each time."""
     always = torch.is_warn_always_enabled()
     torch.set_warn_always(True)
     try:
-        yield from compared(op, dtype, limit, gradients)
+        yield from compared(op, dtype, limit, gradients, other)
     finally:
         torch.set_warn_always(always)
 
 
-def compared(op, dtype, limit, gradients):
+def compared(op, dtype, limit, gradients, other):
     recorded = gradients and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=recorded), 200))
     for sample in samples[:: max(1, len(samples) // limit)][:limit]:
         call = lambda first, args, kwargs: op.op(first, *args, **kwargs)  # noqa: E731
         compiled = frameloom.compile(call)
-        arguments = (sample.input, tuple(sample.args), dict(sample.kwargs))
+        arguments = (copied(sample.input, other), tuple(sample.args), dict(sample.kwargs))
         twice = recorded and op.supports_gradgrad
         with torch.set_grad_enabled(gradients):
             plain = outcome(call, arguments, twice)
@@ -134,6 +143,7 @@ def main():
     parser.add_argument("dtype")
     parser.add_argument("samples", type=int)
     parser.add_argument("gradients", nargs="?")
+    parser.add_argument("--turned", action="store_true")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
@@ -143,7 +153,7 @@ def main():
         if number < given.first or number % given.every or dtype not in op.dtypes or op.name in UNKNOWN:
             continue
         try:
-            found = list(compare(op, dtype, given.samples, bool(given.gradients)))
+            found = list(compare(op, dtype, given.samples, bool(given.gradients), given.turned))
         except Exception as error:  # noqa: BLE001  of making samples
             print(number, op.name, "cannot be asked:", type(error).__name__, str(error)[:100], flush=True)
             continue

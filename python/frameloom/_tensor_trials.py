@@ -1,0 +1,256 @@
+"""What operations of torch do with tensors that have memory, where they differ from what they do without: which dtypes they take, what they
+warn of, and how their results lie. They are tried, with few elements."""
+
+import contextlib
+import re
+
+import torch
+from torch.utils import _pytree
+
+from . import _tensor_warnings
+from ._tensor_autocast import Unsupported
+
+aten = torch.ops.aten
+META, CPU = torch.device("meta"), torch.device("cpu")
+
+
+def on_cpu(value):
+    if isinstance(value, str) and value.startswith("torch.meta."):  # what Tensor.type() calls a type
+        return value.replace("torch.meta.", "torch.", 1)
+    return CPU if isinstance(value, torch.device) and value.type == "meta" else value
+
+
+_tried = {}
+# How torch says that an operation does not take these dtypes or ranks on the CPU. Without memory it takes more.
+_DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
+
+
+def _try(func, args, kwargs, like):
+    """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
+    take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        try:
+            _, warns = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+        except (NotImplementedError, TypeError):
+            return False, False
+        except (RuntimeError, IndexError, ValueError) as error:
+            return False if torch.Tag.pointwise in func.tags or _DTYPES.search(str(error)) else None, False
+    return True, warns
+
+
+def _ones(one):
+    return torch.ones((1,) * one.dim(), dtype=one.dtype)
+
+
+def _safe(func, like):
+    """`like()`, with whole numbers that are places which there are. Operations on elements divide by them."""
+    if torch.Tag.pointwise in func.tags:
+        return like
+
+    def first(one):
+        made = like(one)
+        return made if one.dtype.is_floating_point or one.dtype.is_complex or one.dtype == torch.bool or made.device == META else made.zero_()
+
+    return first
+
+
+def _checks(func, args, kwargs):
+    """Is an operation that is given numbers for other sizes safe to call? Those that are no functions of users' may believe them."""
+    inner = func._opname.startswith("_") or "backward" in func._opname
+    return not inner or not any(isinstance(one, (list, tuple)) and one and not isinstance(one[0], torch.Tensor) for one in (*args, *kwargs.values()))
+
+
+def _hear(func, args, kwargs, tensors):
+    """Lets torch give the warnings that are the operation's for tensors which have memory: of few elements, or, where the operation
+    does not take those, of zeros. The caller sees them."""
+    few = sum(one.numel() for one in tensors) <= MOST_TRIED
+    for like in (*([_small] if _checks(func, args, kwargs) else []), *([_whole] if few else [])):
+        made = _safe(func, lambda one: like(one, CPU))  # noqa: B023
+        take = lambda one: made(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: B023, E731
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), contextlib.suppress(RuntimeError, IndexError, ValueError):
+            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+            return
+
+
+def _kind(one):
+    """What of an argument decides whether an operation takes it, and what it warns of."""
+    if isinstance(one, torch.Tensor):
+        return one.dtype, one.dim()
+    return one if isinstance(one, (torch.dtype, torch.memory_format, bool, str)) else type(one)
+
+
+def runs(func, args, kwargs):
+    """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
+    sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
+    leaves = _pytree.tree_leaves((args, kwargs))
+    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
+    lie = all(one.is_contiguous() for one in tensors)
+    key = (func, lie, *map(_kind, leaves))
+    if key not in _tried:
+        takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
+        if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
+            takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
+        if takes is None:
+            return True  # and is tried again with others
+        if takes and not lie and _checks(func, args, kwargs):
+            warns |= _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[1]
+        _tried[key] = takes, warns
+    takes, warns = _tried[key]
+    if warns:
+        _hear(func, args, kwargs, tensors)
+    return takes
+
+
+_known_orders = {}
+MOST_TRIED = 65536  # elements
+
+
+def _small(one, device):
+    """A tensor of at most two elements along each axis, which lies as this one does."""
+    order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
+    strides, step = [0] * one.dim(), 1
+    for axis in order:
+        if one.stride(axis) or one.size(axis) == 1:
+            strides[axis], step = step, step * min(one.size(axis), 2)
+    made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
+    return made if device == META else made.fill_(1)
+
+
+def _whole(one, device):
+    """A tensor of the same sizes, which lies as this one does."""
+    made = torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device)
+    return made if device == META else made.zero_()
+
+
+def _trial(func, args, kwargs, like, device):
+    """The tensors that an operation gives for tensors that lie as these do."""
+    made = _safe(func, lambda one: like(one, device))
+    take = lambda one: made(one) if isinstance(one, torch.Tensor) else one  # noqa: E731
+    function = func if device == CPU else _WITHOUT_MEMORY.get(func, func)
+    made, _ = _tensor_warnings.unheard(function, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+    return [one for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()]
+
+
+def _order(one):
+    """The axes of a tensor from the innermost one on; None: its elements do not fill its memory in any order."""
+    order, step = tuple(sorted(range(one.dim()), key=lambda axis: (one.stride(axis), one.size(axis)))), 1
+    for axis in order:
+        if one.size(axis) != 1 and one.stride(axis) != step:
+            return None
+        step *= one.size(axis)
+    return order
+
+
+def _orders_of(func, args, kwargs, like):
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        described, made = (_trial(func, args, kwargs, like, device) for device in (META, CPU))
+    if [one.stride() for one in described] == [one.stride() for one in made]:
+        return None
+    return [_order(one) for one in made]
+
+
+def _orders(func, args, kwargs):
+    """The order in memory of each result of an operation, where torch gives results without memory another one than on the CPU; None:
+    they have the same. Tried once for each order of the arguments, with few elements, where that goes, else with zeros of the sizes
+    at hand; what raises for these is believed."""
+    tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+    if all(one.is_contiguous() for one in tensors):
+        return None
+    few = sum(one.numel() for one in tensors) <= MOST_TRIED
+    others = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.Tensor, float))]
+    lists = [one for one in others if isinstance(one, (list, tuple))]
+    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and not few:
+        return None
+    key = (func, *map(str, others), *((one.dtype, *(min(size, 3) for size in one.shape), *_small(one, META).stride()) for one in tensors))
+    if key not in _known_orders:
+        found = None
+        for like in (*([] if lists else [_small]), *([_whole] if few else [])):  # sizes among the arguments fit these tensors alone
+            with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
+                found = _orders_of(func, args, kwargs, like)
+                break
+        _known_orders[key] = found
+    return _known_orders[key]
+
+
+def laid_out(func, args, kwargs, results):
+    """The results of an operation, which torch describes as `results`, as they lie on the CPU. Raises Unsupported where that cannot be
+    told. The arguments have the sizes of this call, the results may have symbolic ones."""
+    orders = _LAYOUTS[func](*args, **kwargs) if func in _LAYOUTS else _orders(func, args, kwargs)
+    made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
+    if orders is None or not made:
+        return results
+    if None in orders or len(orders) != len(made) or any(len(order) != one.dim() for order, one in zip(orders, made)):
+        raise Unsupported(f"{func} gives tensors of other strides than without memory")
+    given = iter(orders)
+
+    def turn(one):
+        strides, step = [0] * one.dim(), 1
+        for axis in next(given):
+            strides[axis], step = step, step * one.size(axis)
+        return torch.empty_strided(one.size(), strides, dtype=one.dtype, device=META)
+
+    return _pytree.tree_map_only(torch.Tensor, turn, results)
+
+
+CONVOLUTION = "input weight bias stride padding dilation transposed output_padding groups".split()
+
+
+def _convolution(*args, bias_sizes=None, **kwargs):
+    """The order of a convolution's result: that of the implementation which torch chooses for tensors that have memory, and nobody touches."""
+    given = {**dict(zip(CONVOLUTION, args)), **kwargs}
+    with torch.utils._python_dispatch._disable_current_modes():
+        like = {name: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype) if isinstance(one, torch.Tensor) else one for name, one in given.items()}
+        if like["input"].dim() < 4 or 0 in like["input"].shape or 0 in like["weight"].shape:
+            return None
+        chosen = torch._C._select_conv_backend(**like)
+        layout = torch._C._conv_determine_backend_memory_format(like["input"], like["weight"], chosen)
+    rank = like["input"].dim()
+    return None if layout in (torch.contiguous_format, torch.preserve_format) else [(1, *reversed(range(2, rank)), 0)]
+
+
+# The order of the results of operations that choose it by more than the order of the arguments.
+_LAYOUTS = {aten.convolution.default: _convolution}
+
+
+def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
+    if bias is not None or out_dtype not in (None, a.dtype) or a.dtype != b.dtype:
+        raise Unsupported("a grouped product with a bias, or of several dtypes")
+    rows, columns = a.size(-2), b.size(-1)
+    sizes = [rows, columns] if a.dim() != b.dim() else [offs.numel() if a.dim() == 2 else a.size(0), rows, columns]
+    if columns * a.element_size() % 16:
+        raise Unsupported("a grouped product whose rows do not fill 16 bytes")
+    return torch.empty(sizes, dtype=a.dtype, device=META)
+
+
+def _index(x, indices):
+    """Elements by indices. Where an axis has one element, the order in which torch lays the result out on the CPU may be another one
+    than without memory: it is that of few elements."""
+    made = aten.index.Tensor(x, indices)
+    if x.is_contiguous() or 1 not in x.shape:
+        return made
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
+    strides, step = [0] * made.dim(), 1
+    for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
+        strides[axis], step = step, step * max(made.size(axis), 1)
+    return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
+
+
+# Results of operations that torch describes otherwise than they are on the CPU, or for fewer dtypes.
+_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index}
+
+
+def described(func, args, kwargs):
+    """The results of an operation, without memory. Where torch has no such description, those for zeros tell of sizes, unless these
+    depend on elements."""
+    try:
+        return _WITHOUT_MEMORY.get(func, func)(*args, **kwargs)
+    except NotImplementedError:
+        leaves = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        depends = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & set(func.tags)
+        if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
+            raise
+    take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+    return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
