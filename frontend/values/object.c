@@ -31,6 +31,7 @@ value *value_object_new(tracer *t, PyObject *cls) {
 
 PyObject *object_class(value *v) { return v->any.a; }
 bool object_is_virtual(value *v) { return v->any.b != NULL; }
+value *object_attributes(const value *v) { return v->any.b; }
 
 bool object_is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;

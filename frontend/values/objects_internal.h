@@ -34,6 +34,7 @@ void guard_data_descriptor(tracer *t, PyObject *descr);
 value *object_slot(tracer *t, value *v, PyObject *name, PyObject *descr);
 /* Does the object have a dict value of attributes: was it made inside? */
 bool object_is_virtual(value *v);
+value *object_attributes(const value *v); /* that dict, or NULL */
 /* The slots of value_object_type. */
 value *object_get_attr(tracer *t, value *v, PyObject *name);
 bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);
