@@ -154,7 +154,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (data) guard_data_descriptor(t, descr);
   if (data && !Py_TYPE(descr)->tp_descr_get) guard_descriptor(t, Py_TYPE(descr), get);
   if (data && Py_TYPE(descr)->tp_descr_get) { /* one without stands behind what the instance has */
-    if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
+    if (class_is_property(Py_TYPE(descr)) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
       return value_const(t, model_real((PyObject *)type));

@@ -22,6 +22,8 @@ PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
  * the first one): borrowed, with that base; NULL: there is none. */
 PyObject *class_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out);
 value *class_wrap_constant(tracer *t, PyObject *object);
+/* Are instances of this class properties, which behave as Python's own do? */
+bool class_is_property(PyTypeObject *kind);
 /* Guards that a class of descriptors keeps these methods, or goes on to have none of them. */
 void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names);
 /* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */

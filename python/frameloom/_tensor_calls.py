@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import contextlib
 import functools
 import operator
 import re
@@ -17,7 +18,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 
 _tensor_imports.keep_away()
@@ -75,7 +76,8 @@ def _functions():
 
 
 
-FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | {
+FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
+    _torch_checked.between,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
@@ -267,10 +269,22 @@ _tried = {}
 _DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
 
 
+@contextlib.contextmanager
+def _really():
+    """For calls with tensors that have memory, of whose numbers capture takes no notice: those that are drawn are not taken from the
+    function's."""
+    state = torch.get_rng_state()
+    try:
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            yield
+    finally:
+        torch.set_rng_state(state)
+
+
 def _try(func, args, kwargs, like):
     """Takes the operation such tensors? None: what it raises has nothing to do with dtypes."""
     take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         try:
             func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
         except (NotImplementedError, TypeError):
@@ -331,7 +345,7 @@ def _lies_alike(func, args, kwargs):
     if key not in _alike:
         strides = []
         try:
-            with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            with _really():
                 for device in (META, CPU):
                     small = lambda one: like(one, device) if isinstance(one, torch.Tensor) else one  # noqa: B023, E731
                     made = func(*_pytree.tree_map(small, args), **_pytree.tree_map(small, kwargs))
@@ -358,7 +372,7 @@ def _index(x, indices):
     made = aten.index.Tensor(x, indices)
     if x.is_contiguous() or 1 not in x.shape:
         return made
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
     strides, step = [0] * made.dim(), 1
     for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
@@ -381,7 +395,7 @@ def _described(func, args, kwargs):
         if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
             raise
     take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         made = func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
 
@@ -638,6 +652,14 @@ class Recorder(TorchDispatchMode):
         with torch.utils._python_dispatch._disable_current_modes():
             func(torch.empty(0, dtype=target.dtype), *args, **{**kwargs, "generator": torch.Generator()})
 
+    def draw_in_order(self, func, computes, target, *args, **kwargs):
+        """Numbers that are drawn in the order in which the elements of `target` lie, by an operation that draws them in the order of
+        the axes."""
+        order = sorted(range(target.dim()), key=lambda axis: (-target.stride(axis), axis))
+        target = self.note(aten.permute.default, target, order)
+        made = self.note(computes, *_given(func, computes, (target, *args), kwargs), **kwargs)
+        return self.note(aten.permute.default, made, sorted(range(len(order)), key=order.__getitem__))
+
     def replace(self, func, target, args, kwargs, functional):
         """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
         if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)):
@@ -650,7 +672,10 @@ class Recorder(TorchDispatchMode):
             new = self.note(aten.full_like.default, target, 0)
         else:
             computes = functional or _functional(func)
-            new = self.note(computes, *_given(func, computes, args, kwargs), **kwargs)
+            if func is aten.bernoulli_.float and not target.is_contiguous():
+                new = self.draw_in_order(func, computes, target, *args[1:], **kwargs)
+            else:
+                new = self.note(computes, *_given(func, computes, args, kwargs), **kwargs)
             if functional and new.dtype != target.dtype:
                 raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
