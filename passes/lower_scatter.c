@@ -245,8 +245,12 @@ static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirVa
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue chunk = l->vars[SCATTER_CHUNK].iv, size = lower_int(l, j->size).v;
   MlirValue first = lane_op2(&b, "arith.muli", chunk, size);
-  MlirValue last = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.addi", first, size),
-                            lower_int(l, extents[j->cut]).v);
+  MlirValue extent = lower_int(l, extents[j->cut]).v, zero = lower_int(l, 0).v;
+  MlirValue last = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.addi", first, size), extent);
+  /* Symbolic sizes may leave a chunk nothing: the loop over lanes expects a begin within the row. */
+  MlirValue some = lane_cmpi(&b, "slt", first, extent);
+  first = lane_select(&b, some, first, zero);
+  last = lane_select(&b, some, last, zero);
   for (int cut = CUT_OUTER; cut <= CUT_LANE; cut++) {
     j->low[vars[cut]] = cut == j->cut ? first : lower_int(l, 0).v;
     j->high[vars[cut]] = cut == j->cut ? last : lower_int(l, extents[cut]).v;

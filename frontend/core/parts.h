@@ -57,6 +57,7 @@ typedef struct trace_kept {
   int64_t late[LOOM_MAX_SYMBOLS]; /* for each size of trace_late, in the order of capture: the
                                      number that it has turned out to equal */
   bool never_choose;              /* see trace_choose() */
+  bool never_aside;               /* no code is followed for later (values/aside.c) */
   roll_bans bans;                 /* (owned) */
 } trace_kept;
 
@@ -145,8 +146,11 @@ typedef struct trace_late {
 /* Objects that existed before the call, and their changes. Files of values/ have a list each:
  * shadow.c has `shadows`, and so on. */
 typedef struct trace_live {
-  Py_ssize_t items; /* items of lists and tuples that were looked at */
-  uint64_t changes; /* how often one was changed */
+  Py_ssize_t items;        /* items of lists and tuples that were looked at */
+  uint64_t changes;        /* how often one was changed */
+  uint8_t aside;           /* so many pieces of code are being followed that run later (aside.c) */
+  uint32_t asides;         /* so many have begun so far */
+  pointer_map aside_names; /* the names of global variables that they have read */
   struct shadows *shadows;
   struct live_dict *dicts;
   struct dict_count *counts;

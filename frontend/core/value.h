@@ -24,6 +24,7 @@ enum {
   VALUE_IS_RETURNING = 1 << 7, /* an iterator that returns a value at its end, in t->returned */
   /* The interpreter's functions of numbers are not known for it: its adapter handles them. */
   VALUE_IS_FOREIGN = 1 << 8,
+  VALUE_IS_BOUND = 1 << 9, /* a method, bound to the object `method.self` */
 };
 
 /* What a loop over an iterator needs to be captured once (roll.c): described at iter_left() and the
@@ -107,6 +108,8 @@ struct value {
   PyObject *object; /* the live object of a constant (borrowed from the tracer's keep-alive list),
                        or NULL */
   bool chosen;      /* it is one of two objects, and only the run knows which (trace_choose) */
+  uint8_t aside;    /* trace_live.aside when it was made */
+  bool seen_aside;  /* code that was followed for later has read it (values/aside.c) */
   uint16_t lent, lender;  /* lent: this is a copy that stands for an object in the hidden iteration
                              of a loop;  lender: it is an object with such copies (values/gather.c).
                              The places of the  loops, or 0 */

@@ -332,6 +332,7 @@ step step_LOAD_DEREF(tracer *t, frame *f, const loom_instr *in) {
   if (!cell->cell.content) return cell_unbound(t, f, in->arg);
   value *content = local_realise(t, f, &cell->cell.content);
   if (content && value_is_lazy(content)) guard_simple(t, GUARD_PRESENT, content->source, NULL, 0);
+  aside_see(t, cell);
   return frame_result(f, content);
 }
 
@@ -412,6 +413,7 @@ step step_LOAD_GLOBAL(tracer *t, frame *f, const loom_instr *in) {
   error_drop();
   const source *s = global_source(t, f, name, own, builtins);
   if (!s) return STEP_FAIL;
+  aside_see_variable(t, name);
   const overlay_slot *changed = overlay_find(overlay_of(t, globals, false), name);
   if (!changed) changed = builtin_assigned(t, f, name, own);
   if (changed && changed->item) return frame_result(f, changed->item);

@@ -151,6 +151,11 @@ struct np_known **np_known_calls(tracer *t);   /* of this capture (gradient_know
 /* The elements (i, i + offset) of two dimensions, as the last one. */
 value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int axis2);
 
+/* ---- late.c: sizes that depend on data ---- */
+
+/* The numbers from 0 on below the one element of an int64 array. */
+value *np_late_range(tracer *t, np_array *end);
+
 /* ---- item.c: single numbers ---- */
 
 /* The element `node`, which has no dimensions, as a Python number that is known only when

@@ -169,11 +169,25 @@ static PyObject *late_indices(PyObject *self, PyObject *const *args, Py_ssize_t 
   return result;
 }
 
+/* range(end): the whole numbers from 0 on, below the one element of an array. */
+static PyObject *late_numbers(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  PyArrayObject *end = (PyArrayObject *)args[0];
+  bool fits = count == 1 && PyArray_TYPE(end) == NPY_INT64 && PyArray_SIZE(end) == 1;
+  if (!fits) return PyErr_Format(PyExc_TypeError, "range() takes one int64");
+  int64_t most = *(const int64_t *)PyArray_DATA(end), n = most > 0 ? most : 0;
+  PyObject *out = late_array(NPY_INT64, 1, (npy_intp)n);
+  int64_t *to = out ? PyArray_DATA((PyArrayObject *)out) : NULL;
+  for (int64_t i = 0; out && i < n; i++)
+    to[i] = i;
+  return out;
+}
+
 static PyMethodDef late_functions[] = {
+    {"range", (PyCFunction)(void (*)(void))late_numbers, METH_FASTCALL, NULL},
     {"getitem", (PyCFunction)(void (*)(void))late_get_item, METH_FASTCALL, NULL},
     {"nonzero", (PyCFunction)(void (*)(void))late_indices, METH_FASTCALL, NULL}};
 
-enum { LATE_GET_ITEM, LATE_INDICES, LATE_FUNCTIONS };
+enum { LATE_RANGE, LATE_GET_ITEM, LATE_INDICES, LATE_FUNCTIONS };
 
 static PyObject *late_function(int which) {
   static PyObject *functions[LATE_FUNCTIONS];
@@ -244,6 +258,14 @@ value *np_mask_get(tracer *t, value *v, value *key) {
   loom_type type = {.dtype = a->type.dtype, .rank = 1};
   if (!late_mask_size(t, np_read(t, mask), &type.dims[0])) return NULL;
   return np_fresh(t, late_call(t, LATE_GET_ITEM, (np_array *[]){a, mask}, 2, &type), NULL);
+}
+
+/* ---- whole numbers below one that is not known ---- */
+
+value *np_late_range(tracer *t, np_array *end) {
+  loom_type type = {.dtype = LOOM_I64, .rank = 1};
+  if (!size_late(t, &type.dims[0])) return NULL;
+  return np_fresh(t, late_call(t, LATE_RANGE, &end, 1, &type), NULL);
 }
 
 /* ---- nonzero and its like ------------------------------------------------------------------- */

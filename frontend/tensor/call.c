@@ -55,7 +55,8 @@ bool tensor_has_row(PyObject *callee) {
   return tensor_ready() && PyFunction_Check(callee) &&
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
           tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee) ||
-          tensor_is_batch_call(callee) || tensor_is_function_part(callee));
+          tensor_is_batch_call(callee) || tensor_is_function_part(callee) ||
+          tensor_is_late_range(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -262,15 +263,16 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   tensor_state *state = tensor_state_of(t);
   Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   if (!state) return NULL;
-  value **all = trace_alloc(t, sizeof *all * (size_t)(count + 1));
+  value **all = trace_alloc(t, sizeof *all * (size_t)(count + named + 1));
   if (!all) return NULL;
-  if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);
   Py_ssize_t given = 0;
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
-  value *late = tensor_late(t, function, all, given, kwnames);
+  memcpy(all + given, args + count, sizeof *all * (size_t)named);
+  value *late = tensor_late(t, function, all, given, named, kwnames);
   if (late || trace_pending(t)) return late;
+  if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);
   PyObject *list = call_items(t, all, given, false);
   PyObject *kwargs = list ? PyDict_New() : NULL;
   for (Py_ssize_t i = 0; kwargs && i < named; i++) {
@@ -454,6 +456,31 @@ static value *call_autocast(tracer *t, PyObject *callee, value *const *args, Py_
   return trace_pending(t) ? NULL : tensor_call_failed(t, callee);
 }
 
+/* torch.Size(numbers) */
+static value *call_size(tracer *t, value *const *args, Py_ssize_t count) {
+  value *items = count ? trace_listed(t, args[0]) : value_tuple(t, NULL, 0);
+  for (Py_ssize_t i = 0; items && i < items->seq.count; i++) {
+    int64_t size;
+    if (trace_pending(t) || !value_size_of(t, items->seq.items[i], &size))
+      return trace_pending(t) ? NULL : trace_break(t, BREAK_TENSOR, "torch.Size() of no numbers");
+  }
+  return items ? value_tuple_of(t, call_python.size, items->seq.items, items->seq.count) : NULL;
+}
+
+/* The method numel() of torch.Size. */
+static value *call_size_numel(tracer *t, const value *size) {
+  value *product = value_int(t, 1);
+  for (Py_ssize_t i = 0; product && i < size->seq.count; i++)
+    product = trace_binary(t, 5, product, size->seq.items[i], false);
+  return product;
+}
+
+static bool call_is_size_numel(PyObject *callee, const value *self) {
+  return value_is_tuple(self) && Py_IS_TYPE(callee, &PyMethodDescr_Type) &&
+         (PyObject *)PyDescr_TYPE(callee) == call_python.size &&
+         !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callee), "numel");
+}
+
 value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const *args,
                           Py_ssize_t count, PyObject *kwnames, bool *mine) {
   *mine = false;
@@ -462,6 +489,9 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
       call_is_known(call_python.state, callee) || call_is_known(call_python.overrides, callee);
   *mine = true;
   if (tensor_is_parameter_class(callee)) return tensor_parameter(t, args, count, kwnames);
+  if (callee == call_python.size && count <= 1 && !kwnames) return call_size(t, args, count);
+  if (!self && count == 1 && !kwnames && call_is_size_numel(callee, args[0]))
+    return call_size_numel(t, args[0]);
   if (call_is_id(callee, args, count, kwnames)) return call_id(t, args[0]);
   if (tensor_is_exchange(callee, args, count))
     return tensor_from_array(t, callee, args, count, kwnames);
@@ -469,6 +499,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (tensor_is_checkpoint(callee)) return tensor_checkpoint(t, callee, args, count);
   if (tensor_is_batch_call(callee)) return tensor_batch_call(t, callee, args, count);
   if (tensor_is_function_part(callee)) return tensor_function_part(t, callee, args, count);
+  if (tensor_is_late_range(callee)) return tensor_late_range(t, args, count);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

@@ -7,12 +7,14 @@
 #include "frontend/numpy/array.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/live.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"
 
 /* Of _tensor_functions.py. */
 static struct {
-  PyObject *begin, *end, *attach, *refuse, *enter, *leave, *inside, *followed, *noted, *zeros_like;
+  PyObject *begin, *end, *once, *changes, *attach, *refuse, *enter, *leave, *inside, *followed,
+      *noted, *zeros_like;
 } functions_python;
 
 /* What tensor_state had before a call of backward(), whose operations go into another list. */
@@ -21,14 +23,18 @@ struct tensor_section {
   PyObject *calls, *elements;
   uint64_t changes;         /* trace_live.changes */
   uint32_t foreign, values; /* of the state; of the graph */
+  uint32_t effects;         /* of the capture */
+  const np_storage *memory; /* what was there */
+  uint64_t writes;          /* so many writes into it */
+  bool once;                /* the gradients have no derivative */
 };
 
 bool tensor_functions_init(void) {
-  static const tensor_name names[] = {{"begin_backward", &functions_python.begin},
-                                      {"end_backward", &functions_python.end},
-                                      {"attach", &functions_python.attach},
-                                      {"Noted", &functions_python.noted},
-                                      {"ZEROS_LIKE", &functions_python.zeros_like}};
+  static const tensor_name names[] = {
+      {"begin_backward", &functions_python.begin}, {"end_backward", &functions_python.end},
+      {"changes", &functions_python.changes},      {"only_once", &functions_python.once},
+      {"attach", &functions_python.attach},        {"Noted", &functions_python.noted},
+      {"ZEROS_LIKE", &functions_python.zeros_like}};
   static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
                                           {"enter_transform", &functions_python.enter},
                                           {"leave_transform", &functions_python.leave},
@@ -41,6 +47,7 @@ bool tensor_functions_init(void) {
 
 bool tensor_is_function_part(const PyObject *callee) {
   return callee == functions_python.begin || callee == functions_python.end ||
+         callee == functions_python.once || callee == functions_python.changes ||
          callee == functions_python.refuse || callee == functions_python.enter ||
          callee == functions_python.leave || callee == functions_python.inside ||
          callee == functions_python.followed;
@@ -73,10 +80,19 @@ static value *functions_tangent(tracer *t, value *output) {
   return made;
 }
 
+/* Writes into this memory and what was made before it. */
+static uint64_t functions_writes(const np_storage *memory) {
+  uint64_t writes = 0;
+  for (const np_storage *s = memory; s; s = s->next)
+    writes += s->version;
+  return writes;
+}
+
 static value *functions_begin(tracer *t, tensor_state *state, value *const *args,
                               Py_ssize_t count) {
   if (PyList_GET_SIZE(state->levels))
     return trace_break(t, BREAK_TENSOR, "a torch.autograd.Function inside of vmap");
+  const np_storage *memory = np_storages(t);
   Py_ssize_t before = PyList_GET_SIZE(state->calls);
   uint32_t values = trace_graph(t)->value_count;
   value **tangents = trace_alloc(t, sizeof *tangents * (size_t)(count + 1));
@@ -86,7 +102,13 @@ static value *functions_begin(tracer *t, tensor_state *state, value *const *args
     if (!(tangents[i] = functions_tangent(t, args[i]))) return NULL;
   /* What made the stand-ins is no operation of the function. */
   if (PyList_SetSlice(state->calls, before, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);
+  if (!aside_begin(t))
+    return trace_break(t, BREAK_TENSOR,
+                       "backward() of a torch.autograd.Function reads what is changed later");
   *section = (struct tensor_section){.around = state->section,
+                                     .effects = t->capture->effect_count,
+                                     .memory = memory,
+                                     .writes = functions_writes(memory),
                                      .calls = state->calls,
                                      .elements = state->elements,
                                      .changes = t->live.changes,
@@ -113,14 +135,19 @@ static bool functions_leaves_tensors(tracer *t, const tensor_state *state,
 static value *functions_end(tracer *t, tensor_state *state) {
   struct tensor_section *section = state->section;
   if (!section) return trace_break(t, BREAK_TENSOR, "a backward() that has not begun");
-  if (section->changes != t->live.changes)
+  aside_end(t);
+  if (section->changes != t->live.changes || section->effects != t->capture->effect_count ||
+      section->writes != functions_writes(section->memory))
     return trace_break(t, BREAK_TENSOR,
                        "backward() of a torch.autograd.Function changes an object");
   if (functions_leaves_tensors(t, state, section))
     return trace_break(t, BREAK_TENSOR,
                        "backward() of a torch.autograd.Function makes a number or an array");
   PyObject *own = PyList_GetSlice(state->calls, PyList_GET_SIZE(section->calls), PY_SSIZE_T_MAX);
-  PyObject *noted = own ? trace_keep(t, PyObject_CallOneArg(functions_python.noted, own)) : NULL;
+  PyObject *noted =
+      own ? trace_keep(t, PyObject_CallFunctionObjArgs(functions_python.noted, own,
+                                                       section->once ? Py_True : Py_False, NULL))
+          : NULL;
   Py_XDECREF(own);
   state->calls = section->calls;
   state->elements = section->elements;
@@ -134,6 +161,11 @@ value *tensor_function_part(tracer *t, const PyObject *callee, value *const *arg
   if (!state) return NULL;
   if (callee == functions_python.begin) return functions_begin(t, state, args, count);
   if (callee == functions_python.end) return functions_end(t, state);
+  if (callee == functions_python.once) {
+    if (state->section) state->section->once = true;
+    return t->constants.none;
+  }
+  if (callee == functions_python.changes) return value_int(t, (int64_t)t->live.changes);
   if (callee == functions_python.followed) return t->constants.true_value;
   if (callee == functions_python.inside)
     return value_bool(t, state->transforms > 0 || PyList_GET_SIZE(state->levels) > 0);

@@ -181,10 +181,13 @@ value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssi
 /* ---- late.c: sizes that depend on elements ---- */
 
 bool tensor_late_init(void);
-/* A call whose results have sizes that depend on elements; NULL with nothing pending: another one.
- */
+/* A call whose results have sizes that depend on elements, or that is followed in parts
+ * (_tensor_late.py); NULL with nothing pending: another one. `named` arguments with the names
+ * `kwnames` are behind the `count` others. */
 value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames);
+                   Py_ssize_t named, PyObject *kwnames);
+bool tensor_is_late_range(const PyObject *callee);
+value *tensor_late_range(tracer *t, value *const *args, Py_ssize_t count);
 
 /* ---- sizes.c: symbolic sizes, as torch sees them ---- */
 

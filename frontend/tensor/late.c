@@ -21,13 +21,18 @@ typedef enum late_kind {
 
 static struct {
   PyObject *getitem, *where, *argwhere;
+  PyObject *models, *index, *range; /* of _tensor_late.py */
 } late_python;
 
 bool tensor_late_init(void) {
   static const tensor_name operators[] = {{"getitem", &late_python.getitem}};
   static const tensor_name torch[] = {{"where", &late_python.where}};
   static const tensor_name numpy[] = {{"argwhere", &late_python.argwhere}};
-  return tensor_import("operator", operators, 1) && tensor_import("torch", torch, 1) &&
+  static const tensor_name models[] = {{"MODELS", &late_python.models},
+                                       {"index", &late_python.index},
+                                       {"late_range", &late_python.range}};
+  return tensor_import("frameloom._tensor_late", models, sizeof models / sizeof *models) &&
+         tensor_import("operator", operators, 1) && tensor_import("torch", torch, 1) &&
          tensor_import("numpy", numpy, sizeof numpy / sizeof *numpy);
 }
 
@@ -75,6 +80,7 @@ static value *late_seen(tracer *t, value *v) {
   if (!v) return NULL;
   if (np_is_array(v)) {
     np_see_as(v, &tensor_value_type);
+    np_layout_of(v)->stepped = true; /* torch tells the strides without elements, too */
     return tensor_add_foreign(t, v) ? v : NULL;
   }
   for (Py_ssize_t i = 0; value_is_tuple(v) && i < v->seq.count; i++)
@@ -87,9 +93,9 @@ static value *late_call(tracer *t, PyObject *function, value *const *arrays, Py_
   return callee ? late_seen(t, trace_call(t, callee, arrays, count, NULL)) : NULL;
 }
 
-value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
-                   PyObject *kwnames) {
-  late_kind kind = kwnames ? LATE_NONE : late_kind_of(function, count);
+/* What the function itself gives, by operations of NumPy's; NULL with nothing pending: not so. */
+static value *late_by_arrays(tracer *t, PyObject *function, value *const *args, Py_ssize_t count) {
+  late_kind kind = late_kind_of(function, count);
   value *arrays[2];
   bool masks = kind == LATE_ITEM || kind == LATE_SELECT;
   if (kind == LATE_NONE || (masks && !late_is_mask(args, kind == LATE_SELECT))) return NULL;
@@ -100,4 +106,51 @@ value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t
     return places && axis ? tensor_call_method(t, places, "unbind", &axis, 1) : NULL;
   }
   return late_seen(t, trace_get_item(t, arrays[0], arrays[1]));
+}
+
+/* ---- models in Python ---- */
+
+/* Is it a mask whose elements are not known? */
+static bool late_is_unknown_mask(tracer *t, value *v) {
+  if (!tensor_is(v)) return false;
+  const loom_type *type = &np_layout_of(v)->type;
+  return type->dtype == LOOM_BOOL && type->rank && !tensor_elements(t, v) && !trace_pending(t);
+}
+
+static bool late_has_mask(tracer *t, value *key) {
+  if (!value_is_tuple(key)) return late_is_unknown_mask(t, key);
+  for (Py_ssize_t i = 0; i < key->seq.count; i++)
+    if (late_is_unknown_mask(t, key->seq.items[i])) return true;
+  return false;
+}
+
+/* The model that is followed in place of a call; NULL: there is none. */
+static PyObject *late_model_of(tracer *t, PyObject *function, value *const *args,
+                               Py_ssize_t count) {
+  bool item = late_kind_of(function, count) == LATE_ITEM;
+  if (item) return late_has_mask(t, args[1]) ? late_python.index : NULL;
+  PyObject *model = PyDict_GetItemWithError(late_python.models, function);
+  error_drop();
+  return model;
+}
+
+bool tensor_is_late_range(const PyObject *callee) { return callee == late_python.range; }
+
+/* late_range(end): `end` is a tensor of one int64. */
+value *tensor_late_range(tracer *t, value *const *args, Py_ssize_t count) {
+  value *array = count == 1 && tensor_is(args[0]) ? tensor_as_array(t, args[0]) : NULL;
+  if (array) return late_seen(t, np_late_range(t, np_layout_of(array)));
+  return trace_pending(t) ? NULL : trace_break(t, BREAK_TENSOR, "a size that is no tensor's");
+}
+
+value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
+                   Py_ssize_t named, PyObject *kwnames) {
+  for (Py_ssize_t i = 0; i < count + named; i++)
+    if (tensor_is_batched(args[i])) return NULL;
+  value *made = kwnames ? NULL : late_by_arrays(t, function, args, count);
+  if (made || trace_pending(t)) return made;
+  PyObject *model = late_model_of(t, function, args, count);
+  value *followed = model ? value_const(t, model) : NULL;
+  if (followed) made = trace_call(t, followed, args, count, kwnames);
+  return made && made->object == Py_NotImplemented ? NULL : made;
 }

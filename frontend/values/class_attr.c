@@ -125,6 +125,11 @@ void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names) {
 
 static const char *const descriptor_get[] = {"__get__", NULL};
 
+bool class_is_property(PyTypeObject *kind) {
+  return kind == &PyProperty_Type || (PyType_IsSubtype(kind, &PyProperty_Type) &&
+                                      kind->tp_descr_get == PyProperty_Type.tp_descr_get);
+}
+
 void guard_data_descriptor(tracer *t, PyObject *descr) {
   static const char *const names[] = {"__set__", "__delete__", NULL};
   if (descr) guard_descriptor(t, Py_TYPE(descr), names);
@@ -146,7 +151,12 @@ static value *type_bind(tracer *t, PyObject *item, const source *s, PyObject *ty
     value *cls = value_const(t, type);
     return cls ? value_method(t, f, cls) : NULL;
   }
-  if (kind == &PyProperty_Type && self) {
+  if (class_is_property(kind) && kind != &PyProperty_Type) {
+    guard_descriptor(t, kind, descriptor_get);
+    guard_simple(t, GUARD_IDENTITY, s, item, 0);
+    if (!self) return v;
+  }
+  if (class_is_property(kind) && self) {
     PyObject *getter = trace_keep(t, PyObject_GetAttrString(item, "fget"));
     value *f = getter ? class_wrap_constant(t, getter) : NULL;
     return f ? trace_call1(t, f, self) : NULL;

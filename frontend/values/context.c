@@ -63,6 +63,7 @@ static value *context_get(tracer *t, const context_value *c, value *const *args,
 
 static value *context_set(tracer *t, context_value *c, value *variable, value *now) {
   value *token = value_new(t, &token_type);
+  t->live.changes++;
   if (!token) return NULL;
   token->any.a = c->now;
   token->any.b = variable;

@@ -130,6 +130,7 @@ static bool dict_count_move(tracer *t, value *dict, value *key, bool last) {
 bool dict_put(tracer *t, value *dict, value *key, value *item) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
+  if (!aside_may_change(t, dict)) return false;
   if (loom_loops->lent(t, dict) || !dict_count_put(t, dict, key)) return false;
   dict->seq.changes++;
   if (live) return live_put(t, live, key, item);
@@ -158,7 +159,7 @@ static bool dict_drop(tracer *t, value *dict, value *key, bool last) {
 /* `last`: by popitem(). */
 static bool dict_remove_by(tracer *t, value *dict, value *key, bool last) {
   live_dict *live = dict_live(dict);
-  if (loom_loops->lent(t, dict)) return false;
+  if (!aside_may_change(t, dict) || loom_loops->lent(t, dict)) return false;
   dict->seq.changes += VALUE_REMOVED;
   bool gone = !live  ? dict_drop(t, dict, key, last)
               : last ? live_pop(t, live, key)
@@ -173,6 +174,7 @@ bool dict_remove(tracer *t, value *dict, value *key) { return dict_remove_by(t, 
 static bool dict_move(tracer *t, value *dict, value *key, bool last) {
   Py_ssize_t i;
   live_dict *live = dict_live(dict);
+  if (!aside_may_change(t, dict)) return false;
   if (loom_loops->lent(t, dict) || !dict_count_move(t, dict, key, last)) return false;
   dict->seq.changes += VALUE_REMOVED;
   if (live) return live_move(t, live, key, last);
@@ -217,7 +219,7 @@ static bool dict_put_merge(tracer *t, value *dict, value *key, value *item, bool
 /* All at once, as C code adds a dict to a dict. An OrderedDict gets items one by one. */
 static bool dict_update_live(tracer *t, value *dict, value *other) {
   if (!other->seq.count) return true;
-  if (loom_loops->lent(t, dict)) return false;
+  if (!aside_may_change(t, dict) || loom_loops->lent(t, dict)) return false;
   dict->seq.changes += (uint32_t)other->seq.count / 2;
   return live_update(t, dict_live(dict), other);
 }
@@ -478,6 +480,7 @@ METHOD(dict_copy) {
 METHOD(dict_clear) {
   ARGS("clear", 0, 0);
   live_dict *live = dict_live(v);
+  if (!aside_may_change(t, v)) return NULL;
   v->seq.changes += VALUE_REMOVED;
   v->seq.count = 0;
   gaps_clear(t, v);

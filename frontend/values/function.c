@@ -355,7 +355,7 @@ static void method_walk(roll_walk *w, value *v) {
 }
 
 static const value_type value_method_type = {.name = "method",
-                                             .kinds = VALUE_IS_FRESH,
+                                             .kinds = VALUE_IS_FRESH | VALUE_IS_BOUND,
                                              .compare = method_compare,
                                              .truth = always_true,
                                              .get_attr = method_get_attr,
@@ -434,6 +434,7 @@ static void builtin_method_walk(roll_walk *w, value *v) {
 }
 
 const value_type value_builtin_method_type = {.name = "builtin method",
+                                              .kinds = VALUE_IS_BOUND,
                                               .compare = unknown_compare,
                                               .truth = always_true,
                                               .get_attr = builtin_method_get_attr,

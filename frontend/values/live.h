@@ -10,6 +10,16 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 
+/* ---- aside.c: code that is followed now and runs later ---- */
+
+/* Between these calls such code is followed. aside_begin() gives false where capture has found that
+ * such code reads what is changed behind it. */
+bool aside_begin(tracer *t);
+void aside_end(tracer *t);
+/* To be called for what code reads; aside_see_variable(): a global variable of this name. */
+void aside_see(tracer *t, value *v);
+void aside_see_variable(tracer *t, PyObject *name);
+
 /* ---- livedict.c: dictionaries that existed before the call ---- */
 
 typedef struct live_dict live_dict;

@@ -6,6 +6,14 @@
 
 struct apart; /* below */
 
+/* ---- aside.c: code that is followed now and runs later ---- */
+
+value *aside_seen(tracer *t, value *v); /* aside_see(); gives v */
+/* To be called before a list, dict, set, cell or iterator changes, and before an attribute of a
+ * live object, or a global variable, is assigned. False: capture has broken, or starts again. */
+bool aside_may_change(tracer *t, const value *v);
+bool aside_may_assign(tracer *t, PyObject *object, PyObject *name, bool attribute);
+
 /* ---- liveiter.c: iterators that existed before the call ---- */
 
 /* A recipe for an iterator over a tuple or list, in front of item `index` (behind it, going

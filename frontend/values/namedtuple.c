@@ -116,7 +116,9 @@ value *tuple_field(tracer *t, value *v, PyObject *name) {
   }
   Py_ssize_t i = tuple_field_index(type, name, descr);
   if (i >= 0 && i < v->seq.count) return v->seq.items[i];
-  if (PyType_IsSubtype(&PyTuple_Type, type) || Py_IS_TYPE(descr, &PyMethodDescr_Type)) return NULL;
+  bool method = Py_IS_TYPE(descr, &PyMethodDescr_Type);
+  if (PyType_IsSubtype(&PyTuple_Type, type) || (method && PyDescr_TYPE(descr) == &PyTuple_Type))
+    return NULL;
   return type_attr(t, (PyObject *)type, name, v, NULL);
 }
 

@@ -31,6 +31,7 @@ value *value_object_new(tracer *t, PyObject *cls) {
 
 PyObject *object_class(value *v) { return v->any.a; }
 bool object_is_virtual(value *v) { return v->any.b != NULL; }
+value *object_attributes(const value *v) { return v->any.b; }
 
 bool object_is_data_descriptor(PyObject *item) {
   return item && Py_TYPE(item)->tp_descr_set != NULL;
@@ -153,7 +154,7 @@ value *object_attr(tracer *t, value *v, PyObject *name) {
   if (data) guard_data_descriptor(t, descr);
   if (data && !Py_TYPE(descr)->tp_descr_get) guard_descriptor(t, Py_TYPE(descr), get);
   if (data && Py_TYPE(descr)->tp_descr_get) { /* one without stands behind what the instance has */
-    if (Py_IS_TYPE(descr, &PyProperty_Type) || type_runs_python(t, Py_TYPE(descr), "__get__"))
+    if (class_is_property(Py_TYPE(descr)) || type_runs_python(t, Py_TYPE(descr), "__get__"))
       return type_attr(t, (PyObject *)type, name, v, NULL);
     if (!PyUnicode_CompareWithASCIIString(name, "__class__"))
       return value_const(t, model_real((PyObject *)type));

@@ -22,6 +22,8 @@ PyObject *class_lookup(tracer *t, PyTypeObject *type, PyObject *name);
  * the first one): borrowed, with that base; NULL: there is none. */
 PyObject *class_find(PyObject *type, PyObject *name, PyObject *after, PyObject **where_out);
 value *class_wrap_constant(tracer *t, PyObject *object);
+/* Are instances of this class properties, which behave as Python's own do? */
+bool class_is_property(PyTypeObject *kind);
 /* Guards that a class of descriptors keeps these methods, or goes on to have none of them. */
 void guard_descriptor(tracer *t, PyTypeObject *kind, const char *const *names);
 /* Guards that `descr` (may be NULL) stays a data descriptor, or stays none. */
@@ -34,6 +36,7 @@ void guard_data_descriptor(tracer *t, PyObject *descr);
 value *object_slot(tracer *t, value *v, PyObject *name, PyObject *descr);
 /* Does the object have a dict value of attributes: was it made inside? */
 bool object_is_virtual(value *v);
+value *object_attributes(const value *v); /* that dict, or NULL */
 /* The slots of value_object_type. */
 value *object_get_attr(tracer *t, value *v, PyObject *name);
 bool object_set_attr(tracer *t, value *v, PyObject *name, value *item);

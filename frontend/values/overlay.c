@@ -65,7 +65,7 @@ static void overlay_drop(overlay *o, overlay_slot *slot) {
 
 bool overlay_put(tracer *t, overlay *o, PyObject *key, value *item) {
   overlay_slot *slot = o ? overlay_find(o, key) : NULL;
-  if (!o) return false;
+  if (!o || !aside_may_assign(t, o->object, key, o->attributes)) return false;
   t->live.changes++;
   if (slot && slot->item) return slot->item = item, true;
   if (slot) overlay_drop(o, slot);
@@ -85,7 +85,7 @@ bool overlay_put_variable(tracer *t, PyObject *globals, PyObject *name, value *i
 
 bool overlay_delete(tracer *t, overlay *o, PyObject *key, bool existed) {
   overlay_slot *slot = o ? overlay_find(o, key) : NULL;
-  if (!o) return false;
+  if (!o || !aside_may_assign(t, o->object, key, o->attributes)) return false;
   t->live.changes++;
   if (slot && existed) return *slot = (overlay_slot){.key = slot->key}, true;
   if (slot) return overlay_drop(o, slot), true;

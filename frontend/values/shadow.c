@@ -61,6 +61,7 @@ const source *shadow_source(const value *v) {
 static bool shadow_is_live(const value *v) { return v->source || (value_is_cell(v) && v->object); }
 
 bool shadow_open(tracer *t, value *v) {
+  if (!aside_may_change(t, v)) return false;
   if (loom_loops->lent(t, v) || (gather_is_live(v) && !list_settle(t, v))) return false;
   if (!shadow_is_live(v) || value_is_dict(v)) return true;
   struct shadows *s = shadow_all(t);
@@ -146,7 +147,7 @@ bool shadow_again(tracer *t, value *callee, value *const *args, Py_ssize_t count
 }
 
 bool shadow_set(tracer *t, value *set, const char *method, value *const *args, Py_ssize_t count) {
-  if (!set->source) return true;
+  if (!set->source) return aside_may_change(t, set);
   return shadow_open(t, set) && call_add(t, set, method, args, count);
 }
 
@@ -212,6 +213,7 @@ static value *unread_call(tracer *t, value *v, value *const *args, Py_ssize_t co
   value *known = pointer_map_get(&t->known.wrapped, v->object);
   value *first = pointer_map_get(&s->unread, v->object);
   if (!list && !key_check(t, args[0])) return NULL;
+  if (known && !aside_may_change(t, known)) return NULL;
   if (known) {
     PyObject *name = trace_keep(t, PyUnicode_InternFromString(method));
     value *again = value_wrap(t, v->object, v->source);

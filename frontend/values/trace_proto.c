@@ -32,6 +32,7 @@ static bool operand_is_sequence(const value *v) {
 }
 
 value *trace_unary(tracer *t, int op, value *v) {
+  aside_see(t, v);
   value *result = v->type->unary ? v->type->unary(t, op, v) : t->constants.not_implemented;
   if (result != t->constants.not_implemented) return result;
   return trace_raise(t, PyExc_TypeError, "bad operand type for a unary operator: '%s'",
@@ -93,6 +94,8 @@ static value *binary_repeat(tracer *t, value *l, value *r, bool inplace) {
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   value *result = t->constants.not_implemented, *left = l;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  aside_see(t, l);
+  aside_see(t, r);
   scalar_operands(t, op, &l, &r, inplace);
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
   if (result == l && left != l) return left; /* text with nothing to fill in, as it is */
@@ -162,6 +165,8 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
   value *result = t->constants.not_implemented;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   value *left = l, *other = r; /* as they are for `is` */
+  aside_see(t, l);
+  aside_see(t, r);
   scalar_compared(t, op, &l, &r);
   /* A subclass on the right goes first; here that can only be an instance of a Python class. */
   bool right = value_is_instance(r) && l->type == r->type && object_class(l) != object_class(r) &&
@@ -185,6 +190,7 @@ value *trace_compare(tracer *t, int op, value *l, value *r) {
 
 int trace_truth(tracer *t, value *v) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return -1;
+  aside_see(t, v);
   if (v == t->constants.true_value) return 1;
   if (v == t->constants.false_value || v == t->constants.none) return 0;
   if (v->type->truth) return v->type->truth(t, v);
@@ -194,6 +200,7 @@ int trace_truth(tracer *t, value *v) {
 }
 
 value *trace_length(tracer *t, value *v) {
+  aside_see(t, v);
   if (v->type->length) return v->type->length(t, v);
   if (length_is_unknown(t, v, "the length")) return NULL;
   return trace_raise(t, PyExc_TypeError, "object of type '%s' has no len()", value_type_name(t, v));
@@ -201,7 +208,8 @@ value *trace_length(tracer *t, value *v) {
 
 value *trace_get_item(tracer *t, value *v, value *key) {
   if (operand_is_sequence(v) && !(key = value_index(t, key, NULL))) return NULL;
-  if (v->type->get_item) return v->type->get_item(t, v, key);
+  aside_see(t, v);
+  if (v->type->get_item) return aside_seen(t, v->type->get_item(t, v, key));
   if (item_is_unknown(t, v)) return NULL;
   return trace_raise(t, PyExc_TypeError, "'%s' object is not subscriptable", value_type_name(t, v));
 }
@@ -233,7 +241,8 @@ value *trace_get_attr(tracer *t, value *v, PyObject *name) {
   }
   if (t->live.dicts && v->object && live_holds_attributes(t, v->object, true))
     return trace_break(t, BREAK_SIDE_EFFECT, "an attribute whose dictionary was changed");
-  if (v->type->get_attr) return v->type->get_attr(t, v, name);
+  aside_see(t, v);
+  if (v->type->get_attr) return aside_seen(t, v->type->get_attr(t, v, name));
   return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), v->type->name);
 }
 
@@ -262,6 +271,7 @@ static const loom_adapter *call_owner(PyObject *object) {
 value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count,
                   PyObject *kwnames) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  aside_see(t, callee);
   if (loom_rule_count && callee->object) {
     value *marked = rules_call(t, callee, args, count, kwnames);
     if (marked || trace_pending(t)) return marked;
@@ -290,6 +300,7 @@ value *trace_call(tracer *t, value *callee, value *const *args, Py_ssize_t count
 
 value *trace_iter(tracer *t, value *v) {
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
+  aside_see(t, v);
   if (v->type->iter) return v->type->iter(t, v);
   if (v->type->get_item && v->type->length) {
     int64_t count;
@@ -303,8 +314,8 @@ value *trace_iter(tracer *t, value *v) {
 }
 
 value *trace_next(tracer *t, value *v) {
-  if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
-  if (v->type->next) return v->type->next(t, v);
+  if (trace_pending(t) || !trace_goes_deeper(t) || !aside_may_change(t, v)) return NULL;
+  if (v->type->next) return aside_seen(t, v->type->next(t, v));
   if (v->object && Py_TYPE(v->object)->tp_iternext)
     return trace_break(t, BREAK_LIVE_ITERATOR, "the next item of a live %s", value_type_name(t, v));
   return trace_raise(t, PyExc_TypeError, "'%s' object is not an iterator", value_type_name(t, v));
@@ -368,6 +379,7 @@ value *trace_each(tracer *t, value *v) {
 
 int trace_contains(tracer *t, value *v, value *item) {
   if (trace_pending(t)) return -1;
+  aside_see(t, v);
   return v->type->contains ? v->type->contains(t, v, item) : trace_search(t, v, item);
 }
 

@@ -27,7 +27,9 @@
 
 value *value_new(tracer *t, const value_type *type) {
   value *v = trace_alloc(t, sizeof *v);
-  if (v) v->type = type;
+  if (!v) return NULL;
+  v->type = type;
+  v->aside = t->live.aside;
   return v;
 }
 

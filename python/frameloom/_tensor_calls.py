@@ -16,7 +16,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import CPU, META, described, laid_out, on_cpu, runs
 
@@ -74,7 +74,8 @@ def _functions():
 
 
 
-FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | {
+FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
+    _torch_checked.between,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
@@ -507,6 +508,14 @@ class Recorder(TorchDispatchMode):
         with torch.utils._python_dispatch._disable_current_modes():
             func(torch.empty(0, dtype=target.dtype), *args, **{**kwargs, "generator": torch.Generator()})
 
+    def draw_in_order(self, func, computes, target, *args, **kwargs):
+        """Numbers that are drawn in the order in which the elements of `target` lie, by an operation that draws them in the order of
+        the axes."""
+        order = sorted(range(target.dim()), key=lambda axis: (-target.stride(axis), axis))
+        target = self.note(aten.permute.default, target, order)
+        made = self.note(computes, *_given(func, computes, (target, *args), kwargs), **kwargs)
+        return self.note(aten.permute.default, made, sorted(range(len(order)), key=order.__getitem__))
+
     def replace(self, func, target, args, kwargs, functional):
         """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
         if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)):
@@ -519,7 +528,10 @@ class Recorder(TorchDispatchMode):
             new = self.note(aten.full_like.default, target, 0)
         else:
             computes = functional or _functional(func)
-            new = self.note(computes, *_given(func, computes, args, kwargs), **kwargs)
+            if func is aten.bernoulli_.float and not target.is_contiguous():
+                new = self.draw_in_order(func, computes, target, *args[1:], **kwargs)
+            else:
+                new = self.note(computes, *_given(func, computes, args, kwargs), **kwargs)
             if functional and new.dtype != target.dtype:
                 raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):

@@ -36,11 +36,11 @@ class Noted:
 
     tags = ()
 
-    def __init__(self, calls):
-        self.calls = calls
+    def __init__(self, calls, once):
+        self.calls, self.once = calls, once
 
-    def complete(self, name, saved, tangents, gradients, materializes, once):
-        self.name, self.tangents, self.materializes, self.once = name, tangents, materializes, once
+    def complete(self, name, saved, tangents, gradients, materializes):
+        self.name, self.tangents, self.materializes = name, tangents, materializes
         self._refuse_effects()
         known = {id(one): _Saved(i) for i, one in enumerate(saved) if one is not None}
         self.calls = _replaced(known, self.calls)
@@ -107,9 +107,9 @@ class Noted:
 
     def following(self, known):
         """The same with others in place of these tensors."""
-        made = Noted(_replaced(known, self.calls))
+        made = Noted(_replaced(known, self.calls), self.once)
         made.name, made.tangents, made.gradients = self.name, self.tangents, _replaced(known, self.gradients)
-        made.materializes, made.once = self.materializes, self.once
+        made.materializes = self.materializes
         return made
 
     def call(self, recorder, inputs, outputs, saved, plain):
@@ -193,6 +193,16 @@ def end_backward():
     raise NotImplementedError
 
 
+def only_once():
+    """The gradients of the backward() that is being followed have no derivative. Evaluated by capture."""
+    raise NotImplementedError
+
+
+def changes():
+    """How often objects from before the call were changed so far. Evaluated by capture."""
+    raise NotImplementedError
+
+
 class Context:
     """What forward() and backward() are given as `ctx`."""
 
@@ -200,7 +210,6 @@ class Context:
     to_save = None
     non_differentiable = ()
     materialize_grads = True
-    once = False
 
     def save_for_backward(self, *tensors):
         self.to_save = tensors
@@ -290,7 +299,10 @@ def of_apply(original):
         try:
             if apart:
                 result = cls.forward(*args)
+                before_setup = changes()
                 cls.setup_context(ctx, args, result)
+                if is_transformed() and changes() != before_setup:
+                    refuse("setup_context() with side effects, which torch.func calls for each level,")
             else:
                 result = cls.forward(ctx, *args)
         finally:
@@ -304,11 +316,13 @@ def of_apply(original):
                 refuse("a torch.autograd.Function under autocast")
             saved = ctx.saved_tensors
             _tensors_or_none(saved)
+            if not ctx.materialize_grads and len([one for one in outputs if one is not None]) - len(ctx.non_differentiable) > 1:
+                refuse("set_materialize_grads(False) of a torch.autograd.Function with several results")
             noted, tangents, gradients = _differentiated(cls, ctx, outputs, len(args))
             _tensors_or_none(gradients)
             gradients = tuple([gradients[i] if ctx.needs_input_grad[i] else None for i in places])
             made = attach(noted, inputs, outputs, saved, ctx.non_differentiable, cls.__name__, tangents, gradients,
-                          bool(ctx.materialize_grads), ctx.once)
+                          bool(ctx.materialize_grads))
         return made if isinstance(result, tuple) else made[0]
 
     return run
@@ -319,7 +333,7 @@ def of_once(original):
     backward = original.__wrapped__
 
     def run(ctx, *args, **kwargs):
-        ctx.once = True
+        only_once()
         with torch.no_grad():
             return backward(ctx, *args, **kwargs)
 

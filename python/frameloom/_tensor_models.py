@@ -9,6 +9,7 @@ import weakref
 import torch
 from torch.autograd.profiler import record_function
 from torch.optim import _adafactor as _adafactor_steps
+from torch.distributions.utils import lazy_property
 from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
@@ -183,6 +184,17 @@ def _adafactor(original):
     return run
 
 
+def _lazily(original):
+    """An attribute of a distribution that is computed when it is asked for. Asked for of the class, it is the descriptor, of which
+    torch's own code asks for the class alone."""
+    other = apart(original)
+
+    def run(self, instance, obj_type=None):
+        return self if instance is None else other(self, instance, obj_type)
+
+    return run
+
+
 def begin_checkpoint():
     """Capture notes where a checkpointed call begins, and whether it is inside of another one."""
     raise NotImplementedError
@@ -227,6 +239,7 @@ _MODELS = {
     _tensor_functions.CODE: _tensor_functions.of_apply,
     _tensor_functions.CODE_OF_ONCE: _tensor_functions.of_once,
     **_tensor_transforms.MODELS,
+    lazy_property.__get__.__code__: _lazily,
     radam._single_tensor_radam.__code__: _radam,
     radam._multi_tensor_radam.__code__: _radam,
     asgd._single_tensor_asgd.__code__: _asgd,

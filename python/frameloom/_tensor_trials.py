@@ -25,10 +25,22 @@ _tried = {}
 _DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
 
 
+@contextlib.contextmanager
+def _really():
+    """For calls with tensors that have memory, of whose numbers capture takes no notice: those that are drawn are not taken from the
+    function's."""
+    state = torch.get_rng_state()
+    try:
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            yield
+    finally:
+        torch.set_rng_state(state)
+
+
 def _try(func, args, kwargs, like):
     """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
     take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         try:
             _, warns = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
         except (NotImplementedError, TypeError):
@@ -67,7 +79,7 @@ def _hear(func, args, kwargs, tensors):
     for like in (*([_small] if _checks(func, args, kwargs) else []), *([_whole] if few else [])):
         made = _safe(func, lambda one: like(one, CPU))  # noqa: B023
         take = lambda one: made(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: B023, E731
-        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), contextlib.suppress(RuntimeError, IndexError, ValueError):
+        with _really(), contextlib.suppress(RuntimeError, IndexError, ValueError):
             func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
             return
 
@@ -142,7 +154,7 @@ def _order(one):
 
 
 def _orders_of(func, args, kwargs, like):
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         described, made = (_trial(func, args, kwargs, like, device) for device in (META, CPU))
     if [one.stride() for one in described] == [one.stride() for one in made]:
         return None
@@ -228,7 +240,7 @@ def _index(x, indices):
     made = aten.index.Tensor(x, indices)
     if x.is_contiguous() or 1 not in x.shape:
         return made
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
     strides, step = [0] * made.dim(), 1
     for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
@@ -251,6 +263,6 @@ def described(func, args, kwargs):
         if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
             raise
     take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
-    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+    with _really():
         made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)

@@ -194,28 +194,18 @@ IDIOMS = {
     "bmm": ('x', '(torch.baddbmm(torch.zeros(1, 4, 4), x[None], x.T[None]), torch.addmm(torch.zeros(4, 4), x, x.T), torch.chain_matmul(x, w, w) if False else torch.linalg.multi_dot([x, w, w]))'),
 }
 BREAKS = {
-    "unique": "FL0030",
     "if_item": "FL0002",
     "assert_finite": "FL0002",
     "printed": "FL0004",
     "tryexc": "FL0030",
-    "bincount": "FL0030",
-    "onehot_unknown": "FL0030",
     "stft": "FL0030",
     "gen": "FL0003",
     "seed": "FL0003",
-    "combos": "FL0030",
     "data": "FL0030",
     "setattr_": "FL0005",
     "while_data": "FL0002",
     "packed": "FL0030",
     "sgd": "FL0030",
-    "dist_normal": "FL0002",
-    "dist_cat": "FL0003",
-    "dist_sample": "FL0002",
-    "mvn": "FL0003",
-    "kl": "FL0002",
-    "repeat_il": "FL0030",
     "cov": "FL0030",
 }
 

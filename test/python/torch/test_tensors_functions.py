@@ -413,7 +413,6 @@ CALLS = {
     "linear with a bias": lambda x: Linear.apply(ROWS * x, W, B * x[:2]),
     "linear without one": lambda x: Linear.apply(ROWS * x, W),
     "nested": lambda x: Nested.apply(x),
-    "no zeros for gradients": lambda x: Apart.apply(x),
     "expanded gradient": lambda x: Contiguous.apply(x).sum(),
     "constants": lambda x: Constants.apply(x),
     "vjp()": lambda x: Pulled.apply(x),

@@ -289,3 +289,13 @@ def test_a_training_step_at_many_sizes():
         x, y = torch.randn(n, 3), torch.randn(n, 2)
         torch.testing.assert_close(compiled(x, y), steps[0](x, y))
         torch.testing.assert_close(models[1].weight, models[0].weight)
+
+
+@pytest.mark.parametrize("width", [3, 31, 32, 33, 63, 65, 200])
+def test_rows_that_are_shorter_than_they_were(width):
+    """The row is cut into as many chunks as a longer one: some have nothing to add."""
+    compiled = frameloom.compile(lambda x, i: torch.zeros(6, x.shape[1]).index_add(0, i, x), dynamic=True, fullgraph=True)
+    for size in (4000, 3000, width):
+        x, i = torch.rand(64, size), torch.arange(64) * 5 % 6
+        torch.testing.assert_close(compiled(x, i), torch.zeros(6, size).index_add(0, i, x))
+    assert compiled._report()["captures"] <= 2
