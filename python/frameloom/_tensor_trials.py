@@ -140,7 +140,10 @@ def _trial(func, args, kwargs, like, device):
     take = lambda one: made(one) if isinstance(one, torch.Tensor) else one  # noqa: E731
     function = func if device == CPU else _WITHOUT_MEMORY.get(func, func)
     made, _ = _tensor_warnings.unheard(function, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
-    return [one for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor) and one.numel()]
+    return [one for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor)]
+
+
+AS_DESCRIBED = object()
 
 
 def _order(one):
@@ -156,9 +159,8 @@ def _order(one):
 def _orders_of(func, args, kwargs, like):
     with _really():
         described, made = (_trial(func, args, kwargs, like, device) for device in (META, CPU))
-    if [one.stride() for one in described] == [one.stride() for one in made]:
-        return None
-    return [_order(one) for one in made]
+    kept = [not other.numel() or one.stride() == other.stride() for one, other in zip(described, made, strict=True)]
+    return None if all(kept) else [AS_DESCRIBED if keep else _order(one) for keep, one in zip(kept, made)]
 
 
 def _orders(func, args, kwargs):
@@ -191,13 +193,15 @@ def laid_out(func, args, kwargs, results):
     made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
     if orders is None or not made:
         return results
-    if None in orders or len(orders) != len(made) or any(len(order) != one.dim() for order, one in zip(orders, made)):
+    if None in orders or len(orders) != len(made):
         raise Unsupported(f"{func} gives tensors of other strides than without memory")
     given = iter(orders)
 
     def turn(one):
-        strides, step = [0] * one.dim(), 1
-        for axis in next(given):
+        order, strides, step = next(given), [0] * one.dim(), 1
+        if order is AS_DESCRIBED:
+            return one
+        for axis in order:
             strides[axis], step = step, step * one.size(axis)
         return torch.empty_strided(one.size(), strides, dtype=one.dtype, device=META)
 
