@@ -5,6 +5,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/tensor/emit_internal.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/live.h"

@@ -11,6 +11,7 @@
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
 #include "frontend/size/size.h"
+#include "frontend/tensor/emit_internal.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/values.h"

@@ -204,20 +204,6 @@ void tensor_know_sizes(tracer *t, const char *why);
 tracer *tensor_sizes_enter(tracer *t);
 void tensor_sizes_leave(tracer *before);
 
-/* ---- emit.c: operations of ATen as nodes of the graph ---- */
-
-/* The tensor without memory that stands for a value; borrowed. NULL after a failure. */
-PyObject *tensor_meta(tracer *t, value *v);
-/* The value that such a tensor stands for, or NULL. */
-value *tensor_of_meta(tracer *t, PyObject *meta);
-/* A tensor that the graph is given: a new input without a source. */
-bool tensor_emit_input(tracer *t, PyObject *meta);
-/* A list of operations, as _tensor_calls.py notes them. False after a break. */
-bool tensor_emit_all(tracer *t, PyObject *calls);
-/* tensor_emit_all() of operations that the function calls; `called`: the same operations as they
- * are called. */
-bool tensor_take_calls(tracer *t, PyObject *calls, PyObject *called);
-
 /* ---- models.c: functions in place of which others are followed ---- */
 
 bool tensor_models_init(void); /* false with an exception */
