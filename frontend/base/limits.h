@@ -28,8 +28,8 @@
 /* Plain runs that are shorter than this, in ns, are slowed down noticeably by the checks before
  * them. */
 #define WEIGH_SHORT_NS 20000
-/* Captures of a function and its parts, after which the first version of another part has to be
- * paid for as well once the budget is used up. */
+/* Captures of the parts of a function and of functions that they call, after which the first
+ * version of another one has to be paid for as well once the budget is used up. */
 #define WEIGH_MANY_BUILDS 32
 /* Items of a container, or attributes of an object, that are searched for arrays. */
 #define WEIGH_ITEMS 32

@@ -380,6 +380,13 @@ void hook_open(hook_scope *scope, callable *owner, const PyObject *code) {
   if (!scope_count++) hook_install();
 }
 
+callable *hook_asked(void) {
+  const hook_scope *scope = hook_scope_now;
+  while (scope && (!scope->owner || scope->owner->place.shared))
+    scope = scope->outer;
+  return scope ? scope->owner : NULL;
+}
+
 void hook_close(const hook_scope *scope) {
   hook_scope_now = scope->outer;
   if (!--scope_count) hook_remove();

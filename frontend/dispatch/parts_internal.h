@@ -85,10 +85,10 @@ typedef struct weighing {
   int64_t patience;    /* instructions that the next capture may take; -1: any number */
   uint64_t plain_ns;   /* time of these calls */
   uint64_t spent_ns;   /* time of captures and compilations */
-  uint64_t busy_ns;    /* the same as CPU time, of all threads and all parts of the function (in the
-                        whole of it) */
+  uint64_t busy_ns;    /* of a function that the user has asked to compile: the same as CPU time of
+                          all threads, for its parts and the functions that they call */
   uint32_t builds;     /* captures and compilations */
-  uint32_t all_builds; /* the same of all parts of the function (in the whole of it) */
+  uint32_t all_builds; /* the same of its parts and the functions that they call */
 } weighing;
 
 /* What has been learnt of the numbers among the arguments: miss.c. */

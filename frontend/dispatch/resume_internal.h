@@ -34,6 +34,9 @@ PyObject *interrupt_pass(const callable *c, PyObject *const *args, size_t flags,
 
 void hook_open(hook_scope *scope, callable *owner, const PyObject *code);
 void hook_close(const hook_scope *scope);
+/* The function that the user has asked to compile, on whose behalf others are called now; or NULL.
+ */
+callable *hook_asked(void);
 /* Nothing is compiled until hook_close(), for instance during a host call, whose code belongs to
  * the library or stands in for a function of the user. False: nothing would have been compiled, and
  * there is nothing to close. */

@@ -8,7 +8,7 @@
 
 /* Around a run of the plain function that may stand in for a version. */
 typedef struct weigh_run {
-  uint64_t start, built;
+  uint64_t start, built, timed;
   bool unfit, put_off;
 } weigh_run;
 

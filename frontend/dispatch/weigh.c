@@ -12,23 +12,28 @@
  * A function that the user has asked to compile is captured at its first call whatever its
  * arguments are, and so is each of its parts. The length of these captures is limited.
  *
- * With arrays all is compiled at once, until a function and its parts have taken the time that
- * `config.compile_budget` gives. A loop with a break inside may find another size in each
- * iteration, and each needs a version of each part. From then on another version of a part is
- * compiled when the plain runs in place of it have taken as long as a version has on average. So is
- * the first version of another part, where many have been made: parts of parts may multiply. What
- * the function itself is called with is the user's choice, within `config.recompile_limit`.
+ * With arrays all is compiled at once, until the parts of a function and the functions that they
+ * call have taken the time that `config.compile_budget` gives. A loop with a break inside may find
+ * another size in each iteration, and each needs a version of each part. From then on another
+ * version of one of these is compiled when the plain runs in place of it have taken as long as a
+ * version has on average. So is the first version of another one, where many have been made: parts
+ * of parts may multiply, and a program may call many functions. What the function itself is called
+ * with is the user's choice, within `config.recompile_limit`.
  *
- * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). */
+ * The time of the plain runs is that of calls that no version fits: see weigh_run_begin(). Where
+ * such a run contains others, each moment counts for the innermost one alone. So what is compiled
+ * beyond the budget takes no longer than the plain runs have, however deep the calls are. */
 #include "frontend/base/base.h"
 #include "frontend/base/limits.h"
 #include "frontend/captured/adapter.h"
 #include "frontend/captured/captured.h"
 #include "frontend/dispatch/callable_internal.h"
+#include "frontend/dispatch/resume_internal.h"
 #include "frontend/dispatch/trial_internal.h"
 #include "frontend/run/run.h"
 
 static uint64_t weigh_built_ns; /* what compilations have taken, all together */
+static uint64_t weigh_timed_ns; /* what timed plain runs have taken, each moment counted once */
 
 /* ---- are there arrays? ---------------------------------------------------------------------- */
 
@@ -81,24 +86,28 @@ static bool weigh_has_arrays(PyObject *object, int depth) {
 
 static bool weigh_is_own(const callable *c) { return !c->place.shared; }
 
-/* What all functions that compiled code calls have taken, with their parts: each of them may be
- * small, and there may be many. */
-static weighing weigh_shared;
+/* Has the user asked to compile the function? It is no part of one, and none that one calls. */
+static bool weigh_is_asked(const callable *c) { return !c->place.owner && !c->place.shared; }
 
-/* What counts against the budget of a function and its parts. */
+/* What functions have taken that were called by compiled code which is no more. */
+static weighing weigh_strays;
+
+/* What counts against the budget of a function that the user has asked to compile: its parts, the
+ * functions that they call, and the parts of these. Each may be small, and there may be many. */
 static weighing *weigh_all(callable *c) {
   callable *whole = callable_whole(c);
-  return whole->place.shared ? &weigh_shared : &whole->weighing;
+  if (whole->place.shared) whole = hook_asked();
+  return whole ? &whole->weighing : &weigh_strays;
 }
 
-/* Is this a part of a function whose versions, with those of all parts, have used up the budget?
- * Then versions have to be paid for: of a few parts all but the first ones, of many parts these,
- * too. */
+/* Is this a part of a function, or one that it calls, and have all versions of these used up the
+ * budget? Then versions have to be paid for: of a few parts all but the first ones, of many parts
+ * these, too. */
 static bool weigh_is_dear(callable *c) {
   bool first = !c->builds.wasted && !(c->entries && c->entries->count);
   const weighing *all = weigh_all(c);
   int64_t budget = loom_config.compile_budget;
-  if (!c->place.owner || budget < 0 || all->busy_ns / 1000000 < (uint64_t)budget) return false;
+  if (weigh_is_asked(c) || budget < 0 || all->busy_ns / 1000000 < (uint64_t)budget) return false;
   return !first || all->all_builds >= WEIGH_MANY_BUILDS;
 }
 
@@ -166,9 +175,11 @@ bool weigh_build_end(weigh_build *b, callable *c, const entry *made) {
   /* Kernels are compiled in threads of their own. Those of the user may run as well, and other
    * processes: the less of both times is what compiling takes at most. */
   uint64_t busy = loom_process_ns() - b->busy;
-  weighing *all = weigh_all(c);
-  all->busy_ns += busy < ns ? busy : ns;
-  all->all_builds++;
+  if (!weigh_is_asked(c)) {
+    weighing *all = weigh_all(c);
+    all->busy_ns += busy < ns ? busy : ns;
+    all->all_builds++;
+  }
   if (w->dear) w->plain_ns = 0;
   w->arrays |= made && made->operations;
   if (ran_out) w->calls++;
@@ -184,6 +195,7 @@ void weigh_run_begin(weigh_run *run, callable *c) {
   c->weighing.put_off = c->weighing.unfit = false;
   if (!run->unfit) return;
   run->built = weigh_built_ns;
+  run->timed = weigh_timed_ns;
   run->start = loom_clock_ns();
 }
 
@@ -197,9 +209,11 @@ static uint32_t weigh_let_be(callable *c, uint64_t ns) {
 
 void weigh_run_end(const weigh_run *run, callable *c) {
   if (!run->unfit) return;
-  uint64_t ns = loom_clock_ns() - run->start, built = weigh_built_ns - run->built;
-  ns = ns > built ? ns - built : 0;
-  if (trial_pretended_ns()) ns = trial_pretended_ns();
+  uint64_t pretended = trial_pretended_ns(),
+           ns = pretended ? pretended : loom_clock_ns() - run->start;
+  uint64_t other = weigh_built_ns - run->built + weigh_timed_ns - run->timed;
+  ns = ns > other ? ns - other : 0;
+  weigh_timed_ns += ns;
   /* One run may have waited for other processes: it counts no more than all before it. */
   uint64_t most = c->weighing.plain_ns > WEIGH_LEAST_NS ? c->weighing.plain_ns : WEIGH_LEAST_NS;
   if (ns > most) ns = most;

@@ -36,8 +36,8 @@ class Config(Patchable):
     unroll_limit      loops of at most so many iterations are unrolled, longer ones captured once
     put_off           where neither arguments nor earlier versions have arrays: compile callees and further versions only
                       when their plain calls have taken as long as compiling may take
-    compile_budget    milliseconds of compiling a function and its parts, after which further versions of the parts behind
-                      breaks are put off until plain runs in place of them have taken as long as one version
+    compile_budget    milliseconds of compiling parts of a function behind breaks and functions that it calls, after which
+                      further versions of these are put off until plain runs in place of them have taken as long as one
     suppress_errors   let the library run what the compiler cannot compile; else `CompileError` is raised there
     leave_slower      leave a function to plain Python when timed calls show that it is faster there
     capture_data_dependent

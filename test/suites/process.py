@@ -2,7 +2,11 @@
 is noted, and another process goes on behind it.
 
 A worker writes lines of JSON to the descriptor that LOOM_REPORT names: `{"id": ..., "begun": true}` when a test begins,
-`{"id": ..., "outcomes": [...], ...}` when it has ended, `{"done": true}` at its end.
+`{"id": ..., "outcomes": [...], ...}` when it has ended, `{"done": true}` at its end. A line with both "begun" and "outcomes"
+tells what is known of a test that goes on: that stays when the rest of it crashes or hangs.
+
+A test hangs when the limit has gone by since the last line and its processes have taken as much CPU time, or take none: on a
+machine that others use, too, a test may take far longer than its own time.
 """
 
 import json
@@ -12,7 +16,45 @@ import subprocess
 import tempfile
 import time
 
+LOOKS = 10  # at the CPU time, while the limit goes by
+IDLE = 0.01  # of the time that goes by: processes that take less of it in LOOKS looks do not go on
 FALLEN_LIMIT = 20  # tests of one file that may crash or hang before the rest of it is left
+
+
+def cpu_seconds(top):
+    """CPU time of a process, all that it has started, and all that these have waited for."""
+    spent, parents = {}, {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stream:
+                    fields = stream.read().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            parents[int(entry)], spent[int(entry)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, more = set(), {top} & spent.keys()
+    while more:
+        family |= more
+        more = {process for process, parent in parents.items() if parent in more} - family
+    return sum(spent[process] for process in family) / os.sysconf("SC_CLK_TCK")
+
+
+class Patience:
+    """How long a test may take, from the last line that it wrote. `took` tells the CPU time so far, in seconds."""
+
+    def __init__(self, took, limit):
+        self.took, self.limit = took, limit
+        self.begin()
+
+    def begin(self):
+        self.seen = [self.took()]
+
+    def is_over(self):
+        """Asked LOOKS times while `limit` seconds go by."""
+        self.seen.append(self.took())
+        if len(self.seen) <= LOOKS:
+            return False
+        return self.seen[-1] - self.seen[0] >= self.limit or self.seen[-1] - self.seen[-1 - LOOKS] < IDLE * self.limit
 
 
 class Run:
@@ -57,19 +99,23 @@ class Run:
             self.failure = words
             self.rows[self.name] = {"id": self.name, "outcomes": ["does not load"], "traces": [words]}
             return False
-        self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
+        if begun not in self.rows:
+            self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
         return True
 
     def follow(self, process, reader):
         """Reads rows until the process ends or takes too long: (test that was running, all done, what happened)."""
         begun, done, how, pending = None, False, "crash", b""
-        watched = selectors.DefaultSelector()
+        watched, patience = selectors.DefaultSelector(), Patience(lambda: cpu_seconds(process.pid), self.limit)
         watched.register(reader, selectors.EVENT_READ)
         while True:
-            if not watched.select(self.limit):
+            if not watched.select(self.limit / LOOKS):
+                if not patience.is_over():
+                    continue
                 how = "hang"
                 process.kill()
                 break
+            patience.begin()
             text = os.read(reader, 1 << 16)
             if not text:
                 break
@@ -78,11 +124,10 @@ class Run:
                 row = json.loads(line)
                 done |= "done" in row
                 self.counts = row.get("counts") or self.counts
-                if "begun" in row:
-                    begun = row["id"]
-                elif "outcomes" in row:
+                if "outcomes" in row:
                     self.rows[row["id"]] = row
-                    begun = None
+                if "id" in row:
+                    begun = row["id"] if "begun" in row else None
         watched.close()
         os.close(reader)
         return begun, done, how

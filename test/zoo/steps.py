@@ -28,7 +28,7 @@ STEPS = ("forward", "training", "optimizer", "sizes")
 SAME, CANNOT, WRONG, RAISED = "same", "torch cannot", "wrong", "raised"
 CLOSE = 3e-5  # relative distance of a tensor that needs no explanation
 LIKE_EAGER = 4  # times eager's own distance from float64 is still right,
-ROUNDING = 2.0**-23  # of the largest gradient is right where a gradient is zero but for rounding,
+ROUNDING = 2.0**-23  # of the largest gradient is right where a gradient is zero but for rounding (so of a mean and its deviation),
 LIKE_NEARBY = 8  # or times the distance of eager's results with weights and inputs changed
 NEARBY = 2.0**-20  # by so much, relatively
 NEARBY_RUNS = 3
@@ -257,6 +257,11 @@ def suspects(got, want):
     return found
 
 
+def family(key):
+    """The first word of a tensor's name, behind those of its batch."""
+    return key.rpartition("batch: ")[2].partition(" ")[0]
+
+
 def unexplained(step, model, name, got, want, found):
     """Those of the suspects that neither float64 nor eager's own sensitivity explains."""
     found = dict(found)
@@ -270,19 +275,24 @@ def unexplained(step, model, name, got, want, found):
         for key in [k for k, v in found.items() if not isinstance(v, str) and limit(k)]:
             del found[key]
 
+    def scale(key):
+        """What a tensor that is zero but for rounding is measured by: the largest gradient, or the deviation beside a mean."""
+        if family(key) == "gradient":
+            return max(float(t.norm()) for other, t in exact.items() if family(other) == "gradient")
+        variance = exact.get(key.replace("running_mean", "running_var")) if key.endswith("running_mean") else None
+        return 0.0 if variance is None else float(variance.sqrt().norm())
+
     def vanishes(key):
-        """A bias before a normalization has a gradient of sums that cancel: only their rounding is left in float32."""
-        if not key.startswith("gradient"):
-            return False
-        largest = max(float(t.norm()) for other, t in exact.items() if other.startswith("gradient"))
-        return float(exact[key].norm()) <= ROUNDING**2 * largest and float(got[key].double().norm()) <= ROUNDING * largest
+        """A bias before a normalization has a gradient of sums that cancel, and so has a mean behind one: only their rounding is left
+        in float32."""
+        return float(exact[key].norm()) <= ROUNDING**2 * scale(key) and float(got[key].double().norm()) <= ROUNDING * scale(key)
 
     try:
         exact = eager(model.double())
-        explain(lambda k: k in exact and vanishes(k))
-        explain(lambda k: k in exact and distance(got[k], exact[k]) <= LIKE_EAGER * distance(want[k], exact[k]) + CLOSE)
     except Exception:  # not every model runs in float64
-        pass
+        exact = {}
+    explain(lambda k: k in exact and vanishes(k))
+    explain(lambda k: k in exact and distance(got[k], exact[k]) <= LIKE_EAGER * distance(want[k], exact[k]) + CLOSE)
     if any(not isinstance(v, str) for v in found.values()):
         runs = [eager(model.nearby(number)) for number in range(NEARBY_RUNS)]
         explain(lambda k: found[k] <= LIKE_NEARBY * max(distance(r[k], want[k]) for r in runs if k in r))
@@ -422,8 +432,9 @@ def words(found):
     return f"{key} {what}" + (f" ({len(found)} tensors)" if len(found) > 1 else "")
 
 
-def check(step, model, name, backend="frameloom"):
-    """(outcome, detail, facts) of one step of a model."""
+def check(step, model, name, backend="frameloom", tell=lambda *row: None):
+    """(outcome, detail, facts) of one step of a model. `tell` is given what is known before other backends are asked about a step
+    that went wrong: they may take far longer than the step."""
     if step == "optimizer":
         prepare_optimizer(model, name)
         if not model.gradients:
@@ -434,6 +445,7 @@ def check(step, model, name, backend="frameloom"):
         try:
             got = compiled_run(step, model, name, backend, compiled)
         except Exception as error:
+            tell(RAISED, short(error), told.facts())
             outcome, detail = next_word(step, model, name, want, None)
             return outcome or RAISED, detail or short(error), told.facts()
     facts = {**told.facts(), "seconds": time.process_time() - began}
@@ -448,5 +460,6 @@ def check(step, model, name, backend="frameloom"):
         facts["explained"] = words({key: suspected[key] for key in suspected.keys() - found.keys()})
     if not found:
         return SAME, "", facts
+    tell(WRONG, words(found), facts)
     outcome, detail = next_word(step, model, name, want, found)
     return outcome or WRONG, detail or words(found) + rungs(step, model, name, want), facts

@@ -47,7 +47,11 @@ def run_model(name, wanted, skipped, report, backend=None, door="frameloom"):
                 steps.compiled_run(step, model, name, backend)
                 row["outcomes"] = ["same"]
             else:
-                outcome, row["detail"], row["facts"] = steps.check(step, model, name, door)
+                def tell(outcome, detail, facts, row=row):
+                    so_far = {**row, "outcomes": [outcome], "detail": detail, "facts": facts}
+                    report.write(json.dumps({**so_far, "begun": True}) + "\n")
+
+                outcome, row["detail"], row["facts"] = steps.check(step, model, name, door, tell)
                 row["outcomes"] = [outcome]
         except Exception as error:
             row["outcomes"] = ["not built" if step == "build" else steps.CANNOT]

@@ -53,8 +53,11 @@ def test_a_helper_without_arrays_is_not_compiled_at_its_first_calls(plain_runs_t
     for n in range(19, 22):
         assert compiled(n, helper) == with_helper(n, helper)
     assert not any(helper.__qualname__ in name for name in names(compiled))
-    name, file, line, calls, plain_ms, captures_ms, wanted_ms = put_off(compiled)[helper.__qualname__]
+    rows = put_off(compiled)
+    name, file, line, calls, plain_ms, captures_ms, wanted_ms = rows[helper.__qualname__]
     assert (file, line) == (__file__, helper.__code__.co_firstlineno)
+    assert calls >= 2 and plain_ms == 0 and captures_ms == 0, "its time is that of what it calls"
+    name, file, line, calls, plain_ms, captures_ms, wanted_ms = rows["digits"]
     assert calls >= 2 and 0 < plain_ms < wanted_ms and captures_ms == 0
 
 
@@ -195,6 +198,38 @@ def test_parts_that_multiply_are_paid_for(plain_runs_take):
     with frameloom.config.patch(compile_budget=0, put_off=False):
         call(compiled)
     assert len(compiled._report()["entries"]) > 60
+
+
+def test_versions_of_functions_that_are_called_are_paid_for_once(plain_runs_take):
+    """Other dimensions at each call, in functions that call each other: one plain run pays for one of them, not for all."""
+    names_ = {"np": np}
+    exec("def f0(x):\n    print(end='')\n    return x * 2\n", names_)
+    for i in range(1, 6):
+        exec(f"def f{i}(x):\n    y = x + 1\n    print(end='')\n    return f{i - 1}(y) * 2\n", names_)
+    f, arrays = names_["f5"], [np.ones((2,) * rank) for rank in range(1, 8)]
+
+    def call_all(compiled):
+        for x in arrays:
+            np.testing.assert_array_equal(compiled(x), f(x))
+
+    def callees(compiled):
+        return [name for name in names(compiled) if not name.startswith("f5")]
+
+    plain_runs_take(1000)
+    compiled = frameloom.compile(f)
+    with frameloom.config.patch(compile_budget=0):
+        call_all(compiled)
+        first = callees(compiled)
+        assert len(first) == len(set(first)), "further versions are put off, those of whole functions as well"
+        plain_runs_take(10**10)
+        for _ in range(20):
+            call_all(compiled)
+        assert len(callees(compiled)) > len(first)
+        paid = {row[0]: row[4] for row in compiled._report()["put_off"]}
+    compiled = frameloom.compile(f)
+    with frameloom.config.patch(compile_budget=0, put_off=False):
+        call_all(compiled)
+    assert len(callees(compiled)) > 3 * len(first), paid
 
 
 def test_it_can_be_switched_off():
