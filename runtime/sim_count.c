@@ -49,6 +49,7 @@ typedef struct count_slot {
 } count_slot;
 
 struct sim_counter {
+  sim_counter *next; /* of those that are free */
   loom_sim_counts sums;
   count_slot *slots;
   size_t used, capacity;
@@ -93,9 +94,15 @@ static uint32_t count_before(sim_counter *c, uint64_t key) {
 
 /* ---- a launch ---- */
 
+static sim_counter *count_free; /* with tables of earlier launches: a new one has to grow */
+
 bool sim_count_init(sim_block *block) {
   if (!count_on) return true;
-  block->counter = calloc(1, sizeof *block->counter);
+  pthread_mutex_lock(&count_lock);
+  block->counter = count_free;
+  if (count_free) count_free = count_free->next;
+  pthread_mutex_unlock(&count_lock);
+  if (!block->counter) block->counter = calloc(1, sizeof *block->counter);
   return block->counter != NULL;
 }
 
@@ -179,7 +186,8 @@ void sim_count_fini(sim_block *block) {
   if (entry) entry->blocks += c->sums.blocks;
   if (entry) entry->barriers += c->sums.barriers;
   if (entry) entry->matrix += c->sums.matrix;
+  memset(&c->sums, 0, sizeof c->sums);
+  c->next = count_free;
+  count_free = c;
   pthread_mutex_unlock(&count_lock);
-  free(c->slots);
-  free(c);
 }
