@@ -44,14 +44,16 @@ bool loom_sim_take_counts(loom_sim_counts *out) {
 /* ---- a map of 64-bit keys: open addressing, at most half full ---- */
 
 typedef struct count_slot {
-  uint64_t key; /* 0: none */
-  uint32_t value;
+  uint64_t key;
+  uint32_t value, block; /* of another block than the one at hand: the slot is free */
 } count_slot;
 
 struct sim_counter {
+  sim_counter *next; /* of those that are free */
   loom_sim_counts sums;
   count_slot *slots;
   size_t used, capacity;
+  uint32_t block; /* from 1 on */
 };
 
 static uint64_t count_mix(uint64_t x, uint64_t y) {
@@ -62,7 +64,7 @@ static uint64_t count_mix(uint64_t x, uint64_t y) {
 
 static count_slot *count_find(const sim_counter *c, uint64_t key) {
   size_t slot = (size_t)key & (c->capacity - 1);
-  while (c->slots[slot].key && c->slots[slot].key != key)
+  while (c->slots[slot].block == c->block && c->slots[slot].key != key)
     slot = (slot + 1) & (c->capacity - 1);
   return &c->slots[slot];
 }
@@ -73,7 +75,7 @@ static bool count_grow(sim_counter *c) {
   larger.slots = calloc(larger.capacity, sizeof *larger.slots);
   if (!larger.slots) return false;
   for (size_t i = 0; i < c->capacity; i++)
-    if (c->slots[i].key) *count_find(&larger, c->slots[i].key) = c->slots[i];
+    if (c->slots[i].block == c->block) *count_find(&larger, c->slots[i].key) = c->slots[i];
   free(c->slots);
   *c = larger;
   return true;
@@ -82,17 +84,25 @@ static bool count_grow(sim_counter *c) {
 /* How often the key has come before. */
 static uint32_t count_before(sim_counter *c, uint64_t key) {
   if (2 * c->used >= c->capacity && !count_grow(c)) return 1;
-  count_slot *slot = count_find(c, key | 1);
-  c->used += !slot->key;
-  slot->key = key | 1;
+  count_slot *slot = count_find(c, key);
+  if (slot->block != c->block) {
+    *slot = (count_slot){.key = key, .block = c->block};
+    c->used++;
+  }
   return slot->value++;
 }
 
 /* ---- a launch ---- */
 
+static sim_counter *count_free; /* with tables of earlier launches: a new one has to grow */
+
 bool sim_count_init(sim_block *block) {
   if (!count_on) return true;
-  block->counter = calloc(1, sizeof *block->counter);
+  pthread_mutex_lock(&count_lock);
+  block->counter = count_free;
+  if (count_free) count_free = count_free->next;
+  pthread_mutex_unlock(&count_lock);
+  if (!block->counter) block->counter = calloc(1, sizeof *block->counter);
   return block->counter != NULL;
 }
 
@@ -100,7 +110,7 @@ void sim_count_begin(sim_block *block) {
   sim_counter *c = block->counter;
   if (!c) return;
   c->sums.blocks++;
-  if (c->slots) memset(c->slots, 0, sizeof *c->slots * c->capacity);
+  c->block++;
   c->used = 0;
 }
 
@@ -136,7 +146,8 @@ void sim_count_shared(sim_block *block, uint32_t offset, uint32_t bytes, bool wr
      */
     uint32_t words = 1 + count_before(c, count_mix(count_mix(group, 1), w % COUNT_BANKS));
     uint64_t passes = count_mix(count_mix(group, 2), 0);
-    if (words <= count_find(c, passes | 1)->value) continue;
+    const count_slot *most = count_find(c, passes);
+    if (most->block == c->block && words <= most->value) continue;
     count_before(c, passes);
     c->sums.conflicts += words > 1;
   }
@@ -175,7 +186,8 @@ void sim_count_fini(sim_block *block) {
   if (entry) entry->blocks += c->sums.blocks;
   if (entry) entry->barriers += c->sums.barriers;
   if (entry) entry->matrix += c->sums.matrix;
+  memset(&c->sums, 0, sizeof c->sums);
+  c->next = count_free;
+  count_free = c;
   pthread_mutex_unlock(&count_lock);
-  free(c->slots);
-  free(c);
 }

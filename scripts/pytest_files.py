@@ -5,6 +5,9 @@ usage: pytest_files.py [--processes N] FOLDER [ARGUMENT...]
 Each process is a pytest of its own (pytest_quick.py), with one thread when it begins: what host calls warn of depends on that,
 which is why this is not pytest-xdist. By default there are as many processes as CPUs that this one may use, each with at least 6 GiB of
 memory. Arguments are handed on; with test ids among them pytest runs once, with files these alone are run, each by itself.
+
+Code is not optimized for files of the folders CAPTURE, which ask what is captured and when: half of their time went into code
+whose values files of the other folders ask for. FRAMELOOM_OPTIMIZE decides for all of them where it is set.
 """
 
 import argparse
@@ -18,6 +21,7 @@ from pathlib import Path
 
 BATCH = 5  # files: starting costs a second or two, importing torch as much again
 SLOWEST = ("--durations=8", "--durations-min=4")  # tests of a batch, and seconds, that are worth a line
+CAPTURE = ("breaks", "dynamic", "language", "loops", "transforms")  # of test/python
 NO_TESTS = 5  # pytest's status when options leave none of a batch
 
 
@@ -30,11 +34,21 @@ def largest_first(files):
     return sorted(files, key=lambda path: -path.stat().st_size)
 
 
+def kind(path):
+    """Files of one kind are run together: few processes import torch, and each has one environment."""
+    return "torch" if path.parent.name == "torch" else "capture" if path.parent.name in CAPTURE else "other"
+
+
+def environment(files):
+    quick = {"FRAMELOOM_OPTIMIZE": "0"} if all(kind(path) == "capture" for path in files) else {}
+    return {**quick, **os.environ}
+
+
 def batches(folder):
-    """Lists of files, the largest ones first; those of torch by themselves, so that few processes import it."""
+    """Lists of files of one kind, the largest ones first."""
     files = largest_first(folder.rglob("test_*.py"))
-    for torch in (True, False):
-        some = [path for path in files if (path.parent.name == "torch") == torch]
+    for wanted in ("torch", "other", "capture"):
+        some = [path for path in files if kind(path) == wanted]
         count = -(-len(some) // BATCH)
         yield from (some[i::count] for i in range(count))
 
@@ -64,7 +78,7 @@ class Runs:
                     return
                 files = self.waiting.pop(0)
             running = subprocess.Popen([*self.command, *map(str, files)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                       text=True, errors="replace")
+                                       env=environment(files), text=True, errors="replace")
             printed = running.stdout.read()
             _, status, used = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)

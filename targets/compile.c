@@ -92,7 +92,7 @@ static uint32_t compile_count_applies(const compile_job *job) {
 }
 
 static bool compile_emit_device(compile_job *job, loom_bytes *out) {
-  loom_target_options target = {0};
+  loom_target_options target = {.quick = job->options->quick};
   const loom_target *machine = loom_target_for(job->options->device, &target.cpu);
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, machine, &target);
@@ -102,7 +102,8 @@ static bool compile_emit_device(compile_job *job, loom_bytes *out) {
 
 static bool compile_emit(compile_job *job, loom_bytes *out) {
   if (job->options->device) return compile_emit_device(job, out);
-  loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
+  loom_target_options target = {
+      .cpu = job->options->cpu, .quiet = job->options->quiet, .quick = job->options->quick};
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, &loom_target_x86, &target);
   return loom_plan_bytes(job->module, &target, out, job->err);

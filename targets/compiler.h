@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-#define LOOM_COMPILER_ABI 5
+#define LOOM_COMPILER_ABI 6
 
 typedef struct loom_compile_options {
   const char *cpu;              /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
@@ -18,6 +18,7 @@ typedef struct loom_compile_options {
   bool fastmath;                /* contraction and reassociation allowed */
   bool open_sums;               /* sums of arrays may be added up in any order */
   bool check;                   /* kernels compare every access with the bounds of its buffer */
+  bool quick;                   /* LLVM generates code for x86 without optimizing it */
   bool quiet;                   /* nobody asks which floating-point exceptions were raised */
   _Atomic(const char *) *phase; /* where the stage's name goes, for other threads; or NULL */
 } loom_compile_options;

@@ -44,9 +44,9 @@ static bool image_code(loom_bytes *out, const loom_bytes *image, const loom_entr
   return true;
 }
 
-static bool image_simulate(MlirModule module, loom_bytes *out, const loom_gpu_table *stages,
-                           loom_error *err) {
-  loom_target_options options = {.machine = &loom_target_sim};
+static bool image_simulate(MlirModule module, bool quick, loom_bytes *out,
+                           const loom_gpu_table *stages, loom_error *err) {
+  loom_target_options options = {.machine = &loom_target_sim, .quick = quick};
   loom_bytes image = {NULL, 0};
   loom_entries entries = {NULL, 0};
   bool good = loom_x86_emit(module, &options, &image, &entries, err) &&
@@ -66,7 +66,8 @@ bool loom_device_image(MlirModule module, const loom_target *target,
                   : loom_target_emit(target, module, &own, LOOM_EMIT_ASSEMBLY, out, err);
   good = good &&
          (!stages->failed || loom_fail(err, "a kernel's name is too long, or memory is short")) &&
-         (!simulated || image_simulate(module, out, stages, err)) && image_grow(out, 1, err);
+         (!simulated || image_simulate(module, own.quick, out, stages, err)) &&
+         image_grow(out, 1, err);
   if (good) out->data[out->size++] = 0;
   return good;
 }

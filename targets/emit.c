@@ -82,9 +82,10 @@ static bool emit_machine(emit_job *job) {
     LLVMDisposeMessage(message);
     return false;
   }
+  LLVMCodeGenOptLevel level = job->cpu.quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
   job->machine =
-      LLVMCreateTargetMachine(target, job->target->triple, job->cpu.name, job->cpu.features,
-                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+      LLVMCreateTargetMachine(target, job->target->triple, job->cpu.name, job->cpu.features, level,
+                              LLVMRelocPIC, LLVMCodeModelDefault);
   return job->machine != NULL || loom_fail(job->err, "no machine for %s", job->target->triple);
 }
 

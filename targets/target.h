@@ -18,6 +18,7 @@ typedef struct loom_target_options {
   const char
       *cpu;   /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
   bool quiet; /* floating-point flags need not survive */
+  bool quick; /* code for x86 is generated without optimizing it */
   const struct loom_target *machine; /* of code that runs in the process; NULL: x86 */
   struct loom_gpu_table *gpu;        /* of code for a GPU: gets its stages; may be NULL */
 } loom_target_options;
@@ -33,7 +34,7 @@ typedef struct loom_target_cpu {
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
   const char *matrix;   /* instructions on matrices: "mma", "mfma", "wmma" (passes/gpu_matrix.c);
                            NULL: none */
-  bool quiet;           /* of the options */
+  bool quiet, quick;    /* of the options */
   struct loom_gpu_table *gpu;
 } loom_target_cpu;
 

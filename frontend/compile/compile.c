@@ -159,7 +159,7 @@ static bool library_open(double *load_ms, loom_error *err) {
 typedef struct compile_key {
   char magic[16];
   uint32_t plan_version;
-  bool fastmath, open_sums, quiet, check, simulated;
+  bool fastmath, open_sums, quiet, quick, check, simulated;
   char cpu[16], device[16];
   uint64_t library[4];
   uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
@@ -202,6 +202,7 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   head.fastmath = options->fastmath;
   head.open_sums = options->open_sums;
   head.quiet = options->quiet;
+  head.quick = options->quick;
   head.check = options->check;
   const char *cpu = options->cpu ? options->cpu : "native";
   memcpy(head.cpu, cpu, strnlen(cpu, sizeof head.cpu - 1));

@@ -162,7 +162,8 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   loom_device *device = device_of(self);
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
-                                  .fastmath = fastmath != 0};
+                                  .fastmath = fastmath != 0,
+                                  .quick = !loom_config.optimize};
   loom_compile_report report;
   loom_plan *plan = NULL;
   loom_error err = {0};

@@ -186,6 +186,7 @@ static bool build_plan(const callable *c, const capture *captured, loom_plan **o
   loom_compile_options options = {.cpu = c->options.cpu,
                                   .trace_dir = trace,
                                   .fastmath = c->options.fastmath,
+                                  .quick = !loom_config.optimize,
                                   .check = checked_wanted()};
   bool cache = loom_config.cache && !trace, good;
   PyObject *name = callable_title(c);

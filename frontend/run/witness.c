@@ -59,8 +59,11 @@ static bool witness_fits(const loom_plan *plan, const loom_graph *graph) {
 
 /* `quiet`: nobody asks which flags its runs raise. */
 static loom_plan *witness_compile(const entry *e, const loom_graph *graph, bool quiet) {
-  loom_compile_options options = {
-      .cpu = e->made.cpu, .fastmath = e->made.fastmath, .check = checked_wanted(), .quiet = quiet};
+  loom_compile_options options = {.cpu = e->made.cpu,
+                                  .fastmath = e->made.fastmath,
+                                  .quick = !loom_config.optimize,
+                                  .check = checked_wanted(),
+                                  .quiet = quiet};
   loom_compile_report report;
   loom_plan *plan = NULL;
   loom_error err = {0};

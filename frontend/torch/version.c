@@ -71,6 +71,7 @@ static bool version_compile(const compiled *c, version *v) {
                                   .trace_dir = trace,
                                   .fastmath = c->fastmath,
                                   .open_sums = c->gradients,
+                                  .quick = !loom_config.optimize,
                                   .check = checked_wanted(),
                                   .quiet = true};
   bool good;

@@ -73,6 +73,7 @@ class _Config:
     cache_size_limit: int
     cache: bool
     fastmath: bool
+    optimize: bool
     check: str
     cpu: str
     def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...

@@ -15,6 +15,7 @@
 static bool sim_resolve(const loom_target_options *options, loom_target_cpu *out, loom_error *err) {
   if (!loom_target_x86.resolve(options, out, err)) return false;
   out->vector_bits = 0; /* a lane is a thread */
+  out->quick = true;    /* a kernel runs a few times */
   out->matrix = "mma";
   return true;
 }

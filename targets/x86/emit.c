@@ -48,6 +48,7 @@ static bool x86_resolve(const loom_target_options *options, loom_target_cpu *out
     out->needs = x86_cpus[i].needs;
     out->vector_bits = x86_cpus[i].vector_bits;
     out->quiet = options && options->quiet;
+    out->quick = options && options->quick;
     return true;
   }
   return loom_fail(err, "unknown x86 CPU '%s': native, x86-64, x86-64-v3 or x86-64-v4", name);
