@@ -170,7 +170,7 @@ static void gpu_note(const gpu_entry *e, bool silent) {
     return;
   }
   loom_gpu_row *row = &table->rows[table->count++];
-  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads};
+  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads, .shared = (uint32_t)e->stage.shared};
   snprintf(row->name, sizeof row->name, "%s", e->stage.name);
   if (e->stage.blocks) row->flags |= LOOM_PLAN_KERNEL_BLOCKS;
   if (silent) row->flags |= LOOM_PLAN_KERNEL_SILENT;

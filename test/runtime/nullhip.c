@@ -133,6 +133,8 @@ bool null_image_check(const void *image, const char **text) {
   return true;
 }
 
+size_t null_image_size(const void *image) { return 0; }
+
 /* Where an address is in the file; NULL: in no segment with these flags. */
 static const void *object_at(const object *o, uint64_t address, uint64_t size, uint32_t flags) {
   for (int i = 0; i < o->header->e_phnum; i++) {

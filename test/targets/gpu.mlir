@@ -1,13 +1,11 @@
 // What a GPU target cannot do is refused; objects of AMDGPU are ELF.
 // RUN: split-file %s %t
 // RUN: not %loom-compile --target=nvptx %t/add.mlir 2>&1 | FileCheck %s --check-prefix=OBJECT
-// RUN: not %loom-compile --target=nvptx --emit=asm %t/add.mlir --emit-header=%t/add.h 2>&1 | FileCheck %s --check-prefix=HEADER
 // RUN: %loom-compile --target=amdgpu %t/add.mlir -o %t/add.o
 // RUN: llvm-readelf -h %t/add.o | FileCheck %s --check-prefix=ELF
 // RUN: %loom-compile --target=amdgpu --emit=asm %t/add.mlir | FileCheck %s --check-prefix=AMDGPU
 
-// OBJECT: error: --emit=obj: nvptx has no objects: use --emit=asm
-// HEADER: headers are for the x86 target
+// OBJECT: error: --emit=obj: nvptx has no objects: use --emit=ptx, or cubin
 // ELF: Machine: EM_AMDGPU
 // AMDGPU: v_add_f32
 // AMDGPU: .amdhsa_kernel add_k0_s0
