@@ -1,7 +1,8 @@
 /* Runs a function that loom-compile made for AMD's GPUs, on the first of them. Build and run:
  *
- *   loom-compile --target=amdgpu --mcpu=gfx942 --emit=hsaco examples/c/dense.mlir -o dense.hsaco --emit-header=dense.h
- *   cc -I. examples/c/dense_hip.c -lamdhip64 -lm -o dense_hip && ./dense_hip dense.hsaco
+ *   loom-compile --target=amdgpu --mcpu=gfx942 --emit=hsaco examples/c/dense.mlir -o dense.hsaco
+ * --emit-header=dense.h cc -I. examples/c/dense_hip.c -lamdhip64 -lm -o dense_hip && ./dense_hip
+ * dense.hsaco
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
@@ -21,10 +22,8 @@ static double reference(int i, int j) {
 }
 
 static void must(hipError_t result, const char *what) {
-  const char *name = "unknown";
   if (result == hipSuccess) return;
-  hipDrvGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", what, name);
+  fprintf(stderr, "%s: %s\n", what, hipGetErrorName(result));
   exit(1);
 }
 

@@ -97,7 +97,8 @@ def leaf_difference(got, want, level, scale):
 
 
 # The last one: of a call that plain Python would end with an error, or with a warning of its own.
-REFUSED = re.compile(r"cannot be compiled when|has to be compiled whole|cannot be run as plain Python|gives arrays and numbers|no form on a GPU|GPU:|cannot be used on a device|the values of this call lead to")
+REFUSED = re.compile(r"cannot be compiled when|has to be compiled whole|cannot be run as plain Python|gives arrays and numbers|no form on a GPU|"
+                     r"the values of this call lead to")
 
 
 def check(text, seen=None):

@@ -35,6 +35,13 @@ const char *null_error_name(int error, bool text) {
   return NULL;
 }
 
+/* For programs that are linked with the driver. */
+NULL_EXPORT const char *null_name_of(int error) __asm__("hipGetErrorName");
+const char *null_name_of(int error) {
+  const char *name = null_error_name(error, false);
+  return name ? name : "hipErrorUnknown";
+}
+
 /* Neither can be made to fail: they give an error back. */
 int null_PeekAtLastError(void) { return null_last; }
 

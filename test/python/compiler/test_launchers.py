@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from ir_programs import Function
 
 BUILD = pathlib.Path(os.environ.get("LOOM_BUILD", "build/dev")).resolve()
 COMPILE = BUILD / "bin" / "loom-compile"
@@ -25,6 +27,8 @@ TARGETS = {
 needs_ptxas = pytest.mark.skipif(not shutil.which("ptxas"), reason="ptxas is not installed")
 FORMS = ["ptx", "hsaco", pytest.param("cubin", marks=needs_ptxas)]
 RNG = np.random.default_rng(11)
+NAMES = {"i1": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "ui8": "u1", "ui16": "u2", "ui32": "u4", "ui64": "u8"}
+NAMES |= {"f16": "f2", "f32": "f4", "f64": "f8", "complex<f32>": "c8", "complex<f64>": "c16"}
 
 # What the drivers call differently: memory, and what comes before and behind.
 DRIVERS = {
@@ -139,7 +143,8 @@ def run_launcher(form, source, folder, inputs, outputs, sizes=(), language="c"):
         np.asarray(value).tofile(folder / f"input{i}")
     flags = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-D__HIP_PLATFORM_AMD__=1", f"-I{STUBS}"]
     flags += ["-std=c99"] if language == "c" else ["-Wno-missing-field-initializers"]
-    subprocess.run(["cc", "-x", language, *flags, "main.c", "-x", "none", BUILD / "lib" / f"libnull{library}.so", "-o", "main"], cwd=folder, check=True)
+    driver = BUILD / "lib" / f"libnull{library}.so"
+    subprocess.run(["cc", "-x", language, *flags, "main.c", "-x", "none", driver, "-o", "main"], cwd=folder, check=True)
     done = subprocess.run([folder / "main"], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return [np.fromfile(folder / f"output{i}", o.dtype).reshape(o.shape) for i, o in enumerate(outputs)], done.stdout
@@ -207,8 +212,9 @@ NUMBERS = """func.func @numbers(%x: tensor<50x9xDTYPE>, %s: tensor<DTYPE> {loom.
 
 
 @pytest.mark.parametrize("form", ["ptx", "hsaco"])
-@pytest.mark.parametrize("name, dtype", [("f32", np.float32), ("f64", np.float64), ("f16", np.float16), ("i8", np.int8), ("ui16", np.uint16), ("i64", np.int64)])
-def test_numbers_are_passed_by_value(name, dtype, form, tmp_path):
+@pytest.mark.parametrize("name", ["f32", "f64", "f16", "i8", "ui16", "i64"])
+def test_numbers_are_passed_by_value(name, form, tmp_path):
+    dtype = np.dtype(NAMES[name])
     x, s, t = RNG.integers(0, 50, (50, 9)).astype(dtype), np.asarray(3, dtype), np.asarray(-2.5)
     assert_launches(form, tmp_path, NUMBERS.replace("DTYPE", name), [x, s, t], [(x + s) * t])
 
@@ -293,3 +299,60 @@ def test_a_captured_function_of_numpy(form, tmp_path):
     order = re.findall(r" input\d+; /\* (\w): ", (tmp_path / "program.h").read_text())  # arguments have the user's names
     assert sorted(order) == ["b", "w", "x"]
     assert_launches(form, tmp_path, source.read_text(), [{"x": x, "w": w, "b": b}[name] for name in order], wanted, rtol=1e-4)
+
+
+# ---- random functions ----
+
+BOUNDS = {"f2": 4e-3, "f4": 1e-4, "c8": 1e-4, "f8": 1e-10, "c16": 1e-10}
+
+
+def arrays_like(types, rng):
+    """An array for each tensor type in a text; None: NumPy has no such dtype."""
+    made = []
+    for shape, dtype in re.findall(r"tensor<((?:\d+x)*)(\w+(?:<\w+>)?)>", types):
+        if dtype not in NAMES:
+            return None
+        shape, dtype = [int(n) for n in shape.split("x") if n], np.dtype(NAMES[dtype])
+        low, high = {"b": (0, 2), "u": (0, 9)}.get(dtype.kind, (-5, 9))
+        values = rng.integers(low, high, shape) if dtype.kind in "biu" else rng.standard_normal(shape)
+        made.append(np.asarray(values).astype(dtype))
+    return made
+
+
+def on_the_host(source, folder, inputs, count):
+    """Results of loom-run on x86; None where a function needs a library."""
+    words = [BUILD / "bin" / "loom-run", source]
+    for i, value in enumerate(inputs):
+        np.save(folder / f"input{i}.npy", value)
+        words.append(f"-i{i}={folder}/input{i}.npy")
+    words += [f"--save={i}={folder}/result{i}.npy" for i in range(count)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return [np.load(folder / f"result{i}.npy") for i in range(count)] if done.returncode == 0 else None
+
+
+def test_random_functions(tmp_path):
+    """Functions of test/fuzz through a header and a driver of the tests, beside x86. Only those with loops or branches have no header."""
+    ran = 0
+    for index in range(24):
+        rng = random.Random(f"launch {index}")
+        text = Function(rng, "f").text() + "\n"
+        head = re.sub(r" \{loom.values[^}]*\}", "", next(line for line in text.splitlines() if "func.func @" in line))
+        inputs, outputs = (arrays_like(types, np.random.default_rng(index)) for types in head.split("->"))
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        source = folder / "source.mlir"
+        source.write_text(text)
+        wanted = inputs is not None and outputs is not None and on_the_host(source, folder, inputs, len(outputs))
+        if not wanted:
+            continue
+        form = rng.choice(["ptx", "hsaco"])
+        error = compile_to(form, source, folder).stderr
+        if error:
+            assert "no header for a GPU has loops or branches yet" in error
+            continue
+        got, said = run_launcher(form, source, folder, inputs, wanted)
+        for have, want in zip(got, wanted):
+            bound = BOUNDS.get(want.dtype.str[1:], 0)
+            np.testing.assert_allclose(have, want, rtol=bound, atol=bound, err_msg=text)
+        ran += 1
+    assert ran > 8

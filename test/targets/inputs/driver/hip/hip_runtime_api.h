@@ -11,7 +11,7 @@ typedef void *hipDeviceptr_t;
 typedef struct ihipModule_t *hipModule_t;
 typedef struct ihipModuleSymbol_t *hipFunction_t;
 typedef struct ihipStream_t *hipStream_t;
-hipError_t hipDrvGetErrorName(hipError_t error, const char **name);
+const char *hipGetErrorName(hipError_t error);
 hipError_t hipInit(unsigned flags);
 hipError_t hipSetDevice(int device);
 hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags);
