@@ -217,6 +217,7 @@ typedef struct loom_graph {
   uint32_t expr_count, expr_capacity;
   loom_symbol *symbols;
   uint32_t symbol_count, symbol_capacity;
+  bool assumes; /* a status of an index may stand for what capture has assumed of values */
 } loom_graph;
 
 /* ---- graph.c ----------------------------------------------------------------------------- */

@@ -12,6 +12,12 @@
  *     it and the place with bit b change where they are in the wrong order: ascending if bit a of
  *     the place is 0, descending if it is 1
  *
+ * Threads of a warp go through pairs that follow each other, so that they access 32 of 64 places:
+ * those whose bit b is 0, or those where it is 1. In shared memory the tile lies with the last five
+ * bits of a place inverted where the sixth one is 1. So two of 64 places are in one bank only where
+ * they differ in all six bits, of which one is bit b: no request has both. Of keys of 8 bytes half
+ * a warp makes a request, and all of this has one bit less.
+ *
  * Places beyond a line's end have the greatest key and number. Between stages keys and numbers lie
  * in the slots, by turns in two halves.
  */
@@ -89,6 +95,26 @@ static void order_put(lower *l, const order_job *j, MlirValue keys, MlirValue nu
   order_store(l, number, numbers, at, LOOM_U32);
 }
 
+/* Where a place of the tile lies in shared memory, among elements of so many bytes. */
+static MlirValue order_bank(lower *l, MlirValue place, int64_t bytes) {
+  int64_t bits = bytes == 8 ? 4 : 5;
+  MlirValue odd = alone_op(l, "arith.andi", alone_op(l, "arith.shrui", place, bits), 1);
+  MlirValue turned = alone_op(l, "arith.muli", odd, (INT64_C(1) << bits) - 1);
+  return alone_op2(l, "arith.xori", place, turned);
+}
+
+static void order_tile_load(lower *l, const order_job *j, MlirValue place, MlirValue *key,
+                            MlirValue *number) {
+  *key = order_load(l, j->keys, order_bank(l, place, order_key_bytes(j->o)), order_dtype(j->o));
+  *number = order_load(l, j->numbers, order_bank(l, place, 4), LOOM_U32);
+}
+
+static void order_tile_put(lower *l, const order_job *j, MlirValue place, MlirValue key,
+                           MlirValue number) {
+  order_store(l, key, j->keys, order_bank(l, place, order_key_bytes(j->o)), order_dtype(j->o));
+  order_store(l, number, j->numbers, order_bank(l, place, 4), LOOM_U32);
+}
+
 /* One half of the slots. */
 static void order_half(lower *l, const gpu_order *o, int half, MlirValue *keys,
                        MlirValue *numbers) {
@@ -152,7 +178,7 @@ static void order_fetch(lower *l, void *user, const MlirValue *carried, MlirValu
   order_job *j = user;
   MlirValue key = j->o->key(l, j->o->user, j->line, j->at);
   if (l->failed) return;
-  order_put(l, j, j->keys, j->numbers, j->a, key, order_number(l, j->at));
+  order_tile_put(l, j, j->a, key, order_number(l, j->at));
 }
 
 static void order_fetch_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -161,8 +187,7 @@ static void order_fetch_place(lower *l, void *user, const MlirValue *carried, Ml
   MlirType key = mlirIntegerTypeGet(b.ctx, j->o->wide ? 64 : 32);
   MlirType number = mlirIntegerTypeGet(b.ctx, 32);
   j->a = order_iv(l);
-  order_put(l, j, j->keys, j->numbers, j->a, lane_const_int(&b, key, -1),
-            lane_const_int(&b, number, -1));
+  order_tile_put(l, j, j->a, lane_const_int(&b, key, -1), lane_const_int(&b, number, -1));
   MlirValue there = order_place(l, j, j->a);
   lower_if(l, there, order_fetch, j);
 }
@@ -177,21 +202,18 @@ static void order_pair(lower *l, void *user, const MlirValue *carried, MlirValue
   high = alone_op2(l, "arith.shli", high, alone_op(l, "arith.addi", j->b, 1));
   low = alone_op2(l, "arith.ori", low, high);
   high = alone_op2(l, "arith.ori", low, bit);
-  MlirValue x = order_load(l, j->keys, low, order_dtype(j->o));
-  MlirValue y = order_load(l, j->keys, high, order_dtype(j->o));
-  MlirValue nx = order_load(l, j->numbers, low, LOOM_U32);
-  MlirValue ny = order_load(l, j->numbers, high, LOOM_U32);
+  MlirValue x, y, nx, ny;
+  order_tile_load(l, j, low, &x, &nx);
+  order_tile_load(l, j, high, &y, &ny);
   MlirValue within = alone_op(l, "arith.andi", low, order_places(j->o) - 1);
   MlirValue down = alone_op2(l, "arith.shrui", within, j->a);
   down = alone_op(l, "arith.andi", down, 1);
   MlirValue greater = order_greater(l, x, nx, y, ny), zero = alone_const(l, 0);
   loom_builder b = alone_here(l);
   MlirValue turn = lane_op2(&b, "arith.xori", greater, lane_cmpi(&b, "ne", down, zero));
-  order_put(l, j, j->keys, j->numbers, low, lane_select(&b, turn, y, x),
-            lane_select(&b, turn, ny, nx));
+  order_tile_put(l, j, low, lane_select(&b, turn, y, x), lane_select(&b, turn, ny, nx));
   b = alone_here(l);
-  order_put(l, j, j->keys, j->numbers, high, lane_select(&b, turn, x, y),
-            lane_select(&b, turn, nx, ny));
+  order_tile_put(l, j, high, lane_select(&b, turn, x, y), lane_select(&b, turn, nx, ny));
 }
 
 static void order_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -211,8 +233,8 @@ static void order_round(lower *l, void *user, const MlirValue *carried, MlirValu
 
 static void order_give(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   order_job *j = user;
-  MlirValue key = order_load(l, j->keys, j->a, order_dtype(j->o));
-  MlirValue number = order_load(l, j->numbers, j->a, LOOM_U32);
+  MlirValue key, number;
+  order_tile_load(l, j, j->a, &key, &number);
   order_deliver(l, j, j->line, j->at, key, number);
 }
 

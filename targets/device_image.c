@@ -56,6 +56,11 @@ static bool image_simulate(MlirModule module, bool quick, loom_bytes *out,
   return good;
 }
 
+bool loom_device_simulated(MlirModule module, const loom_gpu_table *stages, loom_bytes *out,
+                           loom_error *err) {
+  return image_simulate(module, out, stages, err);
+}
+
 bool loom_device_image(MlirModule module, const loom_target *target,
                        const loom_target_options *options, bool simulated, loom_bytes *out,
                        loom_gpu_table *stages, loom_error *err) {

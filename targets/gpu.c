@@ -21,6 +21,8 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
+#define GPU_SHARED 3 /* the address space of shared memory, of NVPTX and AMDGPU alike */
+
 typedef struct gpu_entry {
   LLVMModuleRef module;
   LLVMContextRef context;
@@ -30,7 +32,6 @@ typedef struct gpu_entry {
   const loom_gpu_names *names;
   loom_gpu_table *table;
   loom_gpu_stage stage;
-  int shared; /* the most of all stages */
 } gpu_entry;
 
 static const char *const gpu_primitives[] = {
@@ -170,10 +171,34 @@ static void gpu_note(const gpu_entry *e, bool silent) {
     return;
   }
   loom_gpu_row *row = &table->rows[table->count++];
-  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads};
+  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads, .shared = (uint32_t)e->stage.shared};
   snprintf(row->name, sizeof row->name, "%s", e->stage.name);
   if (e->stage.blocks) row->flags |= LOOM_PLAN_KERNEL_BLOCKS;
   if (silent) row->flags |= LOOM_PLAN_KERNEL_SILENT;
+}
+
+/* The stage's shared memory takes the place of the calls that ask for it. */
+static void gpu_share(const gpu_entry *e) {
+  char name[540];
+  LLVMValueRef asked = LLVMGetNamedFunction(e->module, "loom_gpu_shared"), memory = NULL;
+  for (LLVMUseRef use = asked ? LLVMGetFirstUse(asked) : NULL, next; use; use = next) {
+    LLVMValueRef call = LLVMGetUser(use);
+    next = LLVMGetNextUse(use);
+    if (!LLVMIsACallInst(call) ||
+        LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != e->body)
+      continue;
+    if (!memory) {
+      LLVMTypeRef type =
+          LLVMArrayType2(LLVMInt8TypeInContext(e->context), (uint64_t)e->stage.shared);
+      snprintf(name, sizeof name, "loom_gpu_memory_%s", e->stage.name);
+      memory = LLVMAddGlobalInAddressSpace(e->module, type, name, GPU_SHARED);
+      LLVMSetInitializer(memory, LLVMGetUndef(type));
+      LLVMSetLinkage(memory, LLVMInternalLinkage);
+      LLVMSetAlignment(memory, 16);
+    }
+    LLVMReplaceAllUsesWith(call, LLVMConstAddrSpaceCast(memory, e->ptr));
+    LLVMInstructionEraseFromParent(call);
+  }
 }
 
 static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
@@ -190,7 +215,6 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
                               .blocks = threads > 0,
                               .threads = threads > 0 ? threads : LOOM_GPU_GROUP,
                               .shared = gpu_read(body, LOOM_GPU_SHARED)};
-  if (e->stage.shared > e->shared) e->shared = e->stage.shared;
   gpu_note(e, gpu_is_silent(body));
   LLVMTypeRef types[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->ptr};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, 6, 0);
@@ -198,6 +222,7 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
   e->function = LLVMAddFunction(e->module, name, type);
   LLVMSetFunctionCallConv(e->function, e->names->calling_convention);
   gpu_size(e, gpu_read(body, LOOM_GPU_BLOCKS));
+  if (e->names->primitives) gpu_share(e);
   gpu_code(e);
   if (e->names->entry) e->names->entry(e->function, &e->stage);
 }
@@ -212,10 +237,6 @@ static char *gpu_text(const gpu_entry *e) {
   char *text = calloc(1, size);
   for (size_t i = 0; i < GPU_PRIMITIVES && text; i++) {
     if (!LLVMGetNamedFunction(e->module, gpu_primitives[i])) continue;
-    if (strcmp(gpu_primitives[i], "loom_gpu_shared") == 0)
-      used += (size_t)snprintf(
-          text + used, size - used,
-          "@loom_gpu_memory = internal addrspace(3) global [%d x i8] undef, align 16\n", e->shared);
     used += (size_t)snprintf(text + used, size - used, "%s", e->names->primitives[i]);
   }
   return text;

@@ -1,5 +1,5 @@
-/* loom-compile: IR to an object, a code object, assembly or LLVM IR, with a C header. Bad input
- * gets a diagnostic and exit code 1. */
+/* loom-compile: IR to an object, a code object, a cubin, assembly or LLVM IR, with a C header. Bad
+ * input gets a diagnostic and exit code 1. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,12 @@
 #include <sys/stat.h>
 
 #include "dialects/dialect.h"
+#include "targets/launcher.h"
 #include "targets/target.h"
 #include "targets/tools.h"
+
+/* What a tool of its own makes of code, if any. */
+typedef enum compile_form { COMPILE_PLAIN, COMPILE_HSACO, COMPILE_CUBIN } compile_form;
 
 typedef struct compile_job {
   loom_tool tool;
@@ -17,39 +21,67 @@ typedef struct compile_job {
   loom_target_options options;
   const loom_target *machine;
   loom_emit_kind kind;
-  bool linked; /* a code object in place of an object */
+  compile_form form;
+  bool simulated; /* the simulator's code behind an image */
   loom_trace trace;
 } compile_job;
 
 /* ---- compiling ---- */
 
-static bool compile_emit(compile_job *job, MlirModule module) {
+/* Code, malloc'ed. */
+static bool compile_code(compile_job *job, MlirModule module, loom_bytes *out, loom_error *err) {
+  loom_bytes ptx;
+  if (job->form == COMPILE_HSACO) return loom_amdgpu_emit(module, &job->options, out, err);
+  if (job->form == COMPILE_PLAIN)
+    return loom_target_emit(job->machine, module, &job->options, job->kind, out, err);
+  if (!loom_target_emit(job->machine, module, &job->options, job->kind, &ptx, err)) return false;
+  bool good = loom_nvptx_assemble(&job->options, &ptx, out, err);
+  free(ptx.data);
+  return good;
+}
+
+/* The code, and what the drivers of the tests run in its place. */
+static bool compile_image(compile_job *job, MlirModule module, loom_bytes *out) {
   loom_error err = {0};
+  const loom_gpu_table *stages = job->options.gpu;
+  bool good = compile_code(job, module, out, &err);
+  if (good && stages && stages->failed)
+    good = loom_fail(&err, "a kernel's name is too long, or memory is short");
+  if (good && job->simulated) good = loom_device_simulated(module, stages, out, &err);
+  return good || loom_tool_error(&job->tool, job->tool.input, err.message);
+}
+
+/* The header of a GPU says of kernels what is known once there is code. Nothing is written before
+ * all is there. */
+static bool compile_emit(compile_job *job, MlirModule module, loom_tool_program *program) {
   loom_bytes out = {NULL, 0};
-  bool ok = job->linked
-                ? loom_amdgpu_emit(module, &job->options, &out, &err)
-                : loom_target_emit(job->machine, module, &job->options, job->kind, &out, &err);
-  if (!ok)
-    loom_tool_error(&job->tool, job->tool.input, err.message);
-  else
-    ok = loom_tool_write(&job->tool, job->output, &out);
+  bool good = compile_image(job, module, &out);
+  if (good && program->plans.ptr)
+    good = loom_launcher_header(program->plans, job->machine, job->options.gpu, program->name,
+                                &program->header);
+  if (good && job->header) good = loom_tool_write(&job->tool, job->header, &program->header);
+  good = good && loom_tool_write(&job->tool, job->output, &out);
   free(out.data);
-  return ok;
+  return good;
 }
 
 static bool compile_module(void *user, MlirContext ctx) {
   compile_job *job = user;
+  loom_gpu_table stages = {.rows = NULL};
   MlirModule module = loom_tool_parse(&job->tool, ctx);
-  bool ok = module.ptr && loom_tool_lower(&job->tool, module, job->machine, &job->options,
-                                          job->check != NULL, &job->trace);
+  bool gpu = job->machine == &loom_target_nvptx || job->machine == &loom_target_amdgpu;
+  bool good = module.ptr && loom_tool_lower(&job->tool, module, job->machine, &job->options,
+                                            job->check != NULL, &job->trace);
   loom_tool_program program = {
       .asked = job->name, .machine = job->machine, .checked = job->check, .headed = job->header};
-  ok = ok && loom_tool_program_make(&job->tool, module, &program);
-  if (ok && job->header) ok = loom_tool_write(&job->tool, job->header, &program.header);
+  if (gpu) job->options.gpu = &stages;
+  good = good && loom_tool_program_make(&job->tool, module, &program) &&
+         compile_emit(job, module, &program);
+  if (program.plans.ptr) mlirModuleDestroy(program.plans);
   free(program.header.data);
-  ok = ok && compile_emit(job, module);
+  free(stages.rows);
   if (module.ptr) mlirModuleDestroy(module);
-  return ok;
+  return good;
 }
 
 static int compile_main(void *user) {
@@ -66,19 +98,25 @@ enum {
   OPTION_HEADER,
   OPTION_NAME,
   OPTION_CHECK,
-  OPTION_TRACE
+  OPTION_TRACE,
+  OPTION_SIMULATED
 };
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "where to write (default -: standard output)", 0},
     {"emit", OPTION_EMIT, "KIND", 0,
-     "obj (default), asm or llvm; amdgpu: also hsaco; nvptx: also ptx", 0},
+     "obj (default), asm or llvm; amdgpu: also hsaco; nvptx: ptx, cubin (by ptxas), llvm", 0},
     {"target", OPTION_TARGET, "NAME", 0, "x86 (default), nvptx, amdgpu or sim", 0},
     {"mcpu", OPTION_CPU, "NAME", 0, "native (default), or a CPU of the target", 0},
-    {"emit-header", OPTION_HEADER, "FILE", 0, "also write a C header of the entry points", 0},
+    {"emit-header", OPTION_HEADER, "FILE", 0,
+     "also write a C header: of the function, or for a GPU with functions that load and launch its "
+     "kernels",
+     0},
     {"name", OPTION_NAME, "NAME", 0, "C name of the function (default: its own, or the file's)", 0},
     {"check", OPTION_CHECK, "KIND", 0, "bounds: compare every access with the bounds of its array",
      0},
+    {"with-simulator", OPTION_SIMULATED, NULL, 0,
+     "ptx, cubin, hsaco: write the simulator's code behind it, for the drivers of the tests", 0},
     {"trace", OPTION_TRACE, "FOLDER", 0, "write every stage to this folder", 0},
     {0}};
 
@@ -92,6 +130,7 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
   case OPTION_HEADER: job->header = value; break;
   case OPTION_NAME: job->name = value; break;
   case OPTION_CHECK: job->check = value; break;
+  case OPTION_SIMULATED: job->simulated = true; break;
   case OPTION_TRACE: job->trace.folder = value; break;
   case ARGP_KEY_ARG:
     if (job->tool.input) return ARGP_ERR_UNKNOWN;
@@ -102,30 +141,47 @@ static error_t compile_option(int key, char *value, struct argp_state *state) {
   return 0;
 }
 
-static bool compile_check(compile_job *job) {
-  static const struct {
-    const char *name;
-    loom_emit_kind kind;
-    const loom_target *machine; /* the only one, or NULL */
-  } kinds[] = {{"obj", LOOM_EMIT_OBJECT, NULL},
-               {"asm", LOOM_EMIT_ASSEMBLY, NULL},
-               {"llvm", LOOM_EMIT_LLVM, NULL},
-               {"hsaco", LOOM_EMIT_OBJECT, &loom_target_amdgpu},
-               {"ptx", LOOM_EMIT_ASSEMBLY, &loom_target_nvptx}};
-  enum { KINDS = sizeof kinds / sizeof *kinds };
-  int i = 0;
-  while (i < KINDS && strcmp(kinds[i].name, job->emit) != 0)
-    i++;
-  if (i == KINDS)
-    return loom_tool_error(&job->tool, job->emit, "is none of obj, asm, llvm, hsaco, ptx");
-  job->kind = kinds[i].kind;
-  job->linked = kinds[i].machine == &loom_target_amdgpu;
+typedef struct compile_kind {
+  const char *name;
+  loom_emit_kind kind;
+  compile_form form;
+  const loom_target *machine; /* the only one, or NULL */
+} compile_kind;
+
+static const compile_kind *compile_find(const char *name) {
+  static const compile_kind kinds[] = {
+      {"obj", LOOM_EMIT_OBJECT, COMPILE_PLAIN, NULL},
+      {"asm", LOOM_EMIT_ASSEMBLY, COMPILE_PLAIN, NULL},
+      {"llvm", LOOM_EMIT_LLVM, COMPILE_PLAIN, NULL},
+      {"hsaco", LOOM_EMIT_OBJECT, COMPILE_HSACO, &loom_target_amdgpu},
+      {"ptx", LOOM_EMIT_ASSEMBLY, COMPILE_PLAIN, &loom_target_nvptx},
+      {"cubin", LOOM_EMIT_ASSEMBLY, COMPILE_CUBIN, &loom_target_nvptx},
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+  return NULL;
+}
+
+static bool compile_check_kind(compile_job *job) {
+  const compile_kind *kind = compile_find(job->emit);
+  if (!kind)
+    return loom_tool_error(&job->tool, job->emit, "is none of obj, asm, llvm, hsaco, ptx, cubin");
+  job->kind = kind->kind;
+  job->form = kind->form;
   job->machine = loom_target_find(job->target);
   if (!job->machine) return loom_tool_error(&job->tool, job->target, "is no target");
-  if (kinds[i].machine && job->machine != kinds[i].machine)
+  if (kind->machine && job->machine != kind->machine)
     return loom_tool_error(&job->tool, job->emit, "is of another target");
   if (job->machine == &loom_target_nvptx && job->kind == LOOM_EMIT_OBJECT)
-    return loom_tool_error(&job->tool, "--emit=obj", "nvptx has no objects: use --emit=asm");
+    return loom_tool_error(&job->tool, "--emit=obj",
+                           "nvptx has no objects: use --emit=ptx, or cubin");
+  if (job->simulated && !kind->machine)
+    return loom_tool_error(&job->tool, "--with-simulator", "is for ptx, cubin and hsaco");
+  return true;
+}
+
+static bool compile_check(compile_job *job) {
+  if (!compile_check_kind(job)) return false;
   if (job->check && strcmp(job->check, "bounds") != 0)
     return loom_tool_error(&job->tool, job->check, "is no check: there is bounds");
   if (job->check && job->machine != &loom_target_x86)

@@ -92,6 +92,8 @@ static bool translate_check(translate_job *job) {
   job->form = (translate_form)form;
   job->machine = loom_target_find(job->target);
   if (!job->machine) return loom_tool_error(&job->tool, job->target, "is no target");
+  if (job->form == TRANSLATE_HEADER && job->machine != &loom_target_x86)
+    return loom_tool_error(&job->tool, job->target, "loom-compile writes the headers of a GPU");
   return job->tool.input ||
          loom_tool_error(&job->tool, "no input", "give a file, or - for standard input");
 }

@@ -115,7 +115,7 @@ bool program_seen(MlirOperation main, MlirOperation op) {
 
 /* ---- symbolic sizes, as text of the LLVM dialect ---- */
 
-static void program_need(uint8_t *needed, int64_t number) {
+void program_need(uint8_t *needed, int64_t number) {
   if (!LOOM_STRIDE_IS_SYM(number) || !loom_num_known(number)) return;
   const loom_expr *expr = &loom_sizes()->exprs[LOOM_STRIDE_EXPR(number)];
   if (needed[LOOM_STRIDE_EXPR(number)]) return;

@@ -25,23 +25,25 @@ static void program_show(FILE *out, uint32_t index) {
   }
 }
 
-static void program_describe(FILE *out, MlirOperation plan, MlirValue value, const char *list,
-                             int64_t index) {
+static void program_count(FILE *out, int64_t number) {
+  if (LOOM_STRIDE_IS_SYM(number))
+    program_show(out, LOOM_STRIDE_EXPR(number));
+  else
+    fprintf(out, "%" PRId64, number);
+}
+
+void program_describe_type(FILE *out, MlirOperation plan, MlirValue value) {
   loom_type plain;
   MlirType type = mlirValueGetType(value);
   if (!loom_type_from_mlir(type, &plain)) return;
-  if (!mlirShapedTypeHasStaticShape(type)) {
-    fprintf(out, " *   %s[%" PRId64 "]: %s of rank %d, ", list, index, loom_dtype_name(plain.dtype),
-            plain.rank);
+  if (mlirTypeIsAShaped(type) && !mlirShapedTypeHasStaticShape(type)) {
+    fprintf(out, "%s of rank %d, ", loom_dtype_name(plain.dtype), plain.rank);
     int64_t bytes = program_bytes(plan, value);
-    if (LOOM_STRIDE_IS_SYM(bytes))
-      program_show(out, LOOM_STRIDE_EXPR(bytes));
-    else
-      fprintf(out, "%" PRId64, bytes);
-    fprintf(out, " bytes\n");
+    program_count(out, bytes);
+    fprintf(out, " bytes");
     return;
   }
-  fprintf(out, " *   %s[%" PRId64 "]: %s", list, index, loom_dtype_name(plain.dtype));
+  fputs(loom_dtype_name(plain.dtype), out);
   for (int d = 0; d < plain.rank; d++)
     fprintf(out, "%s%" PRId64, d ? "x" : " ", plain.dims[d]);
   if (plain.rank == 0) fprintf(out, " scalar");
@@ -54,14 +56,13 @@ static void program_describe(FILE *out, MlirOperation plan, MlirValue value, con
     for (int d = 0; d < plain.rank; d++)
       fprintf(out, "%s%" PRId64, d ? ", " : " ", strides[d]);
   }
-  fprintf(out, "\n");
 }
 
-static void program_count(FILE *out, int64_t number) {
-  if (LOOM_STRIDE_IS_SYM(number))
-    program_show(out, LOOM_STRIDE_EXPR(number));
-  else
-    fprintf(out, "%" PRId64, number);
+static void program_describe(FILE *out, MlirOperation plan, MlirValue value, const char *list,
+                             int64_t index) {
+  fprintf(out, " *   %s[%" PRId64 "]: ", list, index);
+  program_describe_type(out, plan, value);
+  fputc('\n', out);
 }
 
 static void program_stage(FILE *out, MlirOperation plan, MlirOperation op, const char *prefix) {
@@ -105,7 +106,7 @@ static void program_stages(FILE *out, MlirOperation plan, const char *prefix) {
   }
 }
 
-static void program_upper(const char *name, char *out, size_t size) {
+void program_upper(const char *name, char *out, size_t size) {
   size_t i = 0;
   for (; name[i] && i + 1 < size; i++)
     out[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];

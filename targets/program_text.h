@@ -39,6 +39,8 @@ bool program_is_counted(MlirOperation main, int64_t symbol);
 /* Has an earlier launch named the same stage, in the main plan or in one behind it? */
 bool program_seen(MlirOperation main, MlirOperation op);
 
+/* Marks the expressions that a number is computed of, by their place in the table. */
+void program_need(uint8_t *needed, int64_t number);
 /* A number as the value %<name><n>. */
 void program_number(FILE *text, const char *name, int n, int64_t number);
 /* A value of the plan as the pointer %p<*out>. False where it has no memory. */
@@ -63,6 +65,13 @@ bool program_check_before(program_writer *w, MlirOperation launch, int32_t buffe
 void program_check_after(program_writer *w);
 /* Writes the function that returns the first refused access. `sites`: texts by number. */
 void program_check_text(FILE *text, MlirAttribute sites, const char *name);
+
+/* ---- program_header.c ---- */
+
+/* Writes element type, sizes and strides of a buffer or number, for a comment. */
+void program_describe_type(FILE *out, MlirOperation plan, MlirValue value);
+/* A name in capitals. */
+void program_upper(const char *name, char *out, size_t size);
 
 /* ---- program_signature.c ---- */
 

@@ -1,6 +1,7 @@
 /* The targets: from a module in the LLVM dialect to objects, assembly and mapped code. Knows MLIR
  * and LLVM-C, never Python. Sections by file: target.c, legal.c, emit.c, gpu.c, x86/image.c,
- * serialize.c, plan_bytes.c, device_image.c, nvptx/emit.c, amdgpu/emit.c, amdgpu/image.c.
+ * serialize.c, plan_bytes.c, device_image.c, nvptx/emit.c, nvptx/ptxas.c,
+ * amdgpu/emit.c, amdgpu/image.c.
  */
 #ifndef LOOM_TARGET_H
 #define LOOM_TARGET_H
@@ -114,6 +115,7 @@ typedef struct loom_gpu_stage {
 typedef struct loom_gpu_row {
   char name[128];
   uint32_t threads, flags; /* LOOM_PLAN_KERNEL_* */
+  uint32_t shared;         /* bytes of shared memory */
 } loom_gpu_row;
 
 typedef struct loom_gpu_table {
@@ -217,11 +219,21 @@ bool loom_plan_device_bytes(MlirModule module, const loom_target *target,
 bool loom_device_image(MlirModule module, const loom_target *target,
                        const loom_target_options *options, bool simulated, loom_bytes *out,
                        loom_gpu_table *stages, loom_error *err);
+/* Writes code of the same stages for this machine behind an image, for the drivers of the tests. */
+bool loom_device_simulated(MlirModule module, const loom_gpu_table *stages, loom_bytes *out,
+                           loom_error *err);
 
 /* ---- nvptx/emit.c ---------------------------------------------------------------------------- */
 
 /* The newest architecture that code for a device of this one ("sm_87") can be made for; NULL. */
 const char *loom_nvptx_for(const char *architecture);
+
+/* ---- nvptx/ptxas.c ----------------------------------------------------------------------------
+ */
+
+/* A cubin of PTX for the architecture that `options` name, malloc'ed, by the program ptxas. */
+bool loom_nvptx_assemble(const loom_target_options *options, const loom_bytes *ptx, loom_bytes *out,
+                         loom_error *err);
 
 /* ---- nvptx/round.c --------------------------------------------------------------------------- */
 

@@ -95,21 +95,37 @@ static bool program_make(const loom_tool *tool, MlirModule module, loom_tool_pro
     return !p->headed ||
            loom_tool_error(tool, tool->input, "has no function: there is no header to write");
   if (!program_name(tool, loom_get_str(plan, "sym_name"), p)) return false;
-  if (p->headed && !x86)
-    return loom_tool_error(tool, p->machine->name, "headers are for the x86 target");
+  if (p->headed && p->machine == &loom_target_sim)
+    return loom_tool_error(tool, p->machine->name, "there are no headers for this target");
   program_rename(module, p->name);
   bool good = !x86 || loom_program_entry(module, plan, p->name);
-  good = good && (!p->headed || loom_program_header(plan, p->name, &p->header));
-  while ((plan = program_first_plan(module)).ptr)
-    mlirOperationDestroy(plan);
+  if (x86 && p->headed) good = good && loom_program_header(plan, p->name, &p->header);
+  bool kept = !x86 && p->headed;
+  if (kept) p->plans = mlirModuleCreateEmpty(mlirOperationGetLocation(plan));
+  while ((plan = program_first_plan(module)).ptr) {
+    mlirOperationRemoveFromParent(plan);
+    if (kept)
+      mlirBlockAppendOwnedOperation(mlirModuleGetBody(p->plans), plan);
+    else
+      mlirOperationDestroy(plan);
+  }
   return good;
+}
+
+/* The table of sizes goes with the plans, and is of no use to kernels. */
+static void program_take_sizes(MlirOperation from, MlirModule plans) {
+  const char *const names[] = {loom_mark_symbols, loom_mark_exprs};
+  for (int i = 0; i < 2; i++) {
+    MlirAttribute table = loom_get_attr(from, names[i]);
+    if (plans.ptr && table.ptr) loom_set_attr(mlirModuleGetOperation(plans), names[i], table);
+    mlirOperationRemoveAttributeByName(from, loom_str(names[i]));
+  }
 }
 
 bool loom_tool_program_make(const loom_tool *tool, MlirModule module, loom_tool_program *p) {
   MlirOperation top = mlirModuleGetOperation(module);
   bool good = loom_sizes_enter(top) && program_make(tool, module, p);
   loom_sizes_leave(top);
-  mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_symbols));
-  mlirOperationRemoveAttributeByName(top, loom_str(loom_mark_exprs));
+  program_take_sizes(top, p->plans);
   return good;
 }

@@ -43,11 +43,13 @@ typedef struct loom_tool_program {
   const loom_target *machine;
   bool checked, headed; /* kernels compare accesses with bounds; a header is asked for */
   char name[128];       /* out: the C name */
-  loom_bytes header;    /* out: malloc'ed */
+  loom_bytes header;    /* out: malloc'ed, of x86 */
+  MlirModule plans;     /* out: of a GPU, whose header is made when there is code (launcher.h) */
 } loom_tool_program;
 
 /* Puts the C function of a lowered module into it, in place of its plans; kernels get its name in
- * front. A module without a plan stays what it is. False after a report. */
+ * front. For a GPU there is no such function. A module without a plan stays what it is. False after
+ * a report. */
 bool loom_tool_program_make(const loom_tool *tool, MlirModule module, loom_tool_program *program);
 
 /* ---- tool_dot.c: drawings ---- */

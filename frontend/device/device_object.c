@@ -23,6 +23,7 @@ typedef struct memory_object {
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
   uint32_t inputs, scalars, outputs;
+  bool assumes; /* of the graph */
 } plan_object;
 
 static void *device_raise(const loom_error *err) {
@@ -173,6 +174,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
       loom_device_plan_load(device, plan, &made->plan, &err);
   Py_END_ALLOW_THREADS if (good) {
     const loom_plan_header *h = loom_plan_header_of(plan);
+    made->assumes = graph->assumes;
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
     made->outputs = h->output_count;
@@ -205,6 +207,11 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return Py_NewRef(Py_None);
+  if (status & LOOM_STATUS_INDEX && plan->assumes) {
+    loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
+                    "for which the function would have to run as plain Python");
+    return device_raise(&err);
+  }
   if (status & LOOM_STATUS_INDEX)
     return PyErr_Format(PyExc_IndexError, "an index is out of bounds");
   loom_fail(&err, "kernels on a device ended with status %#x", status);

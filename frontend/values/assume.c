@@ -91,6 +91,7 @@ bool trace_assume(tracer *t, loom_value condition, bool truth) {
   loom_value in[3] = {condition, truth ? good : bad, truth ? bad : good};
   loom_value index = trace_node(t, LOOM_OP_SELECT, in, 3, NULL, 0, NULL);
   if (index == LOOM_NO_VALUE) return false;
+  trace_graph(t)->assumes = true;
   return trace_node(t, LOOM_OP_GATHER, (loom_value[]){array, index}, 2, attrs, 2, NULL) !=
          LOOM_NO_VALUE;
 }

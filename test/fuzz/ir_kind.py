@@ -3,6 +3,7 @@
 A process for a whole module; a module is small enough to be made again of its functions when one ends the process.
 """
 
+import math
 import os
 import random
 import re
@@ -131,14 +132,15 @@ def function_of(head, arguments, body, names, types):
     return head + f"{begin}({', '.join(listed)}) -> ({types}) attributes {{loom.open_sums}} {{\n" + "\n".join(kept) + f"\n  return {', '.join(names)} : {types}\n}}\n"
 
 
-def close(got, want):
-    """Numbers in printed rows; integers are the same, floats within what another order of operations gives."""
+def close(got, want, running=False):
+    """Numbers in printed rows; integers are the same, floats within what another order of operations gives. `running`: they are sums of
+    each other, so that the largest one says how exact all are."""
     g, w = got.split(), want.split()
     if len(g) != len(w) or g[:1] != w[:1]:
         return False
     dtype = w[0].partition("[")[0]
     unit = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4}.get(dtype, 1e-10)
-    largest = 1.0
+    largest = max([1.0, *(abs(float(n)) for n in w[1:] if math.isfinite(float(n)))]) if running and dtype.startswith(("float", "bfloat")) else 1.0
     for a, b in zip(g[1:], w[1:]):
         if a == b:
             continue
@@ -148,6 +150,8 @@ def close(got, want):
             return False
         if not dtype.startswith(("float", "bfloat", "complex")):
             return False
+        if x != x and y != y:  # NaNs of either sign
+            continue
         if not abs(x - y) <= unit * max(largest, abs(y)):
             return False
     return True

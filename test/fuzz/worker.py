@@ -43,7 +43,7 @@ if __name__ == "__main__":
     PIPE = os.dup(1)
     os.dup2(2, 1)  # what programs print is no answer
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # AddressSanitizer reserves more than there is
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number, row in enumerate(sys.stdin):
         tell(answer(json.loads(row)))

@@ -1,7 +1,8 @@
 /* What the CUDA driver of the tests has beside what both have: contexts, and the linker that makes
- * a "cubin" (a header and the PTX) of PTX. */
+ * a "cubin" (a header and the PTX) of PTX. It loads these, PTX itself, and the cubins of ptxas. */
 #include "nullgpu.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,17 +128,109 @@ int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parame
   return null_launch(launch->stream, function, launch->grid, launch->block, parameters);
 }
 
+/* What programs call that are linked with the driver. */
+NULL_EXPORT int null_launch_plain(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                  unsigned block_x, unsigned block_y, unsigned block_z,
+                                  unsigned shared, void *stream, void **parameters,
+                                  void **extra) __asm__("cuLaunchKernel");
+int null_launch_plain(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                      void *stream, void **parameters, void **extra) {
+  const cuda_launch launch = {.grid = {grid_x, grid_y, grid_z},
+                              .block = {block_x, block_y, block_z},
+                              .shared = shared,
+                              .stream = stream};
+  return null_LaunchKernelEx(&launch, function, parameters, extra);
+}
+
+/* ---- cubins of ptxas ---- */
+
+static bool elf_is(const void *image) { return memcmp(image, ELFMAG, SELFMAG) == 0; }
+
+static const Elf64_Shdr *elf_sections(const void *image) {
+  return (const void *)((const uint8_t *)image + ((const Elf64_Ehdr *)image)->e_shoff);
+}
+
+/* Where it ends: no table tells. */
+static size_t elf_size(const void *image) {
+  const Elf64_Ehdr *head = image;
+  const Elf64_Shdr *sections = elf_sections(image);
+  size_t end = head->e_shoff + head->e_shnum * sizeof *sections;
+  size_t segments = head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr);
+  if (segments > end) end = segments;
+  for (int i = 0; i < head->e_shnum; i++)
+    if (sections[i].sh_type != SHT_NOBITS && sections[i].sh_offset + sections[i].sh_size > end)
+      end = sections[i].sh_offset + sections[i].sh_size;
+  return end;
+}
+
+/* A device runs code for its own generation, as old as itself or older. */
+static bool elf_fits(const void *image) {
+  const Elf64_Ehdr *head = image;
+  uint32_t flags = head->e_flags;
+  int architecture = head->e_ident[EI_ABIVERSION] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+  return head->e_machine == 190 && architecture / 10 == null_architecture / 10 &&
+         architecture <= null_architecture;
+}
+
+static bool elf_has(const void *image, const char *name) {
+  const Elf64_Ehdr *head = image;
+  const Elf64_Shdr *sections = elf_sections(image);
+  const char *names = (const char *)image + sections[head->e_shstrndx].sh_offset;
+  for (int i = 0; i < head->e_shnum; i++)
+    if (strncmp(names + sections[i].sh_name, ".text.", 6) == 0 &&
+        strcmp(names + sections[i].sh_name + 6, name) == 0)
+      return true;
+  return false;
+}
+
 /* ---- machine code ---- */
+
+static const char *ptx_version(const char *text) { return strstr(text, ".version "); }
+
+/* As the driver does: for this architecture or an older one. */
+static bool ptx_fits(const char *text) {
+  const char *target = strstr(text, ".target sm_");
+  return ptx_version(text) && target && atoi(target + strlen(".target sm_")) <= null_architecture;
+}
+
+/* Is there a kernel with six parameters? */
+static bool ptx_has(const char *text, const char *name) {
+  char entry[160];
+  snprintf(entry, sizeof entry, ".entry %s(", name);
+  const char *at = strstr(text, entry), *end = at ? strchr(at + strlen(entry), ')') : NULL;
+  int count = 0;
+  for (; end && (at = strstr(at, ".param ")) && at < end; at++)
+    count++;
+  return count == 6;
+}
 
 bool null_image_check(const void *image, const char **text) {
   null_cubin head;
+  *text = image;
+  if (elf_is(image)) {
+    *text += elf_size(image);
+    return elf_fits(image);
+  }
+  if (strncmp(image, CUBIN_MAGIC, sizeof CUBIN_MAGIC) != 0) return ptx_fits(image);
   memcpy(&head, image, sizeof head);
-  *text = (const char *)image + sizeof head;
-  return strcmp(head.magic, CUBIN_MAGIC) == 0 && head.architecture == (uint64_t)null_architecture;
+  *text += sizeof head;
+  return head.architecture == (uint64_t)null_architecture;
 }
 
-/* A module needs nothing of its cubin when it is loaded. */
-bool null_image_has(const void *image, const char *name) { return true; }
+size_t null_image_size(const void *image) {
+  null_cubin head;
+  if (elf_is(image)) return elf_size(image);
+  if (strncmp(image, CUBIN_MAGIC, sizeof CUBIN_MAGIC) != 0) return strlen(image) + 1;
+  memcpy(&head, image, sizeof head);
+  return sizeof head + head.size;
+}
+
+bool null_image_has(const void *image, const char *name) {
+  if (elf_is(image)) return elf_has(image, name);
+  bool made = strncmp(image, CUBIN_MAGIC, sizeof CUBIN_MAGIC) == 0;
+  return ptx_has((const char *)image + (made ? sizeof(null_cubin) : 0), name);
+}
 
 int null_LinkCreate(unsigned count, int *options, void **values, void **link) {
   NULL_CALL(LinkCreate, true);
@@ -159,9 +252,9 @@ static int link_refuse(const null_link *link, const char *why) {
 /* As the driver does: text with a NUL at its end, for this architecture or an older one. */
 static int link_check(const null_link *link, const char *ptx, size_t size) {
   if (!size || ptx[size - 1]) return link_refuse(link, "the text does not end");
-  const char *version = strstr(ptx, ".version "), *target = strstr(ptx, ".target sm_");
-  if (!version || !target) return link_refuse(link, "Missing .version directive at start of file");
-  if (atoi(target + strlen(".target sm_")) > null_architecture)
+  if (!ptx_version(ptx) || !strstr(ptx, ".target sm_"))
+    return link_refuse(link, "Missing .version directive at start of file");
+  if (!ptx_fits(ptx))
     return link_refuse(link, "SM version specified by .target is higher than the device's");
   return 0;
 }

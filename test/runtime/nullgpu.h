@@ -112,6 +112,8 @@ int null_parse_architecture(const char *text);
 /* Is the image code for a device of this driver? `text`: where the compiler's code for this machine
  * may be, with a NUL at its end. */
 bool null_image_check(const void *image, const char **text);
+/* Bytes of an image that the driver copies when it loads it; 0: it reads the caller's. */
+size_t null_image_size(const void *image);
 /* Is this kernel in the image, as a launch needs it? */
 bool null_image_has(const void *image, const char *name);
 

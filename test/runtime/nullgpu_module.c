@@ -13,7 +13,8 @@
 #define MODULE_FUNCTIONS 64 /* of tests */
 
 typedef struct null_module {
-  const void *code; /* the caller's: it is read as long as the module is loaded */
+  const void *code; /* its own, or the caller's: it is read as long as the module is loaded */
+  void *copy;       /* its own, or NULL */
   loom_image image;
   null_function *functions;
   uint32_t count;
@@ -79,6 +80,7 @@ static void module_free(null_module *module) {
   for (size_t i = 0; i < sizeof module_all / sizeof *module_all; i++)
     if (module_all[i] == module) module_all[i] = NULL;
   loom_image_unmap(&module->image);
+  free(module->copy);
   free(module->functions);
   free(module);
 }
@@ -98,7 +100,9 @@ int null_ModuleLoadData(void **module, const void *image) {
   if (!null_image_check(image, &text)) return DRIVER_INVALID_IMAGE;
   null_module *made = calloc(1, sizeof *made);
   if (!made) return DRIVER_OUT_OF_MEMORY;
-  made->code = image;
+  size_t size = null_image_size(image);
+  made->copy = size ? malloc(size) : NULL;
+  made->code = made->copy ? memcpy(made->copy, image, size) : image;
   if (!module_read(made, text) || !module_keep(made))
     return module_free(made), DRIVER_INVALID_IMAGE;
   *module = made;

@@ -35,6 +35,13 @@ const char *null_error_name(int error, bool text) {
   return NULL;
 }
 
+/* For programs that are linked with the driver. */
+NULL_EXPORT const char *null_name_of(int error) __asm__("hipGetErrorName");
+const char *null_name_of(int error) {
+  const char *name = null_error_name(error, false);
+  return name ? name : "hipErrorUnknown";
+}
+
 /* Neither can be made to fail: they give an error back. */
 int null_PeekAtLastError(void) { return null_last; }
 
@@ -132,6 +139,8 @@ bool null_image_check(const void *image, const char **text) {
   *text = (const char *)o.bytes + o.header->e_shoff + o.header->e_shnum * sizeof(Elf64_Shdr);
   return true;
 }
+
+size_t null_image_size(const void *image) { return 0; }
 
 /* Where an address is in the file; NULL: in no segment with these flags. */
 static const void *object_at(const object *o, uint64_t address, uint64_t size, uint32_t flags) {

@@ -273,6 +273,21 @@ def test_indices(gpu):
     np.testing.assert_array_equal(np.asarray(compiled(gpu.array(a), gpu.array(index))), a[index])
 
 
+def test_values_that_lead_to_a_raise_or_a_warning(gpu):
+    """What capture has assumed of values does not hold: no error of an index is told."""
+    def positive(a):
+        if (a < 0).any():
+            raise ValueError("negative")
+        return np.sqrt(a)
+
+    compiled = frameloom.compile(positive, device=gpu)
+    np.testing.assert_array_equal(np.asarray(compiled(gpu.array(np.full(4, 9.0)))), np.full(4, 3.0))
+    with pytest.raises(frameloom.DeviceError, match="would have to run as plain Python"):
+        compiled(gpu.array(np.full(4, -9.0)))
+    with pytest.raises(frameloom.DeviceError, match="would have to run as plain Python"):
+        frameloom.compile(lambda a: np.nanmean(a), device=gpu)(np.zeros((6, 0), np.float32))
+
+
 def test_no_floating_point_warnings(gpu, recwarn):
     with np.errstate(all="raise"):
         result = frameloom.compile(lambda a: 1 / a, device=gpu)(gpu.array(np.zeros(3)))

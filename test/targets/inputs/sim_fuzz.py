@@ -22,7 +22,7 @@ from ir_programs import Function
 from accept import functions
 from each import marked
 from sim_attention import Attention
-from sim_sized import SIZES, Convolution, sized
+from sim_sized import Convolution, run_size, sized
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
@@ -275,7 +275,7 @@ class First(Function):
 def run(bin, source, *options):
     sizes = [word for word in sys.argv if word.startswith("--size=")]
     if "--sized" in sys.argv:
-        sizes = [f"--size={SIZES[sum(map(ord, source.read_text())) % len(SIZES)]}"]
+        sizes = [f"--size={run_size(source.read_text())}"]
     done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
@@ -289,8 +289,9 @@ def check(bin, source, seed):
         return "not yet"
     if error or len(sim) != len(x86):
         return f"sim: {error}"
+    scanned = 'loom.scan "sum"' in source.read_text()  # a sum near zero has the rounding of the large ones before it
     for want, got in zip(x86, sim):
-        if not close(got.partition(": ")[2], want.partition(": ")[2]):
+        if not close(got.partition(": ")[2], want.partition(": ")[2], scanned):
             return f"differs: {got[:300]} instead of {want[:300]}"
     return "same"
 

@@ -1,8 +1,17 @@
 """Products, attentions, convolutions and scatters of symbolic sizes, for sim_fuzz.py: those of the other generators, with sizes that follow
 from one number."""
+import math
 import re
 
 SIZES = (0, 1, 5, 17)  # what the number is in runs
+MOST = 200000  # elements of a tensor: the simulator takes a millionth of a second for each of its accesses, and products have many
+
+
+def run_size(text):
+    """Which of them a function is run with."""
+    maps = re.findall(r"affine_map<\(\)\[s0\] -> \(([^()]*)\)>", text)
+    fitting = [n for n in SIZES if all(math.prod(eval(f"({sizes},)", {"s0": n})) <= MOST for sizes in maps)]
+    return fitting[sum(map(ord, text)) % len(fitting)]
 
 
 def sized(rng, text, which):

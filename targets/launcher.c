@@ -1,0 +1,551 @@
+/* The C header of a program for a GPU: its kernels, what they take, and functions that load and
+ * launch them by the vendor's driver.
+ *
+ * A call needs one piece of device memory, the workspace: a word for the status, the lists that
+ * kernels get (for each launch its buffers, then its scalars and sizes), and the arena. The lists
+ * are filled on the host and copied at once, as in runtime/device_run.c.
+ */
+#include "targets/launcher.h"
+
+#include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/ir.h"
+#include "loom_ops_compiler.h"
+#include "passes/passes.h"
+#include "runtime/runtime.h"
+#include "targets/program_text.h"
+
+#define LAUNCHER_ALIGN 256 /* of the arena in the workspace */
+
+typedef struct launcher {
+  FILE *out;
+  MlirOperation plan;
+  launcher_words text;
+  const loom_gpu_table *stages;
+  char upper[128];
+  int kernels, launches, words; /* words of all lists, with that of the status */
+  int64_t bytes;                /* of the workspace */
+  bool sized;
+  uint8_t *needed; /* expressions of sizes */
+} launcher;
+
+static void launcher_write(const launcher *l, const char *text) {
+  launcher_print(l->out, &l->text, text);
+}
+
+/* ---- numbers ---- */
+
+static void launcher_need_none(const launcher *l) {
+  memset(l->needed, 0, loom_sizes() ? loom_sizes()->expr_count + 1u : 1);
+}
+
+static void launcher_number(const launcher *l, int64_t number) {
+  if (LOOM_STRIDE_IS_SYM(number))
+    fprintf(l->out, "e%u", LOOM_STRIDE_EXPR(number));
+  else
+    fprintf(l->out, "%" PRId64, number);
+}
+
+static void launcher_expr(const launcher *l, const loom_expr *expr) {
+  uint32_t a = expr->lhs, b = expr->rhs;
+  switch (expr->kind) {
+  case LOOM_EXPR_CONST: fprintf(l->out, "%" PRId64, expr->value); break;
+  case LOOM_EXPR_SYMBOL: fprintf(l->out, "sizes[%" PRId64 "]", expr->value); break;
+  case LOOM_EXPR_ADD: fprintf(l->out, "e%u + e%u", a, b); break;
+  case LOOM_EXPR_MUL: fprintf(l->out, "e%u * e%u", a, b); break;
+  case LOOM_EXPR_MIN: fprintf(l->out, "e%u < e%u ? e%u : e%u", a, b, a, b); break;
+  case LOOM_EXPR_MAX: fprintf(l->out, "e%u > e%u ? e%u : e%u", a, b, a, b); break;
+  case LOOM_EXPR_MOD: fprintf(l->out, "%s_mod(e%u, e%u)", l->text.name, a, b); break;
+  default: fprintf(l->out, "%s_div(e%u, e%u)", l->text.name, a, b);
+  }
+}
+
+/* The expressions that are needed, operands first, as constants of C. */
+static void launcher_exprs(const launcher *l) {
+  for (uint32_t i = 0; loom_sizes() && i < loom_sizes()->expr_count; i++) {
+    if (!l->needed[i]) continue;
+    fprintf(l->out, "  const int64_t e%u = ", i);
+    launcher_expr(l, &loom_sizes()->exprs[i]);
+    fputs(";\n", l->out);
+  }
+}
+
+/* ---- the plan ---- */
+
+static MlirOperation launcher_first(const launcher *l) {
+  return program_next_launch(l->plan, (MlirOperation){NULL});
+}
+
+static int32_t launcher_buffers(MlirOperation launch) {
+  return mlirDenseI32ArrayGetElement(loom_get_attr(launch, "operandSegmentSizes"), 0);
+}
+
+static int launcher_params(MlirOperation launch) {
+  return (int)(mlirOperationGetNumOperands(launch) - launcher_buffers(launch) +
+               loom_get_i64(launch, "symbols", 0));
+}
+
+static bool launcher_refuse(MlirOperation op, const char *why) {
+  return loom_emit_error(mlirOperationGetLocation(op), "no header for a GPU has %s", why);
+}
+
+static bool launcher_can(const launcher *l) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(program_block(l->plan)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    switch (loom_op_of(op)) {
+    case LOOM_OP_BUFFER:
+    case LOOM_OP_TRIM_ARENA: break;
+    case LOOM_OP_LAUNCH:
+      if (loom_get_i64(op, "scratch", 0)) return launcher_refuse(op, "kernels with scratch memory");
+      break;
+    case LOOM_OP_COPY_BUFFER:
+      if (program_bytes(l->plan, loom_operand(op, 0)) == -1)
+        return launcher_refuse(op, "copies of no memory");
+      break;
+    case LOOM_OP_RUN: return launcher_refuse(op, "loops or branches yet");
+    default: return launcher_refuse(op, "calls into a library");
+    }
+  }
+  return true;
+}
+
+static const loom_gpu_row *launcher_row(const launcher *l, MlirOperation launch) {
+  char entry[640];
+  MlirStringRef kernel = mlirFlatSymbolRefAttrGetValue(loom_get_attr(launch, "kernel"));
+  snprintf(entry, sizeof entry, "%s_%.*s_s%" PRId64, l->text.name, (int)kernel.length, kernel.data,
+           loom_get_i64(launch, "stage", 0));
+  for (uint32_t i = 0; i < l->stages->count; i++)
+    if (strcmp(l->stages->rows[i].name, entry) == 0) return &l->stages->rows[i];
+  return NULL;
+}
+
+/* The number of a launch's kernel: how many others are first used before it. */
+static int launcher_kernel(const launcher *l, MlirOperation launch) {
+  const loom_gpu_row *row = launcher_row(l, launch);
+  int number = 0;
+  for (MlirOperation op = launcher_first(l); op.ptr && launcher_row(l, op) != row;
+       op = program_next_launch(l->plan, op))
+    number += !program_seen(l->plan, op);
+  return number;
+}
+
+/* Where the arena begins. */
+static int64_t launcher_arena(const launcher *l) {
+  return loom_ceil_div(l->words * 8, LAUNCHER_ALIGN) * LAUNCHER_ALIGN;
+}
+
+/* Before the table of needed expressions is made: sums may be new expressions. */
+static bool launcher_measure(launcher *l) {
+  l->words = 1;
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
+    if (!launcher_row(l, op)) return launcher_refuse(op, "kernels without code");
+    l->kernels += !program_seen(l->plan, op);
+    l->launches++;
+    l->words += launcher_buffers(op) + launcher_params(op);
+  }
+  l->bytes = loom_num_add(launcher_arena(l), loom_get_i64(l->plan, "arena", 0));
+  return true;
+}
+
+/* ---- arguments ---- */
+
+/* The C type of a number, or of its bits where C has no such type; NULL. */
+static const char *launcher_type(MlirValue value) {
+  static const char *const types[LOOM_DTYPE_COUNT] = {
+      [LOOM_BOOL] = "uint8_t", [LOOM_I8] = "int8_t",     [LOOM_I16] = "int16_t",
+      [LOOM_I32] = "int32_t",  [LOOM_I64] = "int64_t",   [LOOM_U8] = "uint8_t",
+      [LOOM_U16] = "uint16_t", [LOOM_U32] = "uint32_t",  [LOOM_U64] = "uint64_t",
+      [LOOM_F16] = "uint16_t", [LOOM_BF16] = "uint16_t", [LOOM_F32] = "float",
+      [LOOM_F64] = "double",   [LOOM_C64] = "uint64_t"};
+  loom_type type;
+  if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return NULL;
+  return types[type.dtype];
+}
+
+/* "input0" or "output0". */
+static void launcher_argument(const launcher *l, MlirValue value) {
+  int64_t inputs = loom_get_i64(l->plan, "inputs", 0);
+  int64_t number = mlirBlockArgumentGetArgNumber(value);
+  if (number < inputs)
+    fprintf(l->out, "input%" PRId64, number);
+  else
+    fprintf(l->out, "output%" PRId64, number - inputs);
+}
+
+/* What the user calls an argument, as far as a comment may hold it. */
+static void launcher_user_name(const launcher *l, MlirValue value) {
+  MlirLocation location = mlirValueGetLocation(value);
+  if (!mlirLocationIsAName(location)) return;
+  MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
+  for (size_t i = 0; i < name.length && i < 60; i++) {
+    char c = name.data[i];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    fputc(plain || strchr("_.[]", c) ? c : '?', l->out);
+  }
+  fputs(": ", l->out);
+}
+
+static bool launcher_arguments(const launcher *l) {
+  MlirBlock block = program_block(l->plan);
+  launcher_write(l, "/* What a call takes: addresses of device memory, of element [0, ..., 0], and "
+                    "numbers. Outputs overlap\n * nothing. */\n"
+                    "typedef struct $n_arguments {\n");
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); i++) {
+    MlirValue value = mlirBlockGetArgument(block, i);
+    const char *type =
+        mlirTypeIsAMemRef(mlirValueGetType(value)) ? l->text.driver->address : launcher_type(value);
+    if (!type) return launcher_refuse(l->plan, "numbers of this type");
+    fprintf(l->out, "  %s ", type);
+    launcher_argument(l, value);
+    fputs("; /* ", l->out);
+    launcher_user_name(l, value);
+    program_describe_type(l->out, l->plan, value);
+    fputs(" */\n", l->out);
+  }
+  if (l->sized)
+    fprintf(l->out, "  int64_t sizes[%u]; /* s0, s1, ... of the function's types */\n",
+            loom_sizes()->symbol_count);
+  fprintf(l->out,
+          "  %s workspace; /* at a multiple of %d bytes; each call that runs needs its own */\n",
+          l->text.driver->address, LAUNCHER_ALIGN);
+  launcher_write(l, "} $n_arguments;\n\n");
+  return true;
+}
+
+/* ---- kernels ---- */
+
+static void launcher_describe(const launcher *l, MlirOperation launch) {
+  const loom_gpu_row *row = launcher_row(l, launch);
+  int32_t buffers = launcher_buffers(launch);
+  intptr_t operands = mlirOperationGetNumOperands(launch);
+  bool blocks = row->flags & LOOM_PLAN_KERNEL_BLOCKS;
+  fprintf(l->out,
+          "/* %s: blocks of %u threads with %u bytes of shared memory; a chunk is a %s's.\n",
+          row->name, row->threads, row->shared, blocks ? "block" : "thread");
+  for (int32_t i = 0; i < operands; i++) {
+    MlirValue value = loom_operand(launch, i);
+    bool buffer = i < buffers, argument = mlirValueIsABlockArgument(value);
+    fprintf(l->out, " *   %s[%d]: ", buffer ? "buffers" : "params", buffer ? i : i - buffers);
+    if (argument) launcher_argument(l, value);
+    if (argument) fputs(", ", l->out);
+    program_describe_type(l->out, l->plan, value);
+    fprintf(l->out, "%s\n", argument ? "" : " of the workspace");
+  }
+  for (int64_t i = 0; i < loom_get_i64(launch, "symbols", 0); i++)
+    fprintf(l->out, " *   params[%" PRId64 "]: sizes[%" PRId64 "]\n", operands - buffers + i, i);
+  fputs(" */\n", l->out);
+}
+
+static void launcher_kernels(const launcher *l) {
+  if (l->kernels)
+    launcher_write(
+        l,
+        "/* The kernels. Each has the parameters\n *\n"
+        " *   const uint64_t *buffers, const uint64_t *params, void *scratch, int64_t begin, "
+        "int64_t "
+        "end, uint32_t *status\n *\n"
+        " * and runs the chunks [begin, end). `buffers` and `params` are lists in device memory, "
+        "of "
+        "addresses and of numbers\n"
+        " * in 64 bits each; below is what they hold where the kernel is launched first. `scratch` "
+        "is NULL. What goes wrong\n * is or'ed into *status. */\n\n");
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op))
+    if (!program_seen(l->plan, op)) launcher_describe(l, op);
+  launcher_write(l,
+                 "\ntypedef struct $n_kernel {\n"
+                 "  const char *name;\n"
+                 "  unsigned threads; /* of a block */\n"
+                 "  unsigned shared;  /* bytes that each block has; a launch asks for no more */\n"
+                 "  int blocks;       /* 1: a chunk is a block's work; 0: a thread's */\n"
+                 "} $n_kernel;\n\n");
+  fprintf(l->out, "#define %s_KERNELS %d\n", l->upper, l->kernels);
+  launcher_write(l, "static const $n_kernel $n_kernels[$N_KERNELS + 1] = {\n");
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
+    const loom_gpu_row *row = launcher_row(l, op);
+    if (!program_seen(l->plan, op))
+      fprintf(l->out, "    {\"%s\", %u, %u, %d},\n", row->name, row->threads, row->shared,
+              row->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : 0);
+  }
+  fputs("    {0, 0, 0, 0}};\n\n", l->out);
+}
+
+/* ---- functions ---- */
+
+static void launcher_workspace(const launcher *l) {
+  launcher_need_none(l);
+  program_need(l->needed, l->bytes);
+  fputs("/* Bytes of a call's workspace. */\n", l->out);
+  if (!l->sized) {
+    fprintf(l->out, "#define %s_WORKSPACE %" PRId64 "\n\n", l->upper, l->bytes);
+    return;
+  }
+  launcher_write(l, "static inline int64_t $n_workspace(const int64_t *sizes) {\n");
+  launcher_exprs(l);
+  fputs("  (void)sizes;\n  return ", l->out);
+  launcher_number(l, l->bytes);
+  fputs(";\n}\n\n", l->out);
+}
+
+static void launcher_chunks(const launcher *l) {
+  int i = 0;
+  launcher_need_none(l);
+  fprintf(l->out,
+          "/* The chunks of each launch, in the order of the launches. */\n"
+          "#define %s_LAUNCHES %d\n",
+          l->upper, l->launches);
+  launcher_write(l, "static inline void $n_chunks(");
+  launcher_write(l, l->sized ? "const int64_t *sizes, int64_t *chunks) {\n  (void)sizes;\n"
+                             : "int64_t *chunks) {\n");
+  fputs("  (void)chunks;\n", l->out);
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op))
+    program_need(l->needed, loom_get_i64(op, "chunks", 0));
+  launcher_exprs(l);
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
+    fprintf(l->out, "  chunks[%d] = ", i++);
+    launcher_number(l, loom_get_i64(op, "chunks", 0));
+    fprintf(l->out, "; /* of %s */\n", launcher_row(l, op)->name);
+  }
+  fputs("}\n\n", l->out);
+}
+
+static const char launcher_division[] = "/* Towards negative infinity; divisors are positive. */\n"
+                                        "static inline int64_t $n_mod(int64_t a, int64_t b) {\n"
+                                        "  if (b < 1) b = 1;\n"
+                                        "  return a % b < 0 ? a % b + b : a % b;\n"
+                                        "}\n\n"
+                                        "static inline int64_t $n_div(int64_t a, int64_t b) {\n"
+                                        "  if (b < 1) b = 1;\n"
+                                        "  return (a - $n_mod(a, b)) / b;\n"
+                                        "}\n\n";
+
+static const char launcher_blocks[] =
+    "/* The blocks of a launch. Its grid and its blocks have one dimension. */\n"
+    "static inline int64_t $n_blocks(const $n_kernel *kernel, int64_t chunks) {\n"
+    "  if (chunks < 1) return 0;\n"
+    "  return kernel->blocks ? chunks : (chunks - 1) / (int64_t)kernel->threads + 1;\n"
+    "}\n\n";
+
+static const char launcher_loading[] =
+    "typedef struct $n_module {\n"
+    "  $m module;\n"
+    "  $f functions[$N_KERNELS + 1];\n"
+    "} $n_module;\n\n"
+    "/* Loads the kernels for the current context or device. `image`: $o. It stays the\n"
+    " * caller's, and outlives the module. */\n"
+    "static inline $r $n_load($n_module *module, const void *image) {\n"
+    "  $r error = $s;\n"
+    "  int i;\n"
+    "  module->module = 0;\n"
+    "  if ($N_KERNELS > 0) error = $pModuleLoadData(&module->module, image);\n"
+    "  if (error != $s) return error;\n"
+    "  for (i = 0; i < $N_KERNELS && error == $s; i++)\n"
+    "    error = $pModuleGetFunction(&module->functions[i], module->module, $n_kernels[i].name);\n"
+    "  if (error == $s) return error;\n"
+    "  (void)$pModuleUnload(module->module);\n"
+    "  module->module = 0;\n"
+    "  return error;\n"
+    "}\n\n"
+    "/* No call may still run. */\n"
+    "static inline $r $n_unload($n_module *module) {\n"
+    "  $m loaded = module->module;\n"
+    "  module->module = 0;\n"
+    "  return loaded ? $pModuleUnload(loaded) : $s;\n"
+    "}\n\n";
+
+static const char launcher_start[] =
+    "/* Launches a kernel whose lists begin with these words of the workspace. */\n"
+    "static inline $r $n_start(const $n_module *module, int kernel, uint64_t workspace, int "
+    "buffer, int param,\n"
+    "                          int64_t first, int64_t chunks, $t stream) {\n"
+    "  uint64_t buffers = workspace + 8u * (unsigned)buffer, params = workspace + 8u * "
+    "(unsigned)param;\n"
+    "  uint64_t scratch = 0, status = workspace;\n"
+    "  unsigned threads = $n_kernels[kernel].threads;\n"
+    "  int64_t end = first + chunks, blocks = $n_blocks(&$n_kernels[kernel], chunks);\n"
+    "  void *parameters[] = {&buffers, &params, &scratch, &first, &end, &status};\n"
+    "  if (blocks == 0) return $s;\n"
+    "  if (blocks > INT32_MAX$x) return $i;\n"
+    "  return $l(module->functions[kernel], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, "
+    "parameters,\n"
+    "                        0);\n"
+    "}\n\n";
+
+static const char launcher_status[] =
+    "/* Waits for a call that was ordered on this stream, and reads its status: 0, or a union of 1 "
+    "(an integer was\n"
+    " * divided by zero), 2 (an integer division overflowed) and 256 (an index was out of bounds: "
+    "outputs are not\n"
+    " * valid). */\n"
+    "static inline $r $n_status(const $n_arguments *arguments, $t stream, uint32_t *status) {\n"
+    "  $r error = $pMemcpyDtoHAsync(status, arguments->workspace, sizeof *status, stream);\n"
+    "  return error == $s ? $pStreamSynchronize(stream) : error;\n"
+    "}\n";
+
+/* ---- a call ---- */
+
+/* A value of the plan as 64 bits. */
+static void launcher_word(const launcher *l, MlirValue value) {
+  if (!mlirValueIsABlockArgument(value)) {
+    fputs("arena + (uint64_t)", l->out);
+    launcher_number(l, loom_get_i64(loom_def(value), "offset", 0));
+    return;
+  }
+  launcher_write(l, "$warguments->");
+  launcher_argument(l, value);
+}
+
+/* Fills in the lists of all launches: addresses, then the bits of numbers, then sizes. */
+static void launcher_lists(const launcher *l) {
+  int word = 1;
+  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
+    int32_t buffers = launcher_buffers(op);
+    fprintf(l->out, "  /* %s */\n", launcher_row(l, op)->name);
+    for (int32_t i = 0; i < mlirOperationGetNumOperands(op); i++, word++) {
+      if (i < buffers) {
+        fprintf(l->out, "  words[%d] = ", word);
+        launcher_word(l, loom_operand(op, i));
+        fputs(";\n", l->out);
+        continue;
+      }
+      fprintf(l->out, "  memcpy(&words[%d], &arguments->", word);
+      launcher_argument(l, loom_operand(op, i));
+      fputs(", sizeof arguments->", l->out);
+      launcher_argument(l, loom_operand(op, i));
+      fputs(");\n", l->out);
+    }
+    for (int64_t i = 0; i < loom_get_i64(op, "symbols", 0); i++, word++)
+      fprintf(l->out, "  words[%d] = (uint64_t)sizes[%" PRId64 "];\n", word, i);
+  }
+}
+
+static void launcher_copy(const launcher *l, MlirOperation op) {
+  int64_t bytes = program_bytes(l->plan, loom_operand(op, 0));
+  launcher_write(l, "  if (error == $s && ");
+  launcher_number(l, bytes);
+  fputs(" != 0 && (", l->out);
+  launcher_word(l, loom_operand(op, 1));
+  fputs(") != (", l->out);
+  launcher_word(l, loom_operand(op, 0));
+  launcher_write(l, "))\n    error = $pMemcpyDtoDAsync($b(");
+  launcher_word(l, loom_operand(op, 1));
+  launcher_write(l, "), $b(");
+  launcher_word(l, loom_operand(op, 0));
+  fputs("), (size_t)", l->out);
+  launcher_number(l, bytes);
+  fputs(", stream);\n", l->out);
+}
+
+/* `word`: where the lists of this launch begin; `launch`: its number. */
+static void launcher_step(const launcher *l, MlirOperation op, int *word, int *launch) {
+  int params = *word + launcher_buffers(op);
+  launcher_write(l, "  if (error == $s)\n    error = $n_start(module, ");
+  fprintf(l->out, "%d, workspace, %d, %d, %" PRId64 ", chunks[%d], stream); /* %s */\n",
+          launcher_kernel(l, op), *word, params, loom_get_i64(op, loom_mark_first, 0), (*launch)++,
+          launcher_row(l, op)->name);
+  *word = params + launcher_params(op);
+}
+
+static bool launcher_need_op(MlirOperation op, void *user) {
+  const launcher *l = user;
+  program_need(l->needed, loom_get_i64(op, "offset", 0));
+  if (loom_op_of(op) == LOOM_OP_COPY_BUFFER)
+    program_need(l->needed, program_bytes(l->plan, loom_operand(op, 0)));
+  return true;
+}
+
+static void launcher_call(launcher *l) {
+  int word = 1, launch = 0;
+  launcher_write(
+      l,
+      "/* Orders all work of a call on a stream. Kernels of one call may report what goes wrong: "
+      "$n_status() reads it. */\n"
+      "static inline $r $n_launch(const $n_module *module, const $n_arguments *arguments, $t "
+      "stream) {\n");
+  if (l->sized) fputs("  const int64_t *sizes = arguments->sizes;\n", l->out);
+  launcher_need_none(l);
+  loom_walk_block(program_block(l->plan), launcher_need_op, l);
+  launcher_exprs(l);
+  fprintf(l->out, "  uint64_t words[%d];\n  int64_t chunks[%s_LAUNCHES + 1];\n", l->words,
+          l->upper);
+  launcher_write(l, "  const uint64_t workspace = $warguments->workspace;\n");
+  fprintf(l->out, "  const uint64_t arena = workspace + %" PRId64 ";\n", launcher_arena(l));
+  launcher_write(l, "  $r error;\n"
+                    "  (void)module, (void)arena;\n"
+                    "  memset(words, 0, sizeof words);\n");
+  launcher_lists(l);
+  launcher_write(l, l->sized ? "  $n_chunks(sizes, chunks);\n" : "  $n_chunks(chunks);\n");
+  launcher_write(
+      l, "  error = $pMemcpyHtoDAsync(arguments->workspace, words, sizeof words, stream);\n");
+  for (MlirOperation op = mlirBlockGetFirstOperation(program_block(l->plan)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    loom_opcode code = loom_op_of(op);
+    if (code == LOOM_OP_COPY_BUFFER) launcher_copy(l, op);
+    if (code == LOOM_OP_LAUNCH) launcher_step(l, op, &word, &launch);
+  }
+  fputs("  return error;\n}\n\n", l->out);
+}
+
+/* ---- all of it ---- */
+
+static bool launcher_header(launcher *l) {
+  launcher_write(l, "/* Made by loom-compile. A program that includes this is linked with $k.\n"
+                    " *\n"
+                    " *   $n_load(&module, image);\n"
+                    " *   $n_launch(&module, &arguments, stream);\n"
+                    " *   $n_status(&arguments, stream, &status);\n"
+                    " */\n"
+                    "#ifndef $N_H\n#define $N_H\n\n"
+                    "$h#include <stdint.h>\n#include <string.h>\n\n"
+                    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  if (!launcher_arguments(l)) return false;
+  launcher_kernels(l);
+  if (l->sized) launcher_write(l, launcher_division);
+  launcher_workspace(l);
+  launcher_chunks(l);
+  launcher_write(l, launcher_blocks);
+  launcher_write(l, launcher_loading);
+  launcher_write(l, launcher_start);
+  launcher_call(l);
+  launcher_write(l, launcher_status);
+  fputs("\n#ifdef __cplusplus\n}\n#endif\n#endif\n", l->out);
+  return true;
+}
+
+static bool launcher_make(launcher *l, loom_bytes *out) {
+  char *text = NULL;
+  size_t size = 0;
+  l->needed = calloc(1, loom_sizes() ? loom_sizes()->expr_count + 1u : 1);
+  l->out = l->needed ? open_memstream(&text, &size) : NULL;
+  bool good = l->out && launcher_header(l);
+  bool memory = l->out && fclose(l->out) == 0;
+  free(l->needed);
+  *out = (loom_bytes){(uint8_t *)text, size};
+  if (good && memory) return true;
+  free(text);
+  *out = (loom_bytes){NULL, 0};
+  return memory ? false : loom_emit_error(mlirOperationGetLocation(l->plan), "out of memory");
+}
+
+/* The table of sizes is open. */
+static bool launcher_begin(MlirModule plans, const loom_target *machine,
+                           const loom_gpu_table *stages, const char *name, loom_bytes *out) {
+  MlirOperation none = {NULL};
+  launcher l = {.plan = loom_next_plan(mlirModuleGetBody(plans), none), .stages = stages};
+  program_upper(name, l.upper, sizeof l.upper);
+  l.text = (launcher_words){launcher_driver_of(machine), name, l.upper};
+  l.sized = program_is_sized(l.plan);
+  return launcher_can(&l) && launcher_measure(&l) && launcher_make(&l, out);
+}
+
+bool loom_launcher_header(MlirModule plans, const loom_target *machine,
+                          const loom_gpu_table *stages, const char *name, loom_bytes *out) {
+  MlirOperation top = mlirModuleGetOperation(plans);
+  *out = (loom_bytes){NULL, 0};
+  bool good = loom_sizes_enter(top) && launcher_begin(plans, machine, stages, name, out);
+  loom_sizes_leave(top);
+  return good;
+}
