@@ -186,8 +186,9 @@ bool tensor_late_init(void);
  * `kwnames` are behind the `count` others. */
 value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
                    Py_ssize_t named, PyObject *kwnames);
-bool tensor_is_late_range(const PyObject *callee);
-value *tensor_late_range(tracer *t, value *const *args, Py_ssize_t count);
+/* Is it one of the functions of which its models consist? */
+bool tensor_is_late_part(const PyObject *callee);
+value *tensor_late_part(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
 
 /* ---- sizes.c: symbolic sizes, as torch sees them ---- */
 
