@@ -247,7 +247,8 @@ static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirVa
   MlirValue first = lane_op2(&b, "arith.muli", chunk, size);
   MlirValue extent = lower_int(l, extents[j->cut]).v, zero = lower_int(l, 0).v;
   MlirValue last = lane_op2(&b, "arith.minsi", lane_op2(&b, "arith.addi", first, size), extent);
-  /* Symbolic sizes may leave a chunk nothing: the loop over lanes expects a begin within the row. */
+  /* Symbolic sizes may leave a chunk nothing: the loop over lanes expects a begin within the row.
+   */
   MlirValue some = lane_cmpi(&b, "slt", first, extent);
   first = lane_select(&b, some, first, zero);
   last = lane_select(&b, some, last, zero);

@@ -101,6 +101,7 @@ def _is_discrete(x):
 
 
 def _bincount(input, weights=None, minlength=0):
+    """With a `minlength`, which is the number of classes, the result has that size: where it is longer, the call runs in eager torch."""
     if input.dim() != 1 or not _is_discrete(input) or minlength < 0 or not input.numel() or weights is not None and weights.requires_grad:
         return NotImplemented
     refused_unless(input >= 0, "bincount only supports non-negative numbers")
@@ -112,7 +113,11 @@ def _bincount(input, weights=None, minlength=0):
         if weights.shape != input.shape:
             return NotImplemented
         dtype = weights.dtype if weights.dtype is torch.float32 else torch.float64
-    made = late_range(count.view(1)).to(dtype) * 0
+    if minlength > 1:
+        refused_unless(input < minlength, "a number beyond minlength")
+        made = torch.zeros(minlength, dtype=dtype)
+    else:
+        made = late_range(count.view(1)).to(dtype) * 0
     return made.index_add(0, input, weights.to(dtype))
 
 
@@ -300,8 +305,19 @@ def _window(window, width, n_fft, dtype):
     return torch.nn.functional.pad(window, (left, n_fft - width - left))
 
 
-def _stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
-          return_complex=None, align_to_window=None):
+def _stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
     """Windows of the input, which overlap, times the window, transformed."""
     hop, width, pad = hop_length or n_fft // 4, win_length or n_fft, n_fft // 2 if center else 0
     real = not input.is_complex() and not (window is not None and window.is_complex())
@@ -320,8 +336,9 @@ def _stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     return transform(frames, dim=-1, norm="ortho" if normalized else "backward").transpose(-1, -2)
 
 
-def _istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
-           return_complex=False):
+def _istft(
+    input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False
+):
     """The frames transformed back, times the window, added up where they overlap, and divided by the sum of the squared windows."""
     hop, width = hop_length or n_fft // 4, win_length or n_fft
     fits = input.is_complex() and input.dim() in (2, 3) and 0 < hop <= width <= n_fft and input.numel()

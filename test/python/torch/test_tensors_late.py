@@ -60,6 +60,8 @@ COUNTS = {
     "number of labels": "x * len(torch.unique(ints))",
     "bincount": "torch.bincount(ints.flatten())",
     "bincount, a longer one": "ints.flatten().bincount(minlength=20)",
+    "bincount, a shorter one": "ints.flatten().bincount(minlength=2)",
+    "confusion matrix": "torch.bincount(i * 3 + x[:, :3].argmax(1), minlength=9).reshape(3, 3)",
     "bincount of weights": "torch.bincount(ints.flatten(), x.detach().flatten())",
     "bincount of whole weights": "torch.bincount(i, weights=ints[:, 0])",
     "one_hot": "F.one_hot(i)",
@@ -205,7 +207,9 @@ def test_a_check_that_fails_leaves_no_effects():
     assert log == [0, 1]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64], ids=str
+)
 @pytest.mark.parametrize("text", ["torch.unique(x, return_inverse=True, return_counts=True)", "torch.unique_consecutive(x, return_counts=True)", "torch.unique(x, dim=0)", "x[m]",
                                   "x.masked_select(m)", "x.nonzero()", "x.repeat_interleave(i, 0)", "torch.combinations(x[0])", "torch.bincount(x.flatten())", "torch.bincount(ints.flatten(), x.flatten())"])  # fmt: skip
 def test_dtypes(text, dtype):
