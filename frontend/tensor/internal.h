@@ -20,13 +20,13 @@ typedef struct tensor_result {
   loom_value node; /* LOOM_NO_VALUE: what its memory holds at the end */
 } tensor_result;
 
-/* What a capture knows of tensors besides their values. */
 /* A tensor that stands for a number of Python, each for another node, or one over an array. */
 typedef struct tensor_foreign {
   value *tensor;
   uint32_t version; /* of its storage when it was made */
 } tensor_foreign;
 
+/* What a capture knows of tensors besides their values. */
 typedef struct tensor_state {
   pointer_map metas;  /* array of a tensor -> the tensor without memory that stands for it */
   pointer_map values; /* such a tensor -> the value */
@@ -181,13 +181,12 @@ value *tensor_from_array(tracer *t, PyObject *callee, value *const *args, Py_ssi
 /* ---- late.c: sizes that depend on elements ---- */
 
 bool tensor_late_init(void);
-/* A call whose results have sizes that depend on elements, or that is followed in parts
- * (_tensor_late.py); NULL with nothing pending: another one. `named` arguments with the names
- * `kwnames` are behind the `count` others. */
+/* A call whose sizes depend on elements, or that is followed in parts (_tensor_late.py); NULL with
+ * nothing pending: another one. Behind the `count` arguments are `named` ones, by kwnames. */
 value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
                    Py_ssize_t named, PyObject *kwnames);
-bool tensor_is_late_range(const PyObject *callee);
-value *tensor_late_range(tracer *t, value *const *args, Py_ssize_t count);
+bool tensor_is_late_part(const PyObject *callee); /* of which its models consist */
+value *tensor_late_part(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
 
 /* ---- sizes.c: symbolic sizes, as torch sees them ---- */
 

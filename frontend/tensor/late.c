@@ -21,7 +21,7 @@ typedef enum late_kind {
 
 static struct {
   PyObject *getitem, *where, *argwhere;
-  PyObject *models, *index, *range; /* of _tensor_late.py */
+  PyObject *models, *index, *range, *is_known; /* of _tensor_late.py */
 } late_python;
 
 bool tensor_late_init(void) {
@@ -30,6 +30,7 @@ bool tensor_late_init(void) {
   static const tensor_name numpy[] = {{"argwhere", &late_python.argwhere}};
   static const tensor_name models[] = {{"MODELS", &late_python.models},
                                        {"index", &late_python.index},
+                                       {"is_known", &late_python.is_known},
                                        {"late_range", &late_python.range}};
   return tensor_import("frameloom._tensor_late", models, sizeof models / sizeof *models) &&
          tensor_import("operator", operators, 1) && tensor_import("torch", torch, 1) &&
@@ -110,35 +111,48 @@ static value *late_by_arrays(tracer *t, PyObject *function, value *const *args, 
 
 /* ---- models in Python ---- */
 
-/* Is it a mask whose elements are not known? */
-static bool late_is_unknown_mask(tracer *t, value *v) {
-  if (!tensor_is(v)) return false;
-  const loom_type *type = &np_layout_of(v)->type;
-  return type->dtype == LOOM_BOOL && type->rank && !tensor_elements(t, v) && !trace_pending(t);
+static bool late_is_a_mask(value *v) {
+  return tensor_is(v) && np_layout_of(v)->type.dtype == LOOM_BOOL && np_layout_of(v)->type.rank;
 }
 
-static bool late_has_mask(tracer *t, value *key) {
-  if (!value_is_tuple(key)) return late_is_unknown_mask(t, key);
+static bool late_has_mask(value *key) {
+  if (!value_is_tuple(key)) return late_is_a_mask(key);
   for (Py_ssize_t i = 0; i < key->seq.count; i++)
-    if (late_is_unknown_mask(t, key->seq.items[i])) return true;
+    if (late_is_a_mask(key->seq.items[i])) return true;
   return false;
 }
 
-/* The model that is followed in place of a call; NULL: there is none. */
-static PyObject *late_model_of(tracer *t, PyObject *function, value *const *args,
-                               Py_ssize_t count) {
-  bool item = late_kind_of(function, count) == LATE_ITEM;
-  if (item) return late_has_mask(t, args[1]) ? late_python.index : NULL;
-  PyObject *model = PyDict_GetItemWithError(late_python.models, function);
-  error_drop();
-  return model;
+/* Is a tensor among these, or in a tuple or list among them? */
+static bool late_has_tensor(value *const *args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (tensor_is(args[i]) || ((value_is_tuple(args[i]) || value_is_list(args[i])) &&
+                               late_has_tensor(args[i]->seq.items, args[i]->seq.count)))
+      return true;
+  return false;
 }
 
-bool tensor_is_late_range(const PyObject *callee) { return callee == late_python.range; }
+/* The model that is followed in place of a call; NULL: there is none. Those of functions that take
+ * no tensor are for calls with one. */
+static PyObject *late_model_of(PyObject *function, value *const *args, Py_ssize_t count) {
+  bool item = late_kind_of(function, count) == LATE_ITEM;
+  if (item) return late_has_mask(args[1]) ? late_python.index : NULL;
+  PyObject *model = PyDict_GetItemWithError(late_python.models, function);
+  error_drop();
+  return model && late_has_tensor(args, count) ? model : NULL;
+}
 
-/* late_range(end): `end` is a tensor of one int64. */
-value *tensor_late_range(tracer *t, value *const *args, Py_ssize_t count) {
-  value *array = count == 1 && tensor_is(args[0]) ? tensor_as_array(t, args[0]) : NULL;
+bool tensor_is_late_part(const PyObject *callee) {
+  return callee == late_python.range || callee == late_python.is_known;
+}
+
+/* is_known(tensor); late_range(end), where `end` is a tensor of one int64. */
+value *tensor_late_part(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count) {
+  bool takes = count == 1 && tensor_is(args[0]);
+  if (callee == late_python.is_known) {
+    PyObject *elements = takes ? tensor_elements(t, args[0]) : NULL;
+    return trace_pending(t) ? NULL : value_bool(t, elements != NULL);
+  }
+  value *array = takes ? tensor_as_array(t, args[0]) : NULL;
   if (array) return late_seen(t, np_late_range(t, np_layout_of(array)));
   return trace_pending(t) ? NULL : trace_break(t, BREAK_TENSOR, "a size that is no tensor's");
 }
@@ -149,7 +163,7 @@ value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t
     if (tensor_is_batched(args[i])) return NULL;
   value *made = kwnames ? NULL : late_by_arrays(t, function, args, count);
   if (made || trace_pending(t)) return made;
-  PyObject *model = late_model_of(t, function, args, count);
+  PyObject *model = late_model_of(function, args, count);
   value *followed = model ? value_const(t, model) : NULL;
   if (followed) made = trace_call(t, followed, args, count, kwnames);
   return made && made->object == Py_NotImplemented ? NULL : made;

@@ -223,6 +223,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
     return value_const(t, tensor_requires(t, a->storage->live, v->source) ? Py_True : Py_False);
   if (!strcmp(text, "requires_grad")) return tensor_attribute(t, v, name);
   if (!strcmp(text, "grad")) return tensor_grad(t, v);
+  if (!strcmp(text, "data")) return tensor_call_method(t, v, "detach", NULL, 0);
   if (!strcmp(text, "is_leaf")) return tensor_is_leaf(t, v, name);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
@@ -236,7 +237,17 @@ static bool tensor_set_part(tracer *t, value *v, PyObject *name, value *item) {
   return method && trace_call(t, method, &item, 1, NULL);
 }
 
+/* Is the other one the same elements of the same memory, as in t.data *= 2? */
+static bool tensor_is_own_data(value *v, value *item) {
+  if (!item || !tensor_is(item)) return false;
+  const np_array *a = np_layout_of(v), *b = np_layout_of(item);
+  return a->storage == b->storage && a->kind == VIEW_ROOT && loom_type_equal(&a->type, &b->type) &&
+         !memcmp(a->strides, b->strides, sizeof *a->strides * (size_t)a->type.rank) &&
+         a->conjugated == b->conjugated;
+}
+
 static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
+  if (!PyUnicode_CompareWithASCIIString(name, "data") && tensor_is_own_data(v, item)) return true;
   if (!PyUnicode_CompareWithASCIIString(name, "grad")) return tensor_set_grad(t, v, item);
   if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && item && item->object == Py_True)
     return tensor_make_leaf(t, v) != NULL;

@@ -75,7 +75,7 @@ def _functions():
 
 
 FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
-    _torch_checked.between,
+    _torch_checked.between, _torch_checked.seeded, _tensor_late.packed_layers,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 

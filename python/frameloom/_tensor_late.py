@@ -16,6 +16,11 @@ def late_range(end):
     raise NotImplementedError
 
 
+def is_known(x):
+    """Are the elements of this tensor known at capture? Evaluated by capture."""
+    raise NotImplementedError
+
+
 def refused_unless(good, words):
     """Where an element of this tensor is False, the call runs again in eager torch."""
     _torch_checked.between(good.all().to(torch.float32), 1.0, 1.0, words)
@@ -37,6 +42,18 @@ def _axes(one):
     return one.dim() if isinstance(one, torch.Tensor) and one.dtype is torch.bool else 1
 
 
+def _places(mask):
+    """The indices of what a mask chooses, along each axis."""
+    if not is_known(mask):
+        return torch.where(mask.contiguous())
+    chosen = [k for k, one in enumerate(mask.flatten().tolist()) if one]
+    places, step = [], mask.numel()
+    for size in mask.shape:
+        step //= max(size, 1)
+        places.append(torch.tensor([k // max(step, 1) % max(size, 1) for k in chosen], dtype=torch.int64))
+    return places
+
+
 def index(x, key):
     """x[key], where masks are among the indices: a mask is the indices of what it chooses, along as many axes."""
     keys, axis, given = [], 0, key if isinstance(key, tuple) else (key,)
@@ -46,7 +63,7 @@ def index(x, key):
         elif isinstance(one, torch.Tensor) and one.dtype is torch.bool:
             if not one.dim() or tuple(one.shape) != tuple(x.shape[axis : axis + one.dim()]):
                 return NotImplemented
-            keys.extend(torch.where(one.contiguous()))
+            keys.extend(_places(one))
             axis += one.dim()
             continue
         else:
@@ -84,6 +101,7 @@ def _is_discrete(x):
 
 
 def _bincount(input, weights=None, minlength=0):
+    """With a `minlength`, which is the number of classes, the result has that size: where it is longer, the call runs in eager torch."""
     if input.dim() != 1 or not _is_discrete(input) or minlength < 0 or not input.numel() or weights is not None and weights.requires_grad:
         return NotImplemented
     refused_unless(input >= 0, "bincount only supports non-negative numbers")
@@ -95,7 +113,11 @@ def _bincount(input, weights=None, minlength=0):
         if weights.shape != input.shape:
             return NotImplemented
         dtype = weights.dtype if weights.dtype is torch.float32 else torch.float64
-    made = late_range(count.view(1)).to(dtype) * 0
+    if minlength > 1:
+        refused_unless(input < minlength, "a number beyond minlength")
+        made = torch.zeros(minlength, dtype=dtype)
+    else:
+        made = late_range(count.view(1)).to(dtype) * 0
     return made.index_add(0, input, weights.to(dtype))
 
 
@@ -196,7 +218,182 @@ def _combinations(input, r=2, with_replacement=False):
     return input[torch.tensor(rows, dtype=torch.int64).view(len(rows), r)]
 
 
+# ---- statistics ----
+
+
+def _cov(input, *, correction=1, fweights=None, aweights=None):
+    """torch looks whether there are more observations than `correction`, and warns."""
+    if fweights is not None or aweights is not None or input.dim() > 2 or input.dtype is torch.bool:
+        return NotImplemented
+    rows = input.unsqueeze(0) if input.dim() < 2 else input
+    rows = rows.unsqueeze(0) if rows.dim() < 2 else rows
+    count = rows.size(1)
+    if count - correction <= 0:
+        return NotImplemented
+    rows = rows - (rows.sum(1) / count).unsqueeze(1)
+    return (rows.mm(rows.t().conj()) / (count - correction)).squeeze()
+
+
+def _corrcoef(input):
+    if input.dim() > 2 or input.dtype is torch.bool or (input.size(-1) if input.dim() else 1) < 2:
+        return NotImplemented
+    made = torch.cov(input)
+    if not made.dim():
+        return made / made
+    scale = torch.sqrt(made.diag().real if made.is_complex() else made.diag())
+    made = made / scale.view(-1, 1) / scale.view(1, -1)
+    return torch.complex(made.real.clip(-1, 1), made.imag.clip(-1, 1)) if made.is_complex() else made.clip(-1, 1)
+
+
+# ---- sequences of several lengths ----
+
+
+def _pack_padded_sequence(input, lengths, batch_first):
+    """Each step has the sequences that are long enough, which come first."""
+    if not is_known(lengths) or input.dim() < 2 or not lengths.numel():
+        return NotImplemented
+    sizes = lengths.tolist()
+    rows, steps = input.size(0 if batch_first else 1), input.size(1 if batch_first else 0)
+    if len(sizes) != rows or sizes != sorted(sizes, reverse=True) or sizes[-1] <= 0 or sizes[0] > steps:
+        return NotImplemented
+    counts = [len([size for size in sizes if size > step]) for step in range(sizes[0])]
+    input = input if batch_first else input.transpose(0, 1)
+    places = [row * steps + step for step, count in enumerate(counts) for row in range(count)]
+    return input.flatten(0, 1).index_select(0, torch.tensor(places)), torch.tensor(counts)
+
+
+def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
+    if not is_known(batch_sizes) or not batch_sizes.numel():
+        return NotImplemented
+    counts = batch_sizes.tolist()
+    if counts != sorted(counts, reverse=True) or counts[-1] <= 0:
+        return NotImplemented
+    steps, rows = max(len(counts), total_length), counts[0]
+    if total_length > 0 and total_length < len(counts):
+        return NotImplemented
+    places = [step * rows + row for step, count in enumerate(counts) for row in range(count)]
+    made = data.new_full((steps * rows, *data.shape[1:]), padding_value).index_copy(0, torch.tensor(places), data)
+    made = made.view(steps, rows, *data.shape[1:])
+    lengths = [len([count for count in counts if count > row]) for row in range(rows)]
+    return made.transpose(0, 1) if batch_first else made, torch.tensor(lengths)
+
+
+def packed_layers(name, data, counts, *rest):
+    """The recurrent layers of this name, of sequences that are packed. torch reads the counts themselves."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        sizes = torch.tensor(counts, device="cpu")
+    return getattr(torch._VF, name)(data, sizes, *rest)
+
+
+def _layers_of(name):
+    def run(input, second, *rest):
+        packed = len(rest) > 1 and isinstance(rest[1], (list, tuple)) and isinstance(second, torch.Tensor) and is_known(second)
+        return packed_layers(name, input, second.tolist(), *rest) if packed else NotImplemented
+
+    return run
+
+
+# ---- spectra ----
+
+
+def _window(window, width, n_fft, dtype):
+    """A window of `n_fft` elements, of which `width` in the middle are given, or None."""
+    if width == n_fft:
+        return window
+    left = (n_fft - width) // 2
+    window = torch.ones(width, dtype=dtype) if window is None else window
+    return torch.nn.functional.pad(window, (left, n_fft - width - left))
+
+
+def _stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """Windows of the input, which overlap, times the window, transformed."""
+    hop, width, pad = hop_length or n_fft // 4, win_length or n_fft, n_fft // 2 if center else 0
+    real = not input.is_complex() and not (window is not None and window.is_complex())
+    onesided = real if onesided is None else onesided
+    fits = input.dim() in (1, 2) and 0 < n_fft <= input.size(-1) + 2 * pad and hop > 0 and 0 < width <= n_fft and (real or not onesided)
+    if not return_complex or align_to_window or not fits or window is not None and tuple(window.shape) != (width,):
+        return NotImplemented
+    if center:
+        wide = input.view((1,) * (3 - input.dim()) + tuple(input.shape))
+        wide = torch.nn.functional.pad(wide, [pad, pad], pad_mode)
+        input = wide.view(wide.shape[-input.dim() :])
+    window = _window(window, width, n_fft, input.real.dtype if input.is_complex() else input.dtype)
+    frames = input.unfold(-1, n_fft, hop)
+    frames = frames if window is None else frames * window
+    transform = torch.fft.rfft if onesided else torch.fft.fft
+    return transform(frames, dim=-1, norm="ortho" if normalized else "backward").transpose(-1, -2)
+
+
+def _istft(
+    input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False
+):
+    """The frames transformed back, times the window, added up where they overlap, and divided by the sum of the squared windows."""
+    hop, width = hop_length or n_fft // 4, win_length or n_fft
+    fits = input.is_complex() and input.dim() in (2, 3) and 0 < hop <= width <= n_fft and input.numel()
+    if return_complex or not fits or window is not None and (window.is_complex() or tuple(window.shape) != (width,)):
+        return NotImplemented
+    kept = n_fft // 2 + 1
+    onesided = input.size(-2) != n_fft if onesided is None else onesided
+    if input.size(-2) != (kept if onesided else n_fft):
+        return NotImplemented
+    window = torch.ones(n_fft, dtype=input.real.dtype) if window is None and width == n_fft else _window(window, width, n_fft, input.real.dtype)
+    rows = input if input.dim() == 3 else input.unsqueeze(0)
+    count, all = rows.size(2), n_fft + hop * (rows.size(2) - 1)
+    start = n_fft // 2 if center else 0
+    end = start + length if length is not None else all - start
+    if not start < end <= all:
+        return NotImplemented
+    frames = torch.fft.irfft(rows.transpose(1, 2)[..., :kept], n_fft, dim=2, norm="ortho" if normalized else "backward") * window
+    places = (torch.arange(count).unsqueeze(1) * hop + torch.arange(n_fft)).flatten()
+    made = frames.new_zeros(rows.size(0), all).index_add(1, places, frames.flatten(1))
+    weights = window.new_zeros(all).index_add(0, places, window.square().expand(count, n_fft).flatten())[start:end]
+    refused_unless(weights.detach().abs().min() >= 1e-11, "window overlap add min")
+    made = made[:, start:end] / weights
+    return made if input.dim() == 3 else made.squeeze(0)
+
+
+# ---- sizes that are tensors ----
+
+
+def _sized(original):
+    """A constructor with sizes that are elements of tensors, which capture knows."""
+
+    def known(size):
+        return int(size) if isinstance(size, torch.Tensor) else size
+
+    def run(*sizes, **kwargs):
+        if len(sizes) == 1 and isinstance(sizes[0], torch.Tensor) and sizes[0].dim():
+            return NotImplemented
+        return original(*[type(one)(known(size) for size in one) if isinstance(one, (tuple, list)) else known(one) for one in sizes], **kwargs)
+
+    return run
+
+
 MODELS = {
+    torch.stft: _stft,
+    torch.Tensor.stft: _stft,
+    torch.istft: _istft,
+    torch.Tensor.istft: _istft,
+    **{one: _sized(one) for one in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn)},
+    **{getattr(torch._VF, name): _layers_of(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    torch.cov: _cov,
+    torch.Tensor.cov: _cov,
+    torch.corrcoef: _corrcoef,
+    torch.Tensor.corrcoef: _corrcoef,
+    torch._VF._pack_padded_sequence: _pack_padded_sequence,
+    torch._VF._pad_packed_sequence: _pad_packed_sequence,
     torch._is_all_true: _is_all_true,
     torch.masked_select: _masked_select,
     torch.Tensor.masked_select: _masked_select,

@@ -13,7 +13,7 @@ from torch.distributions.utils import lazy_property
 from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
-from . import _tensor_batches, _tensor_functions, _tensor_transforms
+from . import _tensor_batches, _tensor_functions, _tensor_transforms, _torch_checked
 from ._tensor_modelling import apart
 
 
@@ -195,6 +195,17 @@ def _lazily(original):
     return run
 
 
+def _seeds(original):
+    """torch.manual_seed()"""
+    generator = torch.default_generator
+
+    def run(seed):
+        _torch_checked.seeded(int(seed))
+        return generator
+
+    return run
+
+
 def begin_checkpoint():
     """Capture notes where a checkpointed call begins, and whether it is inside of another one."""
     raise NotImplementedError
@@ -239,6 +250,7 @@ _MODELS = {
     _tensor_functions.CODE: _tensor_functions.of_apply,
     _tensor_functions.CODE_OF_ONCE: _tensor_functions.of_once,
     **_tensor_transforms.MODELS,
+    torch.random.manual_seed.__code__: _seeds,
     lazy_property.__get__.__code__: _lazily,
     radam._single_tensor_radam.__code__: _radam,
     radam._multi_tensor_radam.__code__: _radam,

@@ -22,6 +22,23 @@ _library.impl("checked", _checked, "CPU")
 torch.library.register_fake("frameloom::checked", lambda x, low, high, words: torch.empty_like(x), lib=_library)
 
 
+_library.define("seeded(Tensor x, int seed) -> Tensor", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
+
+
+def _seeded(x, seed):
+    torch.manual_seed(seed)
+    return x.clone()
+
+
+_library.impl("seeded", _seeded, "CPU")
+torch.library.register_fake("frameloom::seeded", lambda x, seed: torch.empty_like(x), lib=_library)
+
+
+def seeded(seed):
+    """torch.manual_seed() in the order of the numbers that are drawn. Called on tensors without memory."""
+    torch.ops.frameloom.seeded(torch.zeros(1, device="meta"), seed)
+
+
 def between(x, low, high, words):
     """`x`, which is refused with these words if an element is not in [low, high]."""
     return torch.ops.frameloom.checked(x, low, high, words)

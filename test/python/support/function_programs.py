@@ -121,13 +121,34 @@ KEPT = {
 NUMBERS = {"items": "(1 + len(ctx.items))", "count": "(2 + getattr(ctx, 'count', 0))", "table": "(1 + sum(ctx.table.values()))", "box": "(ctx.box.n + 1)", "steps": "next(ctx.steps, 9)",
            "made": "next(ctx.made)", "log": "(len(ctx.log) + 1)", "add": "ctx.add()", "shape": "len(ctx.shape)", "named": "len(ctx.named.b)", "seen": "(len(ctx.seen) + 1)", "queue": "len(ctx.queue)"}  # fmt: skip
 # Effects on what the function has made.
-GIVEN = ("given.append('{w}')", "given and given.pop()", "given[:] = [7]", "given.insert(0, 5)", "given.extend([1, 2])", "given.clear()", "given.__iadd__([3])", "BOX.last = given", "LOG.append(list(given))")
+GIVEN = (
+    "given.append('{w}')",
+    "given and given.pop()",
+    "given[:] = [7]",
+    "given.insert(0, 5)",
+    "given.extend([1, 2])",
+    "given.clear()",
+    "given.__iadd__([3])",
+    "BOX.last = given",
+    "LOG.append(list(given))",
+)
 # Factors of gradients, of what may change between the call and the backward.
 FACTORS = ("2", "SCALE", "BOX.scale", "STATE.by", "F.factor", "(1 + len(LOG))", "(BOX.n + 1)", "(F.calls + 1)", "ctx.by", "ctx.kept", "TENSOR", "ctx.tensor", "torch.tensor([1.0, 2.0, 3.0])", "(COUNTS.get('k', 2))",
            "(2 if ctx.needs_input_grad[0] else 3)", "x", "x.detach()", "(len(ctx.needs_input_grad) + 1)", "(len(given or ()) + 1)", "(sum(map(len, map(str, given or ()))) + 1)", "torch.ones_like(g)")  # fmt: skip
-LASTING = ("2", "ctx.by", "ctx.kept", "ctx.tensor.detach()", "torch.tensor([1.0, 2.0, 3.0])", "(2 if ctx.needs_input_grad[0] else 3)", "x", "(len(ctx.needs_input_grad) + 1)")
+LASTING = (
+    "2",
+    "ctx.by",
+    "ctx.kept",
+    "ctx.tensor.detach()",
+    "torch.tensor([1.0, 2.0, 3.0])",
+    "(2 if ctx.needs_input_grad[0] else 3)",
+    "x",
+    "(len(ctx.needs_input_grad) + 1)",
+)
 # Effects that end a part of the function: what follows is not captured together with it.
-ENDING = tuple(one for one in EFFECTS if any(name in one for name in ("exec", "cached", "send", "print", "warn", "random", "seed", "with noted", "TENSOR")))
+ENDING = tuple(
+    one for one in EFFECTS if any(name in one for name in ("exec", "cached", "send", "print", "warn", "random", "seed", "with noted", "TENSOR"))
+)
 OPS = ("{0} * {1}", "{0} + {1}", "{0}.sin() * {1}", "{0}.exp() - {1}", "{0} * 2", "({0} * {1}).tanh()", "{0}.clone()", "torch.maximum({0}, {1})")
 GLOBAL = "global LOG, SEEN"
 
@@ -153,7 +174,11 @@ class Program:
     def effects(self, where, most):
         found = []
         for _ in range(int(self.random.choice(range(most + 1)) * self.rare)):
-            found.append(self.random.choice(EFFECTS if self.late or where not in ("end", "behind") else [one for one in EFFECTS if one not in ENDING]).format(w=where))
+            found.append(
+                self.random.choice(EFFECTS if self.late or where not in ("end", "behind") else [one for one in EFFECTS if one not in ENDING]).format(
+                    w=where
+                )
+            )
         return found
 
     def of_kept(self, where):
@@ -177,8 +202,14 @@ class Program:
         saved = [one for one in ("x", *tensors[1:], *(r for r in results if self.apart is False)) if chance() < 0.6]
         setup = [GLOBAL] * self.apart + [f"ctx.save_for_backward({', '.join(saved)})"] if saved else [GLOBAL] * self.apart
         setup += [f"ctx.{name} = {KEPT[name][0]}" for name in self.kept]
-        setup += [f"ctx.by = {pick(('3', 'x.shape[0]', 'x.dim() + 1', 'SCALE', 'BOX.scale', 'float(len(LOG))', 'by'))}", f"ctx.kept = {pick(tensors)}"]
-        setup += [f"ctx.tensor = {pick(('x', 'x * 2', 'TENSOR', 'x.detach()', *results[:1] * (not self.dirty and not self.plain)))}", "ctx.given = given"]
+        setup += [
+            f"ctx.by = {pick(('3', 'x.shape[0]', 'x.dim() + 1', 'SCALE', 'BOX.scale', 'float(len(LOG))', 'by'))}",
+            f"ctx.kept = {pick(tensors)}",
+        ]
+        setup += [
+            f"ctx.tensor = {pick(('x', 'x * 2', 'TENSOR', 'x.detach()', *results[:1] * (not self.dirty and not self.plain)))}",
+            "ctx.given = given",
+        ]
         if self.plain:
             setup.append("ctx.mark_non_differentiable(r_plain)")
         if not self.materializes:
@@ -190,10 +221,26 @@ class Program:
         result = ", ".join(results) if self.outputs > 1 else results[0]
         lines = ["class F(Function):", "    calls, kept, factor = 0, [], 2.5"]
         if self.apart:
-            lines += ["    @staticmethod", f"    def forward({names}, by, given):", *(f"        {one}" for one in forward), f"        return {result}"]
-            lines += ["    @staticmethod", "    def setup_context(ctx, inputs, output):", f"        {names}, by, given = inputs", f"        {result} = output", *(f"        {one}" for one in setup)]
+            lines += [
+                "    @staticmethod",
+                f"    def forward({names}, by, given):",
+                *(f"        {one}" for one in forward),
+                f"        return {result}",
+            ]
+            lines += [
+                "    @staticmethod",
+                "    def setup_context(ctx, inputs, output):",
+                f"        {names}, by, given = inputs",
+                f"        {result} = output",
+                *(f"        {one}" for one in setup),
+            ]
         else:
-            lines += ["    @staticmethod", f"    def forward(ctx, {names}, by, given):", *(f"        {one}" for one in [*forward, *setup]), f"        return {result}"]
+            lines += [
+                "    @staticmethod",
+                f"    def forward(ctx, {names}, by, given):",
+                *(f"        {one}" for one in [*forward, *setup]),
+                f"        return {result}",
+            ]
         gradients = [f"g{i}" for i in range(self.outputs)]
         body = [GLOBAL, "x = ctx.kept", "given = ctx.given"]
         if saved:
@@ -209,7 +256,14 @@ class Program:
         for one in tensors:
             terms = []
             for g in usable:
-                factor = pick((*(LASTING if self.late else FACTORS), *[NUMBERS[name] for name in self.kept if name in NUMBERS and not (self.late and name == "log")] * 4, "ctx.by", *[f"s{i}" for i in range(len(saved)) if saved[i] != "r_plain"]))
+                factor = pick(
+                    (
+                        *(LASTING if self.late else FACTORS),
+                        *[NUMBERS[name] for name in self.kept if name in NUMBERS and not (self.late and name == "log")] * 4,
+                        "ctx.by",
+                        *[f"s{i}" for i in range(len(saved)) if saved[i] != "r_plain"],
+                    )
+                )
                 guard = f" if {g} is not None else 0" if not self.materializes else ""
                 terms.append(f"({g} * {factor.replace('(g)', f'({g})')}{guard})")
             body.append(f"for_{one} = {' + '.join(terms)}")
@@ -219,7 +273,12 @@ class Program:
             body.append(f"for_{tensors[-1]} = None")
         if not self.quiet and chance() < 0.3:
             body += self.effects("last", 1)
-        lines += ["    @staticmethod", *["    @once_differentiable"] * self.once, f"    def backward(ctx, {', '.join(gradients)}):", *(f"        {one}" for one in body)]
+        lines += [
+            "    @staticmethod",
+            *["    @once_differentiable"] * self.once,
+            f"    def backward(ctx, {', '.join(gradients)}):",
+            *(f"        {one}" for one in body),
+        ]
         return "\n".join([*lines, f"        return {', '.join(f'for_{one}' for one in tensors)}, None, None", ""])
 
     def caller(self):
@@ -352,7 +411,7 @@ def differences(seed):
         if other[0] == "raised" and "modified by an inplace" in other[2]:
             return None  # eager torch has no result; a compiled backward may not need that tensor (docs/tensors.md)
         if not alike(one, other):
-            return f"seed {seed}, {way}, step {step}:\n  compiled {one}\n  eager    {other}\n{program.source[len(SPACE):]}"
+            return f"seed {seed}, {way}, step {step}:\n  compiled {one}\n  eager    {other}\n{program.source[len(SPACE) :]}"
     return None if len(got) == len(wanted) else f"seed {seed}, {way}: {len(got)} steps, and not {len(wanted)}"
 
 

@@ -198,15 +198,9 @@ BREAKS = {
     "assert_finite": "FL0002",
     "printed": "FL0004",
     "tryexc": "FL0030",
-    "stft": "FL0030",
     "gen": "FL0003",
-    "seed": "FL0003",
-    "data": "FL0030",
     "setattr_": "FL0005",
     "while_data": "FL0002",
-    "packed": "FL0030",
-    "sgd": "FL0030",
-    "cov": "FL0030",
 }
 
 

@@ -159,7 +159,9 @@ def test_a_backward_that_changes_what_it_has_not_made(cls):
     assert set(break_codes(function, torch.ones(3, requires_grad=True))) & {"FL0004", "FL0030"}
 
 
-@pytest.mark.parametrize("change", ["kept.append(9)", "kept[0] = 9", "kept.clear()", "kept.sort(reverse=True); kept.pop()", "kept *= 2", "del kept[0]"])
+@pytest.mark.parametrize(
+    "change", ["kept.append(9)", "kept[0] = 9", "kept.clear()", "kept.sort(reverse=True); kept.pop()", "kept *= 2", "del kept[0]"]
+)
 def test_what_backward_has_read_changes_behind_the_call(change):
     space = {"Reads": Reads}
     exec(f"def function(x):\n    kept = [1, 2]\n    y = Reads.apply(x, kept)\n    {change}\n    return y", space)

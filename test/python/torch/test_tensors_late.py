@@ -5,6 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import distributions as D
+from torch.nn.utils import rnn as R
+from torch.utils import _pytree
 
 import frameloom
 
@@ -58,6 +60,8 @@ COUNTS = {
     "number of labels": "x * len(torch.unique(ints))",
     "bincount": "torch.bincount(ints.flatten())",
     "bincount, a longer one": "ints.flatten().bincount(minlength=20)",
+    "bincount, a shorter one": "ints.flatten().bincount(minlength=2)",
+    "confusion matrix": "torch.bincount(i * 3 + x[:, :3].argmax(1), minlength=9).reshape(3, 3)",
     "bincount of weights": "torch.bincount(ints.flatten(), x.detach().flatten())",
     "bincount of whole weights": "torch.bincount(i, weights=ints[:, 0])",
     "one_hot": "F.one_hot(i)",
@@ -99,11 +103,31 @@ DISTRIBUTIONS = {
     "RelaxedOneHotCategorical": "D.RelaxedOneHotCategorical(torch.tensor(0.5), logits=x).rsample()",
     "policy loss": "-(D.Categorical(logits=x).log_prob(i) * ints[:, 0]).mean() - 0.01 * D.Categorical(logits=x).entropy().mean()",
 }
-ALL = {**MASKS, **COUNTS, **DISTRIBUTIONS}
+SEQUENCES = {
+    "packed": "R.pack_padded_sequence(x[..., None], [6, 5, 3, 3], batch_first=True).data",
+    "packed and padded": "R.pad_packed_sequence(R.pack_padded_sequence(x[..., None], [6, 5, 3, 3], batch_first=True), batch_first=True)",
+    "padded further": "R.pad_packed_sequence(R.pack_padded_sequence(x[..., None], [4, 3, 3, 3, 1, 1]), padding_value=-1.0, total_length=8)",
+    "packed out of order": "R.pad_packed_sequence(R.pack_padded_sequence(x[..., None], [2, 6, 1, 5], batch_first=True, enforce_sorted=False))",
+    "a packed list": "R.pad_packed_sequence(R.pack_sequence([x[0], x[1, :3], x[2, :1]]))",
+    "taken apart": "tuple(R.unpad_sequence(x, torch.tensor([3, 2, 1, 6]), batch_first=True))",
+    "LSTM of packed ones": "R.pad_packed_sequence(LSTM(R.pack_padded_sequence(x[..., None], [6, 5, 3, 3], batch_first=True))[0], batch_first=True)[0]",
+    "LSTM, out of order": "R.pad_packed_sequence(LSTM(R.pack_padded_sequence(x[..., None], [2, 6, 1, 5], batch_first=True, enforce_sorted=False))[0])[0]",
+    "GRU of packed ones": "GRU(R.pack_padded_sequence(x[..., None], [6, 5, 3, 3], batch_first=True))[1]",
+    "LSTM of padded ones": "LSTM(x[..., None])[0]",
+    "stft": "torch.stft(x.flatten(), 8, return_complex=True, window=torch.hann_window(8)).abs()",
+    "stft of a batch": "torch.stft(x.view(2, 12), 8, hop_length=3, win_length=6, return_complex=True, normalized=True, center=False)",
+    "stft, both sides": "torch.stft(x.view(2, 12), 8, onesided=False, return_complex=True, pad_mode='constant')",
+    "stft and back": "torch.istft(torch.stft(x.flatten(), 8, return_complex=True, window=torch.hann_window(8)), 8, window=torch.hann_window(8), length=20)",
+    "cov": "(torch.cov(x), x[0].cov(), torch.corrcoef(x), x.cov(correction=0))",
+    "data": "(x.data + 1, x.data.requires_grad)[0]",
+    "seed": "(torch.rand(3), torch.manual_seed(4) and torch.rand(3), x * torch.rand(6))[1:]",
+}
+ALL = {**MASKS, **COUNTS, **DISTRIBUTIONS, **SEQUENCES}
+LSTM, GRU = torch.nn.LSTM(1, 3, 2, batch_first=True, bidirectional=True), torch.nn.GRU(1, 3, batch_first=True)
 
 
 def function(text):
-    space = {"torch": torch, "F": F, "D": D}
+    space = {"torch": torch, "F": F, "D": D, "R": R, "LSTM": LSTM, "GRU": GRU}
     exec(f"def call(x, ints, i, m, r):\n    return {text}", space)
     return space["call"]
 
@@ -111,10 +135,10 @@ def function(text):
 def told(call, x, *rest):
     torch.manual_seed(0)
     made = call(x, *rest)
-    made = made if isinstance(made, tuple) else (made,)
+    made = _pytree.tree_leaves(made)
     facts = [(one.dtype, one.shape, one.stride(), one.requires_grad) for one in made]
-    with_gradient = [one.square().sum() for one in made if one.requires_grad]
-    gradient = torch.autograd.grad(sum(with_gradient), x, allow_unused=True)[0] if with_gradient else None
+    with_gradient = [one.abs().square().sum() for one in made if one.requires_grad]
+    gradient = torch.autograd.grad(sum(with_gradient), x, allow_unused=True)[0] if with_gradient and x.requires_grad else None
     return facts, [one.detach() for one in made], gradient
 
 
@@ -135,6 +159,11 @@ def test_one_graph(name, requires):
 
 
 ERRORS = {
+    "lengths that do not descend": "R.pack_padded_sequence(x[..., None], [2, 6, 1, 5], batch_first=True)",
+    "a length of nothing": "R.pack_padded_sequence(x[..., None], [6, 5, 3, 0], batch_first=True)",
+    "a total length that is short": "R.pad_packed_sequence(R.pack_padded_sequence(x[..., None], [6, 5, 3, 1], batch_first=True), total_length=3)",
+    "a window of another size": "torch.stft(x.flatten(), 8, return_complex=True, window=torch.ones(7))",
+    "a window of zeros": "torch.istft(torch.stft(x.flatten(), 8, return_complex=True), 8, window=torch.zeros(8))",
     "a negative class": "F.one_hot(i - 1)",
     "a negative number": "torch.bincount(i - 1)",
     "negative repetitions": "x.repeat_interleave(i - 1, 0)",
@@ -178,7 +207,9 @@ def test_a_check_that_fails_leaves_no_effects():
     assert log == [0, 1]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64], ids=str
+)
 @pytest.mark.parametrize("text", ["torch.unique(x, return_inverse=True, return_counts=True)", "torch.unique_consecutive(x, return_counts=True)", "torch.unique(x, dim=0)", "x[m]",
                                   "x.masked_select(m)", "x.nonzero()", "x.repeat_interleave(i, 0)", "torch.combinations(x[0])", "torch.bincount(x.flatten())", "torch.bincount(ints.flatten(), x.flatten())"])  # fmt: skip
 def test_dtypes(text, dtype):
@@ -252,3 +283,52 @@ def test_numbers_are_drawn_in_the_order_of_memory_and_none_by_capture(text):
         made = call(X, INTS, I, X > 0, ROWS)
         results.append((made.stride(), made, torch.rand(3)))
     assert str(results[1:]) == str([results[0]] * 2)
+
+
+def test_data_of_a_parameter_is_written():
+    """As optimizers by hand do."""
+    weights = []
+    for compiles in (False, True):
+        w = torch.nn.Parameter(torch.ones(6))
+
+        def step(x):
+            loss = (x @ w).square().sum()  # noqa: B023
+            (gradient,) = torch.autograd.grad(loss, w)  # noqa: B023
+            w.data.add_(gradient, alpha=-0.01)  # noqa: B023
+            w.data *= 0.9  # noqa: B023
+            return loss.detach()
+
+        call = frameloom.compile(step, fullgraph=True) if compiles else step
+        weights.append(([call(X) for _ in range(3)], w.detach().clone(), w.requires_grad))
+    torch.testing.assert_close(weights[1], weights[0])
+
+
+def test_data_that_is_written_behind_a_saved_value():
+    """Eager torch computes the gradient from what is there then. To autograd a compiled write is a write: it refuses."""
+
+    def call(x):
+        y = x * 2
+        z = y * y
+        y.data.mul_(3)
+        return z
+
+    made = frameloom.compile(call)(X.clone().requires_grad_())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
+
+
+def test_seeds_are_set_in_the_order_of_the_code():
+    def call(x, seed):
+        first = torch.rand(3)
+        torch.manual_seed(seed)
+        second = F.dropout(x)
+        torch.manual_seed(seed + 1)
+        return first, second, torch.randn(2)
+
+    compiled = frameloom.compile(call, fullgraph=True)
+    for seed in (3, 3, 4):
+        told = []
+        for one in (call, compiled):
+            torch.manual_seed(0)
+            told.append((one(X, seed), torch.rand(2), torch.initial_seed()))
+        torch.testing.assert_close(told[1], told[0])
