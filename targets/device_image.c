@@ -58,7 +58,7 @@ static bool image_simulate(MlirModule module, bool quick, loom_bytes *out,
 
 bool loom_device_simulated(MlirModule module, const loom_gpu_table *stages, loom_bytes *out,
                            loom_error *err) {
-  return image_simulate(module, out, stages, err);
+  return image_simulate(module, false, out, stages, err);
 }
 
 bool loom_device_image(MlirModule module, const loom_target *target,

@@ -132,7 +132,7 @@ def function(text):
     return space["call"]
 
 
-def told(call, x, *rest):
+def said(call, x, *rest):
     torch.manual_seed(0)
     made = call(x, *rest)
     made = _pytree.tree_leaves(made)
@@ -152,7 +152,7 @@ def test_one_graph(name, requires):
         rest = INTS // (turn + 1), I * (turn + 1) % 3, X.roll(turn) > 0.2 + turn * 0.4, ROWS.roll(turn)
         if "size known" in name:
             rest = INTS, I, *rest[2:]
-        wanted, got = told(plain, x, *rest), told(compiled, x, *rest)
+        wanted, got = said(plain, x, *rest), said(compiled, x, *rest)
         assert got[0] == wanted[0]
         torch.testing.assert_close(got[1:], wanted[1:], equal_nan=True, rtol=1e-4, atol=1e-5)
     assert compiled._report()["captures"] <= 2
