@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 MODULES = AVERAGE, NORM
 
 
-def told(call, requires, states):
+def said(call, requires, states):
     """The result, its gradient, and what it leaves in modules; or the class of what it raises."""
     for module, state in zip(MODULES, states, strict=True):
         module.load_state_dict(state)
@@ -57,9 +57,9 @@ def compare(got, wanted):
 def test_a_recipe(name, requires):
     states = [{key: value.clone() for key, value in module.state_dict().items()} for module in MODULES]
     compiled = frameloom.compile(RECIPES[name])
-    wanted = told(RECIPES[name], requires, states)
+    wanted = said(RECIPES[name], requires, states)
     for _ in range(2):
-        compare(told(compiled, requires, states), wanted)
+        compare(said(compiled, requires, states), wanted)
     breaks = {f"FL{one[0]:04}" for one in compiled._report()["breaks"] or ()} - {"FL0025"}
     allowed = BREAKS.get(name, (None, None))[requires]
     assert (allowed in breaks) if allowed else not breaks
