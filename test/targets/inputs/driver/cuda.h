@@ -1,4 +1,5 @@
-/* As much of NVIDIA's header of this name as the examples and headers of loom-compile use, for machines without it. */
+/* As much of NVIDIA's header of this name as the examples and headers of loom-compile use, for
+ * machines without it. */
 #ifndef CUDA_H
 #define CUDA_H
 #include <stddef.h>
@@ -35,8 +36,9 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstre
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                        unsigned block_z, unsigned shared, CUstream stream, void **parameters, void **extra);
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **parameters, void **extra);
 #ifdef __cplusplus
 }
 #endif
