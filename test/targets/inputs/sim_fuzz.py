@@ -1,4 +1,5 @@
-"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`.
+"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`,
+or what FRAMELOOM_TRACE has written of programs: `sim_fuzz.py BIN FOLDER`, where functions that x86 cannot run alone are counted apart.
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
@@ -311,7 +312,20 @@ def whole(bin, source, times):
             print(f"{source.name}, seed {seed}: {'; '.join(found) or 'same'}")
 
 
+def traced(bin, folder):
+    """The functions of traces, each with elements of its own."""
+    found = collections.Counter()
+    for i, source in enumerate(sorted(folder.glob("*/00-import.mlir"))):
+        what = check(bin, source, i + 1)
+        found[what.partition(":")[0]] += 1
+        if what.partition(":")[0] in ("sim", "differs"):
+            print(f"{source}: {what}")
+    print(f"{sum(found.values())} functions: {', '.join(f'{n} {what}' for what, n in sorted(found.items()))}")
+
+
 def main():
+    if Path(sys.argv[2]).is_dir():
+        return traced(Path(sys.argv[1]), Path(sys.argv[2]))
     if sys.argv[2].endswith(".mlir"):
         return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
     products = "--products" in sys.argv
