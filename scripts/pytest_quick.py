@@ -4,6 +4,7 @@ Not a conftest.py: the folder of one is on the path of modules, and test/python 
 """
 
 import gc
+import os
 import sys
 
 import pytest
@@ -32,4 +33,6 @@ class Quick:
 
 if __name__ == "__main__":
     del sys.path[0]  # scripts
+    # What is put off beyond the budget of compiling depends on how fast the machine is. test_put_off.py asks for budgets of its own.
+    os.environ.setdefault("FRAMELOOM_COMPILE_BUDGET", "1000000")
     sys.exit(pytest.main(sys.argv[1:], plugins=[Quick()]))

@@ -27,8 +27,8 @@ typedef struct launcher {
   launcher_words text;
   const loom_gpu_table *stages;
   char upper[128];
-  int kernels, launches, words; /* words of all lists, with that of the status */
-  int64_t bytes;                /* of the workspace */
+  int launches, words; /* words of all lists, with that of the status */
+  int64_t bytes;       /* of the workspace */
   bool sized;
   uint8_t *needed; /* expressions of sizes */
 } launcher;
@@ -123,16 +123,6 @@ static const loom_gpu_row *launcher_row(const launcher *l, MlirOperation launch)
   return NULL;
 }
 
-/* The number of a launch's kernel: how many others are first used before it. */
-static int launcher_kernel(const launcher *l, MlirOperation launch) {
-  const loom_gpu_row *row = launcher_row(l, launch);
-  int number = 0;
-  for (MlirOperation op = launcher_first(l); op.ptr && launcher_row(l, op) != row;
-       op = program_next_launch(l->plan, op))
-    number += !program_seen(l->plan, op);
-  return number;
-}
-
 /* Where the arena begins. */
 static int64_t launcher_arena(const launcher *l) {
   return loom_ceil_div(l->words * 8, LAUNCHER_ALIGN) * LAUNCHER_ALIGN;
@@ -143,7 +133,6 @@ static bool launcher_measure(launcher *l) {
   l->words = 1;
   for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
     if (!launcher_row(l, op)) return launcher_refuse(op, "kernels without code");
-    l->kernels += !program_seen(l->plan, op);
     l->launches++;
     l->words += launcher_buffers(op) + launcher_params(op);
   }
@@ -241,7 +230,7 @@ static void launcher_describe(const launcher *l, MlirOperation launch) {
 }
 
 static void launcher_kernels(const launcher *l) {
-  if (l->kernels)
+  if (l->stages->count)
     launcher_write(
         l,
         "/* The kernels. Each has the parameters\n *\n"
@@ -262,13 +251,12 @@ static void launcher_kernels(const launcher *l) {
                  "  unsigned shared;  /* bytes that each block has; a launch asks for no more */\n"
                  "  int blocks;       /* 1: a chunk is a block's work; 0: a thread's */\n"
                  "} $n_kernel;\n\n");
-  fprintf(l->out, "#define %s_KERNELS %d\n", l->upper, l->kernels);
+  fprintf(l->out, "#define %s_KERNELS %u\n", l->upper, l->stages->count);
   launcher_write(l, "static const $n_kernel $n_kernels[$N_KERNELS + 1] = {\n");
-  for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
-    const loom_gpu_row *row = launcher_row(l, op);
-    if (!program_seen(l->plan, op))
-      fprintf(l->out, "    {\"%s\", %u, %u, %d},\n", row->name, row->threads, row->shared,
-              row->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : 0);
+  for (uint32_t i = 0; i < l->stages->count; i++) {
+    const loom_gpu_row *row = &l->stages->rows[i];
+    fprintf(l->out, "    {\"%s\", %u, %u, %d},\n", row->name, row->threads, row->shared,
+            row->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : 0);
   }
   fputs("    {0, 0, 0, 0}};\n\n", l->out);
 }
@@ -444,8 +432,8 @@ static void launcher_step(const launcher *l, MlirOperation op, int *word, int *l
   int params = *word + launcher_buffers(op);
   launcher_write(l, "  if (error == $s)\n    error = $n_start(module, ");
   fprintf(l->out, "%d, workspace, %d, %d, %" PRId64 ", chunks[%d], stream); /* %s */\n",
-          launcher_kernel(l, op), *word, params, loom_get_i64(op, loom_mark_first, 0), (*launch)++,
-          launcher_row(l, op)->name);
+          (int)(launcher_row(l, op) - l->stages->rows), *word, params,
+          loom_get_i64(op, loom_mark_first, 0), (*launch)++, launcher_row(l, op)->name);
   *word = params + launcher_params(op);
 }
 

@@ -1,8 +1,8 @@
 /* Runs a function that loom-compile made for NVIDIA's GPUs, on the first of them. Build and run:
  *
- *   loom-compile --target=nvptx --mcpu=sm_80 --emit=ptx examples/c/dense.mlir -o dense.ptx
- * --emit-header=dense.h cc -I. examples/c/dense_cuda.c -lcuda -lm -o dense_cuda && ./dense_cuda
- * dense.ptx
+ *   loom-compile --target=nvptx --mcpu=sm_80 --emit=ptx examples/c/dense.mlir \
+ *     -o dense.ptx --emit-header=dense.h
+ *   cc -I. examples/c/dense_cuda.c -lcuda -lm -o dense_cuda && ./dense_cuda dense.ptx
  *
  * `--emit=cubin` makes machine code for one generation of GPUs, which the same program loads.
  */

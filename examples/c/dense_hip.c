@@ -1,8 +1,8 @@
 /* Runs a function that loom-compile made for AMD's GPUs, on the first of them. Build and run:
  *
- *   loom-compile --target=amdgpu --mcpu=gfx942 --emit=hsaco examples/c/dense.mlir -o dense.hsaco
- * --emit-header=dense.h cc -I. examples/c/dense_hip.c -lamdhip64 -lm -o dense_hip && ./dense_hip
- * dense.hsaco
+ *   loom-compile --target=amdgpu --mcpu=gfx942 --emit=hsaco examples/c/dense.mlir \
+ *     -o dense.hsaco --emit-header=dense.h
+ *   cc -I. examples/c/dense_hip.c -lamdhip64 -lm -o dense_hip && ./dense_hip dense.hsaco
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>

@@ -90,3 +90,8 @@ func.func @deep(%x: tensor<5x?xf64, #deep>, %y: tensor<?x7xf64, #turned>) -> ten
   %0 = loom.dot_general %x, %y batch = [] x [] contract = [1] x [0] : (tensor<5x?xf64, #deep>, tensor<?x7xf64, #turned>) -> tensor<5x7xf64>
   return %0 : tensor<5x7xf64>
 }
+// Nothing, however many rows of it.
+func.func @nothing(%a: tensor<?x0xf32, affine_map<()[s0] -> (s0, 0)>>) -> tensor<?x0xf32, affine_map<()[s0] -> (s0, 0)>> {
+  %0 = loom.neg %a : tensor<?x0xf32, affine_map<()[s0] -> (s0, 0)>>
+  return %0 : tensor<?x0xf32, affine_map<()[s0] -> (s0, 0)>>
+}

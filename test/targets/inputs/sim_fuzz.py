@@ -1,10 +1,11 @@
-"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`.
+"""Random programs on the simulator of a GPU against x86: `sim_fuzz.py BIN COUNT SEED`; or those of a file: `sim_fuzz.py BIN FILE [TIMES] [--size=N]`,
+or what FRAMELOOM_TRACE has written of programs: `sim_fuzz.py BIN FOLDER`, where functions that x86 cannot run alone are counted apart.
 
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
 products of halves or f64.
-With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions and scatters of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -22,7 +23,7 @@ from ir_programs import Function
 from accept import functions
 from each import marked
 from sim_attention import Attention
-from sim_sized import Convolution, run_size, sized
+from sim_sized import Convolution, Plane, run_size, sized
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
@@ -254,10 +255,10 @@ def scatter(rng, name, count, dtype):
 
 
 def symbolic(rng, i):
-    if i % 4 == 3:
+    if i % 8 == 3:
         count = rng.choice([65, 100, 300])
         return sized(rng, scatter(rng, "f", count, rng.choice(["f32", "f64", "i32", "i8"])), lambda size: size == count)
-    made = [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
+    made = Plane(rng) if i % 8 > 5 else [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
     return sized(rng, made.text("f"), made.is_symbolic)
 
 
@@ -311,7 +312,20 @@ def whole(bin, source, times):
             print(f"{source.name}, seed {seed}: {'; '.join(found) or 'same'}")
 
 
+def traced(bin, folder):
+    """The functions of traces, each with elements of its own."""
+    found = collections.Counter()
+    for i, source in enumerate(sorted(folder.glob("*/00-import.mlir"))):
+        what = check(bin, source, i + 1)
+        found[what.partition(":")[0]] += 1
+        if what.partition(":")[0] in ("sim", "differs"):
+            print(f"{source}: {what}")
+    print(f"{sum(found.values())} functions: {', '.join(f'{n} {what}' for what, n in sorted(found.items()))}")
+
+
 def main():
+    if Path(sys.argv[2]).is_dir():
+        return traced(Path(sys.argv[1]), Path(sys.argv[2]))
     if sys.argv[2].endswith(".mlir"):
         return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
     products = "--products" in sys.argv

@@ -60,3 +60,31 @@ class Convolution:
         op = f"convolution_gradient %x, %y {how} window = {window}" if self.gradient else f"convolution %x, %y {how}"
         return (f"func.func @{name}(%x: {image}, %y: {other}) -> {made} {{\n  %0 = loom.{op} groups = {self.groups} : ({image}, {other}) -> {made}\n"
                 f"  return %0 : {made}\n}}\n")
+
+
+class Plane:
+    """Elementwise operations on two or three dimensions, and perhaps a sum of what they give. Some sizes are symbolic, others may be 0 or 1."""
+
+    def __init__(self, rng):
+        self.rng, self.dtype = rng, rng.choice(["f64", "i32", "i8", "f16"])
+        self.shape = [rng.choice([21, 23]), *(rng.choice([0, 1, 3, 25, 29, 70]) for _ in range(rng.randint(1, 2)))]
+        rng.shuffle(self.shape)
+
+    def is_symbolic(self, size):
+        return 20 < size < 30
+
+    def text(self, name):
+        tensor = lambda shape: f"tensor<{''.join(f'{n}x' for n in shape)}{self.dtype}>"
+        whole, row = tensor(self.shape), tensor(self.shape[1:])
+        lines = [f"  %0 = loom.broadcast %y dims = {list(range(1, len(self.shape)))} : ({row}) -> {whole}", f"  %1 = loom.mul %x, %0 : {whole}"]
+        for i in range(2, self.rng.randint(3, 6)):
+            op = self.rng.choice(["neg", "abs", "add", "max"])
+            lines.append(f"  %{i} = loom.{op} %{i - 1}{', %x' if op in ('add', 'max') else ''} : {whole}")
+        last, made = f"%{len(lines) - 1}", whole
+        if self.rng.random() < 0.6:
+            axes = sorted(self.rng.sample(range(len(self.shape)), self.rng.randint(1, len(self.shape))))
+            made = tensor([n for d, n in enumerate(self.shape) if d not in axes])
+            lines.append(f'  %r = loom.reduce "sum" {last} axes = {axes} : ({whole}) -> {made}')
+            last = "%r"
+        body = "\n".join(lines)
+        return f"func.func @{name}(%x: {whole}, %y: {row}) -> {made} {{\n{body}\n  return {last} : {made}\n}}\n"
