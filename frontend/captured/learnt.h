@@ -24,6 +24,7 @@ typedef struct size_fact {
   bool apart;      /* the fact has had a symbol of its own */
   bool of_library; /* SIZE_OF_FLOAT: a number of a library, not of Python */
   bool skip;       /* a constant in the capture now being made */
+  bool held; /* a constant until it changes, even where all sizes are symbols from the start */
   int64_t min, max;
   int64_t unit; /* a divisor of the size in all calls that the next capture is for: the size is
                    `unit` times its symbol */
@@ -35,7 +36,7 @@ typedef struct size_fact {
 typedef struct size_table {
   size_fact *facts;
   uint32_t count, capacity;
-  bool always; /* all sizes are symbols from the start */
+  bool always; /* all sizes but those that are held are symbols from the start */
   bool never;  /* none is */
 } size_table;
 

@@ -71,6 +71,15 @@ static void mark_apply(size_fact *f, PyObject *range) {
   f->max = high < f->max ? high : f->max;
 }
 
+bool size_hold(tracer *t, const source *s, int rank) {
+  for (int i = 0; t->call.sizes && t->call.sizes->always && i < rank; i++) {
+    size_fact *f = size_table_get(t->call.sizes, s, SIZE_OF_DIM, i);
+    if (!f) return PyErr_NoMemory(), trace_fail(t), false;
+    f->held = true;
+  }
+  return true;
+}
+
 bool size_apply_marks(tracer *t, PyObject *array, const source *s) {
   PyObject *axes = mark_find(array), *axis, *range;
   if (!t->call.sizes || !axes) return !PyErr_Occurred();

@@ -126,8 +126,8 @@ bool size_read(tracer *t, const source *s, size_field field, int axis, int64_t n
   if (field == SIZE_OF_DIM && now < 2) return true;
   size_fact *f = size_table_get(table, s, field, axis);
   if (!f) return PyErr_NoMemory(), trace_fail(t), false;
-  bool at_once =
-      table->always && (field == SIZE_OF_DIM || (field == SIZE_OF_INT && s->kind == SOURCE_ARG));
+  bool at_once = table->always && !f->held &&
+                 (field == SIZE_OF_DIM || (field == SIZE_OF_INT && s->kind == SOURCE_ARG));
   bool symbol = f->state == SIZE_SYMBOL || (f->state == SIZE_STATIC && at_once);
   if (!symbol || f->skip || now < f->min || now > f->max) return true;
   size_join(t, f, now);

@@ -75,6 +75,9 @@ bool size_exists(tracer *t, int64_t number);
 /* Applies what mark_dynamic() and mark_static() said of a live array that `s` reads. */
 bool size_apply_marks(tracer *t, PyObject *array, const source *s);
 PyObject *loom_py_mark(PyObject *module, PyObject *args);
+/* The sizes of what `s` reads are constants until they change, even with dynamic=True: they belong
+ * to a model, and most of them would have to be known after all, each in a capture of its own. */
+bool size_hold(tracer *t, const source *s, int rank);
 
 /* ---- size_loop.c: numbers that depend on the index of a loop ---- */
 

@@ -45,6 +45,15 @@ bool tensor_requires(tracer *t, PyObject *live, const source *s) {
   return wanted.requires;
 }
 
+/* Is it a parameter or a buffer of a module, and no argument of the function? */
+static bool adapter_is_of_model(PyObject *object, const source *s) {
+  if (s->kind == SOURCE_ARG) return false;
+  if (tensor_is_parameter_class((PyObject *)Py_TYPE(object))) return true;
+  const source *holder = s->kind == SOURCE_ITEM ? s->base : NULL;
+  return holder && holder->kind == SOURCE_ATTR && PyUnicode_Check(holder->key) &&
+         !PyUnicode_CompareWithASCIIString(holder->key, "_buffers");
+}
+
 static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
   numpy_array_payload p;
   if (!tensor_state_of(t)) return NULL;
@@ -57,6 +66,7 @@ static value *adapter_tensor(tracer *t, PyObject *object, const source *s) {
     return trace_break(t, BREAK_TENSOR, "a tensor of inference mode outside of it");
   loom_type type;
   int64_t elements[LOOM_MAX_RANK], strides[LOOM_MAX_RANK];
+  if (adapter_is_of_model(object, s) && !size_hold(t, s, p.nd)) return NULL;
   if (!size_apply_marks(t, object, s) || !np_sizes_read(t, s, &p, &type, strides)) return NULL;
   for (int i = 0; i < p.nd; i++)
     elements[i] = np_in_elements(t, strides[i], p.dtype);

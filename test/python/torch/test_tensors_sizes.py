@@ -1,5 +1,6 @@
 """Sizes of tensors that change from call to call: symbols of one version, compared with eager torch at every size."""
 
+import copy
 import random
 
 import pytest
@@ -7,6 +8,7 @@ import tensor_sizes
 import torch
 
 import frameloom
+from frameloom import _tensor_calls
 
 BATCHES = (4, 7, 2, 9, 16, 3, 33, 5, 8, 64, 6, 11, 20, 31, 12, 100, 13, 10, 17, 50)
 F = torch.nn.functional
@@ -299,3 +301,51 @@ def test_rows_that_are_shorter_than_they_were(width):
         x, i = torch.rand(64, size), torch.arange(64) * 5 % 6
         torch.testing.assert_close(compiled(x, i), torch.zeros(6, size).index_add(0, i, x))
     assert compiled._report()["captures"] <= 2
+
+
+class Layer(torch.nn.Module):
+    """Sizes that have to be known, in parameters, and in buffers (those of the norm, and its own)."""
+
+    def __init__(self):
+        super().__init__()
+        self.line, self.norm = torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6)
+        self.register_buffer("scale", torch.rand(6))
+
+    def forward(self, x):
+        n, width = x.shape
+        return torch.relu(self.norm(self.line(x)).reshape(n, 2, width // 2).flatten(1)) * self.scale
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_deep_models_with_all_sizes_as_symbols_are_captured_once(train, monkeypatch):
+    """Operations that capture follows: so many for each layer, however many there are. Other batches need no other version."""
+    note, counts = _tensor_calls.Recorder.note, []
+
+    def counted(self, *args, **kwargs):
+        counts[-1] += 1
+        return note(self, *args, **kwargs)
+
+    monkeypatch.setattr(_tensor_calls.Recorder, "note", counted)
+    for depth in (2, 4, 12):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(*[Layer() for _ in range(depth)]).train(train)
+        plain = copy.deepcopy(model)
+        compiled = frameloom.compile(lambda x, model=model: model(x), dynamic=True)
+        counts.append(0)
+        for n in BATCHES[:1] if train else BATCHES:  # the norm's statistics are computed with the number of rows, which has to be known
+            x = torch.randn(n, 6)
+            with torch.no_grad():
+                torch.testing.assert_close(compiled(x), plain(x))
+        assert versions(compiled) == 1, compiled._report()["recompiles"]
+    assert counts[2] - counts[1] <= 4 * (counts[1] - counts[0]) + depth, counts
+
+
+def test_a_parameter_that_changes_its_size_has_a_symbol_then():
+    model = torch.nn.Module()
+    model.table = torch.nn.Parameter(torch.randn(5, 3))
+    compiled = frameloom.compile(lambda x: (model.table * 2).sum(0) + x, dynamic=True)
+    for rows in (5, 7, 9, 20, 6):
+        model.table = torch.nn.Parameter(torch.randn(rows, 3))
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(torch.ones(3)), (model.table * 2).sum(0) + 1)
+    assert versions(compiled) == 2, compiled._report()["recompiles"]
