@@ -44,7 +44,7 @@ class Config(Patchable):
                       capture `if` and `while` on array data as branches and loops of the graph
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
-    optimize          have LLVM optimize the code of kernels; without, compiling takes about two thirds of the time
+    optimize          have LLVM optimize the code of kernels; without, most compile in less time and run longer
     check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
     """

@@ -348,8 +348,9 @@ static bool bounds, shrunk;
 static loom_bytes compiled_bytes; /* with -B: of the last plan */
 
 static loom_plan *compile(run_case *c, bool timed) {
+  /* What is compared with bounds is there before LLVM optimizes; with -b, it does. */
   loom_compile_options options = {
-      .cpu = cpu, .trace_dir = getenv("FRAMELOOM_TRACE"), .check = bounds};
+      .cpu = cpu, .trace_dir = getenv("FRAMELOOM_TRACE"), .check = bounds, .quick = shrunk};
   loom_bytes bytes;
   for (int i = 0; i < (timed ? 3 : 1); i++) {
     if (i) free(bytes.data);

@@ -61,7 +61,7 @@ def test_flags_are_the_users_own(optimize):
                     inverse(ones)
 
 
-def said(tmp_path, optimize):
+def result_and_entries(tmp_path, optimize):
     environment = {"FRAMELOOM_OPTIMIZE": optimize, "FRAMELOOM_CHECK": None, "FRAMELOOM_CACHE_DIR": str(tmp_path / "cache")}
     done = run_python("-c", PROGRAM, environment=environment)
     assert done.returncode == 0, done.stderr
@@ -70,10 +70,10 @@ def said(tmp_path, optimize):
 
 def test_the_disk_cache_keeps_them_apart(tmp_path):
     (tmp_path / "cache").mkdir(mode=0o700)
-    first, one = said(tmp_path, "1")
-    second, two = said(tmp_path, "0")
+    first, one = result_and_entries(tmp_path, "1")
+    second, two = result_and_entries(tmp_path, "0")
     assert first == second and two > one > 0
-    assert said(tmp_path, "0") == said(tmp_path, "1") == (first, two)
+    assert result_and_entries(tmp_path, "0") == result_and_entries(tmp_path, "1") == (first, two)
 
 
 def test_the_code_is_not_optimized(tmp_path):
