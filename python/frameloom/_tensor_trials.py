@@ -120,10 +120,13 @@ MOST_TRIED = 65536  # elements
 def _small(one, device):
     """A tensor of at most two elements along each axis, which lies as this one does."""
     order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
-    strides, step = [0] * one.dim(), 1
+    strides, step, seen = [0] * one.dim(), 1, {}
     for axis in order:
-        if one.stride(axis) or one.size(axis) == 1:
-            strides[axis], step = step, step * min(one.size(axis), 2)
+        if one.size(axis) == 1 and one.stride(axis) in seen:  # torch orders axes of the same stride otherwise
+            strides[axis] = seen[one.stride(axis)]
+        elif one.stride(axis) or one.size(axis) == 1:
+            seen[one.stride(axis)] = strides[axis] = step
+            step *= min(one.size(axis), 2)
     made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
     return made if device == META else made.fill_(1)
 

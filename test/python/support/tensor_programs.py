@@ -356,6 +356,11 @@ class Program:
             (f"{name}[{mask}].float().sum()", ()), (f"{name}.masked_select({mask}).float().exp().sum()", ()), (f"{name}[{mask}].numel() * {name}", shape),
             (f"{name}[{first}].float().sum(0)", shape[1:] if first is not mask else ()), (f"({mask}).nonzero().float().sum(0)", (len(shape),)),
             (f"{name}[torch.where({mask})].float().sum()", ()), (f"torch.nonzero({mask})[:, 0].sum() * {name}", shape),
+            (f"{name}[..., {name}.select(-1, 0).flatten()[:1].expand({shape[-1]}) > 0].float().sum(-1)" if shape[-1] else f"{name} * 2", shape[:-1] if shape[-1] else shape),
+            (f"torch.bincount((({mask}).flatten().long() * 3)) .float().sum() * {name}", shape), (f"torch.unique({name}.detach().float().round()).numel() + {name}", shape),
+            (f"{name}.float().repeat_interleave(({name}.detach().flatten()[:1] > 0).long() + 1, 0).sum(0)", shape[1:]),
+            (f"{name}.float().repeat_interleave(torch.arange({shape[0]}) % 3, dim=0).sum(0)", shape[1:]),
+            (f"(torch.unique({name}.detach().float() > 0, return_inverse=True)[1] * {name})", shape),
         ))  # fmt: skip
         self.new(text, made)
 
