@@ -223,6 +223,16 @@ bool tensor_operation_name(PyObject *function, char *out, size_t size) {
   return aten;
 }
 
+/* Does autograd know a tensor as a view? It does not know parts that torch calls unsafe, for one.
+ */
+static bool views_is_known(PyObject *meta) {
+  PyObject *answer = PyObject_CallMethod(meta, "_is_view", NULL);
+  bool known = answer == Py_True;
+  if (!answer) error_drop();
+  Py_XDECREF(answer);
+  return known;
+}
+
 static bool views_one(tracer *t, const char *name, PyObject *args, value *of, PyObject *meta) {
   tensor_look look, base;
   np_array *p = np_layout_of(of);
@@ -239,7 +249,7 @@ static bool views_one(tracer *t, const char *name, PyObject *args, value *of, Py
     return false;
   }
   bool recorded = tensor_is_recorded(meta), of_recorded = tensor_is_recorded(first);
-  bool quiet = of_recorded && !recorded, own = recorded && !of_recorded;
+  bool quiet = of_recorded && !recorded, own = recorded && (!of_recorded || !views_is_known(meta));
   np_layout_of(v)->detached = !strcmp(name, "detach") ? DETACHED
                               : own || (p->detached == WITH_OWN_HISTORY && !quiet)
                                   ? WITH_OWN_HISTORY

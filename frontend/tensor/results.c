@@ -129,6 +129,9 @@ recipe *tensor_rebuild(tracer *t, value *v) {
     return trace_break(t, BREAK_TENSOR, "a leaf that the function has made is a result");
   if (apart && a->detached != WITH_OWN_HISTORY)
     return trace_break(t, BREAK_TENSOR_GRADIENT, "a detached tensor gets a history by a write");
+  if (apart && !copies && a->storage->version)
+    return trace_break(t, BREAK_TENSOR_GRADIENT,
+                       "a part of an argument that is written has a history of its own");
   if (apart) return results_rebuild_apart(t, state, v, r);
   if (view && state->modes.records) return r; /* torch's view of its base */
   if (view)

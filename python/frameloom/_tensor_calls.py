@@ -75,7 +75,7 @@ def _functions():
 
 
 FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
-    _torch_checked.between, _torch_checked.seeded, _tensor_late.packed_layers,
+    _torch_checked.between, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
@@ -429,6 +429,11 @@ class Recorder(TorchDispatchMode):
         self.replace(func, target, args, kwargs, _without_out(func))
         return target
 
+    def fills(self, out):
+        """Have the operations written into each tensor of `out`? Some functions of torch's give another tensor under a dispatch mode."""
+        written = {call[1].untyped_storage()._cdata for call in self.calls if call[0] is None and isinstance(call[1], torch.Tensor)}
+        return all(one.untyped_storage()._cdata in written for one in _pytree.tree_leaves(out) if isinstance(one, torch.Tensor) and one.numel())
+
     def write_all(self, func, args, kwargs):
         """An operation that writes into each tensor of a list."""
         new = self.note(_functional(func), *args, **kwargs)
@@ -611,6 +616,9 @@ def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
     raise Unsupported(f"torch warns, {str(caught.messages[0].message)[:80]!r}")
 
 
+_UNSAFE = frozenset(getattr(of, name) for of in (torch, torch.Tensor) for name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes") if hasattr(of, name))
+
+
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
@@ -622,6 +630,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         if not isinstance(kwargs["requires_grad"], bool):
             raise Unsupported("requires_grad that is no bool")
         kwargs = {name: given for name, given in kwargs.items() if name != "requires_grad"}
+    if function in _UNSAFE and gradients:
+        raise Unsupported("parts of a tensor of which autograd does not know that they share memory")
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
@@ -644,6 +654,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
     with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = _tensor_batches.call(function, args, kwargs, levels)
+    if not levels and not recorder.fills(kwargs.get("out")):
+        raise Unsupported("torch writes into out= otherwise than by an operation")
     return on_cpu(result), recorder.calls, recorder.called
 
 

@@ -305,6 +305,13 @@ def _window(window, width, n_fft, dtype):
     return torch.nn.functional.pad(window, (left, n_fft - width - left))
 
 
+def unwindowed(input):
+    """The input. Torch warns once in a process of a transform without a window: here, if it has not yet."""
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        torch.stft(torch.ones(1), 1, hop_length=1, center=False, return_complex=True)
+    return input
+
+
 def _stft(
     input,
     n_fft,
@@ -325,6 +332,8 @@ def _stft(
     fits = input.dim() in (1, 2) and 0 < n_fft <= input.size(-1) + 2 * pad and hop > 0 and 0 < width <= n_fft and (real or not onesided)
     if not return_complex or align_to_window or not fits or window is not None and tuple(window.shape) != (width,):
         return NotImplemented
+    if window is None:
+        input = unwindowed(input)
     if center:
         wide = input.view((1,) * (3 - input.dim()) + tuple(input.shape))
         wide = torch.nn.functional.pad(wide, [pad, pad], pad_mode)

@@ -1,10 +1,10 @@
 """torch's own samples of its operations (OpInfo), compiled as functions of tensors and against eager torch.
 
-    python opinfo_tensors.py DTYPE SAMPLES [gradients] [--turned] [--from N] [--every N]
+    python opinfo_tensors.py DTYPE SAMPLES [gradients] [--turned] [--form FORM] [--from N] [--every N]
 
 SAMPLES of each operation: results, strides, dtypes, warnings and what becomes of arguments; with `gradients`, arguments require gradients
-where the operation has them, and gradients and those of the gradients are compared; `turned`: the first tensor has another order in memory. Prints what differs, and ends with 1 if
-anything does.
+where the operation has them, and gradients and those of the gradients are compared; `turned`: the first tensor has another order in
+memory; FORM: how the operation is called, of FORMS. Prints what differs, and ends with 1 if anything does.
 """
 
 import argparse
@@ -110,26 +110,67 @@ def outcome(function, arguments, twice):
     return "gives", (results, arguments, found, told)
 
 
-def compare(op, dtype, limit, gradients, other=False):
+def plain_call(op, sample):
+    return lambda first, args, kwargs: op.op(first, *args, **kwargs)
+
+
+def in_place(op, sample):
+    """The operation in place on a copy of its first argument."""
+    if op.inplace_variant is None or sample.broadcasts_input or not isinstance(sample.input, torch.Tensor):
+        return None
+    return lambda first, args, kwargs: op.inplace_variant(first.clone(), *args, **kwargs)
+
+
+def with_out(op, sample):
+    """The operation with `out=`, and what is there behind it."""
+    made = op.op(sample.input, *sample.args, **sample.kwargs) if op.supports_out and isinstance(sample.input, torch.Tensor) else None
+    if not isinstance(made, torch.Tensor):
+        return None
+
+    def call(first, args, kwargs):
+        out = torch.zeros(made.shape, dtype=made.dtype)
+        return op.op(first, *args, **kwargs, out=out), out * 1
+
+    return call
+
+
+def then_in_place(op, sample):
+    """The operation, and its results in place times two."""
+
+    def call(first, args, kwargs):
+        made = op.op(first, *args, **kwargs)
+        return [one.mul_(2) if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in (made if isinstance(made, (tuple, list)) else [made])]
+
+    return call
+
+
+FORMS = {"call": plain_call, "in_place": in_place, "with_out": with_out, "then_in_place": then_in_place}
+
+
+def compare(op, dtype, limit, gradients, other=False, form="call"):
     """What differs of some samples: pairs of a sample's options and words. Torch gives its warnings each time."""
     always = torch.is_warn_always_enabled()
     torch.set_warn_always(True)
     try:
-        yield from compared(op, dtype, limit, gradients, other)
+        yield from compared(op, dtype, limit, gradients, other, FORMS[form])
     finally:
         torch.set_warn_always(always)
 
 
-def compared(op, dtype, limit, gradients, other):
+def compared(op, dtype, limit, gradients, other, form):
     recorded = gradients and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=recorded), 200))
     for sample in samples[:: max(1, len(samples) // limit)][:limit]:
-        call = lambda first, args, kwargs: op.op(first, *args, **kwargs)  # noqa: E731
+        call = form(op, sample)
+        if call is None:
+            continue
         compiled = frameloom.compile(call)
         arguments = (copied(sample.input, other), tuple(sample.args), dict(sample.kwargs))
         twice = recorded and op.supports_gradgrad
         with torch.set_grad_enabled(gradients):
             plain = outcome(call, arguments, twice)
+            if form is then_in_place and plain[0] == "gives" and plain[1][2] == "RuntimeError":
+                continue  # torch's backward needs what has been changed, and the compiled one may not
             for _ in range(2):
                 found = outcome(compiled, arguments, twice)
                 words = f"{found[0]}, not {plain[0]}" if found[0] != plain[0] else differs(plain[1], found[1])
@@ -144,6 +185,7 @@ def main():
     parser.add_argument("samples", type=int)
     parser.add_argument("gradients", nargs="?")
     parser.add_argument("--turned", action="store_true")
+    parser.add_argument("--form", choices=FORMS, default="call")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
@@ -153,7 +195,7 @@ def main():
         if number < given.first or number % given.every or dtype not in op.dtypes or op.name in UNKNOWN:
             continue
         try:
-            found = list(compare(op, dtype, given.samples, bool(given.gradients), given.turned))
+            found = list(compare(op, dtype, given.samples, bool(given.gradients), given.turned, given.form))
         except Exception as error:  # noqa: BLE001  of making samples
             print(number, op.name, "cannot be asked:", type(error).__name__, str(error)[:100], flush=True)
             continue

@@ -236,16 +236,18 @@ PARTS = 24
 ELSEWHERE = {"special.bessel_j0", "special.bessel_y1", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate"}
 
 
-@pytest.mark.parametrize("turned", [False, True], ids=["gradients", "turned"])
+@pytest.mark.parametrize("how", ["gradients", "turned", "other form"])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_samples_of_torch(part, turned):
-    """One of each operation, with its gradients, and of those the gradients; or one whose first tensor has another order in memory."""
-    dtype, found = torch.float32 if turned else torch.float64, []
+def test_samples_of_torch(part, how):
+    """One of each operation, with its gradients, and of those the gradients; or one whose first tensor has another order in memory; or
+    one that is called in one of the other forms."""
+    forms = list(opinfo_tensors.FORMS)
+    dtype, form, found = torch.float32 if how == "turned" else torch.float64, forms[1 + part % 3] if how == "other form" else forms[0], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for op in op_db[part::PARTS]:
             if dtype in op.dtypes and op.name not in opinfo_tensors.UNKNOWN | ELSEWHERE:
-                found += [(op.formatted_name, *one) for one in opinfo_tensors.compare(op, dtype, 1, not turned, turned)]
+                found += [(op.formatted_name, *one) for one in opinfo_tensors.compare(op, dtype, 1, how != "turned", how == "turned", form)]
     assert not found
 
 

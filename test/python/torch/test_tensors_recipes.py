@@ -2,6 +2,7 @@
 on record."""
 
 import dataclasses
+import inspect
 
 import pytest
 import torch
@@ -12,6 +13,14 @@ import frameloom
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 MODULES = AVERAGE, NORM
+
+
+@pytest.fixture(autouse=True)
+def modules_are_made_as_without_dynamo(monkeypatch):
+    """Once torch.compile() has run in a process, Dynamo counts the modules that are made, with a call of id(), which breaks a graph."""
+    made = inspect.getclosurevars(torch.nn.Module.__init__).nonlocals.get("init")
+    if made:
+        monkeypatch.setattr(torch.nn.Module, "__init__", made)
 
 
 def said(call, requires, states):
@@ -62,4 +71,4 @@ def test_a_recipe(name, requires):
         compare(said(compiled, requires, states), wanted)
     breaks = {f"FL{one[0]:04}" for one in compiled._report()["breaks"] or ()} - {"FL0025"}
     allowed = BREAKS.get(name, (None, None))[requires]
-    assert (allowed in breaks) if allowed else not breaks
+    assert allowed in breaks if allowed else not breaks, compiled._report()["breaks"]

@@ -20,6 +20,7 @@ CALLS = {
     "of_a_cast": "(x * 1j).float() * 2",
     "of_the_cpu_each_time": "torch.cholesky(torch.eye(3) * x.sum()) * 2",
     "of_the_cpu_once": "torch.zeros(4).index_reduce(0, torch.arange(3), x[0, :, 0], 'amax') * 2",
+    "of_a_model": "torch.stft(x.flatten(), 8, return_complex=True).abs() * 2",
     "none_but_for_few": "x.var(1).sum() * x.std()",
     "deprecated": "F.tanh(x), F.upsample(x, scale_factor=2)",
 }
