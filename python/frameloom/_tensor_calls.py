@@ -388,6 +388,8 @@ class Recorder(TorchDispatchMode):
         if self.most and len(self.calls) >= self.most:
             raise Unsupported(f"torch takes it apart into more than {self.most:,} operations")
         sized = _tensor_sizes.has_sizes((args, kwargs))
+        if func is aten._unsafe_view.default and not any(one is args[0] for call in self.calls for one in _pytree.tree_leaves(call[3])):
+            func = aten.view.default  # of an argument, whose memory may be written through it
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
@@ -531,6 +533,8 @@ class Recorder(TorchDispatchMode):
             new = self.note(aten.full_like.default, target, args[1]) if func is aten.fill_.Scalar else args[1]
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
+        elif func is aten.abs_.default and target.is_complex():
+            raise Unsupported("abs_() of complex numbers raises")
         else:
             computes = functional or _functional(func)
             if func is aten.bernoulli_.float and not target.is_contiguous():

@@ -42,7 +42,8 @@ def depends(tensor, leaves):
 def _ends(output, leaves):
     """The text of the error in which the gradient of an output ends; None: it can be computed."""
     try:
-        torch.autograd.grad(output, leaves, torch.empty_like(output), retain_graph=True, allow_unused=True)
+        with quiet(), Recorder():  # which knows symbolic sizes
+            torch.autograd.grad(output, leaves, torch.empty_like(output), retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         return str(error)
     return None

@@ -332,3 +332,18 @@ def test_seeds_are_set_in_the_order_of_the_code():
             torch.manual_seed(0)
             told.append((one(X, seed), torch.rand(2), torch.initial_seed()))
         torch.testing.assert_close(told[1], told[0])
+
+
+def test_a_size_of_elements_behind_a_backward_inside():
+    def f(b, c):
+        c.square().sum().backward()
+        return b * 2, c.masked_select(c > 0).exp().sum()
+
+    compiled = frameloom.compile(f)
+    for _ in range(2):
+        made = []
+        for call in (f, compiled):
+            b, c = torch.ones(2, requires_grad=True), torch.tensor([1.0, -1.0, 2.0], requires_grad=True)
+            first, second = call(b, c)
+            made.append((c.grad.clone(), *torch.autograd.grad(first.sum() + second, (b, c))))
+        torch.testing.assert_close(made[1], made[0])

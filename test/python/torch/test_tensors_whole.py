@@ -12,7 +12,7 @@ import frameloom
 from frameloom import _native
 
 OPERATIONS = """
-vdot block_diag cross deg2rad rad2deg frac heaviside aminmax floor_divide ldexp expand_copy alias_copy diagonal_copy unsafe_chunk unsafe_split
+vdot block_diag cross deg2rad rad2deg frac heaviside aminmax floor_divide ldexp expand_copy alias_copy diagonal_copy
 diag diag_embed diagonal diagonal_scatter trace unfold unfold_copy sinc nan_to_num logit renorm dist mvlgamma special.entr special.log_ndtr
 nn.functional.hardswish nn.functional.unfold nn.functional.triplet_margin_loss
 nn.functional.instance_norm nn.functional.batch_norm
