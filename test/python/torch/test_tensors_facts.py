@@ -1,10 +1,13 @@
 """What a captured function is told of tensors beside their numbers: sizes with their class, types by name, strides, flags."""
 
+import itertools
+
 import pytest
 import tensor_programs
 import torch
 
 import frameloom
+from frameloom import _tensor_trials
 
 
 def function_of_fact(text):
@@ -57,3 +60,22 @@ def test_operators_of_sizes(plain, dynamic):
                 compiled(x)
         else:
             assert [(type(one), repr(one)) for one in compiled(x)] == want
+
+
+@pytest.mark.parametrize("func", sorted(_tensor_trials._OF_ELEMENTS, key=str), ids=str)
+def test_descriptions_of_our_own_are_torchs(func):
+    """Of operations on elements, for some layouts and dtypes. Most of them have our description, so that each operation has some."""
+    layouts = [lambda x: x, lambda x: x.mT if x.dim() > 1 else x, lambda x: x[..., ::2] if x.dim() else x, lambda x: x[:, None] if x.dim() else x]
+    shapes, dtypes, own = [(), (0,), (3,), (1, 1), (4, 6), (2, 0, 3), (2, 3, 4)], [torch.float32, torch.float64, torch.bfloat16, torch.int64], 0
+    others = [None] if len(func._schema.arguments) == 1 or "Tensor" not in str(func._schema.arguments[1].type) else ["same", 2, 2.5]
+    for shape, dtype, layout, other in itertools.product(shapes, dtypes, layouts, others):
+        x = layout(torch.empty(shape, dtype=dtype, device="meta"))
+        args = (x,) if other is None else (x, x if other == "same" else other)
+        if isinstance(other, (int, float)) and func._overloadname != "Tensor":
+            continue
+        made = _tensor_trials._of_elements(*args)
+        if made is not None:
+            own += 1
+            wanted = func(*args)
+            assert (made.shape, made.stride(), made.dtype, made.device) == (wanted.shape, wanted.stride(), wanted.dtype, wanted.device)
+    assert own > 20 and _tensor_trials._of_elements(2, torch.empty(3, device="meta")) is None
