@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
-from ._tensor_trials import CPU, META, described, laid_out, on_cpu, runs
+from ._tensor_trials import CPU, META, described, laid_out, on_cpu, runs, untouched
 
 _tensor_imports.keep_away()
 
@@ -580,7 +580,7 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
     if any(not isinstance(one, torch.Tensor) or one.dim() < 2 for one in given) or attn_mask is not None and is_causal or enable_gqa:
         return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     with torch.utils._python_dispatch._disable_current_modes():
-        like = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, requires_grad=one.requires_grad) for one in _tensor_sizes.now(given)]
+        like = [untouched(one) for one in _tensor_sizes.now(given)]
         chosen = torch._fused_sdp_choice(*like[:3], like[3] if attn_mask is not None else None, dropout_p, is_causal, scale=scale)
     if chosen != FLASH or len({one.dtype for one in given[:3]}) > 1:
         return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)

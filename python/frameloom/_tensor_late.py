@@ -155,9 +155,10 @@ def _repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     return input.index_select(dim, torch.searchsorted(ends, places, right=True))
 
 
-def _with(values, order, begins, return_inverse, return_counts, shape):
-    """What unique() gives of these values in order, where `begins` says which are other than those in front of them."""
-    made, count = [values[begins]], begins.numel()
+def _with(values, order, begins, return_inverse, return_counts, shape, dim=0):
+    """What unique() gives of these values in order, which are along `dim`, where `begins` says which are other than those in front of
+    them."""
+    made, count = [values[begins].movedim(0, dim) if dim else values[begins]], begins.numel()
     if return_inverse:
         numbers = begins.cumsum(0) - 1
         made.append((numbers if order is None else torch.zeros_like(numbers).scatter(0, order, numbers)).view(shape))
@@ -190,12 +191,7 @@ def _unique(input, sorted=True, return_inverse=False, return_counts=False, dim=N
     order = torch.arange(len(rows))
     for k in reversed(range(columns.size(1))):
         order = order[columns[:, k][order].sort(stable=True).indices]
-    made = _with(rows[order], order, _begins(columns[order]), return_inverse, return_counts, (len(rows),))
-    return (made[0].movedim(0, dim), *made[1:]) if isinstance(made, tuple) else made.movedim(0, dim)
-
-
-def _method_unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    return _unique(self, sorted, return_inverse, return_counts, dim)
+    return _with(rows[order], order, _begins(columns[order]), return_inverse, return_counts, (len(rows),), dim)
 
 
 def _unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
@@ -205,8 +201,7 @@ def _unique_consecutive(input, return_inverse=False, return_counts=False, dim=No
         values = input.flatten()
         return _with(values, None, _begins(values), return_inverse, return_counts, input.shape)
     rows = input.movedim(dim, 0)
-    made = _with(rows, None, _begins(rows), return_inverse, return_counts, (len(rows),))
-    return (made[0].movedim(0, dim), *made[1:]) if isinstance(made, tuple) else made.movedim(0, dim)
+    return _with(rows, None, _begins(rows), return_inverse, return_counts, (len(rows),), dim)
 
 
 def _combinations(input, r=2, with_replacement=False):
@@ -416,7 +411,7 @@ MODELS = {
     torch.repeat_interleave: _repeat_interleave,
     torch.Tensor.repeat_interleave: _repeat_interleave,
     torch.unique: _unique,
-    torch.Tensor.unique: _method_unique,
+    torch.Tensor.unique: _unique,
     torch.unique_consecutive: _unique_consecutive,
     torch.Tensor.unique_consecutive: _unique_consecutive,
     torch.combinations: _combinations,

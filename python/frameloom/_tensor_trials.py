@@ -37,12 +37,17 @@ def _really():
         torch.set_rng_state(state)
 
 
+def _with(like, args, kwargs):
+    """The arguments of an operation with others in place of its tensors, for the CPU."""
+    return _pytree.tree_map(lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one), (args, kwargs))
+
+
 def _try(func, args, kwargs, like):
     """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
-    take = lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
     with _really():
         try:
-            _, warns = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+            given, named = _with(like, args, kwargs)
+            _, warns = _tensor_warnings.unheard(func, *given, **named)
         except (NotImplementedError, TypeError):
             return False, False
         except (RuntimeError, IndexError, ValueError) as error:
@@ -77,10 +82,9 @@ def _hear(func, args, kwargs, tensors):
     does not take those, of zeros. The caller sees them."""
     few = sum(one.numel() for one in tensors) <= MOST_TRIED
     for like in (*([_small] if _checks(func, args, kwargs) else []), *([_whole] if few else [])):
-        made = _safe(func, lambda one: like(one, CPU))  # noqa: B023
-        take = lambda one: made(one) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: B023, E731
         with _really(), contextlib.suppress(RuntimeError, IndexError, ValueError):
-            func(*_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+            given, named = _with(_safe(func, lambda one: like(one, CPU)), args, kwargs)  # noqa: B023
+            func(*given, **named)
             return
 
 
@@ -136,9 +140,14 @@ def _small(one, device):
     return made if device == META else made.fill_(1)
 
 
+def untouched(one, device=CPU):
+    """A tensor of the same sizes, which lies as this one does, with whatever its memory holds."""
+    return torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device, requires_grad=one.requires_grad)
+
+
 def _whole(one, device):
-    """A tensor of the same sizes, which lies as this one does."""
-    made = torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device)
+    """The same with zeros."""
+    made = untouched(one.detach(), device)
     return made if device == META else made.zero_()
 
 
@@ -154,9 +163,21 @@ def _trial(func, args, kwargs, like, device):
 AS_DESCRIBED = object()
 
 
+def _by_stride(one):
+    return sorted(range(one.dim()), key=lambda axis: (one.stride(axis), one.size(axis)))
+
+
+def _strides(sizes, order):
+    """Of a tensor of these sizes whose axes have this order in memory, from the innermost one on."""
+    strides, step = [0] * len(sizes), 1
+    for axis in order:
+        strides[axis], step = step, step * sizes[axis]
+    return strides
+
+
 def _order(one):
     """The axes of a tensor from the innermost one on; None: its elements do not fill its memory in any order."""
-    order, step = tuple(sorted(range(one.dim()), key=lambda axis: (one.stride(axis), one.size(axis)))), 1
+    order, step = _by_stride(one), 1
     for axis in order:
         if one.size(axis) != 1 and one.stride(axis) != step:
             return None
@@ -206,12 +227,8 @@ def laid_out(func, args, kwargs, results):
     given = iter(orders)
 
     def turn(one):
-        order, strides, step = next(given), [0] * one.dim(), 1
-        if order is AS_DESCRIBED:
-            return one
-        for axis in order:
-            strides[axis], step = step, step * one.size(axis)
-        return torch.empty_strided(one.size(), strides, dtype=one.dtype, device=META)
+        order = next(given)
+        return one if order is AS_DESCRIBED else torch.empty_strided(one.size(), _strides(one.size(), order), dtype=one.dtype, device=META)
 
     return _pytree.tree_map_only(torch.Tensor, turn, results)
 
@@ -223,7 +240,7 @@ def _convolution(*args, bias_sizes=None, **kwargs):
     """The order of a convolution's result: that of the implementation which torch chooses for tensors that have memory, and nobody touches."""
     given = {**dict(zip(CONVOLUTION, args)), **kwargs}
     with torch.utils._python_dispatch._disable_current_modes():
-        like = {name: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype) if isinstance(one, torch.Tensor) else one for name, one in given.items()}
+        like = {name: untouched(one) if isinstance(one, torch.Tensor) else one for name, one in given.items()}
         if like["input"].dim() < 4 or 0 in like["input"].shape or 0 in like["weight"].shape:
             return None
         chosen = torch._C._select_conv_backend(**like)
@@ -254,9 +271,7 @@ def _index(x, indices):
         return made
     with _really():
         few = aten.index.Tensor(*_pytree.tree_map_only(torch.Tensor, lambda one: _small(one, CPU).zero_(), (x, indices)))
-    strides, step = [0] * made.dim(), 1
-    for axis in sorted(range(made.dim()), key=lambda axis: (few.stride(axis), few.size(axis))):
-        strides[axis], step = step, step * max(made.size(axis), 1)
+    strides = _strides([max(size, 1) for size in made.shape], _by_stride(few))
     return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
 
 
@@ -296,7 +311,7 @@ def described(func, args, kwargs):
         depends = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & set(func.tags)
         if depends or sum(one.numel() for one in leaves) > MOST_TRIED:
             raise
-    take = lambda one: _whole(one, CPU) if isinstance(one, torch.Tensor) else on_cpu(one)  # noqa: E731
     with _really():
-        made, _ = _tensor_warnings.unheard(func, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
+        given, named = _with(lambda one: _whole(one, CPU), args, kwargs)
+        made, _ = _tensor_warnings.unheard(func, *given, **named)
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)

@@ -19,7 +19,9 @@ static bool ptxas_open(ptxas_files *files, loom_error *err) {
   const char *place = getenv("TMPDIR");
   if (!place || !*place) place = "/tmp";
   int length = snprintf(files->folder, sizeof files->folder, "%s/loom-ptxas-XXXXXX", place);
-  if (length >= (int)sizeof files->folder || !mkdtemp(files->folder))
+  bool fits = length >= 0 && (size_t)length < sizeof files->folder;
+  if (!fits) errno = ENAMETOOLONG;
+  if (!fits || !mkdtemp(files->folder))
     return loom_fail(err, "no folder for ptxas can be made in %.200s: %s", place, strerror(errno));
   snprintf(files->ptx, sizeof files->ptx, "%s/kernels.ptx", files->folder);
   snprintf(files->cubin, sizeof files->cubin, "%s/kernels.cubin", files->folder);
