@@ -1,8 +1,8 @@
 /* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64.
  *
  * math.def is the table, with the bound of each in ulp. math.c holds the tools; math_exp.c,
- * math_log.c, math_pow.c, math_rem.c, math_root.c and math_trig.c hold the functions, math_far.c
- * the range reduction of huge arguments, math_shared.c what is called and not inlined.
+ * math_log.c, math_pow.c, math_rem.c, math_root.c, math_trig.c and math_whole.c hold the functions,
+ * math_far.c the range reduction of huge arguments, math_shared.c what is called and not inlined.
  */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
@@ -105,6 +105,11 @@ MlirValue math_asin(math *m, MlirValue x);
 MlirValue math_acos(math *m, MlirValue x);
 MlirValue math_atan(math *m, MlirValue x);
 MlirValue math_pow(math *m, MlirValue x, MlirValue y);
+/* `power`, and in lanes that are `odd`, the power of x by the function of all of them: f64 only. */
+MlirValue math_pow_where(math *m, MlirValue odd, MlirValue power, MlirValue x, MlirValue y);
+/* The exponent that a register holds in all lanes, where x^y is made of products; 0: it is not. */
+int math_whole_exponent(MlirValue y);
+MlirValue math_whole(math *m, MlirValue x, MlirValue y, int exponent);
 MlirValue math_atan2(math *m, MlirValue y, MlirValue x);
 MlirValue math_cbrt(math *m, MlirValue x);
 MlirValue math_hypot(math *m, MlirValue x, MlirValue y);

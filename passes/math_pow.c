@@ -269,41 +269,52 @@ static void pow_function(math *m, char *name, size_t size) {
 typedef struct pow_choice {
   const char *function;
   MlirValue odd, x, y;
-  pair exponent; /* of 2, in lanes that are not odd */
+  MlirValue power; /* in lanes that are not odd; NULL: 2^exponent */
+  pair exponent;
   const MlirType *types;
 } pow_choice;
 
 /* The power of all lanes, and the flags of those that are odd. */
 static void pow_branch(math *m, bool any, const void *user, MlirValue *results) {
   const pow_choice *choice = user;
-  MlirValue odd = choice->odd, operands[] = {choice->x, choice->y};
+  MlirValue odd = choice->odd, operands[] = {choice->x, choice->y}, power = choice->power;
   pair e = choice->exponent;
   if (!any) {
-    results[0] = pow_exp2(m, e);
+    results[0] = power.ptr ? power : pow_exp2(m, e);
     results[1] = loom_build_int(m->b, choice->types[1], 0);
     return;
   }
   MlirOperation call = math_call(m->b, choice->function, 2, operands, 2, choice->types);
-  MlirValue zero = math_const(m, 0);
-  pair safe = {math_pick(m, odd, zero, e.high), math_pick(m, odd, zero, e.low)};
-  results[0] = math_pick(m, odd, loom_result(call, 0), pow_exp2(m, safe));
+  if (!power.ptr) {
+    MlirValue zero = math_const(m, 0);
+    pair safe = {math_pick(m, odd, zero, e.high), math_pick(m, odd, zero, e.low)};
+    power = pow_exp2(m, safe);
+  }
+  results[0] = math_pick(m, odd, loom_result(call, 0), power);
   results[1] = loom_result(call, 1);
 }
 
-/* The power of all lanes: by 2^e, but for lanes that are odd. Where a vector has one of these, the
- * others get what they would get without it: no element depends on its neighbours. */
-static MlirValue pow_choose(math *m, MlirValue odd, MlirValue x, MlirValue y, pair e) {
+/* The power of all lanes: that of the choice, but for lanes that are odd. Where a vector has one of
+ * these, the others get what they would get without it: no element depends on its neighbours. */
+static MlirValue pow_choose(math *m, pow_choice *choice) {
   MlirType types[] = {m->type, mlirIntegerTypeGet(m->b->ctx, 32)};
   MlirValue results[2];
   char name[256];
   pow_function(m, name, sizeof name);
-  pow_choice choice = {name, odd, x, y, e, types};
-  math_if_any(m, odd, 2, types, pow_branch, &choice, results);
+  choice->function = name;
+  choice->types = types;
+  math_if_any(m, choice->odd, 2, types, pow_branch, choice, results);
   if (!m->raised)
     lower_flag_add(m->l, m->b, results[1]);
   else
     *m->raised = m->raised->ptr ? lane_op2(m->b, "arith.ori", *m->raised, results[1]) : results[1];
   return results[0];
+}
+
+MlirValue math_pow_where(math *m, MlirValue odd, MlirValue power, MlirValue x, MlirValue y) {
+  if (!m->l || m->l->kernel->target != LANES_CPU) return math_pick(m, odd, pow_any(m, x, y), power);
+  pow_choice choice = {.odd = odd, .x = x, .y = y, .power = power};
+  return pow_choose(m, &choice);
 }
 
 MlirValue math_pow(math *m, MlirValue x, MlirValue y) {
@@ -323,5 +334,7 @@ MlirValue math_pow(math *m, MlirValue x, MlirValue y) {
   }
   odd = lane_op2(m->b, "arith.ori", odd, beyond);
   MlirValue large = math_test(m, "oge", math_abs(m, e.high), 1020);
-  return pow_choose(m, lane_op2(m->b, "arith.ori", odd, large), x, y, e);
+  pow_choice choice = {.odd = lane_op2(m->b, "arith.ori", odd, large), .x = x, .y = y};
+  choice.exponent = e;
+  return pow_choose(m, &choice);
 }

@@ -153,6 +153,7 @@ typedef struct trace_live {
   pointer_map aside_names; /* the names of global variables that they have read */
   struct shadows *shadows;
   struct live_dict *dicts;
+  pointer_map dicts_of; /* dictionary -> the last one made for it that no object's attributes own */
   struct dict_count *counts;
   struct overlay *overlays;
   struct live_iter *iters;

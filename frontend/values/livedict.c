@@ -43,6 +43,7 @@ struct live_dict {
   bool cleared;  /* nothing of what it held before the call is left */
   value *before; /* tuple of the keys before the call, once these were asked for */
   live_dict *next;
+  live_dict *same; /* another one for the same dictionary */
   value *v;
 };
 
@@ -65,21 +66,20 @@ value *live_new(tracer *t, PyObject *object, const source *s, value *owner) {
   v->source = s;
   v->object = trace_keep(t, Py_NewRef(object));
   *d = (live_dict){.owner = owner, .v = v, .next = t->live.dicts};
+  d->same = owner ? NULL : pointer_map_get(&t->live.dicts_of, object);
+  if (!owner && !trace_map_set(t, &t->live.dicts_of, object, d)) return NULL;
   t->live.dicts = d;
   return v->object ? v : NULL;
 }
 
 bool live_is_read(const tracer *t, const PyObject *dict, bool changed) {
-  for (const live_dict *d = t->live.dicts; d; d = d->next)
-    if (d->v->object == dict && !d->owner && (d->steps.count || !changed)) return true;
+  for (const live_dict *d = pointer_map_get(&t->live.dicts_of, dict); d; d = d->same)
+    if (d->steps.count || !changed) return true;
   return false;
 }
 
 bool live_holds_attributes(const tracer *t, PyObject *object, bool changed) {
-  bool any = false;
-  for (const live_dict *d = t->live.dicts; d; d = d->next)
-    any |= !d->owner && (d->steps.count || !changed);
-  if (!any) return false;
+  if (!t->live.dicts_of.count) return false;
   if (PyModule_Check(object)) return live_is_read(t, PyModule_GetDict(object), changed);
   if (PyType_Check(object)) return false;
   PyObject **dict = _PyObject_GetDictPtr(object);

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
-from ._tensor_trials import CPU, META, described, laid_out, on_cpu, runs, untouched
+from ._tensor_trials import CPU, META, described, forget_results, laid_out, on_cpu, results_without_memory, runs, untouched
 
 _tensor_imports.keep_away()
 
@@ -126,6 +126,7 @@ def written_by(func, args, kwargs):
     return [target] if isinstance(target, torch.Tensor) else list(target)
 
 
+@functools.cache
 def draws(func):
     """Does an operation take numbers from torch's generator?"""
     return func is not None and torch.Tag.nondeterministic_seeded in func.tags
@@ -259,6 +260,7 @@ def _with_numbers(function, args, kwargs, numbers):
 _RANGES = frozenset({aten.arange.default, aten.arange.start})
 
 
+@functools.cache
 def _decomposition(func):
     """What computes an operation without a row by others that may have some, as the backend of torch.compile has it; or None."""
     if func.namespace != "aten" or draws(func) or _native.torch_has_row(f"{func._opname}.{func._overloadname}"):
@@ -399,10 +401,12 @@ class Recorder(TorchDispatchMode):
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
             return self.calls[-1][2]
-        results = _tensor_sizes.results(func, args, kwargs) if sized else described(func, args, kwargs)
-        if not func.is_view:
-            results = laid_out(func, *given, results)
-        for one in _pytree.tree_leaves(results):
+        if sized or func.is_view:
+            results = _tensor_sizes.results(func, args, kwargs) if sized else described(func, args, kwargs)
+            results = results if func.is_view else laid_out(func, *given, results)
+        else:
+            results = results_without_memory(func, args, kwargs)
+        for one in () if isinstance(results, torch.Tensor) else _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
         self.calls.append((func, args, _on_cpu(kwargs), results))
@@ -433,6 +437,8 @@ class Recorder(TorchDispatchMode):
 
     def fills(self, out):
         """Have the operations written into each tensor of `out`? Some functions of torch's give another tensor under a dispatch mode."""
+        if out is None:
+            return True
         written = {call[1].untyped_storage()._cdata for call in self.calls if call[0] is None and isinstance(call[1], torch.Tensor)}
         return all(one.untyped_storage()._cdata in written for one in _pytree.tree_leaves(out) if isinstance(one, torch.Tensor) and one.numel())
 
@@ -611,9 +617,11 @@ def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
         found = _recorded(function, args, kwargs, gradients, numbers, autocast, levels)
     if not caught.messages:
         return found
+    forget_results()
     if function is not torch.autograd.grad and all(operation is not None for operation, *_ in found[1]):
         with _tensor_warnings.Caught() as again:
             found = _recorded(function, args, kwargs, gradients, numbers, autocast, levels)
+        forget_results()
         if not again.messages:
             _tensor_warnings.once(caught.messages, place)
             return found

@@ -211,12 +211,13 @@ def is_size(one):
 
 def has_sizes(tree):
     """Is a size, or one of a tensor, symbolic?"""
-    for one in _pytree.tree_leaves(tree):
-        if isinstance(one, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            return True
-        if isinstance(one, torch.Tensor) and any(isinstance(size, torch.SymInt) for size in (*one.shape, *one.stride(), one.storage_offset())):
-            return True
-    return False
+    if isinstance(tree, torch.Tensor):
+        return tree._has_symbolic_sizes_strides
+    if isinstance(tree, (tuple, list)):
+        return any(map(has_sizes, tree))
+    if isinstance(tree, dict):
+        return any(map(has_sizes, tree.values()))
+    return isinstance(tree, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def hint(size):

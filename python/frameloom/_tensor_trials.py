@@ -315,3 +315,72 @@ def described(func, args, kwargs):
         given, named = _with(lambda one: _whole(one, CPU), args, kwargs)
         made, _ = _tensor_warnings.unheard(func, *given, **named)
     return _pytree.tree_map_only(torch.Tensor, lambda one: torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META), made)
+
+
+_known_results = {}
+MOST_KNOWN = 16384  # descriptions
+
+
+class _NoKey(Exception):
+    """What an operation gives may depend on more of an argument than a key of it tells."""
+
+
+def _key(one):
+    if type(one) is torch.Tensor:
+        return one.dtype, one.device, one.shape, one.stride(), one.is_conj(), one.is_neg()
+    if isinstance(one, (list, tuple)):
+        return (type(one), *map(_key, one))
+    if one is None or isinstance(one, (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format)):
+        return type(one), one
+    raise _NoKey
+
+
+def _key_of_call(func, args, kwargs):
+    """What decides the results of an operation without memory: of tensors all but their elements, and of torch's switches those that
+    descriptions ask for."""
+    switches = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled(), torch._C._get_mkldnn_enabled()
+    return (func, *switches, *map(_key, args), *((name, _key(one)) for name, one in sorted(kwargs.items())))
+
+
+def _as_told(one):
+    """The sizes, strides and dtype of a result that has memory of its own; None: it has not, or more is to be told of it."""
+    if type(one) is not torch.Tensor or one.device != META or one.is_conj() or one.is_neg():
+        return None
+    again = torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META)
+    same = one.storage_offset() == 0 and again.untyped_storage().nbytes() == one.untyped_storage().nbytes()
+    return (tuple(one.shape), one.stride(), one.dtype) if same else None
+
+
+def _remember(key, args, kwargs, results):
+    several = isinstance(results, tuple)
+    made = results if several else (results,)
+    told = [one if one is None else _as_told(one) for one in made]
+    if type(results) not in (tuple, torch.Tensor) or any(of is None and one is not None for of, one in zip(told, made)):
+        return
+    storages = [one.untyped_storage()._cdata for one in made if one is not None]
+    storages += {one.untyped_storage()._cdata for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)}
+    if len(set(storages)) == len(storages):
+        if len(_known_results) >= MOST_KNOWN:
+            _known_results.clear()
+        _known_results[key] = several, told
+
+
+def results_without_memory(func, args, kwargs):
+    """The results of an operation that is no view, as they lie on the CPU. An operation that was described before for arguments of
+    the same kinds is not described again: layers of models are alike, and torch's own descriptions take most of the time of capture."""
+    try:
+        key = _key_of_call(func, args, kwargs)
+    except _NoKey:
+        return laid_out(func, args, kwargs, described(func, args, kwargs))
+    if key in _known_results:
+        several, told = _known_results[key]
+        made = [one and torch.empty_strided(one[0], one[1], dtype=one[2], device=META) for one in told]
+        return tuple(made) if several else made[0]
+    results = laid_out(func, args, kwargs, described(func, args, kwargs))
+    _remember(key, args, kwargs, results)
+    return results
+
+
+def forget_results():
+    """Lets operations be described again, after a warning: it is to be heard each time that torch gives it."""
+    _known_results.clear()
