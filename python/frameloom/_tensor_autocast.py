@@ -62,13 +62,12 @@ class Autocast:
         """Are casts of leaves kept for later calls, so that their gradients are added in the smaller dtype?"""
         return self.enabled and self.cached
 
-    @contextlib.contextmanager
     def applied(self):
-        """Calls with tensors without memory are cast as they would be now."""
-        if not self.enabled:
-            with quiet():
-                yield
-            return
+        """A context: calls with tensors without memory are cast as they would be now."""
+        return self._applied() if self.enabled else quiet()
+
+    @contextlib.contextmanager
+    def _applied(self):
         _kernels()
         excluded = torch._C._dispatch_tls_is_dispatch_key_excluded(KEY)
         outer, _active.autocast = getattr(_active, "autocast", None), self

@@ -5,6 +5,7 @@ made under a dispatch mode that notes each operation with its arguments and resu
 is shared are torch's own answers. Writes are noted apart, with the operation that computes what is written.
 """
 
+import contextlib
 import functools
 import operator
 import types
@@ -664,7 +665,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function, levels = functools.partial(function, levels), ()
     if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
-    with torch.inference_mode(False), torch.set_grad_enabled(gradients), autocast.applied(), recorder:
+    inferring = torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext()
+    with inferring, torch.set_grad_enabled(gradients), autocast.applied(), recorder:
         result = _tensor_batches.call(function, args, kwargs, levels)
     if not levels and not recorder.fills(kwargs.get("out")):
         raise Unsupported("torch writes into out= otherwise than by an operation")
