@@ -79,8 +79,7 @@ loom_value loom_emit_int(loom_emitter *b, const loom_type *type, int64_t x) {
   return build_cell(b, type, real ? (loom_cell){.re = (double)x} : (loom_cell){.i = x});
 }
 
-/* The attribute of the constant that `v` is, or NULL. */
-static const loom_attr *build_constant(const loom_emitter *b, loom_value v) {
+const loom_attr *loom_emit_constant_of(const loom_emitter *b, loom_value v) {
   int32_t node = b->graph->values[v].node;
   if (node < 0 || b->graph->nodes[node].op != LOOM_OP_CONSTANT) return NULL;
   return &b->graph->nodes[node].attrs[0];
@@ -89,7 +88,7 @@ static const loom_attr *build_constant(const loom_emitter *b, loom_value v) {
 /* `op` on one operand with a declared result type; a constant stays a constant. */
 static loom_value build_moved(loom_emitter *b, loom_opcode op, loom_value v, const loom_attr *attr,
                               const loom_type *type) {
-  const loom_attr *constant = build_constant(b, v);
+  const loom_attr *constant = loom_emit_constant_of(b, v);
   if (!constant) return loom_emit(b, op, &v, 1, attr, attr ? 1 : 0, type, 1);
   loom_attr copy = *constant;
   return loom_emit(b, LOOM_OP_CONSTANT, NULL, 0, &copy, 1, type, 1);

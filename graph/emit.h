@@ -36,6 +36,8 @@ loom_type loom_type_make(loom_dtype dtype, int rank, const loom_dim *dims);
 /* A tensor filled with one number, rounded to the dtype; integers exactly. */
 loom_value loom_emit_float(loom_emitter *b, const loom_type *type, double x);
 loom_value loom_emit_int(loom_emitter *b, const loom_type *type, int64_t x);
+/* The number that the constant `v` has, as an attribute of the graph's; NULL: it is no constant. */
+const loom_attr *loom_emit_constant_of(const loom_emitter *b, loom_value v);
 
 loom_value loom_emit_convert(loom_emitter *b, loom_value v, loom_dtype dtype);
 /* Operand dimension i becomes result dimension map[i]. */

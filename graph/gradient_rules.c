@@ -41,9 +41,16 @@ static loom_value rule_chosen_number(const loom_gradient_step *s, const char *di
 }
 
 /* d/dx x ** y = y x ** (y - 1), 0 where y is 0. Only where x is 0, too, it has to be another
- * formula: it is differentiated by y. */
+ * formula: it is differentiated by y. A constant exponent stays one. */
 static loom_value rule_power_base(const loom_gradient_step *s, loom_value x, loom_value y,
                                   loom_value g) {
+  const loom_attr *known = loom_emit_constant_of(s->b, y);
+  loom_dtype dtype = loom_emit_type(s->b, y)->dtype;
+  if (known && loom_dtype_is_float(dtype)) {
+    double number = loom_cell_from_attr(dtype, known).re;
+    if (number == 2) return MUL(g, MUL(y, x));
+    if (number != 0) return MUL(g, MUL(y, OP2(POW, x, NUMBER(number - 1))));
+  }
   loom_value zero = NUMBER(0);
   loom_value both = OP2(AND, COMPARE("eq", x, zero), COMPARE("eq", y, zero));
   loom_value less = WHERE(both, NUMBER(1), SUB(y, NUMBER(1)));

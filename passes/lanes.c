@@ -457,3 +457,45 @@ MlirValue lane_any(loom_builder *b, MlirValue condition) {
   if (!mlirTypeIsAVector(type)) return condition;
   return loom_build1(b, "llvm.intr.vector.reduce.or", condition, lane_element(type));
 }
+
+MlirAttribute lane_constant_of(MlirValue v) {
+  MlirOperation op = loom_def(v);
+  while (op.ptr && (loom_is_named(op, "arith.extf") || loom_is_named(op, "vector.broadcast")))
+    op = loom_def(loom_operand(op, 0));
+  if (!op.ptr || !loom_is_named(op, "arith.constant")) return (MlirAttribute){NULL};
+  MlirAttribute value = loom_get_attr(op, "value");
+  if (!value.ptr || !mlirAttributeIsADenseElements(value)) return value;
+  if (mlirDenseElementsAttrIsSplat(value)) return mlirDenseElementsAttrGetSplatValue(value);
+  return (MlirAttribute){NULL};
+}
+
+void lane_while(loom_builder *b, int count, MlirValue *values, lane_more *more, lane_step *step,
+                const void *user) {
+  MlirRegion regions[2];
+  MlirType types[LANE_CARRIED];
+  MlirLocation locs[LANE_CARRIED];
+  for (int i = 0; i < count; i++) {
+    types[i] = mlirValueGetType(values[i]);
+    locs[i] = b->loc;
+  }
+  for (int i = 0; i < 2; i++) {
+    MlirBlock block = mlirBlockCreate(count, types, locs);
+    loom_builder inner = loom_builder_at_end(block, b->loc);
+    MlirValue now[1 + LANE_CARRIED];
+    for (int j = 0; j < count; j++)
+      now[1 + j] = mlirBlockGetArgument(block, j);
+    if (i == 0) {
+      now[0] = lane_any(&inner, more(&inner, user, now + 1));
+      loom_build(&inner, "scf.condition", 1 + count, now, 0, NULL, 0, NULL);
+    } else {
+      step(&inner, user, now + 1);
+      loom_build(&inner, "scf.yield", count, now + 1, 0, NULL, 0, NULL);
+    }
+    regions[i] = mlirRegionCreate();
+    mlirRegionAppendOwnedBlock(regions[i], block);
+  }
+  MlirOperation op =
+      loom_build_regions(b, "scf.while", count, values, count, types, 0, NULL, 2, regions);
+  for (int i = 0; i < count; i++)
+    values[i] = loom_result(op, i);
+}

@@ -87,5 +87,14 @@ void lane_pairs(loom_builder *b, MlirValue vector, MlirValue *even, MlirValue *o
 void lane_halves(loom_builder *b, MlirValue vector, MlirValue *low, MlirValue *high);
 /* Is the i1 true in any lane: a scalar i1. */
 MlirValue lane_any(loom_builder *b, MlirValue condition);
+/* The attribute of the number that all lanes of a register have, if it is a constant; or NULL. */
+MlirAttribute lane_constant_of(MlirValue v);
+/* Steps until `more` holds in no lane. Both get the values so far, and `step` replaces them: a lane
+ * in which `more` does not hold is to stand still. At most LANE_CARRIED values. */
+#define LANE_CARRIED 4
+typedef MlirValue lane_more(loom_builder *b, const void *user, const MlirValue *values);
+typedef void lane_step(loom_builder *b, const void *user, MlirValue *values);
+void lane_while(loom_builder *b, int count, MlirValue *values, lane_more *more, lane_step *step,
+                const void *user);
 
 #endif

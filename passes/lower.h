@@ -10,10 +10,10 @@
  * reads the symbols from its parameters, behind the scalars, and computes what it needs of them.
  *
  * Sections by file: lower_kernel.c (parsing), lower_index.c (index forms, views), lower_emit.c
- * (values on demand), lower_scalar.c (arithmetic of one op), lower_nest.c (loops), lower_plan.c
- * (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in scratch), lower_tile.c
- * (transposed operands), lower_box.c (parts of the domain), lower_mix.c (interleaved results),
- * lower_move.c, lower.c (functions and stages).
+ * (values on demand), lower_scalar.c and lower_integer.c (arithmetic of one op), lower_nest.c
+ * (loops), lower_plan.c (which loops), lower_reduce.c, lower_scan.c, lower_save.c (values kept in
+ * scratch), lower_tile.c (transposed operands), lower_box.c (parts of the domain), lower_mix.c
+ * (interleaved results), lower_move.c, lower.c (functions and stages).
  */
 #ifndef LOOM_LOWER_H
 #define LOOM_LOWER_H
@@ -78,6 +78,12 @@ lower_value lower_emit_move(lower *l, MlirOperation op, loom_opcode code, const 
 /* ---- lower_random.c: Philox ------------------------------------------------------------------ */
 
 lower_value lower_emit_random(lower *l, MlirOperation op, const lower_at *at);
+
+/* ---- lower_integer.c: functions whose steps depend on the elements ------------------------ */
+
+MlirValue lower_int_power(loom_builder *b, MlirValue x, MlirValue y);
+/* Of x and y without signs. */
+MlirValue lower_int_gcd(loom_builder *b, MlirValue x, MlirValue y, int bits);
 
 /* ---- lower_scalar.c: arithmetic of one op on registers --------------------------------------- */
 

@@ -86,61 +86,6 @@ static MlirValue scalar_shift(const scalar_args *a, bool left) {
   return lane_select(a->b, in_range, lane_op2(a->b, "arith.shrui", a->x, count), scalar_int(a, 0));
 }
 
-/* A loop of a fixed number of iterations over registers, built in the current block. */
-static MlirOperation
-scalar_loop(const scalar_args *a, int64_t count, int carried, const MlirValue *inits,
-            MlirValue (*step)(const scalar_args *, loom_builder *, MlirValue *)) {
-  MlirType i64 = mlirIntegerTypeGet(a->b->ctx, 64), types[5] = {i64};
-  MlirLocation locs[5];
-  MlirValue args[4], operands[7];
-  for (int i = 0; i <= carried; i++) {
-    locs[i] = a->b->loc;
-    if (i) types[i] = mlirValueGetType(inits[i - 1]);
-  }
-  MlirBlock block = mlirBlockCreate(carried + 1, types, locs);
-  for (int i = 0; i < carried; i++)
-    args[i] = mlirBlockGetArgument(block, i + 1);
-  loom_builder inner = loom_builder_at_end(block, a->b->loc);
-  step(a, &inner, args);
-  loom_build(&inner, "scf.yield", carried, args, 0, NULL, 0, NULL);
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, block);
-  operands[0] = loom_build_int(a->b, i64, 0);
-  operands[1] = loom_build_int(a->b, i64, count);
-  operands[2] = loom_build_int(a->b, i64, 1);
-  for (int i = 0; i < carried; i++)
-    operands[3 + i] = inits[i];
-  return loom_build_regions(a->b, "scf.for", 3 + carried, operands, carried, types + 1, 0, NULL, 1,
-                            &region);
-}
-
-/* One bit of the exponent: result, base, exponent. */
-static MlirValue scalar_pow_step(const scalar_args *a, loom_builder *b, MlirValue *v) {
-  MlirValue one = lane_const_int(b, a->type, 1), zero = lane_const_int(b, a->type, 0);
-  MlirValue odd = lane_cmpi(b, "ne", lane_op2(b, "arith.andi", v[2], one), zero);
-  v[0] = lane_select(b, odd, lane_op2(b, "arith.muli", v[0], v[1]), v[0]);
-  v[1] = lane_op2(b, "arith.muli", v[1], v[1]);
-  v[2] = lane_op2(b, "arith.shrui", v[2], one);
-  return v[0];
-}
-
-static MlirValue scalar_int_pow(const scalar_args *a) {
-  MlirValue inits[] = {scalar_int(a, 1), a->x, a->y};
-  return loom_result(scalar_loop(a, scalar_bits(a), 3, inits, scalar_pow_step), 0);
-}
-
-/* Binary gcd would need a data-dependent count; Euclid's takes at most 1.44 steps a bit, and stands
- * still at (x, 0). */
-static MlirValue scalar_gcd_step(const scalar_args *a, loom_builder *b, MlirValue *v) {
-  MlirValue zero = lane_const_int(b, a->type, 0), one = lane_const_int(b, a->type, 1);
-  MlirValue done = lane_cmpi(b, "eq", v[1], zero);
-  MlirValue r = lane_op2(b, "arith.remui", v[0], lane_select(b, done, one, v[1]));
-  MlirValue x = lane_select(b, done, v[0], v[1]);
-  v[1] = lane_select(b, done, zero, r);
-  v[0] = x;
-  return v[0];
-}
-
 static MlirValue scalar_int_abs(const scalar_args *a, MlirValue x) {
   if (!loom_dtype_is_signed(a->dtype)) return x;
   MlirValue zero = scalar_int(a, 0);
@@ -149,8 +94,7 @@ static MlirValue scalar_int_abs(const scalar_args *a, MlirValue x) {
 }
 
 static MlirValue scalar_gcd(const scalar_args *a) {
-  MlirValue inits[] = {scalar_int_abs(a, a->x), scalar_int_abs(a, a->y)};
-  return loom_result(scalar_loop(a, scalar_bits(a) * 3 / 2 + 2, 2, inits, scalar_gcd_step), 0);
+  return lower_int_gcd(a->b, scalar_int_abs(a, a->x), scalar_int_abs(a, a->y), scalar_bits(a));
 }
 
 static MlirValue scalar_int_extreme(const scalar_args *a, bool max) {
@@ -185,7 +129,7 @@ static MlirValue scalar_integer(const scalar_args *a) {
   case LOOM_OP_FLOOR_DIV:
   case LOOM_OP_REM:
   case LOOM_OP_FMOD: return scalar_divide(a);
-  case LOOM_OP_POW: return scalar_int_pow(a);
+  case LOOM_OP_POW: return lower_int_power(b, a->x, a->y);
   case LOOM_OP_GCD: return scalar_gcd(a);
   case LOOM_OP_MAX:
   case LOOM_OP_FMAX: return scalar_int_extreme(a, true);

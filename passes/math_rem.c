@@ -44,28 +44,27 @@ static MlirValue rem_step(math *m, MlirValue r, MlirValue y) {
   return math_pick(m, over, math_add(m, left, s), left);
 }
 
+typedef struct rem_operands {
+  const math *m;
+  MlirValue y;
+} rem_operands;
+
+static MlirValue rem_more(loom_builder *b, const void *user, const MlirValue *r) {
+  return lane_cmpf(b, "oge", *r, ((const rem_operands *)user)->y);
+}
+
+static void rem_next(loom_builder *b, const void *user, MlirValue *r) {
+  const rem_operands *of = user;
+  math inner = *of->m;
+  inner.b = b;
+  *r = rem_step(&inner, *r, of->y);
+}
+
 /* Of r >= 0 and y > 0, both finite. */
 static MlirValue rem_loop(math *m, MlirValue r, MlirValue y) {
-  MlirRegion regions[2];
-  MlirLocation loc = m->b->loc;
-  for (int i = 0; i < 2; i++) {
-    MlirBlock block = mlirBlockCreate(1, &m->type, &loc);
-    loom_builder b = loom_builder_at_end(block, loc);
-    math inner = *m;
-    inner.b = &b;
-    MlirValue now = mlirBlockGetArgument(block, 0);
-    if (i == 0) {
-      MlirValue out[] = {lane_any(&b, lane_cmpf(&b, "oge", now, y)), now};
-      loom_build(&b, "scf.condition", 2, out, 0, NULL, 0, NULL);
-    } else {
-      MlirValue next = rem_step(&inner, now, y);
-      loom_build(&b, "scf.yield", 1, &next, 0, NULL, 0, NULL);
-    }
-    regions[i] = mlirRegionCreate();
-    mlirRegionAppendOwnedBlock(regions[i], block);
-  }
-  MlirOperation op = loom_build_regions(m->b, "scf.while", 1, &r, 1, &m->type, 0, NULL, 2, regions);
-  return loom_result(op, 0);
+  rem_operands of = {m, y};
+  lane_while(m->b, 1, &r, rem_more, rem_next, &of);
+  return r;
 }
 
 static MlirValue rem_of(math *m, MlirValue x, MlirValue y, bool zero_flag) {

@@ -9,27 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dialects/ir.h"
-
 #define WHOLE_MOST 8 /* exponents from 3 to this, and these below 0 */
 
-/* The number that all lanes of a register have, if it is a constant. */
-static bool whole_constant(MlirValue v, double *out) {
-  MlirOperation op = loom_def(v);
-  while (op.ptr && (loom_is_named(op, "arith.extf") || loom_is_named(op, "vector.broadcast")))
-    op = loom_def(loom_operand(op, 0));
-  if (!op.ptr || !loom_is_named(op, "arith.constant")) return false;
-  MlirAttribute value = loom_get_attr(op, "value");
-  if (value.ptr && mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value))
-    value = mlirDenseElementsAttrGetSplatValue(value);
-  if (!value.ptr || !mlirAttributeIsAFloat(value)) return false;
-  *out = mlirFloatAttrGetValueDouble(value);
-  return true;
-}
-
 int math_whole_exponent(MlirValue y) {
-  double exponent;
-  if (!whole_constant(y, &exponent) || fabs(exponent) > WHOLE_MOST || fabs(exponent) < 3) return 0;
+  MlirAttribute known = lane_constant_of(y);
+  if (!known.ptr || !mlirAttributeIsAFloat(known)) return 0;
+  double exponent = mlirFloatAttrGetValueDouble(known);
+  if (!(fabs(exponent) <= WHOLE_MOST) || fabs(exponent) < 3) return 0;
   return exponent == (int)exponent ? (int)exponent : 0;
 }
 

@@ -29,9 +29,7 @@
  * - results without elements, and sums of no elements, are constants;
  *
  * - arithmetic: copies go, exact chains of conversions become one, x ** 2 is x * x and x ** 1 is x,
- *   division by a power of two is a product;
- *
- * - logic: conditions that a constant decides are constants, and choices by these are no choices.
+ *   division by a power of two is a product.
  *
  * Each rewrite removes an op, moves a reshape in one direction only, or replaces an op by a cheaper
  * one: it ends.
@@ -191,41 +189,6 @@ static bool simplify_div(MlirOperation op, MlirOperation constant) {
   return simplify_replace(op, loom_build_op2(&b, LOOM_OP_MUL, loom_operand(op, 0), factor, result));
 }
 
-/* ---- logic ---- */
-
-/* The bits of a constant: are all of them `bit`? */
-static bool simplify_all_bits(MlirOperation constant, bool bit) {
-  double value;
-  loom_type type;
-  if (!loom_type_from_mlir(mlirValueGetType(loom_result(constant, 0)), &type)) return false;
-  if (loom_dtype_is_float(type.dtype) || loom_dtype_is_complex(type.dtype)) return false;
-  if (!simplify_constant(constant, &value)) return false;
-  if (!bit) return value == 0;
-  return type.dtype == LOOM_BOOL ? value != 0 : loom_dtype_is_signed(type.dtype) && value == -1;
-}
-
-/* x and false -> false, x and true -> x; the same for `or`, where `decides` is the other one. */
-static bool simplify_logic(MlirOperation op, MlirOperation constant, bool decides) {
-  bool first = loom_def(loom_operand(op, 0)).ptr == constant.ptr;
-  if (simplify_all_bits(constant, decides))
-    return simplify_replace(op, loom_operand(op, first ? 0 : 1));
-  return simplify_all_bits(constant, !decides) &&
-         simplify_replace(op, loom_operand(op, first ? 1 : 0));
-}
-
-static bool simplify_and(MlirOperation op, MlirOperation constant) {
-  return simplify_logic(op, constant, false);
-}
-
-static bool simplify_or(MlirOperation op, MlirOperation constant) {
-  return simplify_logic(op, constant, true);
-}
-
-static bool simplify_select(MlirOperation op, MlirOperation constant) {
-  if (simplify_all_bits(constant, true)) return simplify_replace(op, loom_operand(op, 1));
-  return simplify_all_bits(constant, false) && simplify_replace(op, loom_operand(op, 2));
-}
-
 /* ---- the pass ---- */
 
 /* Patterns of two ops: what is looked at, which of its operands, and the op that defines that one
@@ -263,11 +226,6 @@ static const struct {
     {LOOM_OP_CONVERT, 0, LOOM_OP_CONVERT, simplify_convert_of_convert},
     {LOOM_OP_POW, 1, LOOM_OP_CONSTANT, simplify_pow},
     {LOOM_OP_DIV, 1, LOOM_OP_CONSTANT, simplify_div},
-    {LOOM_OP_AND, 0, LOOM_OP_CONSTANT, simplify_and},
-    {LOOM_OP_AND, 1, LOOM_OP_CONSTANT, simplify_and},
-    {LOOM_OP_OR, 0, LOOM_OP_CONSTANT, simplify_or},
-    {LOOM_OP_OR, 1, LOOM_OP_CONSTANT, simplify_or},
-    {LOOM_OP_SELECT, 0, LOOM_OP_CONSTANT, simplify_select},
 };
 
 static bool simplify_by_rules(MlirOperation op, loom_opcode code) {

@@ -185,25 +185,3 @@ func.func @empty(%x: tensor<4x0xf32>, %y: tensor<0x5xf32>)
       : (tensor<4x0xf32>, tensor<0x5xf32>) -> tensor<4x0x0x5xf32>
   return %s, %p, %d, %o : tensor<4xf32>, tensor<4xf32>, tensor<4x5xf32>, tensor<4x0x0x5xf32>
 }
-
-// What a constant decides is no question: the power has an exponent that is known.
-// CHECK-LABEL: func.func @decided
-// CHECK-NOT: loom.and
-// CHECK-NOT: loom.or
-// CHECK-NOT: loom.select
-// CHECK: %[[S:.*]] = loom.mul %arg0, %arg0 : tensor<4xf64>
-// CHECK: return %[[S]], %arg1, %arg1
-func.func @decided(%x: tensor<4xf64>, %b: tensor<4xi1>) -> (tensor<4xf64>, tensor<4xi1>, tensor<4xi1>) {
-  %no = loom.constant(false) : tensor<4xi1>
-  %yes = loom.constant(true) : tensor<4xi1>
-  %one = loom.constant(1.0 : f64) : tensor<4xf64>
-  %two = loom.constant(2.0 : f64) : tensor<4xf64>
-  %0 = loom.and %b, %no : tensor<4xi1>
-  %1 = loom.select %0, %one, %two : (tensor<4xi1>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
-  %2 = loom.pow %x, %1 : tensor<4xf64>
-  %3 = loom.and %yes, %b : tensor<4xi1>
-  %4 = loom.or %no, %3 : tensor<4xi1>
-  %5 = loom.or %b, %yes : tensor<4xi1>
-  %6 = loom.select %5, %b, %0 : (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
-  return %2, %4, %6 : tensor<4xf64>, tensor<4xi1>, tensor<4xi1>
-}
