@@ -49,14 +49,25 @@ static int schedule_width(const lower *l, int registers, int64_t extent, bool lo
   return width;
 }
 
+/* Of an arg-reduction: each register is to see several parts of a row, since joining two of them
+ * takes as long as two parts do. */
+static int schedule_arg_registers(const lower *l, int64_t length) {
+  int lanes = schedule_width(l, 1, INT64_MAX, true), registers = 8;
+  while (registers > 1 && length < 4 * (int64_t)lanes * registers)
+    registers /= 2;
+  return registers;
+}
+
 /* Registers of sums that hide the latency of adding to them: of the comparisons and selections of
  * an arg-reduction, when there are registers enough. */
 static int schedule_sums(const lower *l) {
+  const lower_nest *inner = &l->plan->inner;
   if (l->cost > 8) return l->cost > 24 ? 1 : 2;
   for (int g = 0; g < l->plan->group_count; g++) {
     MlirStringRef kind = loom_get_str(l->plan->groups[g].members[0], "kind");
     bool arg = loom_str_is(kind, "argmax") || loom_str_is(kind, "argmin");
-    if (arg && l->kernel->vector_bytes == 64 && l->plan->groups[g].count == 1) return 8;
+    if (arg && l->kernel->vector_bytes == 64 && l->plan->groups[g].count == 1)
+      return schedule_arg_registers(l, loom_num_hint(inner->loops[inner->count - 1].extent));
   }
   return 4;
 }
