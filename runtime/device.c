@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define DEVICE_MOST 64
-#define DEVICE_STAGES 16 /* kept, at most */
 
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static const driver_kind *const device_kinds[] = {&driver_cuda, &driver_hip};
@@ -143,68 +142,6 @@ void loom_device_free(loom_device *device, loom_address address) {
     done = !device->driver->MemFreeAsync(address, device->stream);
     device_leave(device);
   }
-}
-
-static void stage_free(loom_device *device, device_stage *stage) {
-  if (stage->event) device->driver->EventDestroy(stage->event);
-  if (stage->memory) device->driver->MemFreeHost(stage->memory);
-  free(stage);
-}
-
-static device_stage *stage_new(loom_device *device, size_t size, loom_error *err) {
-  const driver *d = device->driver;
-  device_stage *stage = calloc(1, sizeof *stage);
-  void *memory = NULL;
-  if (!stage) return loom_fail(err, "out of memory"), NULL;
-  stage->size = (size + 4095) / 4096 * 4096;
-  bool good = driver_check(d, d->MemHostAlloc(&memory, stage->size, 0), err,
-                           "%zu bytes of the host for copies to %s cannot be allocated",
-                           stage->size, device->name);
-  stage->memory = memory;
-  good = good && driver_check(d, d->EventCreate(&stage->event, DRIVER_EVENT_DISABLE_TIMING), err,
-                              "an event of %s cannot be made", device->name);
-  if (good) return stage;
-  stage_free(device, stage);
-  return NULL;
-}
-
-device_stage *device_stage_get(loom_device *device, size_t size, loom_error *err) {
-  device_stage *found = NULL;
-  pthread_mutex_lock(&device->lock);
-  for (device_stage **at = &device->stages; *at; at = &(*at)->next) {
-    if ((*at)->size < size || device->driver->EventQuery((*at)->event)) continue;
-    found = *at;
-    *at = found->next;
-    break;
-  }
-  pthread_mutex_unlock(&device->lock);
-  return found ? found : stage_new(device, size, err);
-}
-
-bool device_stage_copy(loom_device *device, device_stage *stage, loom_address to, size_t size,
-                       loom_error *err) {
-  const driver *d = device->driver;
-  return driver_check(d, d->MemcpyHtoDAsync(to, stage->memory, size, device->stream), err,
-                      "%zu bytes cannot be copied to %s", size, device->name) &&
-         driver_check(d, d->EventRecord(stage->event, device->stream), err,
-                      "an event of %s cannot be recorded", device->name);
-}
-
-/* A stage whose event failed may be read still: it is not freed before the stream is done. */
-void device_stage_put(loom_device *device, device_stage *stage) {
-  uint32_t count = 0;
-  pthread_mutex_lock(&device->lock);
-  for (device_stage *s = device->stages; s; s = s->next)
-    count++;
-  bool keep = count < DEVICE_STAGES;
-  if (keep) {
-    stage->next = device->stages;
-    device->stages = stage;
-  }
-  pthread_mutex_unlock(&device->lock);
-  if (keep) return;
-  device->driver->StreamSynchronize(device->stream);
-  stage_free(device, stage);
 }
 
 /* The driver has read memory that is not its own when the call returns. */

@@ -74,6 +74,8 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
   for (uint32_t i = 0; i < h->kernels.count; i++) {
     const char *name = p->plan->names + rows[i].name;
     device_kernel *kernel = &p->kernels[i];
+    kernel->buffers = rows[i].entry & 0xffff;
+    kernel->params = rows[i].entry >> 16;
     kernel->threads = rows[i].threads;
     kernel->blocks = rows[i].flags & LOOM_PLAN_KERNEL_BLOCKS;
     kernel->silent = rows[i].flags & LOOM_PLAN_KERNEL_SILENT;
@@ -83,16 +85,6 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
       return false;
   }
   return true;
-}
-
-/* The lists of all launches lie one behind the other, then the status. */
-static void plan_measure(loom_device_plan *p) {
-  const loom_plan_header *h = loom_plan_header_of(p->plan);
-  size_t words = 1;
-  for (uint32_t i = 0; i < h->instrs.count; i++)
-    if (p->plan->instrs[i].opcode == LOOM_PLAN_LAUNCH)
-      words += p->plan->instrs[i].buffer_count + p->plan->instrs[i].param_count;
-  p->tables = words * sizeof(uint64_t);
 }
 
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
@@ -107,7 +99,6 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   if (!p) return loom_fail(err, "out of memory");
   p->device = device;
   p->plan = loom_plan_ref(plan);
-  plan_measure(p);
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
   bool good = device_enter(device, err);
   if (good) {

@@ -1,19 +1,21 @@
-/* Running a plan on a device: what a call needs there besides arguments and results is one piece of
- * memory, the arena and behind it the launches' lists and a word for the status. It is filled by
- * one copy and given back in the order of the stream, so that nothing waits. */
+/* Running a plan on a device. Kernels get their lists of buffers and numbers by value, so that
+ * nothing is copied before a launch. What a call needs on the device besides arguments and results
+ * is one piece of memory, the arena and behind it a word for the status, where it needs either. It
+ * is given back in the order of the stream, so that nothing waits. */
 #include "runtime/device_internal.h"
 
 #include <string.h>
 
 #include "runtime/internal.h"
 
+#define RUN_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
+
 typedef struct device_run {
   loom_device_plan *p;
   const loom_device_call *call;
-  loom_address memory; /* arena, lists, status */
-  size_t arena;        /* where the lists begin */
-  device_stage *stage; /* of the lists */
-  uint32_t *status;    /* of the caller */
+  loom_address memory; /* arena, status; 0: none */
+  loom_address status; /* a word; 0: no kernel reports anything */
+  uint32_t *reported;  /* of the caller */
 } device_run;
 
 static loom_address run_find(const device_run *r, uint32_t buffer) {
@@ -23,35 +25,31 @@ static loom_address run_find(const device_run *r, uint32_t buffer) {
   return r->call->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
 }
 
-/* Writes the lists of all launches. */
-static void run_fill(const device_run *r) {
-  const loom_plan *plan = r->p->plan;
-  const loom_plan_header *h = loom_plan_header_of(plan);
-  uint64_t *at = (uint64_t *)r->stage->memory;
-  for (uint32_t i = 0; i < h->instrs.count; i++) {
-    const loom_plan_instr *in = &plan->instrs[i];
-    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
-    for (uint32_t k = 0; k < in->buffer_count; k++)
-      *at++ = run_find(r, plan->indices[in->buffers + k]);
-    for (uint32_t k = 0; k < in->param_count; k++)
-      *at++ = r->call->scalars[plan->indices[in->params + k]];
-  }
-  *at = 0;
+/* What a launch hands over: the buffers that the kernel reads, then its numbers. */
+static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t words[RUN_WORDS]) {
+  const uint32_t *indices = r->p->plan->indices;
+  const device_kernel *kernel = &r->p->kernels[in->a];
+  for (uint32_t k = 0; k < kernel->buffers + kernel->params; k++)
+    words[k] = 0;
+  for (uint32_t k = 0; k < kernel->buffers && k < in->buffer_count; k++)
+    words[k] = run_find(r, indices[in->buffers + k]);
+  for (uint32_t k = 0; k < kernel->params && k < in->param_count; k++)
+    words[kernel->buffers + k] = r->call->scalars[indices[in->params + k]];
 }
 
-static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_address lists,
-                       loom_error *err) {
+static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_error *err) {
   const driver *d = r->p->device->driver;
   const device_kernel *kernel = &r->p->kernels[in->a];
-  loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
-  loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
+  uint64_t words[RUN_WORDS];
+  loom_address status = r->status;
   int64_t begin = in->b, end = begin + in->chunks;
   uint64_t grid =
       kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
   if (!grid) return true;
   if (grid > INT32_MAX || grid * kernel->threads > d->kind->most_threads)
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
-  void *arguments[] = {&lists, &params, &scratch, &begin, &end, &status};
+  run_fill(r, in, words);
+  void *arguments[] = {words, words + kernel->buffers, &begin, &end, &status};
   const loom_plan_kernel *rows =
       (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
   return driver_check(
@@ -73,16 +71,29 @@ static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error 
 
 static bool run_instrs(const device_run *r, loom_error *err) {
   const loom_plan *plan = r->p->plan;
-  loom_address lists = r->memory + r->arena;
   bool good = true;
   for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++) {
     const loom_plan_instr *in = &plan->instrs[i];
     if (in->opcode == LOOM_PLAN_COPY) good = run_copy(r, in, err);
-    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
-    good = run_launch(r, in, lists, err);
-    lists += ((uint64_t)in->buffer_count + in->param_count) * sizeof(uint64_t);
+    if (in->opcode == LOOM_PLAN_LAUNCH) good = run_launch(r, in, err);
   }
   return good;
+}
+
+/* The call's memory, with no status reported. */
+static bool run_memory(device_run *r, loom_error *err) {
+  const driver *d = r->p->device->driver;
+  void *stream = r->p->device->stream;
+  size_t arena = ((size_t)loom_plan_header_of(r->p->plan)->arena_size + 255) / 256 * 256;
+  size_t size = arena + (r->p->silent ? 0 : sizeof(uint64_t));
+  if (!size) return true;
+  if (!driver_check(d, d->MemAllocAsync(&r->memory, size, stream), err,
+                    "%zu bytes on %s cannot be allocated", size, r->p->device->name))
+    return false;
+  if (r->p->silent) return true;
+  r->status = r->memory + arena;
+  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, stream), err,
+                      "the status of a run on %s cannot be cleared", r->p->device->name);
 }
 
 /* Errors of this run, at once: its results are not to be used. */
@@ -90,39 +101,26 @@ static bool run_read_status(const device_run *r, loom_error *err) {
   const driver *d = r->p->device->driver;
   uint32_t status = 0;
   if (r->p->silent) return true;
-  if (!driver_check(d,
-                    d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
-                                       sizeof status, r->p->device->stream),
+  if (!driver_check(d, d->MemcpyDtoHAsync(&status, r->status, sizeof status, r->p->device->stream),
                     err, "the status of a run on %s cannot be read", r->p->device->name) ||
       !driver_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
                     r->p->device->name))
     return false;
-  *r->status = status & PLAN_STOPS;
+  *r->reported = status & PLAN_STOPS;
   return true;
 }
 
 static bool run_all(device_run *r, loom_error *err) {
   loom_device *device = r->p->device;
-  const driver *d = device->driver;
-  size_t size = r->arena + r->p->tables;
-  if (!driver_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
-                    "%zu bytes on %s cannot be allocated", size, device->name))
-    return false;
-  r->stage = device_stage_get(device, r->p->tables, err);
-  bool good = r->stage != NULL;
-  if (good) run_fill(r);
-  good = good && device_stage_copy(device, r->stage, r->memory + r->arena, r->p->tables, err) &&
-         run_instrs(r, err) && run_read_status(r, err);
-  if (!good) d->StreamSynchronize(device->stream); /* what was ordered still reads the memory */
-  if (r->stage) device_stage_put(device, r->stage);
+  bool good = run_memory(r, err) && run_instrs(r, err) && run_read_status(r, err);
+  if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
   loom_device_free(device, r->memory);
   return good;
 }
 
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
                           loom_error *err) {
-  size_t arena = (size_t)loom_plan_header_of(p->plan)->arena_size;
-  device_run r = {.p = p, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
+  device_run r = {.p = p, .call = call, .reported = status};
   *status = 0;
   if (!device_enter(p->device, err)) return false;
   bool good = run_all(&r, err);

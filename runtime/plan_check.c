@@ -168,6 +168,15 @@ static bool check_control(const loom_plan_header *h, const uint8_t *bytes,
          (in->param_count == in->c && (uint64_t)in->params + in->param_count <= h->indices.count);
 }
 
+/* A launch on a device has the words that its kernel reads; a list is never of no word. */
+static bool check_lists(const loom_plan_header *h, const uint8_t *bytes,
+                        const loom_plan_instr *in) {
+  const loom_plan_kernel *kernel = (const loom_plan_kernel *)(bytes + h->kernels.offset) + in->a;
+  uint32_t buffers = kernel->entry & 0xffff, params = kernel->entry >> 16;
+  return h->target == LOOM_PLAN_X86 || ((buffers <= 1 || in->buffer_count >= buffers) &&
+                                        (params <= 1 || in->param_count >= params));
+}
+
 static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
@@ -178,7 +187,7 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
     return false;
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH:
-    return in->a < h->kernels.count &&
+    return in->a < h->kernels.count && check_lists(h, bytes, in) &&
            (!(in->flags & LOOM_PLAN_CHUNKS_REGISTER) || in->chunks < h->register_count) &&
            (!(in->flags & LOOM_PLAN_SCRATCH_REGISTER) || in->scratch < h->register_count) &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count) &&
@@ -232,8 +241,10 @@ static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_e
       !h->once.count && !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
       (!h->kernels.count || (h->image.count && !bytes[h->image.offset + h->image.count - 1]));
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
-    good = plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
-           kernels[i].threads <= 1024;
+    good =
+        plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+        kernels[i].threads <= 1024 &&
+        8ull * ((kernels[i].entry & 0xffff) + (kernels[i].entry >> 16)) <= LOOM_PLAN_LAUNCH_BYTES;
   return good || loom_fail(err, "plan: not valid for a device");
 }
 

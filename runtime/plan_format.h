@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 9u
+#define LOOM_PLAN_VERSION 10u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -167,7 +167,7 @@ typedef struct loom_plan_instr {
 } loom_plan_instr;
 
 typedef struct loom_plan_kernel {
-  uint32_t entry; /* bytes from the start of the image's code */
+  uint32_t entry; /* bytes from the start of the image's code; on a GPU LOOM_PLAN_KERNEL_LISTS */
   uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
   /* Of a GPU: threads of a block, and LOOM_PLAN_KERNEL_*. */
   uint32_t threads, flags;
@@ -175,5 +175,8 @@ typedef struct loom_plan_kernel {
 
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */
 #define LOOM_PLAN_KERNEL_SILENT 2u /* it never reports a status */
+/* Words of the lists that a kernel of a GPU gets by value: of buffers, and of parameters. */
+#define LOOM_PLAN_LAUNCH_BYTES 4072u /* of both lists: 4,096 of arguments, without three others */
+#define LOOM_PLAN_KERNEL_LISTS(BUFFERS, PARAMS) ((uint32_t)(BUFFERS) | (uint32_t)(PARAMS) << 16)
 
 #endif

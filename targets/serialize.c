@@ -94,6 +94,7 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   if (known >= 0) return (uint32_t)known;
   loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0};
   if (s->gpu) {
+    row.entry = LOOM_PLAN_KERNEL_LISTS(s->gpu->rows[entry].buffers, s->gpu->rows[entry].params);
     row.threads = s->gpu->rows[entry].threads;
     row.flags = s->gpu->rows[entry].flags;
   }

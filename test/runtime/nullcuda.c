@@ -194,15 +194,25 @@ static bool ptx_fits(const char *text) {
   return ptx_version(text) && target && atoi(target + strlen(".target sm_")) <= null_architecture;
 }
 
-/* Is there a kernel with six parameters? */
-static bool ptx_has(const char *text, const char *name) {
+/* The bytes of the next parameter, which is moved on; 0: there is none. */
+static int ptx_parameter(const char **at, const char *end) {
+  const char *found = strstr(*at, ".param ");
+  if (!found || found >= end) return 0;
+  *at = found + strlen(".param ");
+  const char *stop = strpbrk(*at, ",)"), *array = strchr(*at, '[');
+  return array && array < stop ? atoi(array + 1) : 8;
+}
+
+/* Is there a kernel with these two lists and three words? */
+static bool ptx_has(const char *text, const null_function *f) {
   char entry[160];
-  snprintf(entry, sizeof entry, ".entry %s(", name);
+  snprintf(entry, sizeof entry, ".entry %s(", f->name);
   const char *at = strstr(text, entry), *end = at ? strchr(at + strlen(entry), ')') : NULL;
-  int count = 0;
-  for (; end && (at = strstr(at, ".param ")) && at < end; at++)
-    count++;
-  return count == 6;
+  if (!end) return false;
+  const int expected[] = {8 * (int)f->buffers, 8 * (int)f->params, 8, 8, 8, 0};
+  for (int i = 0; i < 6; i++)
+    if (ptx_parameter(&at, end) != expected[i]) return false;
+  return true;
 }
 
 bool null_image_check(const void *image, const char **text) {
@@ -226,10 +236,10 @@ size_t null_image_size(const void *image) {
   return sizeof head + head.size;
 }
 
-bool null_image_has(const void *image, const char *name) {
-  if (elf_is(image)) return elf_has(image, name);
+bool null_image_has(const void *image, const null_function *function) {
+  if (elf_is(image)) return elf_has(image, function->name);
   bool made = strncmp(image, CUBIN_MAGIC, sizeof CUBIN_MAGIC) == 0;
-  return ptx_has((const char *)image + (made ? sizeof(null_cubin) : 0), name);
+  return ptx_has((const char *)image + (made ? sizeof(null_cubin) : 0), function);
 }
 
 int null_LinkCreate(unsigned count, int *options, void **values, void **link) {

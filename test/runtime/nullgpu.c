@@ -139,7 +139,7 @@ int loom_nullgpu_last(void) { return null_last; }
 bool loom_nullgpu_failed(void) { return null_failure.done; }
 
 long loom_nullgpu_live(const char *what) {
-  static const char *const names[] = {"memory", "stream", "event", "module", "host", "link"};
+  static const char *const names[] = {"memory", "stream", "event", "module", "link"};
   pthread_mutex_lock(&null_lock);
   long live = -1;
   for (int i = 0; i < NULL_KINDS; i++)

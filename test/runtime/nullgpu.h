@@ -42,7 +42,7 @@
 NULL_EXPORT void loom_nullgpu_fail(const char *symbol, int skip, int error);
 /* Has that call come? */
 NULL_EXPORT bool loom_nullgpu_failed(void);
-/* How many there are: "memory", "stream", "event", "module", "host", "link", "context". What the
+/* How many there are: "memory", "stream", "event", "module", "link", "context". What the
  * driver gives back later counts until then. */
 NULL_EXPORT long loom_nullgpu_live(const char *what);
 /* How often a function was called so far. */
@@ -58,9 +58,10 @@ NULL_EXPORT int loom_nullgpu_last(void);
 /* What the driver says of itself: its version, devices, their architecture (90: sm_90; 0x90a:
  * gfx90a). */
 NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architecture);
-/* A kernel as a function of C, in place of what a module has under this name. */
-NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t threads,
-                                     uint32_t flags);
+/* A kernel as a function of C, in place of what a module has under this name, whose lists have so
+ * many words. */
+NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t buffers,
+                                     uint32_t params, uint32_t threads, uint32_t flags);
 
 /* Around each function of the driver: the lock, and the failure that was asked for. */
 int null_enter(const char *name, bool needs_device);
@@ -77,7 +78,7 @@ extern int null_version, null_devices, null_architecture;
 void null_break(int error);
 int null_broken_now(void);
 
-enum { NULL_MEMORY, NULL_STREAM, NULL_EVENT, NULL_MODULE, NULL_HOST, NULL_LINK, NULL_KINDS };
+enum { NULL_MEMORY, NULL_STREAM, NULL_EVENT, NULL_MODULE, NULL_LINK, NULL_KINDS };
 /* Objects of each kind, to tell handles from other numbers. */
 bool null_add(int kind, void *object);
 bool null_has(int kind, const void *object);
@@ -94,7 +95,8 @@ int null_launch(void *stream, const void *function, const unsigned grid[3], cons
 typedef struct null_function {
   char name[128];
   loom_kernel_fn run;
-  uint32_t threads, flags; /* of a block; LOOM_PLAN_KERNEL_* */
+  uint32_t buffers, params; /* words of its lists */
+  uint32_t threads, flags;  /* of a block; LOOM_PLAN_KERNEL_* */
 } null_function;
 
 /* NULL: the handle is no function of a loaded module. */
@@ -115,6 +117,6 @@ bool null_image_check(const void *image, const char **text);
 /* Bytes of an image that the driver copies when it loads it; 0: it reads the caller's. */
 size_t null_image_size(const void *image);
 /* Is this kernel in the image, as a launch needs it? */
-bool null_image_has(const void *image, const char *name);
+bool null_image_has(const void *image, const null_function *function);
 
 #endif

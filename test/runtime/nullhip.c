@@ -180,9 +180,10 @@ static const Elf64_Sym *object_symbol(const object *o, const char *name) {
 }
 
 /* A kernel descriptor (AMDGPUUsage, "Kernel Descriptor"): it leads to the kernel's code, has room
- * for six arguments, and waves of the device's size. */
-bool null_image_has(const void *image, const char *name) {
+ * for its arguments, and waves of the device's size. */
+bool null_image_has(const void *image, const null_function *function) {
   char kd[140];
+  const char *name = function->name;
   object o = object_open(image);
   snprintf(kd, sizeof kd, "%s.kd", name);
   const Elf64_Sym *symbol = object_symbol(&o, kd), *code = object_symbol(&o, name);
@@ -197,5 +198,6 @@ bool null_image_has(const void *image, const char *name) {
   uint64_t address = symbol->st_value + (uint64_t)entry;
   bool wave32 = properties & 1 << 10;
   return address == code->st_value && address % 256 == 0 && object_at(&o, address, 4, PF_X) &&
-         arguments >= 48 && wave32 == (null_architecture >= 0x1000);
+         arguments >= 8 * (function->buffers + function->params) + 24 &&
+         wave32 == (null_architecture >= 0x1000);
 }

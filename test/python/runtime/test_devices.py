@@ -208,7 +208,7 @@ def test_work_is_ordered_and_not_waited_for(gpu):
     waits = null.loom_nullgpu_calls(b"cuStreamSynchronize")
     first = compiled(a, b)
     last = compiled(first, first)
-    assert null.loom_nullgpu_calls(b"cuStreamSynchronize") == waits and null.loom_nullgpu_pending() > 4
+    assert null.loom_nullgpu_calls(b"cuStreamSynchronize") == waits and null.loom_nullgpu_pending() >= 4
     wanted = X * Y + 1
     np.testing.assert_allclose(np.asarray(last), wanted * wanted + 1, rtol=1e-6)
 
@@ -555,11 +555,10 @@ def test_wrong_arrays(gpu):
 # ---- failures ----
 
 CALLS = [
-    "cuCtxPushCurrent_v2", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuMemAllocAsync", "cuMemHostAlloc",
-    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemFreeAsync", "cuLinkCreate_v2", "cuLinkAddData_v2",
-    "cuLinkComplete", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernelEx",
+    "cuCtxPushCurrent_v2", "cuStreamSynchronize", "cuMemAllocAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
+    "cuMemFreeAsync", "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernelEx",
 ]
-RARE = {"cuEventCreate", "cuMemHostAlloc", "cuMemFreeAsync"}  # what two of them make is kept, the third is called again (test/runtime/test_device.c fails the rest)
+RARE = {"cuMemFreeAsync"}  # it is called again (test/runtime/test_device.c fails the rest)
 
 
 @pytest.mark.parametrize("symbol", CALLS)

@@ -133,7 +133,7 @@ def test_dlpack(gpu):
             array.__dlpack__(stream=stream)
 
 
-CALLS = ["hipGetDevice", "hipStreamSynchronize", "hipEventRecord", "hipMallocAsync", "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync",
+CALLS = ["hipGetDevice", "hipStreamSynchronize", "hipMallocAsync", "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync",
          "hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel"]
 
 
