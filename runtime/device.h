@@ -4,7 +4,7 @@
  * else returns before the work is done. Functions may be called from any thread, and leave the
  * thread's current context as they found it.
  *
- * Sections by file: device.c, device_plan.c, device_run.c.
+ * Sections by file: device.c, device_plan.c, device_run.c, device_graph.c.
  */
 #ifndef LOOM_DEVICE_H
 #define LOOM_DEVICE_H
@@ -63,11 +63,33 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
+  bool graphs; /* from the second call on, launches are one graph of the driver */
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors: *status gets
  * LOOM_STATUS_INDEX and others like it. */
 bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
                           loom_error *err);
+
+/* ---- device_graph.c ---- */
+
+/* What became of a plan's graph. */
+typedef enum loom_device_graph_state {
+  LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
+  LOOM_GRAPH_UNUSED, /* no call has asked for it */
+  LOOM_GRAPH_WAITS,  /* the next call makes it */
+  LOOM_GRAPH_USED,
+  LOOM_GRAPH_FAILED /* the driver refused it: launches are plain */
+} loom_device_graph_state;
+
+typedef struct loom_device_plan_facts {
+  uint32_t launches, copies;
+  uint64_t arena; /* bytes */
+  bool waits;     /* each call waits for its end, since kernels report errors */
+  loom_device_graph_state graph;
+  uint64_t replays, updates; /* runs of the graph, and steps that were changed before them */
+} loom_device_plan_facts;
+
+loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *plan);
 
 #endif

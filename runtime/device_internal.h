@@ -31,12 +31,42 @@ typedef struct device_kernel {
   bool blocks, silent;
 } device_kernel;
 
+typedef struct device_graph device_graph;
+
 struct loom_device_plan {
   loom_device *device;
   loom_plan *plan;
   void *module;
-  bool silent; /* no kernel reports anything */
+  device_graph *graph; /* device_graph.c; NULL: the plan has a single launch */
+  bool silent;         /* no kernel reports anything */
   device_kernel kernels[];
 };
+
+/* ---- device_run.c ---- */
+
+#define DEVICE_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
+
+/* An instruction of a run: what the driver gets, and where that lies. */
+typedef struct device_step {
+  driver_step driver;
+  bool idle; /* there is nothing to do */
+  void *arguments[5];
+  int64_t begin, end;
+  loom_address status;
+  uint32_t word_count;
+  uint64_t words[DEVICE_WORDS];
+} device_step;
+
+/* ---- device_graph.c ---- */
+
+/* Sets p->graph. */
+bool device_graph_new(loom_device_plan *p, loom_error *err);
+/* No run of it is under way. */
+void device_graph_free(loom_device_plan *p);
+/* For a run by the graph: NULL, or open, then each instruction's step, then close, which orders the
+ * run where all steps were good and returns whether it has. Between, the graph is the thread's. */
+device_graph *device_graph_open(loom_device_plan *p);
+bool device_graph_step(device_graph *graph, uint32_t instr, const device_step *step);
+bool device_graph_close(device_graph *graph, bool good);
 
 #endif

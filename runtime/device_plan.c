@@ -100,7 +100,7 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   p->device = device;
   p->plan = loom_plan_ref(plan);
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
-  bool good = device_enter(device, err);
+  bool good = device_graph_new(p, err) && device_enter(device, err);
   if (good) {
     good = !h->kernels.count || (module_find(p, &image, err) && plan_kernels(p, err));
     if (!good && p->module) device->driver->ModuleUnload(p->module);
@@ -116,10 +116,11 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;
-  for (int i = 0; i < 2 && p->module; i++) { /* as loom_device_free() */
+  for (int i = 0; i < 2 && (p->module || p->graph); i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
     p->device->driver->StreamSynchronize(p->device->stream);
-    if (!p->device->driver->ModuleUnload(p->module)) p->module = NULL;
+    device_graph_free(p);
+    if (p->module && !p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }
   loom_plan_unref(p->plan);

@@ -8,8 +8,6 @@
 
 #include "runtime/internal.h"
 
-#define RUN_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
-
 typedef struct device_run {
   loom_device_plan *p;
   const loom_device_call *call;
@@ -26,7 +24,7 @@ static loom_address run_find(const device_run *r, uint32_t buffer) {
 }
 
 /* What a launch hands over: the buffers that the kernel reads, then its numbers. */
-static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t words[RUN_WORDS]) {
+static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t *words) {
   const uint32_t *indices = r->p->plan->indices;
   const device_kernel *kernel = &r->p->kernels[in->a];
   for (uint32_t k = 0; k < kernel->buffers + kernel->params; k++)
@@ -37,47 +35,84 @@ static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t wo
     words[kernel->buffers + k] = r->call->scalars[indices[in->params + k]];
 }
 
-static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_error *err) {
-  const driver *d = r->p->device->driver;
+static bool run_launch(const device_run *r, const loom_plan_instr *in, device_step *out,
+                       loom_error *err) {
   const device_kernel *kernel = &r->p->kernels[in->a];
-  uint64_t words[RUN_WORDS];
-  loom_address status = r->status;
-  int64_t begin = in->b, end = begin + in->chunks;
   uint64_t grid =
       kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
-  if (!grid) return true;
-  if (grid > INT32_MAX || grid * kernel->threads > d->kind->most_threads)
+  if (grid > INT32_MAX || grid * kernel->threads > r->p->device->driver->kind->most_threads)
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
-  run_fill(r, in, words);
-  void *arguments[] = {words, words + kernel->buffers, &begin, &end, &status};
-  const loom_plan_kernel *rows =
-      (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
-  return driver_check(
-      d,
-      d->kind->launch(r->p->device, kernel->function, (unsigned)grid, kernel->threads, arguments),
-      err, "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
-      r->p->device->name);
+  out->word_count = kernel->buffers + kernel->params;
+  run_fill(r, in, out->words);
+  out->status = r->status;
+  out->begin = in->b;
+  out->end = out->begin + in->chunks;
+  void *arguments[] = {out->words, out->words + kernel->buffers, &out->begin, &out->end,
+                       &out->status};
+  memcpy(out->arguments, arguments, sizeof arguments);
+  out->driver = (driver_step){.function = kernel->function,
+                              .blocks = (unsigned)grid,
+                              .threads = kernel->threads,
+                              .arguments = out->arguments};
+  return true;
 }
 
-static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
-  const driver *d = r->p->device->driver;
-  loom_address from = run_find(r, in->a), to = run_find(r, in->b);
-  uint64_t size = r->p->plan->buffers[in->a].size;
-  return !size || from == to ||
-         driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
-                      "%llu bytes cannot be copied on %s", (unsigned long long)size,
-                      r->p->device->name);
+/* What an instruction asks of the driver. `idle`: nothing. */
+static bool run_step(const device_run *r, const loom_plan_instr *in, device_step *out,
+                     loom_error *err) {
+  out->driver = (driver_step){.function = NULL};
+  out->word_count = 0;
+  out->idle = true;
+  if (in->opcode == LOOM_PLAN_LAUNCH) {
+    if (!run_launch(r, in, out, err)) return false;
+    out->idle = !out->driver.blocks;
+  }
+  if (in->opcode == LOOM_PLAN_COPY) {
+    out->driver.from = run_find(r, in->a);
+    out->driver.to = run_find(r, in->b);
+    out->driver.size = r->p->plan->buffers[in->a].size;
+    out->idle = !out->driver.size || out->driver.from == out->driver.to;
+  }
+  return true;
+}
+
+static bool run_plainly(const device_run *r, const loom_plan_instr *in, const device_step *step,
+                        loom_error *err) {
+  loom_device *device = r->p->device;
+  const driver *d = device->driver;
+  const driver_step *todo = &step->driver;
+  if (step->idle) return true;
+  if (!todo->function)
+    return driver_check(d, d->MemcpyDtoDAsync(todo->to, todo->from, todo->size, device->stream),
+                        err, "%llu bytes cannot be copied on %s", (unsigned long long)todo->size,
+                        device->name);
+  const loom_plan_kernel *rows =
+      (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
+  return driver_check(d, d->kind->launch(device, todo), err, "kernel %s cannot be launched on %s",
+                      r->p->plan->names + rows[in->a].name, device->name);
 }
 
 static bool run_instrs(const device_run *r, loom_error *err) {
   const loom_plan *plan = r->p->plan;
   bool good = true;
-  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++) {
-    const loom_plan_instr *in = &plan->instrs[i];
-    if (in->opcode == LOOM_PLAN_COPY) good = run_copy(r, in, err);
-    if (in->opcode == LOOM_PLAN_LAUNCH) good = run_launch(r, in, err);
-  }
+  device_step step;
+  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++)
+    good =
+        run_step(r, &plan->instrs[i], &step, err) && run_plainly(r, &plan->instrs[i], &step, err);
   return good;
+}
+
+/* The same by the plan's graph. False: nothing was ordered. */
+static bool run_graph(const device_run *r) {
+  loom_error ignored;
+  const loom_plan *plan = r->p->plan;
+  device_graph *graph = device_graph_open(r->p);
+  if (!graph) return false;
+  device_step step;
+  bool good = true;
+  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++)
+    good = run_step(r, &plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
+  return device_graph_close(graph, good);
 }
 
 /* The call's memory, with no status reported. */
@@ -112,7 +147,9 @@ static bool run_read_status(const device_run *r, loom_error *err) {
 
 static bool run_all(device_run *r, loom_error *err) {
   loom_device *device = r->p->device;
-  bool good = run_memory(r, err) && run_instrs(r, err) && run_read_status(r, err);
+  bool good = run_memory(r, err);
+  good = good && ((r->call->graphs && run_graph(r)) || run_instrs(r, err));
+  good = good && run_read_status(r, err);
   if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
   loom_device_free(device, r->memory);
   return good;

@@ -5,6 +5,7 @@
 #include "frontend/device/internal.h"
 #include "frontend/pygraph/pygraph.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static PyTypeObject device_type, memory_type, plan_type;
@@ -23,7 +24,8 @@ typedef struct memory_object {
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
   uint32_t inputs, scalars, outputs;
-  bool assumes; /* of the graph */
+  bool assumes;   /* of the graph */
+  PyObject *weak; /* weak references */
 } plan_object;
 
 static void *device_raise(const loom_error *err) {
@@ -160,6 +162,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
   if (!made) return NULL;
   made->plan = NULL;
+  made->weak = NULL;
   loom_device *device = device_of(self);
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
@@ -186,6 +189,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
 }
 
 static void plan_dealloc(PyObject *self) {
+  if (((plan_object *)self)->weak) PyObject_ClearWeakRefs(self);
   Py_BEGIN_ALLOW_THREADS loom_device_plan_free(((plan_object *)self)->plan);
   Py_END_ALLOW_THREADS PyObject_Free(self);
 }
@@ -206,7 +210,7 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   bool good;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
-  if (!status) return Py_NewRef(Py_None);
+  if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
   if (status & LOOM_STATUS_INDEX && plan->assumes) {
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");
@@ -227,13 +231,28 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
     return NULL;
   uint64_t *at = calloc((size_t)plan->inputs + plan->scalars + plan->outputs + 1, sizeof *at);
   if (!at) return PyErr_NoMemory();
-  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars};
+  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars,
+                           loom_config.cudagraphs};
   if (plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
       plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
     result = plan_call(plan, &call);
   free(at);
   return result;
+}
+
+/* What it does, and what became of its graph. */
+static PyObject *plan_facts(PyObject *self, PyObject *unused) {
+  static const char *const states[] = {[LOOM_GRAPH_SINGLE] = "single",
+                                       [LOOM_GRAPH_UNUSED] = "unused",
+                                       [LOOM_GRAPH_WAITS] = "waits",
+                                       [LOOM_GRAPH_USED] = "used",
+                                       [LOOM_GRAPH_FAILED] = "failed"};
+  loom_device_plan_facts f = loom_device_plan_facts_of(((plan_object *)self)->plan);
+  return Py_BuildValue("{sIsIsKsNsssKsK}", "launches", (unsigned)f.launches, "copies",
+                       (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
+                       PyBool_FromLong(f.waits), "graph", states[f.graph], "replays",
+                       (unsigned long long)f.replays, "updates", (unsigned long long)f.updates);
 }
 
 /* ---- types ---- */
@@ -296,6 +315,8 @@ static PyGetSetDef memory_getset[] = {
 static PyMethodDef plan_methods[] = {
     {"run", plan_run, METH_VARARGS,
      PyDoc_STR("run(inputs, numbers, results): orders a run on these addresses.")},
+    {"facts", plan_facts, METH_NOARGS,
+     PyDoc_STR("What a run orders, and what became of its graph.")},
     {NULL, NULL, 0, NULL}};
 
 static PyTypeObject device_type = {
@@ -320,6 +341,7 @@ static PyTypeObject plan_type = {
     .tp_basicsize = sizeof(plan_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = plan_dealloc,
+    .tp_weaklistoffset = offsetof(plan_object, weak),
     .tp_methods = plan_methods,
 };
 

@@ -74,6 +74,7 @@ class _Config:
     cache: bool
     fastmath: bool
     optimize: bool
+    cudagraphs: bool
     check: str
     cpu: str
     def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...

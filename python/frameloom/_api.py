@@ -323,6 +323,8 @@ def explain(fn, /, *args, **kwargs):
 
     while isinstance(fn, _functools.partial):
         fn, args, kwargs = fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}
+    if isinstance(fn, _device.DeviceFunction):
+        return fn._explain(args, kwargs)
     if not isinstance(fn, (type, _types.FunctionType, _types.MethodType, _native.Callable, staticmethod, classmethod)):
         fn = getattr(fn, "__call__", fn)  # the bound method of an object
     function, _ = _function(fn, "explain")

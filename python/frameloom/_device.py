@@ -9,6 +9,7 @@ where in the result. So nothing may run the function as plain Python, and nothin
 import _thread
 import contextvars as _contextvars
 import types as _types
+import weakref as _weakref
 
 import numpy as np
 
@@ -363,6 +364,7 @@ class _Backend:
     def __call__(self, graph, inputs):
         function = self.function
         plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        function._plans.append(_weakref.ref(plan))
         kinds = [value.kind for value in graph.inputs]
 
         def run(inputs, outputs):
@@ -411,6 +413,7 @@ class DeviceFunction:
         self._fastmath = fastmath
         self._compile_host = compile_host
         self._versions = {}
+        self._plans = []
         self._calls = _thread._local()
 
     def _version(self, key):
@@ -437,6 +440,17 @@ class DeviceFunction:
         if call.runs != 1:
             raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled whole, and this call ran as plain Python")
         return call.result(result)
+
+    def _explain(self, args, kwargs):
+        """One call of a copy of it, and what that and earlier calls ordered on the device."""
+        from ._report import DevicePlan, Explanation
+
+        copy = DeviceFunction(self.__wrapped__, self._device, self._compile_host, self._fastmath)
+        copy(*args, **kwargs)
+        (version,) = copy._versions.values()
+        explanation = Explanation(self.__qualname__, version._report())
+        explanation.device_plans = [DevicePlan(self._device.name, **plan.facts()) for ref in copy._plans + self._plans if (plan := ref())]
+        return explanation
 
     def _give_back(self, call):
         """What others have lent may be used again when the work on it is done."""

@@ -67,6 +67,7 @@ class DeviceMemory:
 
 class DevicePlan:
     def run(self, inputs: tuple[int, ...], numbers: tuple[int, ...], results: tuple[int, ...], /) -> None: ...
+    def facts(self) -> dict[str, int | bool | str]: ...
 
 class Device:
     name: str

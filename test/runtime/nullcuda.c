@@ -128,6 +128,56 @@ int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parame
   return null_launch(launch->stream, function, launch->grid, launch->block, parameters);
 }
 
+static int graph_read(const cuda_kernel_node *node, null_work *out) {
+  if (node->shared || node->extra) return DRIVER_INVALID_VALUE;
+  return null_read_launch(node->function, node->grid, node->block, node->arguments, out);
+}
+
+/* A line of bytes in device memory, to such a line. */
+static int graph_read_copy(const cuda_copy *copy, void *context, null_work *out) {
+  const cuda_copy_side *sides[] = {&copy->from, &copy->to};
+  *out = (null_work){.to = copy->to.device, .from = copy->from.device, .size = copy->width};
+  for (int i = 0; i < 2; i++) {
+    const cuda_copy_side *s = sides[i];
+    if (s->type != CUDA_MEMORY_DEVICE || s->x || s->y || s->z || s->level || s->host || s->array)
+      return DRIVER_INVALID_VALUE;
+  }
+  int *counter = context;
+  if (counter < cuda_contexts || counter >= cuda_contexts + NULL_DEVICES || !*counter)
+    return DRIVER_INVALID_CONTEXT;
+  return !copy->width || copy->height != 1 || copy->depth != 1 ? DRIVER_INVALID_VALUE : 0;
+}
+
+int null_GraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
+                            const cuda_kernel_node *kernel) {
+  NULL_CALL(GraphAddKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
+                            const cuda_copy *copy, void *context) {
+  NULL_CALL(GraphAddMemcpyNode, true);
+  null_work work;
+  int status = graph_read_copy(copy, context, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphSetKernelNode(void *exec, void *node, const cuda_kernel_node *kernel) {
+  NULL_CALL(GraphSetKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_set(exec, node, &work);
+}
+
+int null_GraphSetMemcpyNode(void *exec, void *node, const cuda_copy *copy, void *context) {
+  NULL_CALL(GraphSetMemcpyNode, true);
+  null_work work;
+  int status = graph_read_copy(copy, context, &work);
+  return status ? status : null_graph_set(exec, node, &work);
+}
+
 /* What programs call that are linked with the driver. */
 NULL_EXPORT int null_launch_plain(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                   unsigned block_x, unsigned block_y, unsigned block_z,

@@ -42,8 +42,9 @@
 NULL_EXPORT void loom_nullgpu_fail(const char *symbol, int skip, int error);
 /* Has that call come? */
 NULL_EXPORT bool loom_nullgpu_failed(void);
-/* How many there are: "memory", "stream", "event", "module", "link", "context". What the
- * driver gives back later counts until then. */
+/* How many there are: "memory", "stream", "event", "module", "link", "graph", "exec" (of a graph),
+ * "context". What the driver gives back later
+ * counts until then. */
 NULL_EXPORT long loom_nullgpu_live(const char *what);
 /* How often a function was called so far. */
 NULL_EXPORT long loom_nullgpu_calls(const char *symbol);
@@ -78,17 +79,20 @@ extern int null_version, null_devices, null_architecture;
 void null_break(int error);
 int null_broken_now(void);
 
-enum { NULL_MEMORY, NULL_STREAM, NULL_EVENT, NULL_MODULE, NULL_LINK, NULL_KINDS };
+enum {
+  NULL_MEMORY,
+  NULL_STREAM,
+  NULL_EVENT,
+  NULL_MODULE,
+  NULL_LINK,
+  NULL_GRAPH,
+  NULL_EXEC,
+  NULL_KINDS
+};
 /* Objects of each kind, to tell handles from other numbers. */
 bool null_add(int kind, void *object);
 bool null_has(int kind, const void *object);
 void null_remove(int kind, const void *object);
-
-/* ---- nullgpu_stream.c ---- */
-
-/* Orders a launch of blocks of one dimension. */
-int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
-                void **parameters);
 
 /* ---- nullgpu_module.c ---- */
 
@@ -101,6 +105,36 @@ typedef struct null_function {
 
 /* NULL: the handle is no function of a loaded module. */
 const null_function *null_function_of(const void *handle);
+
+/* ---- nullgpu_stream.c ---- */
+
+/* A launch with its arguments, or (`function` NULL) a copy on the device. */
+typedef struct null_work {
+  const null_function *function;
+  unsigned grid;
+  uint64_t *words; /* malloc'ed: both lists */
+  int64_t begin, end;
+  uint64_t status;
+  uint64_t to, from;
+  size_t size;
+} null_work;
+
+/* Takes the arguments of a launch of blocks of one dimension, as many bytes as the kernel has. A
+ * status of the driver. */
+int null_read_launch(const void *function, const unsigned grid[3], const unsigned block[3],
+                     void **parameters, null_work *out);
+/* Orders it on a stream, and takes `words`, also where that fails. */
+int null_order(void *stream, const null_work *work);
+int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
+                void **parameters);
+
+/* ---- nullgpu_graph.c ---- */
+
+/* Nodes of a graph, behind those that are named, and changes of what was made of it. They take
+ * `words`, also where that fails. */
+int null_graph_add(void **node, void *graph, void *const *before, size_t count,
+                   const null_work *work);
+int null_graph_set(void *exec, void *node, const null_work *work);
 
 /* ---- nullcuda.c or nullhip.c ---- */
 

@@ -45,11 +45,8 @@ typedef struct null_op {
   uint64_t to, from;
   void *owned, *target;
   size_t size;
-  const null_function *function;
-  uint64_t *words; /* OP_LAUNCH: both lists, in `owned` */
-  int64_t begin, end;
-  uint64_t status;
-  unsigned grid, value;
+  null_work work; /* OP_LAUNCH; its words are `owned` */
+  unsigned value;
   struct null_stream *stream; /* OP_WAIT: whose work it waits for, up to `number` */
   uint64_t number;
 } null_op;
@@ -120,14 +117,14 @@ static void memory_drop(null_block *block) {
 
 static void run_until(null_stream *stream, uint64_t number);
 
-static void run_launch(const null_op *op) {
-  const null_function *f = op->function;
-  int64_t begin = op->begin, end = op->end;
-  int64_t reach = (int64_t)op->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
+static void run_launch(const null_work *work) {
+  const null_function *f = work->function;
+  int64_t begin = work->begin, end = work->end;
+  int64_t reach = (int64_t)work->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
   if (end > begin + reach) end = begin + reach; /* the blocks that were launched */
   memory_protect(PROT_READ | PROT_WRITE);
-  uint32_t status = f->run((void *const *)op->words, op->words + f->buffers, NULL, begin, end);
-  if (status && op->status) *(uint32_t *)(uintptr_t)op->status |= status;
+  uint32_t status = f->run((void *const *)work->words, work->words + f->buffers, NULL, begin, end);
+  if (status && work->status) *(uint32_t *)(uintptr_t)work->status |= status;
   memory_protect(PROT_NONE);
   if (status & LOOM_STATUS_BOUNDS) null_break(DRIVER_LAUNCH_FAILED);
 }
@@ -159,7 +156,7 @@ static void run_op(null_op *op) {
   case OP_FROM:
   case OP_WITHIN: run_move(op); break;
   case OP_FILL: run_fill(op); break;
-  case OP_LAUNCH: run_launch(op); break;
+  case OP_LAUNCH: run_launch(&op->work); break;
   case OP_WAIT: run_until(op->stream, op->number); break;
   case OP_MARK: break;
   }
@@ -346,14 +343,7 @@ int null_MemcpyDtoHAsync(void *to, uint64_t from, size_t size, void *stream) {
 
 int null_MemcpyDtoDAsync(uint64_t to, uint64_t from, size_t size, void *stream) {
   NULL_CALL(MemcpyDtoDAsync, true);
-  null_stream *s = stream_of(stream);
-  if (!s || !memory_find(to) || !memory_find(from)) return DRIVER_INVALID_VALUE;
-  null_op *op = order(s, OP_WITHIN);
-  if (!op) return DRIVER_OUT_OF_MEMORY;
-  op->to = to;
-  op->from = from;
-  op->size = size;
-  return 0;
+  return null_order(stream, &(null_work){.to = to, .from = from, .size = size});
 }
 
 int null_MemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream) {
@@ -368,25 +358,44 @@ int null_MemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
   return 0;
 }
 
-/* The driver has taken the arguments when the call returns: as many bytes as the kernel has. */
-int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
-                void **parameters) {
-  null_stream *s = stream_of(stream);
+/* The driver has taken the arguments when a call returns. */
+int null_read_launch(const void *function, const unsigned grid[3], const unsigned block[3],
+                     void **parameters, null_work *out) {
   const null_function *f = null_function_of(function);
-  if (!s || !f) return DRIVER_INVALID_HANDLE;
+  *out = (null_work){.function = f};
+  if (!f) return DRIVER_INVALID_HANDLE;
   if (block[0] != f->threads || block[1] != 1 || block[2] != 1 || !grid[0] || grid[1] != 1 ||
       grid[2] != 1)
     return DRIVER_INVALID_VALUE;
   uint64_t *words = malloc((f->buffers + f->params + 1) * sizeof *words);
-  null_op *op = words ? order(s, OP_LAUNCH) : NULL;
-  if (!op) return free(words), DRIVER_OUT_OF_MEMORY;
+  if (!words) return DRIVER_OUT_OF_MEMORY;
   memcpy(words, parameters[0], f->buffers * sizeof *words);
   memcpy(words + f->buffers, parameters[1], f->params * sizeof *words);
-  op->owned = op->words = words;
-  op->function = f;
-  op->grid = grid[0];
-  memcpy(&op->begin, parameters[2], sizeof op->begin);
-  memcpy(&op->end, parameters[3], sizeof op->end);
-  memcpy(&op->status, parameters[4], sizeof op->status);
+  out->words = words;
+  out->grid = grid[0];
+  memcpy(&out->begin, parameters[2], sizeof out->begin);
+  memcpy(&out->end, parameters[3], sizeof out->end);
+  memcpy(&out->status, parameters[4], sizeof out->status);
   return 0;
+}
+
+int null_order(void *stream, const null_work *work) {
+  null_stream *s = stream_of(stream);
+  bool good = s && (work->function || (memory_find(work->to) && memory_find(work->from)));
+  if (!good) return free(work->words), DRIVER_INVALID_VALUE;
+  null_op *op = order(s, work->function ? OP_LAUNCH : OP_WITHIN);
+  if (!op) return free(work->words), DRIVER_OUT_OF_MEMORY;
+  op->work = *work;
+  op->owned = work->words;
+  op->to = work->to;
+  op->from = work->from;
+  op->size = work->size;
+  return 0;
+}
+
+int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
+                void **parameters) {
+  null_work work;
+  int status = null_read_launch(function, grid, block, parameters, &work);
+  return status ? status : null_order(stream, &work);
 }

@@ -105,6 +105,42 @@ int null_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
   return null_launch(stream, function, grid, block, parameters);
 }
 
+static int graph_read(const hip_kernel_node *node, null_work *out) {
+  if (node->shared || node->extra || (uint64_t)node->grid[0] * node->block[0] > UINT32_MAX)
+    return DRIVER_INVALID_VALUE;
+  return null_read_launch(node->function, node->grid, node->block, node->arguments, out);
+}
+
+int null_GraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
+                            const hip_kernel_node *kernel) {
+  NULL_CALL(GraphAddKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
+                            uint64_t to, uint64_t from, size_t size, int kind) {
+  NULL_CALL(GraphAddMemcpyNode, true);
+  if (kind != HIP_COPY_WITHIN || !size) return DRIVER_INVALID_VALUE;
+  return null_graph_add(node, graph, before, count,
+                        &(null_work){.to = to, .from = from, .size = size});
+}
+
+int null_GraphSetKernelNode(void *exec, void *node, const hip_kernel_node *kernel) {
+  NULL_CALL(GraphSetKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_set(exec, node, &work);
+}
+
+int null_GraphSetMemcpyNode(void *exec, void *node, uint64_t to, uint64_t from, size_t size,
+                            int kind) {
+  NULL_CALL(GraphSetMemcpyNode, true);
+  if (kind != HIP_COPY_WITHIN) return DRIVER_INVALID_VALUE;
+  return null_graph_set(exec, node, &(null_work){.to = to, .from = from, .size = size});
+}
+
 /* ---- code objects ---- */
 
 typedef struct object {
