@@ -73,6 +73,12 @@ static int cuda_start(const loom_device *device, const driver_step *launch) {
   return cuda.LaunchKernelEx(&all, launch->function, launch->arguments, NULL);
 }
 
+static int cuda_copy_over(const loom_device *to_device, uint64_t to, const loom_device *from_device,
+                          uint64_t from, size_t size) {
+  return cuda.MemcpyPeerAsync(to, to_device->context, from, from_device->context, size,
+                              to_device->stream);
+}
+
 /* ---- graphs ---- */
 
 static cuda_kernel_node cuda_node(const driver_step *launch) {
@@ -162,6 +168,7 @@ const driver_kind driver_cuda = {
     .leave = cuda_leave,
     .stream = cuda_stream,
     .launch = cuda_start,
+    .copy = cuda_copy_over,
     .graph_add = cuda_add,
     .graph_set = cuda_set,
     .link = cuda_link,

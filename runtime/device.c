@@ -205,13 +205,59 @@ bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
   return device_order(device, device->stream, device->driver->kind->stream(stream), err);
 }
 
-bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
+bool loom_device_owner(loom_device *device, loom_address address, int *out, loom_error *err) {
   const driver *d = device->driver;
-  int number = -1;
   if (!device_enter(device, err)) return false;
-  bool good = driver_check(d, d->PointerGetAttribute(&number, DRIVER_POINTER_DEVICE, address), err,
+  bool good = driver_check(d, d->PointerGetAttribute(out, DRIVER_POINTER_DEVICE, address), err,
                            "an address is no memory of %s", device->name);
   device_leave(device);
-  return good && (number == device->number || loom_fail(err, "an array lies on %s:%d, not on %s",
-                                                        d->kind->prefix, number, device->name));
+  return good;
+}
+
+bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
+  int number = -1;
+  return loom_device_owner(device, address, &number, err) &&
+         (number == device->number ||
+          loom_fail(err, "an array lies on %s:%d, not on %s", device->driver->kind->prefix, number,
+                    device->name));
+}
+
+/* ---- other devices ---- */
+
+/* The second device goes on when the first one's work so far is done. Each of them is entered for
+ * its own event and stream. */
+static bool device_follow(loom_device *first, loom_device *second, loom_error *err) {
+  const driver *d = first->driver;
+  bool good = device_enter(first, err);
+  if (!good) return false;
+  pthread_mutex_lock(&first->lock);
+  good = driver_check(d, d->EventRecord(first->event, first->stream), err,
+                      "an event of %s cannot be recorded", first->name);
+  if (good && (good = device_enter(second, err))) {
+    good = driver_check(d, d->StreamWaitEvent(second->stream, first->event, 0), err,
+                        "%s cannot wait for %s", second->name, first->name);
+    device_leave(second);
+  }
+  pthread_mutex_unlock(&first->lock);
+  device_leave(first);
+  return good;
+}
+
+bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_device,
+                      loom_address from, size_t size, loom_error *err) {
+  const driver *d = device->driver;
+  if (d != from_device->driver)
+    return loom_fail(err, "there are no copies from %s to %s: their drivers differ",
+                     from_device->name, device->name);
+  if (!size) return true;
+  if (!device_follow(from_device, device, err) || !device_enter(device, err)) return false;
+  bool good = driver_check(d, d->kind->copy(device, to, from_device, from, size), err,
+                           "%zu bytes cannot be copied from %s to %s", size, from_device->name,
+                           device->name);
+  if (good && !device_follow(device, from_device, err)) {
+    good = false;
+    d->StreamSynchronize(device->stream); /* nobody may free what is read */
+  }
+  device_leave(device);
+  return good;
 }

@@ -38,6 +38,10 @@ bool loom_device_upload(loom_device *device, loom_address to, const void *data, 
 bool loom_device_download(loom_device *device, void *to, loom_address from, size_t size,
                           loom_error *err);
 bool loom_device_wait(loom_device *device, loom_error *err);
+/* From one device's memory to another's of the same driver. It is ordered behind the work so far of
+ * both, and what either gets to do from here on comes behind it: `from` may be freed. */
+bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_device,
+                      loom_address from, size_t size, loom_error *err);
 
 #define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
@@ -46,6 +50,8 @@ uint64_t loom_device_stream(const loom_device *device);
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err);
 /* What the other stream gets to do from here on begins when the device's work so far is done. */
 bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err);
+/* The number of the device of this driver whose memory the address is. */
+bool loom_device_owner(loom_device *device, loom_address address, int *out, loom_error *err);
 /* Fails where the address is not memory of this device. */
 bool loom_device_owns(loom_device *device, loom_address address, loom_error *err);
 

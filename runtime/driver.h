@@ -85,8 +85,11 @@ struct driver_kind {
   /* Outside of enter() and leave(): others of this thread are not to see an error that was noticed
    * here. NULL: none would. */
   void (*forget)(void);
-  /* The driver's status, of these three. */
+  /* The driver's status, of these four. */
   int (*launch)(const struct loom_device *device, const driver_step *launch);
+  /* From one device to another, on the stream of the latter. */
+  int (*copy)(const struct loom_device *to_device, uint64_t to,
+              const struct loom_device *from_device, uint64_t from, size_t size);
   /* Adds a step to a graph, behind the node `before` (NULL: it is the first). */
   int (*graph_add)(const struct loom_device *device, void *graph, void *before,
                    const driver_step *step, void **node);

@@ -100,6 +100,12 @@ static int hip_start(const loom_device *device, const driver_step *launch) {
                           device->stream, launch->arguments, NULL);
 }
 
+static int hip_copy_over(const loom_device *to_device, uint64_t to, const loom_device *from_device,
+                         uint64_t from, size_t size) {
+  return hip.MemcpyPeerAsync(to, to_device->handle, from, from_device->handle, size,
+                             to_device->stream);
+}
+
 /* ---- graphs ---- */
 
 static hip_kernel_node hip_node(const driver_step *launch) {
@@ -147,6 +153,7 @@ const driver_kind driver_hip = {
     .stream = hip_stream,
     .forget = hip_forget,
     .launch = hip_start,
+    .copy = hip_copy_over,
     .graph_add = hip_add,
     .graph_set = hip_set,
 };

@@ -141,8 +141,26 @@ static PyObject *device_before(PyObject *self, PyObject *stream) {
   return device_order(self, stream, loom_device_before);
 }
 
-static PyObject *device_owns(PyObject *self, PyObject *address) {
-  return device_order(self, address, loom_device_owns);
+static PyObject *device_owner(PyObject *self, PyObject *address) {
+  loom_error err = {0};
+  uint64_t value = PyLong_AsUnsignedLongLong(address);
+  int number = -1;
+  if (PyErr_Occurred()) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_owner(device_of(self), value, &number, &err);
+  Py_END_ALLOW_THREADS return good ? PyLong_FromLong(number) : device_raise(&err);
+}
+
+/* copy(address, device, its address, bytes) */
+static PyObject *device_copy_over(PyObject *self, PyObject *args) {
+  unsigned long long to, from, size;
+  PyObject *other;
+  loom_error err = {0};
+  if (!PyArg_ParseTuple(args, "KO!KK", &to, &device_type, &other, &from, &size)) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good =
+      loom_device_copy(device_of(self), to, device_of(other), from, (size_t)size, &err);
+  Py_END_ALLOW_THREADS return device_none(good, &err);
 }
 
 static PyObject *device_dlpack(PyObject *self, PyObject *args) {
@@ -288,7 +306,10 @@ static PyMethodDef device_methods[] = {
     {"wait", device_wait, METH_NOARGS, PyDoc_STR("Waits for the device's work so far.")},
     {"after", device_after, METH_O, PyDoc_STR("Further work waits for a stream.")},
     {"before", device_before, METH_O, PyDoc_STR("A stream waits for the work so far.")},
-    {"owns", device_owns, METH_O, PyDoc_STR("Raises unless an address is this device's.")},
+    {"owner", device_owner, METH_O,
+     PyDoc_STR("The number of the device whose memory an address is.")},
+    {"copy", device_copy_over, METH_VARARGS,
+     PyDoc_STR("copy(address, device, its address, bytes): from another device.")},
     {"dlpack", device_dlpack, METH_VARARGS,
      PyDoc_STR("dlpack(owner, address, shape, strides, code, bits): a capsule.")},
     {"compile", device_compile, METH_VARARGS,

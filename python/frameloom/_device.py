@@ -22,6 +22,13 @@ _current = _contextvars.ContextVar("frameloom.device", default=None)
 _open = {}
 
 
+def _opened(name):
+    name = f"{name}:0" if name in ("cuda", "hip") else name
+    if name not in _open:
+        _open[name] = _native.open_device(name)
+    return _open[name]
+
+
 class device:
     """A GPU, by its name: "cuda" or "cuda:0", "cuda:1", ... (NVIDIA), "hip" or "hip:0", "hip:1", ... (AMD).
 
@@ -32,10 +39,7 @@ class device:
     def __init__(self, name="cuda"):
         if not isinstance(name, str):
             raise TypeError(f"the name of a device must be a str, not {type(name).__name__}")
-        name = f"{name}:0" if name in ("cuda", "hip") else name
-        if name not in _open:
-            _open[name] = _native.open_device(name)
-        self._native = _open[name]
+        self._native = _opened(name)
         self._tokens = []
 
     @property
@@ -122,6 +126,14 @@ class DeviceArray:
     def __repr__(self):
         return f"<frameloom array on {self.device}: {self.dtype}{list(self.shape)}>"
 
+    def to(self, where):
+        """The array on another device, a `frameloom.device` or its name, with the same strides: a copy, or this one where it lies there.
+
+        Between devices of one driver the driver copies, and nobody waits; between CUDA's and HIP's it goes by way of the host.
+        """
+        native = (where if isinstance(where, device) else device(where))._native
+        return self if native is self._native else _moved(native, self)
+
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("an array on a device cannot be had on the host without a copy")
@@ -192,6 +204,19 @@ def _empty(native, shape, dtype):
     return _new(native, memory, memory.address, shape, strides, dtype)
 
 
+def _moved(native, array):
+    """A copy of an array of another device, with the same strides."""
+    low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
+    memory = native.alloc(high - low)
+    if native.kind == array._native.kind:
+        native.copy(memory.address, array._native, array._address + low, high - low)
+    elif high > low:
+        block = np.empty(high - low, np.uint8)
+        array._native.download(array._address + low, block)
+        native.upload(memory.address, block)
+    return _new(native, memory, memory.address - low, array.shape, array.strides, array.dtype)
+
+
 def _is_contiguous(array):
     return array.size < 2 or array.strides == _strides(array.shape, array.dtype.itemsize)
 
@@ -215,12 +240,12 @@ def _dtype_of(typestr):
 
 
 class _Foreign:
-    """An array of another library, and what its memory's order is."""
+    """An array that a call gets, and what its memory's order is: `native` is the device whose stream and the other one wait for each other."""
 
-    __slots__ = ("array", "stream", "waits")
+    __slots__ = ("array", "native", "stream", "waits")
 
     def __init__(self, array, stream, waits):
-        self.array, self.stream, self.waits = array, stream, waits  # waits: nobody knows when it is reused
+        self.array, self.native, self.stream, self.waits = array, array._native, stream, waits  # waits: nobody knows when it is reused
 
 
 def _from_interface(native, source, face):
@@ -237,7 +262,8 @@ def _from_interface(native, source, face):
 
 
 def _from_dlpack(native, source):
-    """The producer makes our stream wait for what it has ordered."""
+    """The producer makes our stream of the array's device wait for what it has ordered."""
+    native = _opened(f"{native.kind}:{source.__dlpack_device__()[1]}")
     capsule = source.__dlpack__(stream=native.stream)
     owner, _, _, address, shape, strides, code, bits = _native.read_dlpack(capsule)
     kind = next((k for k, c in _KINDS.items() if c == code), None)
@@ -249,12 +275,10 @@ def _from_dlpack(native, source):
 
 
 def _on_device(native, value):
-    """A _Foreign for what lies on a device; None for all else. A DeviceArray is its own."""
+    """A _Foreign for what lies on a device; None for all else. Its array is on this device: what lies on another is copied."""
     kind = type(value)
     if kind is DeviceArray:
-        if value._native is not native:
-            raise DeviceError(f"an array on {value.device} was given to a function on {native.name}")
-        return _Foreign(value, None, False)
+        return _Foreign(value if value._native is native else _moved(native, value), None, False)
     if kind is np.ndarray or kind.__module__ == "builtins":
         return None
     face = getattr(value, "__cuda_array_interface__", None)
@@ -265,9 +289,13 @@ def _on_device(native, value):
     else:
         return None
     if made.array.size:
-        native.owns(made.array._address)
-    if made.stream is not None and made.stream != native.stream:
-        native.after(made.stream)
+        number = native.owner(made.array._address)
+        if number != native.number:
+            made.native = made.array._native = _opened(f"{native.kind}:{number}")
+    if made.stream is not None and made.stream != made.native.stream:
+        made.native.after(made.stream)
+    if made.native is not native:
+        made.array = _moved(native, made.array)
     return made
 
 
@@ -280,7 +308,7 @@ class _Call:
     def __init__(self, native):
         self.native = native
         self.ranges = []  # (first address, behind the last, DeviceArray whose memory it is, its address there)
-        self.standins = {}  # id of the argument: (argument, array that stands for it)
+        self.standins = {}  # id of the argument: (argument, array that stands for it, what a result is that is the argument)
         self.foreign = []
         self.key = []
         self.runs = 0
@@ -309,7 +337,7 @@ class _Call:
         block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
         stand = np.ndarray(array.shape, array.dtype, block, -low, array.strides)
         stand.flags.writeable = False
-        self.standins[id(value)] = value, stand
+        self.standins[id(value)] = value, stand, array if kind is DeviceArray or found.native is not self.native else value
         first = block.__array_interface__["data"][0]
         self.ranges.append((first, first + block.size, array, array._address + low))
         return stand
@@ -325,7 +353,7 @@ class _Call:
     def result(self, value):
         kind = type(value)
         if kind is np.ndarray:
-            for argument, stand in self.standins.values():
+            for _, stand, argument in self.standins.values():
                 if stand is value:
                     return argument
             found = self.find(value)
@@ -456,9 +484,9 @@ class DeviceFunction:
         """What others have lent may be used again when the work on it is done."""
         for found in call.foreign:
             if found.stream is not None and not found.waits:
-                self._native.before(found.stream)
-        if any(found.waits for found in call.foreign):
-            self._native.wait()
+                found.native.before(found.stream)
+        for native in {found.native for found in call.foreign if found.waits}:
+            native.wait()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _types.MethodType(self, instance)

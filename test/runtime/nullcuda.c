@@ -57,6 +57,13 @@ const char *null_error_name(int error, bool text) {
 
 /* ---- devices and contexts ---- */
 
+/* The device of a context; -1: it is none. */
+static int context_device(const void *context) {
+  const int *counter = context;
+  bool known = counter >= cuda_contexts && counter < cuda_contexts + NULL_DEVICES && *counter;
+  return known ? (int)(counter - cuda_contexts) : -1;
+}
+
 int null_parse_architecture(const char *text) { return atoi(text); }
 
 int null_current(void) {
@@ -104,10 +111,7 @@ int null_PrimaryCtxRelease(int device) {
 
 int null_CtxPushCurrent(void *context) {
   NULL_CALL(CtxPushCurrent, false);
-  int *counter = context;
-  if (counter < cuda_contexts || counter >= cuda_contexts + NULL_DEVICES || !*counter ||
-      context_depth == CONTEXT_STACK)
-    return DRIVER_INVALID_CONTEXT;
+  if (context_device(context) < 0 || context_depth == CONTEXT_STACK) return DRIVER_INVALID_CONTEXT;
   context_stack[context_depth++] = context;
   return 0;
 }
@@ -117,6 +121,13 @@ int null_CtxPopCurrent(void **context) {
   if (!context_depth) return DRIVER_INVALID_CONTEXT;
   *context = context_stack[--context_depth];
   return 0;
+}
+
+int null_MemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                         size_t size, void *stream) {
+  NULL_CALL(MemcpyPeerAsync, true);
+  return null_order_peer(stream, to, context_device(to_context), from, context_device(from_context),
+                         size);
 }
 
 /* ---- launches ---- */
@@ -142,9 +153,7 @@ static int graph_read_copy(const cuda_copy *copy, void *context, null_work *out)
     if (s->type != CUDA_MEMORY_DEVICE || s->x || s->y || s->z || s->level || s->host || s->array)
       return DRIVER_INVALID_VALUE;
   }
-  int *counter = context;
-  if (counter < cuda_contexts || counter >= cuda_contexts + NULL_DEVICES || !*counter)
-    return DRIVER_INVALID_CONTEXT;
+  if (context_device(context) < 0) return DRIVER_INVALID_CONTEXT;
   return !copy->width || copy->height != 1 || copy->depth != 1 ? DRIVER_INVALID_VALUE : 0;
 }
 

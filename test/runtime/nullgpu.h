@@ -125,6 +125,9 @@ int null_read_launch(const void *function, const unsigned grid[3], const unsigne
                      void **parameters, null_work *out);
 /* Orders it on a stream, and takes `words`, also where that fails. */
 int null_order(void *stream, const null_work *work);
+/* Orders a copy from one device's memory to another's: both are what they are said to be. */
+int null_order_peer(void *stream, uint64_t to, int to_device, uint64_t from, int from_device,
+                    size_t size);
 int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
                 void **parameters);
 

@@ -62,7 +62,8 @@ typedef struct null_event {
   uint64_t number;
 } null_event;
 
-static null_stream null_legacy, null_thread; /* the default streams: 0 and 1, and 2 */
+/* The default streams: 0 and 1, and 2. They are every device's. */
+static null_stream null_legacy = {.device = -1}, null_thread = {.device = -1};
 static uint8_t *null_device, *null_view;
 static size_t null_next = MEMORY_PAGE, null_used;
 static long null_waiting;
@@ -98,9 +99,10 @@ static uint8_t *memory_at(uint64_t address, size_t size) {
   return null_view + offset;
 }
 
-static void memory_protect(int access) {
+/* Of a device; -1: of all. */
+static void memory_protect(int access, int device) {
   for (size_t i = 0; i < null_block_count; i++)
-    if (null_blocks[i]->open)
+    if (null_blocks[i]->open && (device < 0 || device == null_blocks[i]->device))
       mprotect(null_device + null_blocks[i]->offset, null_blocks[i]->room, access);
 }
 
@@ -117,15 +119,16 @@ static void memory_drop(null_block *block) {
 
 static void run_until(null_stream *stream, uint64_t number);
 
-static void run_launch(const null_work *work) {
+/* A kernel reaches the memory of its own device. */
+static void run_launch(const null_work *work, int device) {
   const null_function *f = work->function;
   int64_t begin = work->begin, end = work->end;
   int64_t reach = (int64_t)work->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
   if (end > begin + reach) end = begin + reach; /* the blocks that were launched */
-  memory_protect(PROT_READ | PROT_WRITE);
+  memory_protect(PROT_READ | PROT_WRITE, device);
   uint32_t status = f->run((void *const *)work->words, work->words + f->buffers, NULL, begin, end);
   if (status && work->status) *(uint32_t *)(uintptr_t)work->status |= status;
-  memory_protect(PROT_NONE);
+  memory_protect(PROT_NONE, device);
   if (status & LOOM_STATUS_BOUNDS) null_break(DRIVER_LAUNCH_FAILED);
 }
 
@@ -145,7 +148,7 @@ static void run_fill(const null_op *op) {
     memcpy(to + i, &op->value, sizeof op->value);
 }
 
-static void run_op(null_op *op) {
+static void run_op(null_op *op, int device) {
   switch (op->kind) {
   case OP_ALLOC:
     op->block->open = true;
@@ -156,7 +159,7 @@ static void run_op(null_op *op) {
   case OP_FROM:
   case OP_WITHIN: run_move(op); break;
   case OP_FILL: run_fill(op); break;
-  case OP_LAUNCH: run_launch(&op->work); break;
+  case OP_LAUNCH: run_launch(&op->work, device); break;
   case OP_WAIT: run_until(op->stream, op->number); break;
   case OP_MARK: break;
   }
@@ -167,7 +170,7 @@ static void run_until(null_stream *stream, uint64_t number) {
     null_op *op = stream->first;
     stream->first = op->next;
     if (!stream->first) stream->last = NULL;
-    run_op(op);
+    run_op(op, stream->device);
     stream->done++;
     null_waiting--;
     free(op->owned);
@@ -391,6 +394,14 @@ int null_order(void *stream, const null_work *work) {
   op->from = work->from;
   op->size = work->size;
   return 0;
+}
+
+int null_order_peer(void *stream, uint64_t to, int to_device, uint64_t from, int from_device,
+                    size_t size) {
+  const null_block *target = memory_find(to), *source = memory_find(from);
+  if (!target || !source || target->device != to_device || source->device != from_device)
+    return DRIVER_INVALID_VALUE;
+  return null_order(stream, &(null_work){.to = to, .from = from, .size = size});
 }
 
 int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],

@@ -94,6 +94,12 @@ int null_GetDeviceProperties(hip_properties *properties, int device) {
   return 0;
 }
 
+int null_MemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int from_device, size_t size,
+                         void *stream) {
+  NULL_CALL(MemcpyPeerAsync, true);
+  return null_order_peer(stream, to, to_device, from, from_device, size);
+}
+
 /* ---- launches ---- */
 
 int null_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -48,7 +48,7 @@ def gpu(request):
 
 
 @pytest.fixture(autouse=True)
-def graphs():
+def use_graphs():
     with frameloom.config.patch(cudagraphs=True):
         yield
 
@@ -84,7 +84,7 @@ def assert_alike(got, wanted):
         np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-5)
 
 
-def made(shape):
+def floats_of(shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
 
@@ -94,7 +94,7 @@ def test_other_arrays_and_numbers_each_time(gpu, function):
     compiled = frameloom.compile(function, device=gpu.device)
     kept = []
     for call in range(8):
-        a, b = made((40, 300) if call % 2 else (17, 5)), made((40, 300) if call % 2 else (17, 5))
+        a, b = floats_of((40, 300) if call % 2 else (17, 5)), floats_of((40, 300) if call % 2 else (17, 5))
         kept.append((compiled(gpu.device.array(a), gpu.device.array(b)), function(a, b)))
     for got, wanted in kept:
         assert_alike(got, wanted)
@@ -102,7 +102,7 @@ def test_other_arrays_and_numbers_each_time(gpu, function):
 
 def test_one_graph_from_the_second_call_on(gpu):
     compiled = frameloom.compile(chained, device=gpu.device)
-    a = gpu.device.array(made((40, 300)))
+    a = gpu.device.array(floats_of((40, 300)))
     start = gpu.count()
     compiled(a, a)
     first = gpu.count()
@@ -117,7 +117,7 @@ def test_one_graph_from_the_second_call_on(gpu):
 
 def test_numbers_change(gpu):
     compiled = frameloom.compile(lambda a, s: ((a * s).sum(axis=0), a.sum(axis=1) - s), device=gpu.device)
-    a = made((40, 300))
+    a = floats_of((40, 300))
     on_device = gpu.device.array(a)
     for s in (1.5, 2.5, 2.5, -3.0, 0.0):
         assert_alike(compiled(on_device, s), ((a * np.float32(s)).sum(axis=0), a.sum(axis=1) - np.float32(s)))
@@ -125,7 +125,7 @@ def test_numbers_change(gpu):
 
 def test_errors_of_kernels_are_raised(gpu):
     compiled = frameloom.compile(lambda a, i: (a[i] + 1, a.sum(axis=0)), device=gpu.device)
-    a = made((40, 30))
+    a = floats_of((40, 30))
     good, bad = np.array([1, 2, 39]), np.array([1, 2, 40])
     for index in (good, good, bad, good, bad):
         if index is bad:
@@ -140,7 +140,7 @@ def test_all_is_given_back(gpu):
     before = gpu.live()
     compiled = frameloom.compile(chained, device=gpu.device)
     for _ in range(3):
-        compiled(gpu.device.array(made((8, 300))), gpu.device.array(made((8, 300))))
+        compiled(gpu.device.array(floats_of((8, 300))), gpu.device.array(floats_of((8, 300))))
     assert gpu.live()[2:] == [before[2] + 1, before[3] + 1]
     del compiled
     frameloom.reset()
@@ -150,7 +150,7 @@ def test_all_is_given_back(gpu):
 def test_threads(gpu):
     """The graph is one thread's while it is changed and launched."""
     compiled = frameloom.compile(centred, device=gpu.device)
-    inputs = [(made((20, 300)), made((20, 300))) for _ in range(4)]
+    inputs = [(floats_of((20, 300)), floats_of((20, 300))) for _ in range(4)]
     wrong = []
 
     def work(a, b):
@@ -170,7 +170,7 @@ def test_threads(gpu):
 
 def test_explain_says_so(gpu):
     compiled = frameloom.compile(chained, device=gpu.device)
-    a = gpu.device.array(made((40, 300)))
+    a = gpu.device.array(floats_of((40, 300)))
     plans = frameloom.explain(compiled, a, a).device_plans
     assert [plan.graph for plan in plans] == ["waits"]
     for _ in range(3):
