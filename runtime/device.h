@@ -4,7 +4,8 @@
  * else returns before the work is done. Functions may be called from any thread, and leave the
  * thread's current context as they found it.
  *
- * Sections by file: device.c, device_plan.c, device_run.c, device_graph.c.
+ * Sections by file: device.c, device_plan.c, device_run.c, device_control.c,
+ * device_graph.c.
  */
 #ifndef LOOM_DEVICE_H
 #define LOOM_DEVICE_H
@@ -69,11 +70,15 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
-  bool graphs; /* from the second call on, launches are one graph of the driver */
+  const int64_t *symbols; /* of the plan */
+  bool graphs;            /* from the second call on, launches are one graph of the driver */
+  /* Asked now and then while loops are run: true stops the call. May be NULL. */
+  int (*poll)(void *context);
 } loom_device_call;
 
-/* Orders the work of a call. Waits for it only where kernels can report errors: *status gets
- * LOOM_STATUS_INDEX and others like it. */
+/* Orders the work of a call. Waits for it only where kernels can report errors, for conditions and
+ * for counts of loops: *status gets LOOM_STATUS_INDEX and others like it, or
+ * LOOM_STATUS_INTERRUPTED. */
 bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
                           loom_error *err);
 
@@ -82,6 +87,7 @@ bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, 
 /* What became of a plan's graph. */
 typedef enum loom_device_graph_state {
   LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
+  LOOM_GRAPH_LOOPS,  /* the host runs loops or branches of the plan */
   LOOM_GRAPH_UNUSED, /* no call has asked for it */
   LOOM_GRAPH_WAITS,  /* the next call makes it */
   LOOM_GRAPH_USED,
@@ -89,9 +95,9 @@ typedef enum loom_device_graph_state {
 } loom_device_graph_state;
 
 typedef struct loom_device_plan_facts {
-  uint32_t launches, copies;
-  uint64_t arena; /* bytes */
-  bool waits;     /* each call waits for its end, since kernels report errors */
+  uint32_t launches, copies; /* without those of loops and branches */
+  uint64_t arena;            /* bytes; 0 where they depend on sizes */
+  bool waits;                /* each call waits for its end, since kernels report errors */
   loom_device_graph_state graph;
   uint64_t replays, updates; /* runs of the graph, and steps that were changed before them */
 } loom_device_plan_facts;

@@ -6,9 +6,11 @@
  * differs from the run before is changed in place. What the driver has ordered already is not
  * affected by that, as its documentation says of cuGraphExecKernelNodeSetParams() and its like.
  *
+ * A plan with loops or branches has no graph: the host runs them.
+ *
  * Whatever the driver refuses, the run is done plainly, and so are all later ones: the user is told
  * once. A run that has nothing to do where the graph has a node (a copy of memory to itself), or
- * the other way round, is done plainly, and the graph stays.
+ * the other way round, or whose copy has another size, is done plainly, and the graph stays.
  */
 #include "runtime/device_internal.h"
 
@@ -33,19 +35,24 @@ struct device_graph {
   graph_node nodes[]; /* for each instruction */
 };
 
-/* Words of what a step gets that may change: addresses and numbers, the status. */
+#define GRAPH_EXTRA 4 /* of a launch, beside its lists */
+
+/* Words of what a step gets that may change: addresses and numbers, sizes. */
 static uint32_t graph_words(const device_step *step) {
-  return step->driver.function ? step->word_count + 1 : 2;
+  return step->driver.function ? step->word_count + GRAPH_EXTRA : 3;
 }
 
-static void graph_read(const device_step *step, uint64_t out[DEVICE_WORDS + 1]) {
+static void graph_read(const device_step *step, uint64_t out[DEVICE_WORDS + GRAPH_EXTRA]) {
   if (step->driver.function) {
+    const uint64_t extra[GRAPH_EXTRA] = {step->status, (uint64_t)step->begin, (uint64_t)step->end,
+                                         step->driver.blocks};
     memcpy(out, step->words, step->word_count * sizeof *out);
-    out[step->word_count] = step->status;
+    memcpy(out + step->word_count, extra, sizeof extra);
     return;
   }
   out[0] = step->driver.to;
   out[1] = step->driver.from;
+  out[2] = step->driver.size;
 }
 
 /* ---- made and freed ---- */
@@ -54,7 +61,7 @@ bool device_graph_new(loom_device_plan *p, loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
   loom_device_plan_facts facts = loom_device_plan_facts_of(p);
   p->graph = NULL;
-  if (facts.launches + facts.copies < 2) return true;
+  if (facts.launches + facts.copies < 2 || p->controls) return true;
   device_graph *graph = calloc(1, sizeof *graph + h->instrs.count * sizeof *graph->nodes);
   if (!graph) return loom_fail(err, "out of memory");
   graph->p = p;
@@ -116,12 +123,13 @@ static bool graph_add(device_graph *graph, graph_node *node, const device_step *
 
 static bool graph_update(device_graph *graph, graph_node *node, const device_step *step) {
   loom_device *device = graph->p->device;
-  uint64_t words[DEVICE_WORDS + 1];
+  uint64_t words[DEVICE_WORDS + GRAPH_EXTRA];
   if (step->idle != !node->handle) return false;
   if (step->idle) return true;
   size_t size = graph_words(step) * sizeof *words;
   graph_read(step, words);
   if (memcmp(words, node->last, size) == 0) return true;
+  if (!step->driver.function && words[2] != node->last[2]) return false;
   graph->failed = device->driver->kind->graph_set(device, graph->exec, node->handle, &step->driver);
   if (graph->failed) return false;
   memcpy(node->last, words, size);
@@ -173,7 +181,9 @@ bool device_graph_close(device_graph *graph, bool good) {
 
 loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *p) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
-  loom_device_plan_facts facts = {.arena = h->arena_size, .waits = !p->silent};
+  loom_device_plan_facts facts = {.arena = h->flags & LOOM_PLAN_ARENA_REGISTER ? 0 : h->arena_size,
+                                  .waits = !p->silent};
+  if (p->controls) facts.graph = LOOM_GRAPH_LOOPS;
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     facts.launches += p->plan->instrs[i].opcode == LOOM_PLAN_LAUNCH;
     facts.copies += p->plan->instrs[i].opcode == LOOM_PLAN_COPY;

@@ -37,12 +37,48 @@ struct loom_device_plan {
   loom_device *device;
   loom_plan *plan;
   void *module;
-  device_graph *graph; /* device_graph.c; NULL: the plan has a single launch */
+  device_graph *graph; /* device_graph.c; NULL: there is none to make of the plan */
   bool silent;         /* no kernel reports anything */
-  device_kernel kernels[];
+  bool controls;       /* it has loops or branches */
+  /* For the plan, then for each of its regions. */
+  device_kernel *kernels[];
 };
 
 /* ---- device_run.c ---- */
+
+/* A run of a plan or of a region. */
+typedef struct device_run {
+  loom_device_plan *p;
+  const loom_plan *plan;
+  const device_kernel *kernels;
+  const loom_device_call *call;
+  const loom_address *inputs, *outputs;
+  int64_t *registers;  /* NULL: none */
+  loom_address memory; /* arena, and of a plan the status; 0: none */
+  uint64_t room;       /* bytes of it */
+  loom_address status; /* a word; 0: no kernel reports anything */
+  uint32_t stopped;    /* the status that has ended the run early */
+} device_run;
+
+/* Makes `registers`, and memory for the arena and `more` bytes behind it, which begin at *after. Of
+ * a region, `symbols` are the outer registers. */
+bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint64_t *after,
+                     loom_error *err);
+/* Another value for a symbol, between two runs of a region. */
+bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_error *err);
+void device_run_close(device_run *r);
+/* Bytes of a buffer. */
+bool device_run_size(const device_run *r, uint32_t buffer, uint64_t *out, loom_error *err);
+loom_address device_run_find(const device_run *r, uint32_t buffer);
+/* Orders the instructions' work. It ends early, without an error, where `stopped` is set. */
+bool device_run_instrs(device_run *r, loom_error *err);
+/* Bytes of device memory behind the work so far: waits for it. */
+bool device_run_read(const device_run *r, void *to, loom_address from, size_t size,
+                     loom_error *err);
+bool device_run_copy(const device_run *r, loom_address to, loom_address from, uint64_t size,
+                     loom_error *err);
+/* Memory in the order of the stream; at least a byte. */
+bool device_run_alloc(const device_run *r, loom_address *out, uint64_t size, loom_error *err);
 
 #define DEVICE_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
 
@@ -56,6 +92,11 @@ typedef struct device_step {
   uint32_t word_count;
   uint64_t words[DEVICE_WORDS];
 } device_step;
+
+/* ---- device_control.c ---- */
+
+/* Runs a loop or a branch. */
+bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
 
 /* ---- device_graph.c ---- */
 

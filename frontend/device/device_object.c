@@ -23,7 +23,7 @@ typedef struct memory_object {
 
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
-  uint32_t inputs, scalars, outputs;
+  uint32_t inputs, scalars, outputs, symbols;
   bool assumes;   /* of the graph */
   PyObject *weak; /* weak references */
 } plan_object;
@@ -199,6 +199,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
     made->outputs = h->output_count;
+    made->symbols = h->symbol_count;
   }
   if (plan) loom_plan_unref(plan);
   if (good) return (PyObject *)made;
@@ -229,6 +230,7 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
+  if (status & LOOM_STATUS_INTERRUPTED) return NULL; /* with the signal's exception */
   if (status & LOOM_STATUS_INDEX && plan->assumes) {
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");
@@ -240,18 +242,30 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   return device_raise(&err);
 }
 
-/* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results) */
+/* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results, symbols, of which
+ * the plan may need fewer) */
 static PyObject *plan_run(PyObject *self, PyObject *args) {
   plan_object *plan = (plan_object *)self;
-  PyObject *inputs, *scalars, *outputs, *result = NULL;
-  if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &scalars,
-                        &PyTuple_Type, &outputs))
+  PyObject *inputs, *scalars, *outputs, *symbols, *result = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &scalars,
+                        &PyTuple_Type, &outputs, &PyTuple_Type, &symbols))
     return NULL;
-  uint64_t *at = calloc((size_t)plan->inputs + plan->scalars + plan->outputs + 1, sizeof *at);
+  Py_ssize_t sizes = PyTuple_GET_SIZE(symbols);
+  if ((uint64_t)sizes < plan->symbols)
+    return PyErr_Format(PyExc_ValueError, "a plan with %u symbols", (unsigned)plan->symbols);
+  size_t lists = (size_t)plan->inputs + plan->scalars + plan->outputs;
+  uint64_t *at = calloc(lists + (size_t)sizes + 1, sizeof *at);
   if (!at) return PyErr_NoMemory();
-  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars,
-                           loom_config.cudagraphs};
-  if (plan_numbers(inputs, plan->inputs, at, "inputs") &&
+  int64_t *numbers = (int64_t *)(at + lists);
+  for (Py_ssize_t i = 0; i < sizes; i++)
+    numbers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(symbols, i));
+  loom_device_call call = {.inputs = at,
+                           .scalars = at + plan->inputs,
+                           .outputs = at + plan->inputs + plan->scalars,
+                           .symbols = numbers,
+                           .graphs = loom_config.cudagraphs,
+                           .poll = loom_poll_signals};
+  if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
       plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
     result = plan_call(plan, &call);
@@ -261,11 +275,9 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
 
 /* What it does, and what became of its graph. */
 static PyObject *plan_facts(PyObject *self, PyObject *unused) {
-  static const char *const states[] = {[LOOM_GRAPH_SINGLE] = "single",
-                                       [LOOM_GRAPH_UNUSED] = "unused",
-                                       [LOOM_GRAPH_WAITS] = "waits",
-                                       [LOOM_GRAPH_USED] = "used",
-                                       [LOOM_GRAPH_FAILED] = "failed"};
+  static const char *const states[] = {
+      [LOOM_GRAPH_SINGLE] = "single", [LOOM_GRAPH_LOOPS] = "loops", [LOOM_GRAPH_UNUSED] = "unused",
+      [LOOM_GRAPH_WAITS] = "waits",   [LOOM_GRAPH_USED] = "used",   [LOOM_GRAPH_FAILED] = "failed"};
   loom_device_plan_facts f = loom_device_plan_facts_of(((plan_object *)self)->plan);
   return Py_BuildValue("{sIsIsKsNsssKsK}", "launches", (unsigned)f.launches, "copies",
                        (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
@@ -335,7 +347,7 @@ static PyGetSetDef memory_getset[] = {
 
 static PyMethodDef plan_methods[] = {
     {"run", plan_run, METH_VARARGS,
-     PyDoc_STR("run(inputs, numbers, results): orders a run on these addresses.")},
+     PyDoc_STR("run(inputs, numbers, results, symbols): orders a run on these addresses.")},
     {"facts", plan_facts, METH_NOARGS,
      PyDoc_STR("What a run orders, and what became of its graph.")},
     {NULL, NULL, 0, NULL}};

@@ -395,13 +395,13 @@ class _Backend:
         function._plans.append(_weakref.ref(plan))
         kinds = [value.kind for value in graph.inputs]
 
-        def run(inputs, outputs):
-            return _run(function._calls.now, plan, kinds, inputs, outputs)
+        def run(inputs, outputs, symbols):
+            return _run(function._calls.now, plan, kinds, inputs, outputs, symbols)
 
         return run
 
 
-def _run(call, plan, kinds, inputs, outputs):
+def _run(call, plan, kinds, inputs, outputs, symbols):
     native, kept, addresses, scalars = call.native, [], [], []
     call.runs += 1
     for kind, host in zip(kinds, inputs, strict=True):
@@ -417,7 +417,7 @@ def _run(call, plan, kinds, inputs, outputs):
         else:
             addresses.append(found._address)
     made = [_output(native, host) for host in outputs]
-    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made))
+    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made), symbols)
     for host, array in zip(outputs, made, strict=True):
         if host.ndim:
             first = host.__array_interface__["data"][0]

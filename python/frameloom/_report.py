@@ -171,13 +171,14 @@ class DevicePlan(NamedTuple):
     copies: int
     arena: int  # bytes of memory of each call beside arguments and results
     waits: bool  # each call waits for its end, since its kernels report errors
-    graph: str  # "single": there is one launch; "unused"; "waits": for the next call; "used"; "failed"
+    graph: str  # "single": there is one launch; "loops": the host runs loops or branches; "unused"; "waits": for the next call; "used"; "failed"
     replays: int  # calls that ran as one graph of the driver
     updates: int  # launches and copies that were changed in it
 
     def __str__(self):
         graph = {
             "single": "no graph for a single launch",
+            "loops": "loops and branches, which the host runs: ordered one by one",
             "unused": "ordered one by one (config.cudagraphs is off)",
             "waits": "one graph of the driver from the next call on",
             "used": f"one graph of the driver, {_count(self.replays, 'call')} of it, {_count(self.updates, 'change')}",

@@ -347,12 +347,6 @@ def wraps(a):
     return iter([a])
 
 
-def loops(a):
-    for i in range(40):
-        a = a * 0.5 + i
-    return a
-
-
 REFUSED = {
     decides: (frameloom.GraphBreak, "the truth of an array"),
     sorts: (frameloom.DeviceError, "calls a function that runs on the host"),
@@ -361,7 +355,6 @@ REFUSED = {
     remembers: (frameloom.DeviceError, "changes an object that it was given, or a global one"),
     generates: (frameloom.DeviceError, "gives a generator"),
     wraps: (frameloom.DeviceError, "gives arrays and numbers, and tuples, lists and dicts of them, not list_iterator"),
-    loops: (frameloom.DeviceError, "a loop or a branch of the graph has no form on a GPU"),
 }
 
 
