@@ -66,12 +66,12 @@ def _compile_there(fn, where, settings):
     if isinstance(fn, type) or _compiled_module.is_module(fn):
         raise TypeError(f"frameloom.compile expects a Python function for a device, not {type(fn).__name__}")
     _function(fn, "compile")  # or TypeError
-    host = dict(settings, fullgraph=True, dynamic=settings["dynamic"] and None)
+    host = dict(settings, fullgraph=True)
 
-    def compile_host(function, backend):
-        return _compile(function, False, dict(host, backend=backend))
+    def compile_host(function, backend, dynamic):
+        return _compile(function, False, dict(host, backend=backend, dynamic=dynamic))
 
-    return _device.DeviceFunction(fn, where, compile_host, settings["fastmath"])
+    return _device.DeviceFunction(fn, where, compile_host, settings["fastmath"], settings["dynamic"])
 
 
 def _settings(fullgraph, dynamic, backend, options, disable):

@@ -310,29 +310,41 @@ class _Call:
         self.ranges = []  # (first address, behind the last, DeviceArray whose memory it is, its address there)
         self.standins = {}  # id of the argument: (argument, array that stands for it, what a result is that is the argument)
         self.foreign = []
-        self.key = []
+        self.key = []  # what has a version of its own
+        self.sort = []  # what has one among versions of symbolic sizes
         self.runs = 0
+
+    def note(self, key, sort=None):
+        self.key.append(key)
+        self.sort.append(key if sort is None else sort)
+
+    def note_array(self, array):
+        layout = (array.shape, array.strides, array.dtype.str)
+        plain = array.size < 2 or array.strides == _strides(array.shape, array.dtype.itemsize)
+        self.note(layout, (tuple(min(length, 2) for length in array.shape), array.dtype.str) if plain else layout)
 
     def argument(self, value):
         kind = type(value)
         if kind in (tuple, list):
-            self.key.append((kind, len(value)))
+            self.note((kind, len(value)))
             return kind([self.argument(v) for v in value])
         if kind is dict:
-            self.key.append((kind, len(value)))
+            self.note((kind, len(value)))
             return {k: self.argument(v) for k, v in value.items()}
         if id(value) in self.standins:
             return self.standins[id(value)][1]
         found = _on_device(self.native, value)
         if found is None:
             if kind is np.ndarray:
-                self.key.append((value.shape, value.strides, value.dtype.str))
+                self.note_array(value)
+            elif kind is int:
+                self.note((kind, value), kind)
             else:
-                self.key.append((kind, value) if kind in (int, bool) else kind)
+                self.note((kind, value) if kind is bool else kind)
             return value
         self.foreign.append(found)
         array = found.array
-        self.key.append((array.shape, array.strides, array.dtype.str))
+        self.note_array(array)
         low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
         block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
         stand = np.ndarray(array.shape, array.dtype, block, -low, array.strides)
@@ -381,17 +393,26 @@ def _upload(native, host):
     return memory, memory.address - low
 
 
+class _NoForm(DeviceError):
+    """There is no code for symbolic sizes."""
+
+
 class _Backend:
     """The backend of a function on a device (frontend/run/backend.c)."""
 
     on_device = True
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, dynamic=False):
+        self.function, self.dynamic = function, dynamic
 
     def __call__(self, graph, inputs):
         function = self.function
-        plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        try:
+            plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        except DeviceError as error:
+            if self.dynamic:
+                raise _NoForm(str(error)) from None
+            raise
         function._plans.append(_weakref.ref(plan))
         kinds = [value.kind for value in graph.inputs]
 
@@ -433,23 +454,40 @@ def _output(native, host):
 class DeviceFunction:
     """What `compile(fn, device=...)` gives: calls run on the device."""
 
-    def __init__(self, function, where, compile_host, fastmath):
+    def __init__(self, function, where, compile_host, fastmath, dynamic):
         self.__wrapped__ = function
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(function, name, None))
         self._device, self._native = where, where._native
         self._fastmath = fastmath
-        self._compile_host = compile_host
+        self._compile_host, self._dynamic = compile_host, dynamic
         self._versions = {}
+        self._shared = {}  # of symbolic sizes; None: these have no form
         self._plans = []
         self._calls = _thread._local()
 
-    def _version(self, key):
-        """A function for each set of layouts: sizes that change have no kernels on a GPU."""
+    def _version(self, call):
+        """A function for each set of layouts, whose kernels know all sizes. With `dynamic=True`, and beyond `config.recompile_limit` of them
+        unless `dynamic=False`, one for all sizes of a sort of arguments."""
+        key, sort = tuple(call.key), tuple(call.sort)
         version = self._versions.get(key)
         if version is None:
-            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self))
+            many = len(self._versions) >= _native.get_setting("recompile_limit")
+            if self._dynamic or (self._dynamic is None and many and self._shared.get(sort, self) is not None):
+                if sort not in self._shared:
+                    self._shared[sort] = self._compile_host(self.__wrapped__, _Backend(self, True), True)
+                return self._shared[sort]
+            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self), self._dynamic and None)
         return version
+
+    def _run(self, call, args, kwargs):
+        try:
+            return self._version(call)(*args, **kwargs)
+        except _NoForm:
+            if self._dynamic:
+                raise
+            self._shared[tuple(call.sort)] = None
+            return self._version(call)(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         if _native.get_setting("disable") or _native.get_stance() == "force_eager":
@@ -457,11 +495,10 @@ class DeviceFunction:
         call = _Call(self._native)
         args = [call.argument(a) for a in args]
         kwargs = {name: call.argument(a) for name, a in kwargs.items()}
-        version = self._version(tuple(call.key))
         before = getattr(self._calls, "now", None)
         self._calls.now = call
         try:
-            result = version(*args, **kwargs)
+            result = self._run(call, args, kwargs)
         finally:
             self._calls.now = before
             self._give_back(call)
@@ -473,9 +510,9 @@ class DeviceFunction:
         """One call of a copy of it, and what that and earlier calls ordered on the device."""
         from ._report import DevicePlan, Explanation
 
-        copy = DeviceFunction(self.__wrapped__, self._device, self._compile_host, self._fastmath)
+        copy = DeviceFunction(self.__wrapped__, self._device, self._compile_host, self._fastmath, self._dynamic)
         copy(*args, **kwargs)
-        (version,) = copy._versions.values()
+        (version,) = (copy._versions or copy._shared).values()
         explanation = Explanation(self.__qualname__, version._report())
         explanation.device_plans = [DevicePlan(self._device.name, **plan.facts()) for ref in copy._plans + self._plans if (plan := ref())]
         return explanation
