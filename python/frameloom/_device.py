@@ -1,7 +1,7 @@
 """Functions and arrays on devices (docs/gpu.md).
 
 A function for a device is captured as one for the host: in place of an array on the device it is called with a NumPy array of
-the same dtype, sizes and strides, whose elements nobody reads. Its backend finds the device's memory by the addresses of these
+the same dtype, sizes and strides, whose elements nobody reads and which takes no memory (frontend/device/standin.c). Its backend finds the device's memory by the addresses of these
 arrays, runs the graph there, and leaves the buffers of results as they are: they only say, again by their addresses, what lies
 where in the result. So nothing may run the function as plain Python, and nothing but arrays may come out of it; both are errors.
 """
@@ -311,47 +311,49 @@ class _Call:
         self.standins = {}  # id of the argument: (argument, array that stands for it, what a result is that is the argument)
         self.foreign = []
         self.key = []  # what has a version of its own
-        self.sort = []  # what has one among versions of symbolic sizes
+        self.used = 0  # bytes of the host's memory for stand-ins (frontend/device/standin.c)
         self.runs = 0
-
-    def note(self, key, sort=None):
-        self.key.append(key)
-        self.sort.append(key if sort is None else sort)
-
-    def note_array(self, array):
-        layout = (array.shape, array.strides, array.dtype.str)
-        plain = array.size < 2 or array.strides == _strides(array.shape, array.dtype.itemsize)
-        self.note(layout, (tuple(min(length, 2) for length in array.shape), array.dtype.str) if plain else layout)
 
     def argument(self, value):
         kind = type(value)
+        if kind is DeviceArray and value._native is self.native:
+            known = self.standins.get(id(value))
+            return known[1] if known else self.stand_in(value, value, value)
         if kind in (tuple, list):
-            self.note((kind, len(value)))
+            self.key.append((kind, len(value)))
             return kind([self.argument(v) for v in value])
         if kind is dict:
-            self.note((kind, len(value)))
+            self.key.append((kind, len(value)))
             return {k: self.argument(v) for k, v in value.items()}
         if id(value) in self.standins:
             return self.standins[id(value)][1]
         found = _on_device(self.native, value)
         if found is None:
             if kind is np.ndarray:
-                self.note_array(value)
-            elif kind is int:
-                self.note((kind, value), kind)
+                self.key.append((value.shape, value.strides, value.dtype))
             else:
-                self.note((kind, value) if kind is bool else kind)
+                self.key.append((kind, value) if kind in (int, bool) else kind)
             return value
         self.foreign.append(found)
-        array = found.array
-        self.note_array(array)
-        low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
-        block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
-        stand = np.ndarray(array.shape, array.dtype, block, -low, array.strides)
-        stand.flags.writeable = False
-        self.standins[id(value)] = value, stand, array if kind is DeviceArray or found.native is not self.native else value
-        first = block.__array_interface__["data"][0]
-        self.ranges.append((first, first + block.size, array, array._address + low))
+        return self.stand_in(value, found.array, found.array if kind is DeviceArray or found.native is not self.native else value)
+
+    def stand_in(self, value, array, same):
+        """A host's array for an argument whose memory is that of `array`; `same`: a result that is the argument."""
+        shape, strides, dtype = array.shape, array.strides, array.dtype
+        self.key.append((shape, strides, dtype))
+        made = _native.stand_in(shape, strides, dtype, self.used)
+        if made is None:  # more than it has room for
+            low, high = _extent(shape, strides, dtype.itemsize)
+            block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
+            stand, first = np.ndarray(shape, dtype, block, -low, strides), block.__array_interface__["data"][0]
+            stand.flags.writeable = False
+            end = first + block.size
+        else:
+            stand, low, first, used = made
+            end = first + used - self.used
+            self.used = used
+        self.standins[id(value)] = value, stand, same
+        self.ranges.append((first, end, array, array._address + low))
         return stand
 
     def find(self, host):
@@ -451,6 +453,17 @@ def _output(native, host):
     return _new(native, memory, memory.address, host.shape, host.strides, host.dtype)
 
 
+def _sort(key):
+    """What of a _Call's key a version of symbolic sizes depends on."""
+    if type(key) is not tuple:
+        return key
+    if len(key) == 2:
+        return int if key[0] is int else key
+    shape, strides, dtype = key
+    plain = 0 in shape or strides == _strides(shape, dtype.itemsize)
+    return (tuple(min(length, 2) for length in shape), dtype) if plain else key
+
+
 class DeviceFunction:
     """What `compile(fn, device=...)` gives: calls run on the device."""
 
@@ -469,9 +482,10 @@ class DeviceFunction:
     def _version(self, call):
         """A function for each set of layouts, whose kernels know all sizes. With `dynamic=True`, and beyond `config.recompile_limit` of them
         unless `dynamic=False`, one for all sizes of a sort of arguments."""
-        key, sort = tuple(call.key), tuple(call.sort)
+        key = tuple(call.key)
         version = self._versions.get(key)
         if version is None:
+            sort = tuple(map(_sort, key))
             many = len(self._versions) >= _native.get_setting("recompile_limit")
             if self._dynamic or (self._dynamic is None and many and self._shared.get(sort, self) is not None):
                 if sort not in self._shared:
@@ -486,7 +500,7 @@ class DeviceFunction:
         except _NoForm:
             if self._dynamic:
                 raise
-            self._shared[tuple(call.sort)] = None
+            self._shared[tuple(map(_sort, call.key))] = None
             return self._version(call)(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
