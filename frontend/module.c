@@ -66,6 +66,8 @@ static PyMethodDef module_methods[] = {
     {"write_counts", torch_py_write_counts, METH_O,
      PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
                "autograd counts it: bytes, four for each.")},
+    {"stand_in", loom_py_stand_in, METH_VARARGS,
+     PyDoc_STR("stand_in(shape, strides, dtype, used): an array of the host that nobody reads.")},
     {"open_device", loom_py_open_device, METH_O, PyDoc_STR("open_device(name): see device.")},
     {"read_dlpack", loom_py_read_dlpack, METH_O,
      PyDoc_STR("read_dlpack(capsule): (owner, device type, device, address, shape, strides, code, "

@@ -173,10 +173,12 @@ static bool write_control(plan_state *s, loom_builder *b, MlirOperation op, writ
       {"plans", loom_get_attr(op, "bodies")},
       {"carry", loom_get_attr(op, "carry")},
       {"reads", loom_attr_i64(s->ctx, mlirOperationGetNumOperands(op))},
-      {loom_mark_symbol, loom_get_attr(op, loom_mark_symbol)},
   };
-  loom_build_op(b, LOOM_OP_RUN, lists->buffers, lists->values, 0, NULL, attrs[4].value.ptr ? 5 : 4,
-                attrs);
+  MlirOperation run =
+      loom_build_op(b, LOOM_OP_RUN, lists->buffers, lists->values, 0, NULL, 4, attrs);
+  const char *const marks[] = {loom_mark_symbol, loom_mark_count};
+  for (int i = 0; i < 2; i++)
+    if (loom_get_attr(op, marks[i]).ptr) loom_set_attr(run, marks[i], loom_get_attr(op, marks[i]));
   return true;
 }
 

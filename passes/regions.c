@@ -282,6 +282,18 @@ static void regions_yielded(regions_job *j, intptr_t r, regions_list *out) {
 
 /* ---- one op ---- */
 
+/* The count of a counting loop, where it is a constant; or null. */
+static MlirAttribute regions_count(const regions_job *j) {
+  MlirAttribute value =
+      j->is_for ? loom_constant_of(loom_operand(j->op, 0)) : mlirAttributeGetNull();
+  if (!value.ptr) return value;
+  if (mlirAttributeIsAInteger(value))
+    return loom_attr_i64(j->ctx, mlirIntegerAttrGetValueInt(value));
+  if (!mlirAttributeIsADenseElements(value) || !mlirDenseElementsAttrIsSplat(value))
+    return mlirAttributeGetNull();
+  return loom_attr_i64(j->ctx, mlirDenseElementsAttrGetInt64SplatValue(value));
+}
+
 static void regions_replace(regions_job *j, const MlirAttribute *bodies, const intptr_t *kept) {
   regions_list operands = {0};
   intptr_t results = j->is_if ? mlirOperationGetNumResults(j->op) : j->carried.count;
@@ -300,10 +312,12 @@ static void regions_replace(regions_job *j, const MlirAttribute *bodies, const i
     loom_named attrs[] = {
         {"kind", loom_attr_str(j->ctx, kind)},
         {"bodies", mlirArrayAttrGet(j->ctx, mlirOperationGetNumRegions(j->op), bodies)},
-        {"carry", loom_attr_i64s(j->ctx, results, j->carry)},
-        {loom_mark_symbol, loom_get_attr(j->op, "symbol")}};
+        {"carry", loom_attr_i64s(j->ctx, results, j->carry)}};
     MlirOperation made = loom_build_op(&b, LOOM_OP_CONTROL, operands.count, operands.values,
-                                       results, types, attrs[3].value.ptr ? 4 : 3, attrs);
+                                       results, types, 3, attrs);
+    MlirAttribute symbol = loom_get_attr(j->op, "symbol"), count = regions_count(j);
+    if (symbol.ptr) loom_set_attr(made, loom_mark_symbol, symbol);
+    if (count.ptr) loom_set_attr(made, loom_mark_count, count);
     for (intptr_t i = 0; i < results; i++)
       mlirValueReplaceAllUsesOfWith(loom_result(j->op, kept[i]), loom_result(made, i));
     mlirOperationDestroy(j->op);

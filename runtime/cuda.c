@@ -67,15 +67,55 @@ static void cuda_leave(loom_device *device) {
 /* The driver has the same numbers for its default streams. */
 static void *cuda_stream(uint64_t number) { return (void *)(uintptr_t)number; }
 
-static int cuda_start(const loom_device *device, void *function, unsigned blocks, unsigned threads,
-                      void **arguments) {
-  cuda_launch launch = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .stream = device->stream};
-  return cuda.LaunchKernelEx(&launch, function, arguments, NULL);
+static int cuda_start(const loom_device *device, const driver_step *launch) {
+  cuda_launch all = {
+      .grid = {launch->blocks, 1, 1}, .block = {launch->threads, 1, 1}, .stream = device->stream};
+  return cuda.LaunchKernelEx(&all, launch->function, launch->arguments, NULL);
+}
+
+static int cuda_copy_over(const loom_device *to_device, uint64_t to, const loom_device *from_device,
+                          uint64_t from, size_t size) {
+  return cuda.MemcpyPeerAsync(to, to_device->context, from, from_device->context, size,
+                              to_device->stream);
+}
+
+/* ---- graphs ---- */
+
+static cuda_kernel_node cuda_node(const driver_step *launch) {
+  return (cuda_kernel_node){.function = launch->function,
+                            .grid = {launch->blocks, 1, 1},
+                            .block = {launch->threads, 1, 1},
+                            .arguments = launch->arguments};
+}
+
+static cuda_copy cuda_copy_of(const driver_step *step) {
+  return (cuda_copy){.from = {.type = CUDA_MEMORY_DEVICE, .device = step->from},
+                     .to = {.type = CUDA_MEMORY_DEVICE, .device = step->to},
+                     .width = step->size,
+                     .height = 1,
+                     .depth = 1};
+}
+
+static int cuda_add(const loom_device *device, void *graph, void *before, const driver_step *step,
+                    void **node) {
+  cuda_kernel_node kernel = cuda_node(step);
+  cuda_copy copy = cuda_copy_of(step);
+  size_t count = before != NULL;
+  return step->function
+             ? cuda.GraphAddKernelNode(node, graph, &before, count, &kernel)
+             : cuda.GraphAddMemcpyNode(node, graph, &before, count, &copy, device->context);
+}
+
+static int cuda_set(const loom_device *device, void *exec, void *node, const driver_step *step) {
+  cuda_kernel_node kernel = cuda_node(step);
+  cuda_copy copy = cuda_copy_of(step);
+  return step->function ? cuda.GraphSetKernelNode(exec, node, &kernel)
+                        : cuda.GraphSetMemcpyNode(exec, node, &copy, device->context);
 }
 
 /* ---- machine code ---- */
 
-static bool cuda_copy(const void *cubin, size_t size, loom_bytes *out, loom_error *err) {
+static bool cuda_keep(const void *cubin, size_t size, loom_bytes *out, loom_error *err) {
   out->data = malloc(size ? size : 1);
   if (!out->data) return loom_fail(err, "out of memory");
   memcpy(out->data, cubin, size);
@@ -102,7 +142,7 @@ static bool cuda_link(const loom_device *device, const loom_bytes *ptx, loom_byt
   good = good && driver_check(d, cuda.LinkComplete(link, &cubin, &size), err,
                               "the driver cannot make a kernel's code for %s: %s",
                               device->architecture, log);
-  good = good && cuda_copy(cubin, size, out, err);
+  good = good && cuda_keep(cubin, size, out, err);
   cuda.LinkDestroy(link);
   return good;
 }
@@ -128,5 +168,8 @@ const driver_kind driver_cuda = {
     .leave = cuda_leave,
     .stream = cuda_stream,
     .launch = cuda_start,
+    .copy = cuda_copy_over,
+    .graph_add = cuda_add,
+    .graph_set = cuda_set,
     .link = cuda_link,
 };

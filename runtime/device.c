@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define DEVICE_MOST 64
-#define DEVICE_STAGES 16 /* kept, at most */
 
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static const driver_kind *const device_kinds[] = {&driver_cuda, &driver_hip};
@@ -145,68 +144,6 @@ void loom_device_free(loom_device *device, loom_address address) {
   }
 }
 
-static void stage_free(loom_device *device, device_stage *stage) {
-  if (stage->event) device->driver->EventDestroy(stage->event);
-  if (stage->memory) device->driver->MemFreeHost(stage->memory);
-  free(stage);
-}
-
-static device_stage *stage_new(loom_device *device, size_t size, loom_error *err) {
-  const driver *d = device->driver;
-  device_stage *stage = calloc(1, sizeof *stage);
-  void *memory = NULL;
-  if (!stage) return loom_fail(err, "out of memory"), NULL;
-  stage->size = (size + 4095) / 4096 * 4096;
-  bool good = driver_check(d, d->MemHostAlloc(&memory, stage->size, 0), err,
-                           "%zu bytes of the host for copies to %s cannot be allocated",
-                           stage->size, device->name);
-  stage->memory = memory;
-  good = good && driver_check(d, d->EventCreate(&stage->event, DRIVER_EVENT_DISABLE_TIMING), err,
-                              "an event of %s cannot be made", device->name);
-  if (good) return stage;
-  stage_free(device, stage);
-  return NULL;
-}
-
-device_stage *device_stage_get(loom_device *device, size_t size, loom_error *err) {
-  device_stage *found = NULL;
-  pthread_mutex_lock(&device->lock);
-  for (device_stage **at = &device->stages; *at; at = &(*at)->next) {
-    if ((*at)->size < size || device->driver->EventQuery((*at)->event)) continue;
-    found = *at;
-    *at = found->next;
-    break;
-  }
-  pthread_mutex_unlock(&device->lock);
-  return found ? found : stage_new(device, size, err);
-}
-
-bool device_stage_copy(loom_device *device, device_stage *stage, loom_address to, size_t size,
-                       loom_error *err) {
-  const driver *d = device->driver;
-  return driver_check(d, d->MemcpyHtoDAsync(to, stage->memory, size, device->stream), err,
-                      "%zu bytes cannot be copied to %s", size, device->name) &&
-         driver_check(d, d->EventRecord(stage->event, device->stream), err,
-                      "an event of %s cannot be recorded", device->name);
-}
-
-/* A stage whose event failed may be read still: it is not freed before the stream is done. */
-void device_stage_put(loom_device *device, device_stage *stage) {
-  uint32_t count = 0;
-  pthread_mutex_lock(&device->lock);
-  for (device_stage *s = device->stages; s; s = s->next)
-    count++;
-  bool keep = count < DEVICE_STAGES;
-  if (keep) {
-    stage->next = device->stages;
-    device->stages = stage;
-  }
-  pthread_mutex_unlock(&device->lock);
-  if (keep) return;
-  device->driver->StreamSynchronize(device->stream);
-  stage_free(device, stage);
-}
-
 /* The driver has read memory that is not its own when the call returns. */
 bool loom_device_upload(loom_device *device, loom_address to, const void *data, size_t size,
                         loom_error *err) {
@@ -268,13 +205,59 @@ bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
   return device_order(device, device->stream, device->driver->kind->stream(stream), err);
 }
 
-bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
+bool loom_device_owner(loom_device *device, loom_address address, int *out, loom_error *err) {
   const driver *d = device->driver;
-  int number = -1;
   if (!device_enter(device, err)) return false;
-  bool good = driver_check(d, d->PointerGetAttribute(&number, DRIVER_POINTER_DEVICE, address), err,
+  bool good = driver_check(d, d->PointerGetAttribute(out, DRIVER_POINTER_DEVICE, address), err,
                            "an address is no memory of %s", device->name);
   device_leave(device);
-  return good && (number == device->number || loom_fail(err, "an array lies on %s:%d, not on %s",
-                                                        d->kind->prefix, number, device->name));
+  return good;
+}
+
+bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
+  int number = -1;
+  return loom_device_owner(device, address, &number, err) &&
+         (number == device->number ||
+          loom_fail(err, "an array lies on %s:%d, not on %s", device->driver->kind->prefix, number,
+                    device->name));
+}
+
+/* ---- other devices ---- */
+
+/* The second device goes on when the first one's work so far is done. Each of them is entered for
+ * its own event and stream. */
+static bool device_follow(loom_device *first, loom_device *second, loom_error *err) {
+  const driver *d = first->driver;
+  bool good = device_enter(first, err);
+  if (!good) return false;
+  pthread_mutex_lock(&first->lock);
+  good = driver_check(d, d->EventRecord(first->event, first->stream), err,
+                      "an event of %s cannot be recorded", first->name);
+  if (good && (good = device_enter(second, err))) {
+    good = driver_check(d, d->StreamWaitEvent(second->stream, first->event, 0), err,
+                        "%s cannot wait for %s", second->name, first->name);
+    device_leave(second);
+  }
+  pthread_mutex_unlock(&first->lock);
+  device_leave(first);
+  return good;
+}
+
+bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_device,
+                      loom_address from, size_t size, loom_error *err) {
+  const driver *d = device->driver;
+  if (d != from_device->driver)
+    return loom_fail(err, "there are no copies from %s to %s: their drivers differ",
+                     from_device->name, device->name);
+  if (!size) return true;
+  if (!device_follow(from_device, device, err) || !device_enter(device, err)) return false;
+  bool good = driver_check(d, d->kind->copy(device, to, from_device, from, size), err,
+                           "%zu bytes cannot be copied from %s to %s", size, from_device->name,
+                           device->name);
+  if (good && !device_follow(device, from_device, err)) {
+    good = false;
+    d->StreamSynchronize(device->stream); /* nobody may free what is read */
+  }
+  device_leave(device);
+  return good;
 }

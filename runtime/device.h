@@ -4,7 +4,8 @@
  * else returns before the work is done. Functions may be called from any thread, and leave the
  * thread's current context as they found it.
  *
- * Sections by file: device.c, device_plan.c, device_run.c.
+ * Sections by file: device.c, device_plan.c, device_run.c, device_control.c,
+ * device_graph.c.
  */
 #ifndef LOOM_DEVICE_H
 #define LOOM_DEVICE_H
@@ -38,6 +39,10 @@ bool loom_device_upload(loom_device *device, loom_address to, const void *data, 
 bool loom_device_download(loom_device *device, void *to, loom_address from, size_t size,
                           loom_error *err);
 bool loom_device_wait(loom_device *device, loom_error *err);
+/* From one device's memory to another's of the same driver. It is ordered behind the work so far of
+ * both, and what either gets to do from here on comes behind it: `from` may be freed. */
+bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_device,
+                      loom_address from, size_t size, loom_error *err);
 
 #define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
@@ -46,6 +51,8 @@ uint64_t loom_device_stream(const loom_device *device);
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err);
 /* What the other stream gets to do from here on begins when the device's work so far is done. */
 bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err);
+/* The number of the device of this driver whose memory the address is. */
+bool loom_device_owner(loom_device *device, loom_address address, int *out, loom_error *err);
 /* Fails where the address is not memory of this device. */
 bool loom_device_owns(loom_device *device, loom_address address, loom_error *err);
 
@@ -63,11 +70,38 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
+  const int64_t *symbols; /* of the plan */
+  bool graphs;            /* from the second call on, launches are one graph of the driver */
+  /* Asked now and then while loops are run: true stops the call. May be NULL. */
+  int (*poll)(void *context);
 } loom_device_call;
 
-/* Orders the work of a call. Waits for it only where kernels can report errors: *status gets
- * LOOM_STATUS_INDEX and others like it. */
+/* Orders the work of a call. Waits for it only where kernels can report errors, for conditions and
+ * for counts of loops: *status gets LOOM_STATUS_INDEX and others like it, or
+ * LOOM_STATUS_INTERRUPTED. */
 bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
                           loom_error *err);
+
+/* ---- device_graph.c ---- */
+
+/* What became of a plan's graph. */
+typedef enum loom_device_graph_state {
+  LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
+  LOOM_GRAPH_LOOPS,  /* the host runs loops or branches of the plan */
+  LOOM_GRAPH_UNUSED, /* no call has asked for it */
+  LOOM_GRAPH_WAITS,  /* the next call makes it */
+  LOOM_GRAPH_USED,
+  LOOM_GRAPH_FAILED /* the driver refused it: launches are plain */
+} loom_device_graph_state;
+
+typedef struct loom_device_plan_facts {
+  uint32_t launches, copies; /* without those of loops and branches */
+  uint64_t arena;            /* bytes; 0 where they depend on sizes */
+  bool waits;                /* each call waits for its end, since kernels report errors */
+  loom_device_graph_state graph;
+  uint64_t replays, updates; /* runs of the graph, and steps that were changed before them */
+} loom_device_plan_facts;
+
+loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *plan);
 
 #endif

@@ -16,7 +16,8 @@ typedef struct device_code_header {
 typedef struct device_code_row {
   char name[128];
   uint32_t entry; /* of a loom_kernel_fn, in the image's code */
-  uint32_t threads, flags, reserved;
+  uint32_t threads, flags;
+  uint16_t buffers, params; /* words of its lists */
 } device_code_row;
 
 #endif

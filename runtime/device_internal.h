@@ -9,49 +9,105 @@
 
 /* ---- device.c ---- */
 
-/* Memory of the host that a device copies from while the caller goes on. */
-typedef struct device_stage {
-  struct device_stage *next;
-  void *event; /* behind the copy that reads it */
-  size_t size;
-  uint8_t *memory;
-} device_stage;
-
 struct loom_device {
   const driver *driver;
   char name[16], architecture[16];
   int number, handle;
   void *context;        /* CUDA's */
   void *stream, *event; /* `event` orders other streams */
-  pthread_mutex_t lock; /* of `event` and of `stages` */
-  device_stage *stages; /* those that nobody fills */
+  pthread_mutex_t lock; /* of `event` */
 };
 
 /* Around calls of the driver: makes the device the thread's. */
 bool device_enter(loom_device *device, loom_error *err);
 void device_leave(loom_device *device);
-/* Memory for `size` bytes that nothing reads any more: for device_stage_put(), or
- * device_stage_copy() and then that. */
-device_stage *device_stage_get(loom_device *device, size_t size, loom_error *err);
-bool device_stage_copy(loom_device *device, device_stage *stage, loom_address to, size_t size,
-                       loom_error *err);
-void device_stage_put(loom_device *device, device_stage *stage);
 
 /* ---- device_plan.c ---- */
 
 typedef struct device_kernel {
   void *function;
+  uint32_t buffers, params; /* words of the lists that it gets */
   uint32_t threads;
   bool blocks, silent;
 } device_kernel;
+
+typedef struct device_graph device_graph;
 
 struct loom_device_plan {
   loom_device *device;
   loom_plan *plan;
   void *module;
-  size_t tables; /* bytes of the lists of a run */
-  bool silent;   /* no kernel reports anything */
-  device_kernel kernels[];
+  device_graph *graph; /* device_graph.c; NULL: there is none to make of the plan */
+  bool silent;         /* no kernel reports anything */
+  bool controls;       /* it has loops or branches */
+  /* For the plan, then for each of its regions. */
+  device_kernel *kernels[];
 };
+
+/* ---- device_run.c ---- */
+
+/* A run of a plan or of a region. */
+typedef struct device_run {
+  loom_device_plan *p;
+  const loom_plan *plan;
+  const device_kernel *kernels;
+  const loom_device_call *call;
+  const loom_address *inputs, *outputs;
+  int64_t *registers;  /* NULL: none */
+  loom_address memory; /* arena, and of a plan the status; 0: none */
+  uint64_t room;       /* bytes of it */
+  loom_address status; /* a word; 0: no kernel reports anything */
+  uint32_t stopped;    /* the status that has ended the run early */
+} device_run;
+
+/* Makes `registers`, and memory for the arena and `more` bytes behind it, which begin at *after. Of
+ * a region, `symbols` are the outer registers. */
+bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint64_t *after,
+                     loom_error *err);
+/* Another value for a symbol, between two runs of a region. */
+bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_error *err);
+void device_run_close(device_run *r);
+/* Bytes of a buffer. */
+bool device_run_size(const device_run *r, uint32_t buffer, uint64_t *out, loom_error *err);
+loom_address device_run_find(const device_run *r, uint32_t buffer);
+/* Orders the instructions' work. It ends early, without an error, where `stopped` is set. */
+bool device_run_instrs(device_run *r, loom_error *err);
+/* Bytes of device memory behind the work so far: waits for it. */
+bool device_run_read(const device_run *r, void *to, loom_address from, size_t size,
+                     loom_error *err);
+bool device_run_copy(const device_run *r, loom_address to, loom_address from, uint64_t size,
+                     loom_error *err);
+/* Memory in the order of the stream; at least a byte. */
+bool device_run_alloc(const device_run *r, loom_address *out, uint64_t size, loom_error *err);
+
+#define DEVICE_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
+
+/* An instruction of a run: what the driver gets, and where that lies. */
+typedef struct device_step {
+  driver_step driver;
+  bool idle; /* there is nothing to do */
+  void *arguments[5];
+  int64_t begin, end;
+  loom_address status;
+  uint32_t word_count;
+  uint64_t words[DEVICE_WORDS];
+} device_step;
+
+/* ---- device_control.c ---- */
+
+/* Runs a loop or a branch. */
+bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
+
+/* ---- device_graph.c ---- */
+
+/* Sets p->graph. */
+bool device_graph_new(loom_device_plan *p, loom_error *err);
+/* No run of it is under way. */
+void device_graph_free(loom_device_plan *p);
+/* For a run by the graph: NULL, or open, then each instruction's step, then close, which orders the
+ * run where all steps were good and returns whether it has. Between, the graph is the thread's. */
+device_graph *device_graph_open(loom_device_plan *p);
+bool device_graph_step(device_graph *graph, uint32_t instr, const device_step *step);
+bool device_graph_close(device_graph *graph, bool good);
 
 #endif

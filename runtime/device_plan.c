@@ -66,33 +66,48 @@ static bool module_find(loom_device_plan *p, const loom_bytes *image, loom_error
 
 /* ---- kernels ---- */
 
-static bool plan_kernels(loom_device_plan *p, loom_error *err) {
+/* The plan and its regions. */
+static uint32_t plan_parts(const loom_plan *plan) {
+  return plan->region_count > 1 ? plan->region_count : 1;
+}
+
+static bool plan_kernel(loom_device_plan *p, const loom_plan *plan, const loom_plan_kernel *row,
+                        device_kernel *kernel, loom_error *err) {
   const driver *d = p->device->driver;
-  const loom_plan_header *h = loom_plan_header_of(p->plan);
-  const loom_plan_kernel *rows = (const void *)(p->plan->bytes + h->kernels.offset);
-  p->silent = true;
-  for (uint32_t i = 0; i < h->kernels.count; i++) {
-    const char *name = p->plan->names + rows[i].name;
-    device_kernel *kernel = &p->kernels[i];
-    kernel->threads = rows[i].threads;
-    kernel->blocks = rows[i].flags & LOOM_PLAN_KERNEL_BLOCKS;
-    kernel->silent = rows[i].flags & LOOM_PLAN_KERNEL_SILENT;
-    p->silent &= kernel->silent;
-    if (!driver_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
-                      "there is no kernel %s on %s", name, p->device->name))
-      return false;
+  const char *name = plan->names + row->name;
+  kernel->buffers = row->entry & 0xffff;
+  kernel->params = row->entry >> 16;
+  kernel->threads = row->threads;
+  kernel->blocks = row->flags & LOOM_PLAN_KERNEL_BLOCKS;
+  kernel->silent = row->flags & LOOM_PLAN_KERNEL_SILENT;
+  p->silent &= kernel->silent;
+  return driver_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
+                      "there is no kernel %s on %s", name, p->device->name);
+}
+
+/* Regions have their kernels in the plan's module. */
+static bool plan_kernels(loom_device_plan *p, loom_error *err) {
+  for (uint32_t n = 0; n < plan_parts(p->plan); n++) {
+    const loom_plan *plan = n ? p->plan->regions[n] : p->plan;
+    const loom_plan_header *h = loom_plan_header_of(plan);
+    const loom_plan_kernel *rows = (const void *)(plan->bytes + h->kernels.offset);
+    p->kernels[n] = calloc(h->kernels.count + 1u, sizeof *p->kernels[n]);
+    if (!p->kernels[n]) return loom_fail(err, "out of memory");
+    for (uint32_t i = 0; i < h->kernels.count; i++)
+      if (!plan_kernel(p, plan, &rows[i], &p->kernels[n][i], err)) return false;
   }
   return true;
 }
 
-/* The lists of all launches lie one behind the other, then the status. */
-static void plan_measure(loom_device_plan *p) {
+/* Looks through the plan before anything is loaded. */
+static void plan_survey(loom_device_plan *p) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
-  size_t words = 1;
-  for (uint32_t i = 0; i < h->instrs.count; i++)
-    if (p->plan->instrs[i].opcode == LOOM_PLAN_LAUNCH)
-      words += p->plan->instrs[i].buffer_count + p->plan->instrs[i].param_count;
-  p->tables = words * sizeof(uint64_t);
+  p->silent = true;
+  for (uint32_t i = 0; i < h->instrs.count; i++) {
+    uint16_t opcode = p->plan->instrs[i].opcode;
+    p->controls |=
+        opcode == LOOM_PLAN_FOR || opcode == LOOM_PLAN_WHILE || opcode == LOOM_PLAN_BRANCH;
+  }
 }
 
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
@@ -103,15 +118,15 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
     return loom_fail(err, "a plan for %s cannot run on %s",
                      h->target == LOOM_PLAN_X86 ? "this machine's CPU" : "GPUs of another maker",
                      device->name);
-  loom_device_plan *p = calloc(1, sizeof *p + h->kernels.count * sizeof *p->kernels);
+  loom_device_plan *p = calloc(1, sizeof *p + plan_parts(plan) * sizeof *p->kernels);
   if (!p) return loom_fail(err, "out of memory");
   p->device = device;
   p->plan = loom_plan_ref(plan);
-  plan_measure(p);
+  plan_survey(p);
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
-  bool good = device_enter(device, err);
+  bool good = device_graph_new(p, err) && device_enter(device, err);
   if (good) {
-    good = !h->kernels.count || (module_find(p, &image, err) && plan_kernels(p, err));
+    good = (!h->image.count || module_find(p, &image, err)) && plan_kernels(p, err);
     if (!good && p->module) device->driver->ModuleUnload(p->module);
     if (!good) p->module = NULL;
     device_leave(device);
@@ -125,12 +140,15 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;
-  for (int i = 0; i < 2 && p->module; i++) { /* as loom_device_free() */
+  for (int i = 0; i < 2 && (p->module || p->graph); i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
     p->device->driver->StreamSynchronize(p->device->stream);
-    if (!p->device->driver->ModuleUnload(p->module)) p->module = NULL;
+    device_graph_free(p);
+    if (p->module && !p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }
+  for (uint32_t n = 0; n < plan_parts(p->plan); n++)
+    free(p->kernels[n]);
   loom_plan_unref(p->plan);
   free(p);
 }

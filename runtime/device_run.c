@@ -1,131 +1,249 @@
-/* Running a plan on a device: what a call needs there besides arguments and results is one piece of
- * memory, the arena and behind it the launches' lists and a word for the status. It is filled by
- * one copy and given back in the order of the stream, so that nothing waits. */
+/* Running a plan on a device. Kernels get their lists of buffers and numbers by value, so that
+ * nothing is copied before a launch. What a call needs on the device besides arguments and results
+ * is one piece of memory, the arena and behind it a word for the status, where it needs either. It
+ * is given back in the order of the stream, so that nothing waits. */
 #include "runtime/device_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/internal.h"
 
-typedef struct device_run {
-  loom_device_plan *p;
-  const loom_device_call *call;
-  loom_address memory; /* arena, lists, status */
-  size_t arena;        /* where the lists begin */
-  device_stage *stage; /* of the lists */
-  uint32_t *status;    /* of the caller */
-} device_run;
-
-static loom_address run_find(const device_run *r, uint32_t buffer) {
-  const place *at = &r->p->plan->places[buffer];
-  if (at->kind == PLACE_OUTPUT) return r->call->outputs[at->index];
+loom_address device_run_find(const device_run *r, uint32_t buffer) {
+  const place *at = &r->plan->places[buffer];
+  if (at->kind == PLACE_OUTPUT) return r->outputs[at->index];
   if (at->kind == PLACE_ARENA) return r->memory + at->offset;
-  return r->call->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
+  if (at->kind == PLACE_ARENA_AT) return r->memory + (uint64_t)r->registers[at->index];
+  return r->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
 }
 
-/* Writes the lists of all launches. */
-static void run_fill(const device_run *r) {
-  const loom_plan *plan = r->p->plan;
-  const loom_plan_header *h = loom_plan_header_of(plan);
-  uint64_t *at = (uint64_t *)r->stage->memory;
-  for (uint32_t i = 0; i < h->instrs.count; i++) {
-    const loom_plan_instr *in = &plan->instrs[i];
-    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
-    for (uint32_t k = 0; k < in->buffer_count; k++)
-      *at++ = run_find(r, plan->indices[in->buffers + k]);
-    for (uint32_t k = 0; k < in->param_count; k++)
-      *at++ = r->call->scalars[plan->indices[in->params + k]];
+static bool run_wrong_sizes(loom_error *err) {
+  return loom_fail(err, "a plan on a device is run with sizes that it is not for");
+}
+
+bool device_run_size(const device_run *r, uint32_t buffer, uint64_t *out, loom_error *err) {
+  return run_buffer_size(&r->plan->buffers[buffer], r->registers, out) || run_wrong_sizes(err);
+}
+
+/* ---- instructions ---- */
+
+/* What a launch hands over: the buffers that the kernel reads, then its numbers. */
+static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t *words) {
+  const uint32_t *indices = r->plan->indices;
+  const device_kernel *kernel = &r->kernels[in->a];
+  for (uint32_t k = 0; k < kernel->buffers + kernel->params; k++)
+    words[k] = 0;
+  for (uint32_t k = 0; k < kernel->buffers && k < in->buffer_count; k++)
+    words[k] = device_run_find(r, indices[in->buffers + k]);
+  for (uint32_t k = 0; k < kernel->params && k < in->param_count; k++) {
+    uint32_t number = indices[in->params + k], own = number & ~LOOM_PLAN_PARAM_REGISTER;
+    words[kernel->buffers + k] =
+        own == number ? r->call->scalars[number] : (uint64_t)r->registers[own];
   }
-  *at = 0;
 }
 
-static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_address lists,
+static bool run_launch(const device_run *r, const loom_plan_instr *in, device_step *out,
                        loom_error *err) {
-  const driver *d = r->p->device->driver;
-  const device_kernel *kernel = &r->p->kernels[in->a];
-  loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
-  loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
-  int64_t begin = in->b, end = begin + in->chunks;
-  uint64_t grid =
-      kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
-  if (!grid) return true;
-  if (grid > INT32_MAX || grid * kernel->threads > d->kind->most_threads)
+  const device_kernel *kernel = &r->kernels[in->a];
+  int64_t chunks =
+      in->flags & LOOM_PLAN_CHUNKS_REGISTER ? r->registers[in->chunks] : (int64_t)in->chunks;
+  if (chunks < 0 || chunks > INT64_MAX / 2) return run_wrong_sizes(err);
+  uint64_t grid = kernel->blocks ? (uint64_t)chunks
+                                 : ((uint64_t)chunks + kernel->threads - 1) / kernel->threads;
+  if (grid > INT32_MAX || grid * kernel->threads > r->p->device->driver->kind->most_threads)
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
-  void *arguments[] = {&lists, &params, &scratch, &begin, &end, &status};
+  out->word_count = kernel->buffers + kernel->params;
+  run_fill(r, in, out->words);
+  out->status = r->status;
+  out->begin = in->b;
+  out->end = out->begin + chunks;
+  void *arguments[] = {out->words, out->words + kernel->buffers, &out->begin, &out->end,
+                       &out->status};
+  memcpy(out->arguments, arguments, sizeof arguments);
+  out->driver = (driver_step){.function = kernel->function,
+                              .blocks = (unsigned)grid,
+                              .threads = kernel->threads,
+                              .arguments = out->arguments};
+  return true;
+}
+
+/* What an instruction asks of the driver. `idle`: nothing. */
+static bool run_step(const device_run *r, const loom_plan_instr *in, device_step *out,
+                     loom_error *err) {
+  out->driver = (driver_step){.function = NULL};
+  out->word_count = 0;
+  out->idle = true;
+  bool sizes = in->opcode == LOOM_PLAN_SIZE || in->opcode == LOOM_PLAN_CHECK;
+  if (sizes && run_size(in, r->registers)) return run_wrong_sizes(err);
+  if (in->opcode == LOOM_PLAN_LAUNCH) {
+    if (!run_launch(r, in, out, err)) return false;
+    out->idle = !out->driver.blocks;
+  }
+  if (in->opcode == LOOM_PLAN_COPY) {
+    out->driver.from = device_run_find(r, in->a);
+    out->driver.to = device_run_find(r, in->b);
+    uint64_t size;
+    if (!device_run_size(r, in->a, &out->driver.size, err) ||
+        !device_run_size(r, in->b, &size, err))
+      return false;
+    if (size != out->driver.size) return run_wrong_sizes(err);
+    out->idle = !out->driver.size || out->driver.from == out->driver.to;
+  }
+  return true;
+}
+
+static bool run_plainly(const device_run *r, const loom_plan_instr *in, const device_step *step,
+                        loom_error *err) {
+  loom_device *device = r->p->device;
+  const driver *d = device->driver;
+  const driver_step *todo = &step->driver;
+  if (step->idle) return true;
+  if (!todo->function) return device_run_copy(r, todo->to, todo->from, todo->size, err);
   const loom_plan_kernel *rows =
-      (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
-  return driver_check(
-      d,
-      d->kind->launch(r->p->device, kernel->function, (unsigned)grid, kernel->threads, arguments),
-      err, "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
-      r->p->device->name);
+      (const void *)(r->plan->bytes + loom_plan_header_of(r->plan)->kernels.offset);
+  return driver_check(d, d->kind->launch(device, todo), err, "kernel %s cannot be launched on %s",
+                      r->plan->names + rows[in->a].name, device->name);
 }
 
-static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
-  const driver *d = r->p->device->driver;
-  loom_address from = run_find(r, in->a), to = run_find(r, in->b);
-  uint64_t size = r->p->plan->buffers[in->a].size;
-  return !size || from == to ||
-         driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
-                      "%llu bytes cannot be copied on %s", (unsigned long long)size,
-                      r->p->device->name);
-}
-
-static bool run_instrs(const device_run *r, loom_error *err) {
-  const loom_plan *plan = r->p->plan;
-  loom_address lists = r->memory + r->arena;
+bool device_run_instrs(device_run *r, loom_error *err) {
   bool good = true;
-  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++) {
-    const loom_plan_instr *in = &plan->instrs[i];
-    if (in->opcode == LOOM_PLAN_COPY) good = run_copy(r, in, err);
-    if (in->opcode != LOOM_PLAN_LAUNCH) continue;
-    good = run_launch(r, in, lists, err);
-    lists += ((uint64_t)in->buffer_count + in->param_count) * sizeof(uint64_t);
+  device_step step;
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = h->prologue; good && !r->stopped && i < h->instrs.count; i++) {
+    const loom_plan_instr *in = &r->plan->instrs[i];
+    bool controls = in->opcode == LOOM_PLAN_FOR || in->opcode == LOOM_PLAN_WHILE ||
+                    in->opcode == LOOM_PLAN_BRANCH;
+    good = controls ? device_control(r, in, err)
+                    : run_step(r, in, &step, err) && run_plainly(r, in, &step, err);
   }
   return good;
 }
 
-/* Errors of this run, at once: its results are not to be used. */
-static bool run_read_status(const device_run *r, loom_error *err) {
-  const driver *d = r->p->device->driver;
-  uint32_t status = 0;
-  if (r->p->silent) return true;
-  if (!driver_check(d,
-                    d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
-                                       sizeof status, r->p->device->stream),
-                    err, "the status of a run on %s cannot be read", r->p->device->name) ||
-      !driver_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
-                    r->p->device->name))
-    return false;
-  *r->status = status & PLAN_STOPS;
+/* The same by the plan's graph. False: nothing was ordered. */
+static bool run_graph(const device_run *r) {
+  loom_error ignored;
+  const loom_plan *plan = r->plan;
+  device_graph *graph = device_graph_open(r->p);
+  if (!graph) return false;
+  device_step step;
+  bool good = true;
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  for (uint32_t i = h->prologue; good && i < h->instrs.count; i++)
+    good = run_step(r, &plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
+  return device_graph_close(graph, good);
+}
+
+/* ---- memory ---- */
+
+bool device_run_copy(const device_run *r, loom_address to, loom_address from, uint64_t size,
+                     loom_error *err) {
+  const loom_device *device = r->p->device;
+  const driver *d = device->driver;
+  return driver_check(d, d->MemcpyDtoDAsync(to, from, size, device->stream), err,
+                      "%llu bytes cannot be copied on %s", (unsigned long long)size, device->name);
+}
+
+bool device_run_read(const device_run *r, void *to, loom_address from, size_t size,
+                     loom_error *err) {
+  const loom_device *device = r->p->device;
+  const driver *d = device->driver;
+  return driver_check(d, d->MemcpyDtoHAsync(to, from, size, device->stream), err,
+                      "%zu bytes of a run on %s cannot be read", size, device->name) &&
+         driver_check(d, d->StreamSynchronize(device->stream), err, "the work of %s has failed",
+                      device->name);
+}
+
+bool device_run_alloc(const device_run *r, loom_address *out, uint64_t size, loom_error *err) {
+  const loom_device *device = r->p->device;
+  const driver *d = device->driver;
+  return driver_check(d, d->MemAllocAsync(out, size ? size : 1, device->stream), err,
+                      "%llu bytes on %s cannot be allocated", (unsigned long long)size,
+                      device->name);
+}
+
+/* The arena grows where it has to; what is in it is lost. */
+static bool run_arena(device_run *r, uint64_t more, uint64_t *after, loom_error *err) {
+  uint64_t arena;
+  if (run_arena_size(r->plan, r->registers, &arena)) return run_wrong_sizes(err);
+  *after = (arena + 255) / 256 * 256;
+  if (*after + more <= r->room) return true;
+  loom_device_free(r->p->device, r->memory);
+  r->memory = 0;
+  r->room = 0;
+  if (!device_run_alloc(r, &r->memory, *after + more, err)) return false;
+  r->room = *after + more;
   return true;
 }
 
-static bool run_all(device_run *r, loom_error *err) {
-  loom_device *device = r->p->device;
-  const driver *d = device->driver;
-  size_t size = r->arena + r->p->tables;
-  if (!driver_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
-                    "%zu bytes on %s cannot be allocated", size, device->name))
+bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint64_t *after,
+                     loom_error *err) {
+  uint32_t count = loom_plan_header_of(r->plan)->register_count;
+  *after = 0;
+  if (count && !(r->registers = calloc(count, sizeof *r->registers)))
+    return loom_fail(err, "out of memory");
+  if (count && run_prologue(r->plan, symbols, r->registers)) return run_wrong_sizes(err);
+  return run_arena(r, more, after, err);
+}
+
+bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_error *err) {
+  uint64_t after;
+  r->registers[symbol] = value;
+  for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->prologue; i++)
+    if (run_size(&r->plan->instrs[i], r->registers)) return run_wrong_sizes(err);
+  return run_arena(r, 0, &after, err);
+}
+
+void device_run_close(device_run *r) {
+  if (r->p) loom_device_free(r->p->device, r->memory);
+  free(r->registers);
+}
+
+/* The call's memory, with no status reported. */
+static bool run_memory(device_run *r, loom_error *err) {
+  const driver *d = r->p->device->driver;
+  uint64_t after;
+  if (!device_run_open(r, r->call->symbols, r->p->silent ? 0 : sizeof(uint64_t), &after, err))
     return false;
-  r->stage = device_stage_get(device, r->p->tables, err);
-  bool good = r->stage != NULL;
-  if (good) run_fill(r);
-  good = good && device_stage_copy(device, r->stage, r->memory + r->arena, r->p->tables, err) &&
-         run_instrs(r, err) && run_read_status(r, err);
-  if (!good) d->StreamSynchronize(device->stream); /* what was ordered still reads the memory */
-  if (r->stage) device_stage_put(device, r->stage);
-  loom_device_free(device, r->memory);
+  if (r->p->silent) return true;
+  r->status = r->memory + after;
+  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, r->p->device->stream), err,
+                      "the status of a run on %s cannot be cleared", r->p->device->name);
+}
+
+/* ---- all of it ---- */
+
+/* Errors of this run, at once: its results are not to be used. */
+static bool run_read_status(const device_run *r, uint32_t *out, loom_error *err) {
+  uint32_t status = 0;
+  bool good = r->p->silent || device_run_read(r, &status, r->status, sizeof status, err);
+  *out = (status & PLAN_STOPS) | r->stopped;
+  return good;
+}
+
+static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
+  loom_device *device = r->p->device;
+  bool good = run_memory(r, err);
+  good = good && ((r->call->graphs && run_graph(r)) || device_run_instrs(r, err));
+  good = good && run_read_status(r, status, err);
+  if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
+  device_run_close(r);
   return good;
 }
 
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
                           loom_error *err) {
-  size_t arena = (size_t)loom_plan_header_of(p->plan)->arena_size;
-  device_run r = {.p = p, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
+  device_run r = {.p = p,
+                  .plan = p->plan,
+                  .kernels = p->kernels[0],
+                  .call = call,
+                  .inputs = call->inputs,
+                  .outputs = call->outputs};
+  run_poll poll = {call->poll, NULL, call->poll ? coarse_ms() : 0}, *outer = loom_polling;
   *status = 0;
   if (!device_enter(p->device, err)) return false;
-  bool good = run_all(&r, err);
+  loom_polling = call->poll ? &poll : NULL;
+  bool good = run_all(&r, status, err);
+  loom_polling = outer;
   device_leave(p->device);
   return good;
 }

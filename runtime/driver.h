@@ -51,6 +51,14 @@ typedef struct driver {
 
 struct loom_device;
 
+/* A launch of blocks of one dimension, or (`function` NULL) a copy on the device. */
+typedef struct driver_step {
+  void *function;
+  unsigned blocks, threads;
+  void **arguments;
+  uint64_t to, from, size;
+} driver_step;
+
 /* What the two drivers do in ways of their own. Functions that can fail report it. */
 struct driver_kind {
   const char *name, *prefix; /* "CUDA"; "cuda", in the names of devices */
@@ -77,9 +85,17 @@ struct driver_kind {
   /* Outside of enter() and leave(): others of this thread are not to see an error that was noticed
    * here. NULL: none would. */
   void (*forget)(void);
-  /* The driver's status. Blocks of one dimension. */
-  int (*launch)(const struct loom_device *device, void *function, unsigned blocks, unsigned threads,
-                void **arguments);
+  /* The driver's status, of these four. */
+  int (*launch)(const struct loom_device *device, const driver_step *launch);
+  /* From one device to another, on the stream of the latter. */
+  int (*copy)(const struct loom_device *to_device, uint64_t to,
+              const struct loom_device *from_device, uint64_t from, size_t size);
+  /* Adds a step to a graph, behind the node `before` (NULL: it is the first). */
+  int (*graph_add)(const struct loom_device *device, void *graph, void *before,
+                   const driver_step *step, void **node);
+  /* Changes a step's addresses and numbers in what was made of the graph. */
+  int (*graph_set)(const struct loom_device *device, void *exec, void *node,
+                   const driver_step *step);
   /* Machine code of a plan's image, malloc'ed. NULL: the image is machine code. */
   bool (*link)(const struct loom_device *device, const loom_bytes *image, loom_bytes *out,
                loom_error *err);
@@ -114,6 +130,31 @@ typedef struct cuda_launch {
   unsigned attribute_count;
 } cuda_launch;
 
+#define CUDA_MEMORY_DEVICE 2 /* CUmemorytype */
+
+/* CUDA_KERNEL_NODE_PARAMS, version 1 */
+typedef struct cuda_kernel_node {
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **arguments, **extra;
+} cuda_kernel_node;
+
+/* One side of CUDA_MEMCPY3D. */
+typedef struct cuda_copy_side {
+  size_t x, y, z, level;
+  int type;
+  void *host;
+  uint64_t device;
+  void *array, *reserved;
+  size_t pitch, height;
+} cuda_copy_side;
+
+/* CUDA_MEMCPY3D */
+typedef struct cuda_copy {
+  cuda_copy_side from, to;
+  size_t width, height, depth;
+} cuda_copy;
+
 extern const driver_kind driver_cuda;
 
 /* ---- hip.c ---- */
@@ -129,6 +170,18 @@ typedef struct hip_properties {
   char architecture[256]; /* "gfx90a:sramecc+:xnack-" */
   char rest[2680];
 } hip_properties;
+
+#define HIP_COPY_WITHIN 3 /* hipMemcpyKind: hipMemcpyDeviceToDevice */
+
+/* hipKernelNodeParams */
+typedef struct hip_kernel_node {
+  unsigned block[3];
+  void **extra;
+  void *function;
+  unsigned grid[3];
+  void **arguments;
+  unsigned shared;
+} hip_kernel_node;
 
 extern const driver_kind driver_hip;
 

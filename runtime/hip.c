@@ -95,10 +95,40 @@ static void *hip_stream(uint64_t number) {
   return number == LOOM_STREAM_LEGACY ? NULL : (void *)(uintptr_t)number;
 }
 
-static int hip_start(const loom_device *device, void *function, unsigned blocks, unsigned threads,
-                     void **arguments) {
-  return hip.LaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, device->stream, arguments,
-                          NULL);
+static int hip_start(const loom_device *device, const driver_step *launch) {
+  return hip.LaunchKernel(launch->function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
+                          device->stream, launch->arguments, NULL);
+}
+
+static int hip_copy_over(const loom_device *to_device, uint64_t to, const loom_device *from_device,
+                         uint64_t from, size_t size) {
+  return hip.MemcpyPeerAsync(to, to_device->handle, from, from_device->handle, size,
+                             to_device->stream);
+}
+
+/* ---- graphs ---- */
+
+static hip_kernel_node hip_node(const driver_step *launch) {
+  return (hip_kernel_node){.function = launch->function,
+                           .grid = {launch->blocks, 1, 1},
+                           .block = {launch->threads, 1, 1},
+                           .arguments = launch->arguments};
+}
+
+static int hip_add(const loom_device *device, void *graph, void *before, const driver_step *step,
+                   void **node) {
+  hip_kernel_node kernel = hip_node(step);
+  size_t count = before != NULL;
+  return step->function ? hip.GraphAddKernelNode(node, graph, &before, count, &kernel)
+                        : hip.GraphAddMemcpyNode(node, graph, &before, count, step->to, step->from,
+                                                 step->size, HIP_COPY_WITHIN);
+}
+
+static int hip_set(const loom_device *device, void *exec, void *node, const driver_step *step) {
+  hip_kernel_node kernel = hip_node(step);
+  return step->function ? hip.GraphSetKernelNode(exec, node, &kernel)
+                        : hip.GraphSetMemcpyNode(exec, node, step->to, step->from, step->size,
+                                                 HIP_COPY_WITHIN);
 }
 
 const driver_kind driver_hip = {
@@ -123,4 +153,7 @@ const driver_kind driver_hip = {
     .stream = hip_stream,
     .forget = hip_forget,
     .launch = hip_start,
+    .copy = hip_copy_over,
+    .graph_add = hip_add,
+    .graph_set = hip_set,
 };

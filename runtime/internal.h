@@ -149,6 +149,14 @@ uint32_t run_kernel(const run *r, const loom_plan_instr *in);
 void *run_place(const run *r, uint32_t buffer);
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out);
 
+/* Sizes, also of plans on a device. An instruction SIZE or CHECK; the registers that the caller's
+ * symbols determine; a buffer's bytes (false: too many); the arena's, in which every buffer whose
+ * place is computed lies. They give 0 or LOOM_STATUS_SIZE. */
+uint32_t run_size(const loom_plan_instr *in, int64_t *registers);
+uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers);
+bool run_buffer_size(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out);
+uint32_t run_arena_size(const loom_plan *plan, const int64_t *registers, uint64_t *out);
+
 /* ---- bounds.c: checked kernels ---- */
 
 /* Does each extent, and each site of a root, name what is there? Finds out how long buffers live.

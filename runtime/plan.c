@@ -318,7 +318,8 @@ static loom_plan *plan_load(const void *bytes, size_t size, const loom_plan *roo
   loom_plan_header h;
   if (!plan_check_header(bytes, size, &h, err)) return NULL;
   if (!root != !(h.flags & LOOM_PLAN_REGION) ||
-      (root && (h.regions.count || h.image.count || h.once.count)))
+      (root && (h.regions.count || h.image.count || h.once.count ||
+                h.target != loom_plan_header_of(root)->target)))
     return loom_fail(err, "plan: a region alone, or one in another"), NULL;
   size_t kept = plan_kept_bytes(&h);
   loom_plan *plan = calloc(1, sizeof *plan + kept);

@@ -168,17 +168,30 @@ static bool check_control(const loom_plan_header *h, const uint8_t *bytes,
          (in->param_count == in->c && (uint64_t)in->params + in->param_count <= h->indices.count);
 }
 
+/* A launch on a device has the words that its kernel reads; a list is never of no word. */
+static bool check_lists(const loom_plan_header *h, const uint8_t *bytes,
+                        const loom_plan_instr *in) {
+  const loom_plan_kernel *kernel = (const loom_plan_kernel *)(bytes + h->kernels.offset) + in->a;
+  uint32_t buffers = kernel->entry & 0xffff, params = kernel->entry >> 16;
+  return h->target == LOOM_PLAN_X86 || ((buffers <= 1 || in->buffer_count >= buffers) &&
+                                        (params <= 1 || in->param_count >= params));
+}
+
 static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
   bool launches = in->opcode == LOOM_PLAN_LAUNCH || in->opcode == LOOM_PLAN_COPY;
   if (in->stream || in->device != (h->target != LOOM_PLAN_X86 && launches)) return false;
+  bool controls = in->opcode == LOOM_PLAN_FOR || in->opcode == LOOM_PLAN_WHILE ||
+                  in->opcode == LOOM_PLAN_BRANCH;
+  bool sizes = in->opcode == LOOM_PLAN_SIZE || in->opcode == LOOM_PLAN_CHECK;
   if (h->target != LOOM_PLAN_X86 &&
-      ((!launches && in->opcode != LOOM_PLAN_TRIM) || (in->scratch && launches)))
+      ((!launches && !controls && !sizes && in->opcode != LOOM_PLAN_TRIM) ||
+       (launches && (in->scratch || in->flags & LOOM_PLAN_SCRATCH_REGISTER))))
     return false;
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH:
-    return in->a < h->kernels.count &&
+    return in->a < h->kernels.count && check_lists(h, bytes, in) &&
            (!(in->flags & LOOM_PLAN_CHUNKS_REGISTER) || in->chunks < h->register_count) &&
            (!(in->flags & LOOM_PLAN_SCRATCH_REGISTER) || in->scratch < h->register_count) &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count) &&
@@ -224,16 +237,19 @@ static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom
   return good || loom_fail(err, "plan: a size changes while it is run");
 }
 
-/* What devices have not: sizes that are computed, regions, what is kept, checked kernels. */
+/* What devices have not: results of unknown sizes, what is kept, checked kernels. */
 static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
   const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
-  bool good =
-      h->target <= LOOM_PLAN_AMDGPU && !h->register_count && !h->late_count && !h->kept_count &&
-      !h->once.count && !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
-      (!h->kernels.count || (h->image.count && !bytes[h->image.offset + h->image.count - 1]));
+  bool region = h->flags & LOOM_PLAN_REGION; /* whose image is its root's */
+  bool ends = h->image.count && !bytes[h->image.offset + h->image.count - 1];
+  bool good = h->target <= LOOM_PLAN_AMDGPU && !h->late_count && !h->kept_count && !h->once.count &&
+              !(h->flags & LOOM_PLAN_CHECKED) &&
+              (region || ends || (!h->image.count && !h->kernels.count));
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
-    good = plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
-           kernels[i].threads <= 1024;
+    good =
+        plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+        kernels[i].threads <= 1024 &&
+        8ull * ((kernels[i].entry & 0xffff) + (kernels[i].entry >> 16)) <= LOOM_PLAN_LAUNCH_BYTES;
   return good || loom_fail(err, "plan: not valid for a device");
 }
 

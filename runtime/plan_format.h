@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 9u
+#define LOOM_PLAN_VERSION 10u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -59,8 +59,9 @@ typedef struct loom_plan_header {
 } loom_plan_header;
 
 /* With a GPU, the image is PTX or a code object of AMDGPU (ELF), with a NUL at its end. Every
- * buffer is device memory, sizes are constant, and there are no instructions but LAUNCH, COPY and
- * TRIM, none of them with scratch. */
+ * buffer is device memory, and there are no instructions but LAUNCH, COPY, TRIM, SIZE, CHECK and
+ * control flow, none of them with scratch. A loop's count and index and a condition are device
+ * memory, too. */
 typedef enum loom_plan_target { LOOM_PLAN_X86, LOOM_PLAN_NVPTX, LOOM_PLAN_AMDGPU } loom_plan_target;
 
 typedef enum loom_plan_input_kind {
@@ -130,8 +131,8 @@ typedef enum loom_plan_opcode {
      buffers are written, in C order like all others. */
   LOOM_PLAN_FOR,   /* plan `a` as often as the first buffer (int64) says; then `c` carried values,
                       then what else it reads. It gets the int64 index in place of the count,
-                      and as the value of its symbol b - 1 (0: none).
-                      params: LOOM_PLAN_CARRY_BEFORE */
+                      and as the value of its symbol b - 1 (0: none). The count is `op` - 1, where
+                      it is known (0: it is not). params: LOOM_PLAN_CARRY_BEFORE */
   LOOM_PLAN_WHILE, /* plan `a` while the one result (bool) of plan `b` is true; both get `c` carried
                       values and what else they read, plan `a` the number of iterations before as
                       the value of its symbol `op` - 1 (0: none) */
@@ -163,11 +164,11 @@ typedef struct loom_plan_instr {
   uint32_t scratch;               /* bytes private to a thread */
   uint32_t chunks;                /* or a register */
   uint32_t flags;                 /* LOOM_PLAN_CHUNKS_REGISTER, LOOM_PLAN_SCRATCH_REGISTER */
-  uint32_t op;                    /* SIZE, CHECK, WHILE */
+  uint32_t op;                    /* SIZE, CHECK, FOR, WHILE */
 } loom_plan_instr;
 
 typedef struct loom_plan_kernel {
-  uint32_t entry; /* bytes from the start of the image's code */
+  uint32_t entry; /* bytes from the start of the image's code; on a GPU LOOM_PLAN_KERNEL_LISTS */
   uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
   /* Of a GPU: threads of a block, and LOOM_PLAN_KERNEL_*. */
   uint32_t threads, flags;
@@ -175,5 +176,8 @@ typedef struct loom_plan_kernel {
 
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */
 #define LOOM_PLAN_KERNEL_SILENT 2u /* it never reports a status */
+/* Words of the lists that a kernel of a GPU gets by value: of buffers, and of parameters. */
+#define LOOM_PLAN_LAUNCH_BYTES 4072u /* of both lists: 4,096 of arguments, without three others */
+#define LOOM_PLAN_KERNEL_LISTS(BUFFERS, PARAMS) ((uint32_t)(BUFFERS) | (uint32_t)(PARAMS) << 16)
 
 #endif

@@ -25,15 +25,14 @@ static bool size_holds(uint32_t op, int64_t a, int64_t b) {
   return op == LOOM_PLAN_CHECK_EQ ? a == b : op == LOOM_PLAN_CHECK_NE ? a != b : a <= b;
 }
 
-static uint32_t run_size(const loom_plan_instr *in, int64_t *registers) {
+uint32_t run_size(const loom_plan_instr *in, int64_t *registers) {
   bool good = in->opcode == LOOM_PLAN_SIZE
                   ? size_compute(in->op, registers[in->b], registers[in->c], &registers[in->a])
                   : size_holds(in->op, registers[in->a], registers[in->b]);
   return good ? 0 : LOOM_STATUS_SIZE;
 }
 
-/* Fills the registers that the caller's symbols determine. */
-static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers) {
+uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   if (h->symbol_count && !symbols) return LOOM_STATUS_SIZE;
   if (h->symbol_count) memcpy(registers, symbols, sizeof *registers * h->symbol_count);
@@ -47,7 +46,7 @@ static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int6
   return status;
 }
 
-static bool size_of_buffer(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out) {
+bool run_buffer_size(const loom_plan_buffer *b, const int64_t *registers, uint64_t *out) {
   *out = b->size;
   if (b->flags & LOOM_PLAN_SIZE_REGISTER) *out = (uint64_t)registers[b->size];
   return *out <= PLAN_ARENA_LARGEST; /* negative ones are larger */
@@ -64,7 +63,7 @@ bool loom_plan_output_size(const loom_plan *plan, uint32_t index, const int64_t 
   int64_t *registers = loom_block_alloc(sizeof *registers * h->register_count);
   uint64_t size = 0;
   bool good = registers && !run_prologue(plan, symbols, registers) &&
-              size_of_buffer(buffer, registers, &size);
+              run_buffer_size(buffer, registers, &size);
   loom_block_free(registers, sizeof *registers * h->register_count);
   if (good) *out = size;
   return good;
@@ -82,7 +81,7 @@ void *run_place(const run *r, uint32_t buffer) { return place_find(&r->plan->pla
 
 bool run_size_of(const run *r, uint32_t buffer, uint64_t *out) {
   const loom_plan_buffer *b = &r->plan->buffers[buffer];
-  if (!size_of_buffer(b, r->registers, out)) return false;
+  if (!run_buffer_size(b, r->registers, out)) return false;
   return b->kind != LOOM_PLAN_BUFFER_LATE || (r->late[b->index] && *out <= r->room[b->index]);
 }
 
@@ -156,7 +155,7 @@ static uint32_t run_copy(const run *r, const loom_plan_instr *in) {
 static uint32_t run_alloc(const run *r, const loom_plan_instr *in) {
   const loom_plan_buffer *buffer = &r->plan->buffers[in->a];
   uint64_t size;
-  if (!size_of_buffer(buffer, r->registers, &size)) return LOOM_STATUS_SIZE;
+  if (!run_buffer_size(buffer, r->registers, &size)) return LOOM_STATUS_SIZE;
   void *data = NULL;
   if (r->late[buffer->index]) return LOOM_STATUS_SIZE; /* it has its memory already */
   if (in->b && r->call->allocate)
@@ -266,24 +265,24 @@ static uint32_t run_direct(const loom_plan *plan, const loom_call *call) {
   return status & (in->fp_mask | PLAN_STOPS);
 }
 
-/* The arena's size, and that every buffer whose place is computed lies inside. */
-static uint32_t run_arena(run *r) {
-  const loom_plan_header *h = loom_plan_header_of(r->plan);
-  r->arena_size = h->arena_size;
+uint32_t run_arena_size(const loom_plan *plan, const int64_t *registers, uint64_t *out) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  *out = h->arena_size;
   if (!(h->flags & LOOM_PLAN_ARENA_REGISTER)) return 0;
-  r->arena_size = (uint64_t)r->registers[h->arena_size];
-  if (r->arena_size > PLAN_ARENA_LARGEST) return LOOM_STATUS_SIZE;
+  *out = (uint64_t)registers[h->arena_size];
+  if (*out > PLAN_ARENA_LARGEST) return LOOM_STATUS_SIZE;
   for (uint32_t i = 0; i < h->buffers.count; i++) {
-    const loom_plan_buffer *b = &r->plan->buffers[i];
+    const loom_plan_buffer *b = &plan->buffers[i];
     if (b->kind != LOOM_PLAN_BUFFER_ARENA) continue;
     uint64_t size, offset = b->offset;
-    if (b->flags & LOOM_PLAN_OFFSET_REGISTER) offset = (uint64_t)r->registers[b->offset];
-    if (!size_of_buffer(b, r->registers, &size) || offset > r->arena_size ||
-        size > r->arena_size - offset)
+    if (b->flags & LOOM_PLAN_OFFSET_REGISTER) offset = (uint64_t)registers[b->offset];
+    if (!run_buffer_size(b, registers, &size) || offset > *out || size > *out - offset)
       return LOOM_STATUS_SIZE;
   }
   return 0;
 }
+
+static uint32_t run_arena(run *r) { return run_arena_size(r->plan, r->registers, &r->arena_size); }
 
 /* Sizes within a loop's body may depend on its index; those of what it carries do not. */
 uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value) {

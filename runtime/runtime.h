@@ -70,6 +70,7 @@ enum {
   LOOM_NOTICE_LIBRARY, /* the compiler library cannot be loaded: all runs plainly */
   LOOM_NOTICE_TRACED,  /* a tracer or profiler is active: all runs plainly meanwhile */
   LOOM_NOTICE_AGAIN,   /* calls run again to report floating-point exceptions */
+  LOOM_NOTICE_GRAPHS,  /* a device's launches cannot be one graph of its driver */
   LOOM_NOTICE_ENV,     /* and a loom_env_variable: its value cannot be read */
   LOOM_NOTICE_COUNT = LOOM_NOTICE_ENV + LOOM_ENV_COUNT
 };

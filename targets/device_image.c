@@ -32,7 +32,10 @@ static bool image_code(loom_bytes *out, const loom_bytes *image, const loom_entr
   out->size += sizeof DEVICE_CODE_MARK;
   image_hex(out, &head, sizeof head);
   for (uint32_t i = 0; i < stages->count; i++) {
-    device_code_row row = {.threads = stages->rows[i].threads, .flags = stages->rows[i].flags};
+    device_code_row row = {.threads = stages->rows[i].threads,
+                           .flags = stages->rows[i].flags,
+                           .buffers = (uint16_t)stages->rows[i].buffers,
+                           .params = (uint16_t)stages->rows[i].params};
     int64_t entry = loom_entries_find(entries, stages->rows[i].name);
     if (entry < 0) return loom_fail(err, "the simulator has no '%s'", stages->rows[i].name);
     snprintf(row.name, sizeof row.name, "%s", stages->rows[i].name);
@@ -69,8 +72,7 @@ bool loom_device_image(MlirModule module, const loom_target *target,
   bool good = target == &loom_target_amdgpu
                   ? loom_amdgpu_emit(module, &own, out, err)
                   : loom_target_emit(target, module, &own, LOOM_EMIT_ASSEMBLY, out, err);
-  good = good &&
-         (!stages->failed || loom_fail(err, "a kernel's name is too long, or memory is short")) &&
+  good = good && (!stages->why || loom_fail(err, "%s", stages->why)) &&
          (!simulated || image_simulate(module, own.quick, out, stages, err)) &&
          image_grow(out, 1, err);
   if (good) out->data[out->size++] = 0;

@@ -1,8 +1,11 @@
 /* The GPU entry point of a kernel stage.
  *
- *   void <name>(buffers, params, scratch, int64_t begin, int64_t end, uint32_t *status)
+ *   void <name>(buffers, params, int64_t begin, int64_t end, uint32_t *status)
  *
- * Pointers are to device memory. Status bits of all threads are or'ed into *status. A stage has one
+ * `buffers` and `params` are the stage's lists themselves, handed over by value: arrays of 64-bit
+ * words, as many as the stage reads, and at least one. So nothing is copied before a launch, and a
+ * kernel finds its pointers among its arguments. Pointers are to device memory. Status bits of all
+ * threads are or'ed into *status, which may be NULL for a stage that reports none. A stage has one
  * of two forms. Where the lowering has written it for blocks (attribute `loom-gpu-threads`), block
  * g of so many threads runs chunk begin + g, and end - begin blocks are launched. Any other stage
  * was written for lanes: blocks have 256 threads, thread t of block g runs chunk begin + 256 g + t,
@@ -21,7 +24,8 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-#define GPU_SHARED 3 /* the address space of shared memory, of NVPTX and AMDGPU alike */
+#define GPU_SHARED 3   /* the address space of shared memory, of NVPTX and AMDGPU alike */
+#define GPU_CONSTANT 4 /* of constant memory, where AMDGPU's arguments are */
 
 typedef struct gpu_entry {
   LLVMModuleRef module;
@@ -29,6 +33,8 @@ typedef struct gpu_entry {
   LLVMBuilderRef builder;
   LLVMTypeRef ptr, i32, i64;
   LLVMValueRef body, function;
+  LLVMValueRef arguments[4]; /* lists, scratch, begin */
+  LLVMValueRef end, status;
   const loom_gpu_names *names;
   loom_gpu_table *table;
   loom_gpu_stage stage;
@@ -74,7 +80,97 @@ static void gpu_attribute(LLVMValueRef function, const char *name) {
                           LLVMCreateEnumAttribute(context, kind, 0));
 }
 
+/* ---- the lists ---- */
+
+static bool gpu_list_use(LLVMValueRef user, LLVMValueRef list, uint64_t at, uint32_t *words);
+
+/* Raises *words to what is read behind `list`, which points `at` bytes behind the list's start.
+ * False: that is not known. */
+static bool gpu_list_read(LLVMValueRef list, uint64_t at, uint32_t *words) {
+  for (LLVMUseRef use = LLVMGetFirstUse(list); use; use = LLVMGetNextUse(use))
+    if (!gpu_list_use(LLVMGetUser(use), list, at, words)) return false;
+  return true;
+}
+
+static bool gpu_list_step(LLVMValueRef step, uint64_t at, uint32_t *words) {
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(step);
+  LLVMModuleRef module =
+      LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(step)));
+  uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(module), type);
+  LLVMValueRef index = LLVMGetOperand(step, 1);
+  if (LLVMGetNumIndices(step) != 1 || !LLVMIsAConstantInt(index)) return false;
+  uint64_t number = LLVMConstIntGetZExtValue(index);
+  return number < LOOM_PLAN_LAUNCH_BYTES && gpu_list_read(step, at + number * size, words);
+}
+
+static bool gpu_list_call(LLVMValueRef call, LLVMValueRef list, uint64_t at, uint32_t *words) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (!LLVMIsAFunction(callee) || LLVMIsDeclaration(callee)) return false;
+  for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+    if (LLVMGetOperand(call, i) == list && !gpu_list_read(LLVMGetParam(callee, i), at, words))
+      return false;
+  return true;
+}
+
+static bool gpu_list_use(LLVMValueRef user, LLVMValueRef list, uint64_t at, uint32_t *words) {
+  if (LLVMIsAGetElementPtrInst(user))
+    return LLVMGetOperand(user, 0) == list && gpu_list_step(user, at, words);
+  if (LLVMIsACallInst(user)) return gpu_list_call(user, list, at, words);
+  if (!LLVMIsALoadInst(user)) return false;
+  if (*words < at / 8 + 1) *words = (uint32_t)(at / 8 + 1); /* no word is read across its end */
+  return true;
+}
+
+/* NULL: its lists are known, and fit. */
+static const char *gpu_lists(LLVMValueRef body, loom_gpu_stage *stage) {
+  stage->buffers = stage->params = 1;
+  bool known = gpu_list_read(LLVMGetParam(body, 0), 0, &stage->buffers) &&
+               gpu_list_read(LLVMGetParam(body, 1), 0, &stage->params);
+  if (known && 8 * (stage->buffers + stage->params) <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
+  stage->buffers = stage->params = 1;
+  return known ? "a kernel has more arguments than a launch takes"
+               : "a kernel's arguments are not known";
+}
+
 /* ---- the entry point ---- */
+
+/* A list among the entry point's arguments. */
+static LLVMTypeRef gpu_list_type(const gpu_entry *e) {
+  unsigned space = e->names->lists && strcmp(e->names->lists, "byref") == 0 ? GPU_CONSTANT : 0;
+  return LLVMPointerTypeInContext(e->context, space);
+}
+
+static void gpu_list_mark(const gpu_entry *e, unsigned parameter, uint32_t words) {
+  const char *kind = e->names->lists;
+  LLVMTypeRef type = LLVMArrayType2(e->i64, words);
+  LLVMAttributeRef attributes[] = {
+      LLVMCreateTypeAttribute(e->context, LLVMGetEnumAttributeKindForName(kind, strlen(kind)),
+                              type),
+      LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName("align", 5), 8)};
+  for (int i = 0; i < 2; i++)
+    LLVMAddAttributeAtIndex(e->function, parameter + 1, attributes[i]);
+}
+
+/* Declares it, and says what the body gets. The simulator's has the lists in memory, and scratch.
+ */
+static void gpu_declare(gpu_entry *e) {
+  LLVMTypeRef list = gpu_list_type(e), none = LLVMVoidTypeInContext(e->context);
+  LLVMTypeRef types[] = {list, list, e->ptr, e->i64, e->i64, e->ptr};
+  LLVMTypeRef by_value[] = {list, list, e->i64, e->i64, e->ptr};
+  bool lists = e->names->lists != NULL;
+  e->function = LLVMAddFunction(e->module, e->stage.name,
+                                LLVMFunctionType(none, lists ? by_value : types, lists ? 5 : 6, 0));
+  unsigned next = lists ? 2 : 3;
+  for (unsigned i = 0; i < 2; i++)
+    e->arguments[i] = LLVMGetParam(e->function, i);
+  e->arguments[2] = lists ? LLVMConstNull(e->ptr) : LLVMGetParam(e->function, 2);
+  e->arguments[3] = LLVMGetParam(e->function, next);
+  e->end = LLVMGetParam(e->function, next + 1);
+  e->status = LLVMGetParam(e->function, next + 2);
+  if (!lists) return;
+  gpu_list_mark(e, 0, e->stage.buffers);
+  gpu_list_mark(e, 1, e->stage.params);
+}
 
 /* A primitive without parameters, as a 64-bit number. */
 static LLVMValueRef gpu_number(gpu_entry *e, const char *name) {
@@ -94,7 +190,7 @@ static LLVMValueRef gpu_chunk(gpu_entry *e) {
     number = LLVMBuildMul(b, number, size, "");
     number = LLVMBuildAdd(b, number, gpu_number(e, "loom_gpu_thread"), "");
   }
-  return LLVMBuildAdd(b, LLVMGetParam(e->function, 3), number, "");
+  return LLVMBuildAdd(b, e->arguments[3], number, "");
 }
 
 static void gpu_code(gpu_entry *e) {
@@ -105,18 +201,18 @@ static void gpu_code(gpu_entry *e) {
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, e->function, "done");
   LLVMPositionBuilderAtEnd(b, entry);
   LLVMValueRef chunk = gpu_chunk(e);
-  LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLT, chunk, LLVMGetParam(e->function, 4), "");
+  LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntSLT, chunk, e->end, "");
+  LLVMValueRef args[5] = {NULL, NULL, e->arguments[2], chunk, NULL};
+  for (int i = 0; i < 2; i++)
+    args[i] = LLVMBuildAddrSpaceCast(b, e->arguments[i], e->ptr, "");
   LLVMBuildCondBr(b, inside, run, done);
   LLVMPositionBuilderAtEnd(b, run);
-  LLVMValueRef next = LLVMBuildAdd(b, chunk, LLVMConstInt(e->i64, 1, 0), "");
-  LLVMValueRef args[] = {LLVMGetParam(e->function, 0), LLVMGetParam(e->function, 1),
-                         LLVMGetParam(e->function, 2), chunk, next};
+  args[4] = LLVMBuildAdd(b, chunk, LLVMConstInt(e->i64, 1, 0), "");
   LLVMValueRef status = LLVMBuildCall2(b, LLVMGlobalGetValueType(e->body), e->body, args, 5, "");
   LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, status, LLVMConstInt(e->i32, 0, 0), "");
   LLVMBuildCondBr(b, bad, report, done);
   LLVMPositionBuilderAtEnd(b, report);
-  LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpOr, LLVMGetParam(e->function, 5), status,
-                     LLVMAtomicOrderingMonotonic, 0);
+  LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpOr, e->status, status, LLVMAtomicOrderingMonotonic, 0);
   LLVMBuildBr(b, done);
   LLVMPositionBuilderAtEnd(b, done);
   LLVMBuildRetVoid(b);
@@ -162,16 +258,19 @@ static bool gpu_is_silent(LLVMValueRef body) {
 }
 
 /* Tells the caller how to launch the stage. */
-static void gpu_note(const gpu_entry *e, bool silent) {
+static void gpu_note(const gpu_entry *e, bool silent, const char *why) {
   loom_gpu_table *table = e->table;
-  if (!table || table->failed) return;
-  if (!loom_grow(&table->rows, table->count, &table->capacity, sizeof *table->rows) ||
-      strlen(e->stage.name) >= sizeof table->rows->name) {
-    table->failed = true;
-    return;
-  }
+  if (!table || table->why) return;
+  if (strlen(e->stage.name) >= sizeof table->rows->name) why = "a kernel's name is too long";
+  if (!why && !loom_grow(&table->rows, table->count, &table->capacity, sizeof *table->rows))
+    why = "out of memory";
+  table->why = why;
+  if (why) return;
   loom_gpu_row *row = &table->rows[table->count++];
-  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads, .shared = (uint32_t)e->stage.shared};
+  *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads,
+                        .shared = (uint32_t)e->stage.shared,
+                        .buffers = e->stage.buffers,
+                        .params = e->stage.params};
   snprintf(row->name, sizeof row->name, "%s", e->stage.name);
   if (e->stage.blocks) row->flags |= LOOM_PLAN_KERNEL_BLOCKS;
   if (silent) row->flags |= LOOM_PLAN_KERNEL_SILENT;
@@ -215,11 +314,10 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
                               .blocks = threads > 0,
                               .threads = threads > 0 ? threads : LOOM_GPU_GROUP,
                               .shared = gpu_read(body, LOOM_GPU_SHARED)};
-  gpu_note(e, gpu_is_silent(body));
-  LLVMTypeRef types[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->ptr};
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, 6, 0);
+  const char *why = e->names->lists ? gpu_lists(body, &e->stage) : NULL;
+  gpu_note(e, gpu_is_silent(body), why);
   e->body = body;
-  e->function = LLVMAddFunction(e->module, name, type);
+  gpu_declare(e);
   LLVMSetFunctionCallConv(e->function, e->names->calling_convention);
   gpu_size(e, gpu_read(body, LOOM_GPU_BLOCKS));
   if (e->names->primitives) gpu_share(e);
@@ -313,8 +411,11 @@ static void gpu_globals_of(LLVMBuilderRef b, LLVMValueRef function) {
       gpu_global(b, v);
     }
   LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+  unsigned list = LLVMGetEnumAttributeKindForName("byval", 5);
   for (unsigned i = 0; i < LLVMCountParams(function); i++)
-    if (gpu_is_flat(LLVMGetParam(function, i))) gpu_global(b, LLVMGetParam(function, i));
+    if (gpu_is_flat(LLVMGetParam(function, i)) &&
+        !LLVMGetEnumAttributeAtIndex(function, i + 1, list))
+      gpu_global(b, LLVMGetParam(function, i));
 }
 
 void loom_gpu_globals(LLVMModuleRef module, const loom_target_cpu *cpu) {

@@ -1,9 +1,9 @@
 /* The C header of a program for a GPU: its kernels, what they take, and functions that load and
  * launch them by the vendor's driver.
  *
- * A call needs one piece of device memory, the workspace: a word for the status, the lists that
- * kernels get (for each launch its buffers, then its scalars and sizes), and the arena. The lists
- * are filled on the host and copied at once, as in runtime/device_run.c.
+ * A call needs one piece of device memory, the workspace: a word for the status, and the arena.
+ * Kernels get their lists by value (for each launch its buffers, then its scalars and sizes), as in
+ * runtime/device_run.c.
  */
 #include "targets/launcher.h"
 
@@ -19,7 +19,7 @@
 #include "runtime/runtime.h"
 #include "targets/program_text.h"
 
-#define LAUNCHER_ALIGN 256 /* of the arena in the workspace */
+#define LAUNCHER_ARENA 256 /* where the arena begins, behind the status; aligns both */
 
 typedef struct launcher {
   FILE *out;
@@ -27,7 +27,7 @@ typedef struct launcher {
   launcher_words text;
   const loom_gpu_table *stages;
   char upper[128];
-  int launches, words; /* words of all lists, with that of the status */
+  int launches, words; /* words of all lists */
   int64_t bytes;       /* of the workspace */
   bool sized;
   uint8_t *needed; /* expressions of sizes */
@@ -123,20 +123,14 @@ static const loom_gpu_row *launcher_row(const launcher *l, MlirOperation launch)
   return NULL;
 }
 
-/* Where the arena begins. */
-static int64_t launcher_arena(const launcher *l) {
-  return loom_ceil_div(l->words * 8, LAUNCHER_ALIGN) * LAUNCHER_ALIGN;
-}
-
 /* Before the table of needed expressions is made: sums may be new expressions. */
 static bool launcher_measure(launcher *l) {
-  l->words = 1;
   for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
     if (!launcher_row(l, op)) return launcher_refuse(op, "kernels without code");
     l->launches++;
     l->words += launcher_buffers(op) + launcher_params(op);
   }
-  l->bytes = loom_num_add(launcher_arena(l), loom_get_i64(l->plan, "arena", 0));
+  l->bytes = loom_num_add(LAUNCHER_ARENA, loom_get_i64(l->plan, "arena", 0));
   return true;
 }
 
@@ -200,7 +194,7 @@ static bool launcher_arguments(const launcher *l) {
             loom_sizes()->symbol_count);
   fprintf(l->out,
           "  %s workspace; /* at a multiple of %d bytes; each call that runs needs its own */\n",
-          l->text.driver->address, LAUNCHER_ALIGN);
+          l->text.driver->address, LAUNCHER_ARENA);
   launcher_write(l, "} $n_arguments;\n\n");
   return true;
 }
@@ -213,8 +207,10 @@ static void launcher_describe(const launcher *l, MlirOperation launch) {
   intptr_t operands = mlirOperationGetNumOperands(launch);
   bool blocks = row->flags & LOOM_PLAN_KERNEL_BLOCKS;
   fprintf(l->out,
-          "/* %s: blocks of %u threads with %u bytes of shared memory; a chunk is a %s's.\n",
-          row->name, row->threads, row->shared, blocks ? "block" : "thread");
+          "/* %s: blocks of %u threads with %u bytes of shared memory; a chunk is a %s's. Words of "
+          "`buffers`: %u, of\n * `params`: %u.\n",
+          row->name, row->threads, row->shared, blocks ? "block" : "thread", row->buffers,
+          row->params);
   for (int32_t i = 0; i < operands; i++) {
     MlirValue value = loom_operand(launch, i);
     bool buffer = i < buffers, argument = mlirValueIsABlockArgument(value);
@@ -232,16 +228,12 @@ static void launcher_describe(const launcher *l, MlirOperation launch) {
 static void launcher_kernels(const launcher *l) {
   if (l->stages->count)
     launcher_write(
-        l,
-        "/* The kernels. Each has the parameters\n *\n"
-        " *   const uint64_t *buffers, const uint64_t *params, void *scratch, int64_t begin, "
-        "int64_t "
-        "end, uint32_t *status\n *\n"
-        " * and runs the chunks [begin, end). `buffers` and `params` are lists in device memory, "
-        "of "
-        "addresses and of numbers\n"
-        " * in 64 bits each; below is what they hold where the kernel is launched first. `scratch` "
-        "is NULL. What goes wrong\n * is or'ed into *status. */\n\n");
+        l, "/* The kernels. Each has the parameters\n *\n"
+           " *   buffers, params, int64_t begin, int64_t end, uint32_t *status\n *\n"
+           " * and runs the chunks [begin, end). `buffers` and `params` are arrays by value, of "
+           "addresses and of numbers in 64 bits\n"
+           " * each, of at least one word; below is what they hold where the kernel is launched "
+           "first. What goes wrong is or'ed\n * into *status. */\n\n");
   for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op))
     if (!program_seen(l->plan, op)) launcher_describe(l, op);
   launcher_write(l,
@@ -345,16 +337,13 @@ static const char launcher_loading[] =
     "}\n\n";
 
 static const char launcher_start[] =
-    "/* Launches a kernel whose lists begin with these words of the workspace. */\n"
-    "static inline $r $n_start(const $n_module *module, int kernel, uint64_t workspace, int "
-    "buffer, int param,\n"
-    "                          int64_t first, int64_t chunks, $t stream) {\n"
-    "  uint64_t buffers = workspace + 8u * (unsigned)buffer, params = workspace + 8u * "
-    "(unsigned)param;\n"
-    "  uint64_t scratch = 0, status = workspace;\n"
+    "/* Launches a kernel with these lists, which the driver reads before this returns. */\n"
+    "static inline $r $n_start(const $n_module *module, int kernel, uint64_t *buffers, uint64_t "
+    "*params,\n"
+    "                          uint64_t status, int64_t first, int64_t chunks, $t stream) {\n"
     "  unsigned threads = $n_kernels[kernel].threads;\n"
     "  int64_t end = first + chunks, blocks = $n_blocks(&$n_kernels[kernel], chunks);\n"
-    "  void *parameters[] = {&buffers, &params, &scratch, &first, &end, &status};\n"
+    "  void *parameters[] = {buffers, params, &first, &end, &status};\n"
     "  if (blocks == 0) return $s;\n"
     "  if (blocks > INT32_MAX$x) return $i;\n"
     "  return $l(module->functions[kernel], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, "
@@ -388,7 +377,7 @@ static void launcher_word(const launcher *l, MlirValue value) {
 
 /* Fills in the lists of all launches: addresses, then the bits of numbers, then sizes. */
 static void launcher_lists(const launcher *l) {
-  int word = 1;
+  int word = 0;
   for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op)) {
     int32_t buffers = launcher_buffers(op);
     fprintf(l->out, "  /* %s */\n", launcher_row(l, op)->name);
@@ -431,7 +420,8 @@ static void launcher_copy(const launcher *l, MlirOperation op) {
 static void launcher_step(const launcher *l, MlirOperation op, int *word, int *launch) {
   int params = *word + launcher_buffers(op);
   launcher_write(l, "  if (error == $s)\n    error = $n_start(module, ");
-  fprintf(l->out, "%d, workspace, %d, %d, %" PRId64 ", chunks[%d], stream); /* %s */\n",
+  fprintf(l->out,
+          "%d, words + %d, words + %d, workspace, %" PRId64 ", chunks[%d], stream); /* %s */\n",
           (int)(launcher_row(l, op) - l->stages->rows), *word, params,
           loom_get_i64(op, loom_mark_first, 0), (*launch)++, launcher_row(l, op)->name);
   *word = params + launcher_params(op);
@@ -446,7 +436,7 @@ static bool launcher_need_op(MlirOperation op, void *user) {
 }
 
 static void launcher_call(launcher *l) {
-  int word = 1, launch = 0;
+  int word = 0, launch = 0;
   launcher_write(
       l,
       "/* Orders all work of a call on a stream. Kernels of one call may report what goes wrong: "
@@ -457,17 +447,16 @@ static void launcher_call(launcher *l) {
   launcher_need_none(l);
   loom_walk_block(program_block(l->plan), launcher_need_op, l);
   launcher_exprs(l);
-  fprintf(l->out, "  uint64_t words[%d];\n  int64_t chunks[%s_LAUNCHES + 1];\n", l->words,
+  fprintf(l->out, "  uint64_t words[%d];\n  int64_t chunks[%s_LAUNCHES + 1];\n", l->words + 1,
           l->upper);
   launcher_write(l, "  const uint64_t workspace = $warguments->workspace;\n");
-  fprintf(l->out, "  const uint64_t arena = workspace + %" PRId64 ";\n", launcher_arena(l));
+  fprintf(l->out, "  const uint64_t arena = workspace + %d;\n", LAUNCHER_ARENA);
   launcher_write(l, "  $r error;\n"
                     "  (void)module, (void)arena;\n"
                     "  memset(words, 0, sizeof words);\n");
   launcher_lists(l);
   launcher_write(l, l->sized ? "  $n_chunks(sizes, chunks);\n" : "  $n_chunks(chunks);\n");
-  launcher_write(
-      l, "  error = $pMemcpyHtoDAsync(arguments->workspace, words, sizeof words, stream);\n");
+  launcher_write(l, "  error = $pMemsetD32Async(arguments->workspace, 0, 1, stream);\n");
   for (MlirOperation op = mlirBlockGetFirstOperation(program_block(l->plan)); op.ptr;
        op = mlirOperationGetNextInBlock(op)) {
     loom_opcode code = loom_op_of(op);

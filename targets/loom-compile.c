@@ -45,8 +45,7 @@ static bool compile_image(compile_job *job, MlirModule module, loom_bytes *out) 
   loom_error err = {0};
   const loom_gpu_table *stages = job->options.gpu;
   bool good = compile_code(job, module, out, &err);
-  if (good && stages && stages->failed)
-    good = loom_fail(&err, "a kernel's name is too long, or memory is short");
+  if (good && stages && stages->why) good = loom_fail(&err, "%s", stages->why);
   if (good && job->simulated) good = loom_device_simulated(module, stages, out, &err);
   return good || loom_tool_error(&job->tool, job->tool.input, err.message);
 }

@@ -94,6 +94,7 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   if (known >= 0) return (uint32_t)known;
   loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0};
   if (s->gpu) {
+    row.entry = LOOM_PLAN_KERNEL_LISTS(s->gpu->rows[entry].buffers, s->gpu->rows[entry].params);
     row.threads = s->gpu->rows[entry].threads;
     row.flags = s->gpu->rows[entry].flags;
   }
@@ -171,7 +172,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   if (chunks > UINT32_MAX || scratch > UINT32_MAX || first < 0 || first > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
-  if (s->gpu && (scratch || instr.flags))
+  if (s->gpu && (scratch || instr.flags & LOOM_PLAN_SCRATCH_REGISTER))
     return loom_fail(s->err, "a kernel with scratch memory has no form on a GPU");
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
   instr.b = (uint32_t)first;
@@ -235,7 +236,9 @@ static bool serial_run(serial_state *s, MlirOperation op) {
   instr.a = swapped ? second : first;
   instr.b = swapped ? first : second;
   uint32_t symbol = (uint32_t)(loom_get_i64(op, loom_mark_symbol, -1) + 1);
+  int64_t known = loom_get_i64(op, loom_mark_count, -1);
   if (counts) instr.b = symbol;
+  if (counts && known >= 0 && known < UINT32_MAX) instr.op = (uint32_t)known + 1;
   if (swapped) instr.op = symbol;
   intptr_t count = mlirOperationGetNumOperands(op);
   instr.c = (uint32_t)mlirDenseArrayGetNumElements(carry);
@@ -345,8 +348,6 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
   if (s->gpu) h.target = s->gpu->plan;
-  if (s->gpu && s->register_count)
-    return loom_fail(s->err, "sizes that change from call to call have no form on a GPU");
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   if (!regions) h.flags |= LOOM_PLAN_REGION;
@@ -422,8 +423,6 @@ bool loom_plan_serialize(const MlirOperation *plans, intptr_t count, const loom_
                          loom_bytes *out, loom_error *err) {
   serial_state s = {
       .plans = plans, .plan_count = count, .entries = entries, .gpu = gpu, .err = err};
-  if (gpu && count > 1)
-    return loom_fail(err, "a loop or a branch of the graph has no form on a GPU");
   loom_bytes *regions = calloc((size_t)count, sizeof *regions);
   bool good = regions || loom_fail(err, "out of memory");
   for (intptr_t i = 1; i < count && good; i++)

@@ -109,6 +109,7 @@ typedef struct loom_gpu_stage {
   const char *name;
   bool blocks; /* a chunk is a block's work, not a thread's */
   int threads, shared;
+  uint32_t buffers, params; /* words of the lists that an entry point gets by value */
 } loom_gpu_stage;
 
 /* The stages of a module, as launches need them. */
@@ -116,13 +117,14 @@ typedef struct loom_gpu_row {
   char name[128];
   uint32_t threads, flags; /* LOOM_PLAN_KERNEL_* */
   uint32_t shared;         /* bytes of shared memory */
+  uint32_t buffers, params;
 } loom_gpu_row;
 
 typedef struct loom_gpu_table {
   loom_gpu_row *rows;
   uint32_t count, capacity;
-  uint32_t plan; /* loom_plan_target of the code */
-  bool failed;   /* out of memory, or a name is too long */
+  uint32_t plan;   /* loom_plan_target of the code */
+  const char *why; /* NULL, or why there is no code for a launch */
 } loom_gpu_table;
 
 /* A function of passes/gpu.def in IR. */
@@ -137,6 +139,7 @@ typedef struct loom_gpu_names {
   const char *size_attribute, *size_format;
   const char *blocks_attribute; /* one for the blocks of a multiprocessor, or NULL */
   unsigned calling_convention;
+  const char *lists; /* the attribute of arguments by value; NULL: the lists are in memory */
   void (*entry)(LLVMValueRef function, const loom_gpu_stage *stage); /* may be NULL */
 } loom_gpu_names;
 

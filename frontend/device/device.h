@@ -9,6 +9,10 @@
 PyObject *loom_py_open_device(PyObject *module, PyObject *name);
 bool loom_device_init(PyObject *module);
 
+/* ---- standin.c ---- */
+
+PyObject *loom_py_stand_in(PyObject *module, PyObject *args);
+
 /* ---- dlpack.c ---- */
 
 PyObject *loom_py_read_dlpack(PyObject *module, PyObject *capsule);

@@ -5,6 +5,7 @@
 #include "frontend/device/internal.h"
 #include "frontend/pygraph/pygraph.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 static PyTypeObject device_type, memory_type, plan_type;
@@ -22,8 +23,9 @@ typedef struct memory_object {
 
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
-  uint32_t inputs, scalars, outputs;
-  bool assumes; /* of the graph */
+  uint32_t inputs, scalars, outputs, symbols;
+  bool assumes;   /* of the graph */
+  PyObject *weak; /* weak references */
 } plan_object;
 
 static void *device_raise(const loom_error *err) {
@@ -139,8 +141,26 @@ static PyObject *device_before(PyObject *self, PyObject *stream) {
   return device_order(self, stream, loom_device_before);
 }
 
-static PyObject *device_owns(PyObject *self, PyObject *address) {
-  return device_order(self, address, loom_device_owns);
+static PyObject *device_owner(PyObject *self, PyObject *address) {
+  loom_error err = {0};
+  uint64_t value = PyLong_AsUnsignedLongLong(address);
+  int number = -1;
+  if (PyErr_Occurred()) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_owner(device_of(self), value, &number, &err);
+  Py_END_ALLOW_THREADS return good ? PyLong_FromLong(number) : device_raise(&err);
+}
+
+/* copy(address, device, its address, bytes) */
+static PyObject *device_copy_over(PyObject *self, PyObject *args) {
+  unsigned long long to, from, size;
+  PyObject *other;
+  loom_error err = {0};
+  if (!PyArg_ParseTuple(args, "KO!KK", &to, &device_type, &other, &from, &size)) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good =
+      loom_device_copy(device_of(self), to, device_of(other), from, (size_t)size, &err);
+  Py_END_ALLOW_THREADS return device_none(good, &err);
 }
 
 static PyObject *device_dlpack(PyObject *self, PyObject *args) {
@@ -160,6 +180,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
   if (!made) return NULL;
   made->plan = NULL;
+  made->weak = NULL;
   loom_device *device = device_of(self);
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
@@ -178,6 +199,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
     made->outputs = h->output_count;
+    made->symbols = h->symbol_count;
   }
   if (plan) loom_plan_unref(plan);
   if (good) return (PyObject *)made;
@@ -186,6 +208,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
 }
 
 static void plan_dealloc(PyObject *self) {
+  if (((plan_object *)self)->weak) PyObject_ClearWeakRefs(self);
   Py_BEGIN_ALLOW_THREADS loom_device_plan_free(((plan_object *)self)->plan);
   Py_END_ALLOW_THREADS PyObject_Free(self);
 }
@@ -206,7 +229,8 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   bool good;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
-  if (!status) return Py_NewRef(Py_None);
+  if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
+  if (status & LOOM_STATUS_INTERRUPTED) return NULL; /* with the signal's exception */
   if (status & LOOM_STATUS_INDEX && plan->assumes) {
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");
@@ -218,22 +242,47 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   return device_raise(&err);
 }
 
-/* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results) */
+/* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results, symbols, of which
+ * the plan may need fewer) */
 static PyObject *plan_run(PyObject *self, PyObject *args) {
   plan_object *plan = (plan_object *)self;
-  PyObject *inputs, *scalars, *outputs, *result = NULL;
-  if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &scalars,
-                        &PyTuple_Type, &outputs))
+  PyObject *inputs, *scalars, *outputs, *symbols, *result = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!", &PyTuple_Type, &inputs, &PyTuple_Type, &scalars,
+                        &PyTuple_Type, &outputs, &PyTuple_Type, &symbols))
     return NULL;
-  uint64_t *at = calloc((size_t)plan->inputs + plan->scalars + plan->outputs + 1, sizeof *at);
+  Py_ssize_t sizes = PyTuple_GET_SIZE(symbols);
+  if ((uint64_t)sizes < plan->symbols)
+    return PyErr_Format(PyExc_ValueError, "a plan with %u symbols", (unsigned)plan->symbols);
+  size_t lists = (size_t)plan->inputs + plan->scalars + plan->outputs;
+  uint64_t *at = calloc(lists + (size_t)sizes + 1, sizeof *at);
   if (!at) return PyErr_NoMemory();
-  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars};
-  if (plan_numbers(inputs, plan->inputs, at, "inputs") &&
+  int64_t *numbers = (int64_t *)(at + lists);
+  for (Py_ssize_t i = 0; i < sizes; i++)
+    numbers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(symbols, i));
+  loom_device_call call = {.inputs = at,
+                           .scalars = at + plan->inputs,
+                           .outputs = at + plan->inputs + plan->scalars,
+                           .symbols = numbers,
+                           .graphs = loom_config.cudagraphs,
+                           .poll = loom_poll_signals};
+  if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
       plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
     result = plan_call(plan, &call);
   free(at);
   return result;
+}
+
+/* What it does, and what became of its graph. */
+static PyObject *plan_facts(PyObject *self, PyObject *unused) {
+  static const char *const states[] = {
+      [LOOM_GRAPH_SINGLE] = "single", [LOOM_GRAPH_LOOPS] = "loops", [LOOM_GRAPH_UNUSED] = "unused",
+      [LOOM_GRAPH_WAITS] = "waits",   [LOOM_GRAPH_USED] = "used",   [LOOM_GRAPH_FAILED] = "failed"};
+  loom_device_plan_facts f = loom_device_plan_facts_of(((plan_object *)self)->plan);
+  return Py_BuildValue("{sIsIsKsNsssKsK}", "launches", (unsigned)f.launches, "copies",
+                       (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
+                       PyBool_FromLong(f.waits), "graph", states[f.graph], "replays",
+                       (unsigned long long)f.replays, "updates", (unsigned long long)f.updates);
 }
 
 /* ---- types ---- */
@@ -269,7 +318,10 @@ static PyMethodDef device_methods[] = {
     {"wait", device_wait, METH_NOARGS, PyDoc_STR("Waits for the device's work so far.")},
     {"after", device_after, METH_O, PyDoc_STR("Further work waits for a stream.")},
     {"before", device_before, METH_O, PyDoc_STR("A stream waits for the work so far.")},
-    {"owns", device_owns, METH_O, PyDoc_STR("Raises unless an address is this device's.")},
+    {"owner", device_owner, METH_O,
+     PyDoc_STR("The number of the device whose memory an address is.")},
+    {"copy", device_copy_over, METH_VARARGS,
+     PyDoc_STR("copy(address, device, its address, bytes): from another device.")},
     {"dlpack", device_dlpack, METH_VARARGS,
      PyDoc_STR("dlpack(owner, address, shape, strides, code, bits): a capsule.")},
     {"compile", device_compile, METH_VARARGS,
@@ -295,7 +347,9 @@ static PyGetSetDef memory_getset[] = {
 
 static PyMethodDef plan_methods[] = {
     {"run", plan_run, METH_VARARGS,
-     PyDoc_STR("run(inputs, numbers, results): orders a run on these addresses.")},
+     PyDoc_STR("run(inputs, numbers, results, symbols): orders a run on these addresses.")},
+    {"facts", plan_facts, METH_NOARGS,
+     PyDoc_STR("What a run orders, and what became of its graph.")},
     {NULL, NULL, 0, NULL}};
 
 static PyTypeObject device_type = {
@@ -320,6 +374,7 @@ static PyTypeObject plan_type = {
     .tp_basicsize = sizeof(plan_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = plan_dealloc,
+    .tp_weaklistoffset = offsetof(plan_object, weak),
     .tp_methods = plan_methods,
 };
 

@@ -63,16 +63,18 @@ PyObject *backend_cannot_fall_back(const entry *e, bool *fallback) {
   return NULL;
 }
 
-static bool backend_run_device(entry *e, PyObject *inputs, const loom_buffer *outputs) {
+static bool backend_run_device(entry *e, PyObject *inputs, const loom_buffer *outputs,
+                               const int64_t *symbols) {
   uint32_t count = e->captured->graph.output_count;
   PyObject *list = PyList_New(count), *made = NULL;
-  bool good = list != NULL;
+  PyObject *numbers = tuple_of_numbers(symbols, (int)e->captured->graph.symbol_count);
+  bool good = list != NULL && numbers != NULL;
   for (uint32_t i = 0; good && i < count; i++) {
     PyObject *output = loom_adapters()[0]->buffer_wrap(&outputs[i], Py_None);
     good = output != NULL;
     if (good) PyList_SET_ITEM(list, i, output);
   }
-  if (good) made = PyObject_CallFunctionObjArgs(e->user.runner, inputs, list, NULL);
+  if (good) made = PyObject_CallFunctionObjArgs(e->user.runner, inputs, list, numbers, NULL);
   good = made && PyList_Check(made) && PyList_GET_SIZE(made) == count;
   if (made && !good)
     PyErr_SetString(PyExc_TypeError, "the backend of a device gave no list of its results");
@@ -80,6 +82,7 @@ static bool backend_run_device(entry *e, PyObject *inputs, const loom_buffer *ou
     if (PyList_GET_ITEM(made, i) != Py_None)
       good = loom_adapters()[0]->buffer_store(&outputs[i], PyList_GET_ITEM(made, i), "a result");
   Py_XDECREF(list);
+  Py_XDECREF(numbers);
   Py_XDECREF(made);
   return good;
 }
@@ -125,12 +128,12 @@ int entry_user_traverse(const entry_user *user, visitproc visit, void *arg) {
 }
 
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
-                 const loom_buffer *outputs) {
+                 const loom_buffer *outputs, const int64_t *symbols) {
   if (e->user.device && !backend_refuse(e)) return false;
   PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
   bool good = list && backend_make(e, list);
   if (e->user.device) {
-    good = good && backend_run_device(e, list, outputs);
+    good = good && backend_run_device(e, list, outputs, symbols);
     Py_XDECREF(list);
     return good;
   }

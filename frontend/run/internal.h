@@ -84,11 +84,11 @@ void entry_user_fini(entry_user *user);
 int entry_user_traverse(const entry_user *user, visitproc visit, void *arg);
 
 /* Runs the graph on these inputs into these buffers; false with an exception. A backend whose
- * attribute `on_device` is true gets a list of inputs and a list of results. It gives a list, with
- * None where the result is on the device, and its buffer is left as it is. What it cannot have is
- * refused: writes to arguments and other objects, generators. */
+ * attribute `on_device` is true gets a list of inputs, a list of results and a tuple of the
+ * symbols. It gives a list, with None where the result is on the device, and its buffer is left as
+ * it is. What it cannot have is refused: writes to arguments and other objects, generators. */
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
-                 const loom_buffer *outputs);
+                 const loom_buffer *outputs, const int64_t *symbols);
 
 /* Where the plain function would have to run, which a device cannot: raises. Gives NULL. */
 PyObject *backend_cannot_fall_back(const entry *e, bool *fallback);

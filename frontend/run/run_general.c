@@ -270,7 +270,7 @@ static uint32_t run_user(run_state *s, entry *e, bool *raised) {
   if (!e->operations && !graph->output_count && !e->user.device) return 0;
   loom_buffer *buffers = run_buffers(s, e);
   if (!buffers) return LOOM_STATUS_MEMORY;
-  *raised = !backend_run(e, buffers, s->live, buffers + graph->input_count);
+  *raised = !backend_run(e, buffers, s->live, buffers + graph->input_count, s->run.symbols);
   free(buffers);
   return 0;
 }

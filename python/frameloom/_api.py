@@ -66,12 +66,12 @@ def _compile_there(fn, where, settings):
     if isinstance(fn, type) or _compiled_module.is_module(fn):
         raise TypeError(f"frameloom.compile expects a Python function for a device, not {type(fn).__name__}")
     _function(fn, "compile")  # or TypeError
-    host = dict(settings, fullgraph=True, dynamic=settings["dynamic"] and None)
+    host = dict(settings, fullgraph=True)
 
-    def compile_host(function, backend):
-        return _compile(function, False, dict(host, backend=backend))
+    def compile_host(function, backend, dynamic):
+        return _compile(function, False, dict(host, backend=backend, dynamic=dynamic))
 
-    return _device.DeviceFunction(fn, where, compile_host, settings["fastmath"])
+    return _device.DeviceFunction(fn, where, compile_host, settings["fastmath"], settings["dynamic"])
 
 
 def _settings(fullgraph, dynamic, backend, options, disable):
@@ -323,6 +323,8 @@ def explain(fn, /, *args, **kwargs):
 
     while isinstance(fn, _functools.partial):
         fn, args, kwargs = fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}
+    if isinstance(fn, _device.DeviceFunction):
+        return fn._explain(args, kwargs)
     if not isinstance(fn, (type, _types.FunctionType, _types.MethodType, _native.Callable, staticmethod, classmethod)):
         fn = getattr(fn, "__call__", fn)  # the bound method of an object
     function, _ = _function(fn, "explain")

@@ -1,7 +1,7 @@
 """Functions and arrays on devices (docs/gpu.md).
 
 A function for a device is captured as one for the host: in place of an array on the device it is called with a NumPy array of
-the same dtype, sizes and strides, whose elements nobody reads. Its backend finds the device's memory by the addresses of these
+the same dtype, sizes and strides, whose elements nobody reads and which takes no memory (frontend/device/standin.c). Its backend finds the device's memory by the addresses of these
 arrays, runs the graph there, and leaves the buffers of results as they are: they only say, again by their addresses, what lies
 where in the result. So nothing may run the function as plain Python, and nothing but arrays may come out of it; both are errors.
 """
@@ -9,6 +9,7 @@ where in the result. So nothing may run the function as plain Python, and nothin
 import _thread
 import contextvars as _contextvars
 import types as _types
+import weakref as _weakref
 
 import numpy as np
 
@@ -21,6 +22,13 @@ _current = _contextvars.ContextVar("frameloom.device", default=None)
 _open = {}
 
 
+def _opened(name):
+    name = f"{name}:0" if name in ("cuda", "hip") else name
+    if name not in _open:
+        _open[name] = _native.open_device(name)
+    return _open[name]
+
+
 class device:
     """A GPU, by its name: "cuda" or "cuda:0", "cuda:1", ... (NVIDIA), "hip" or "hip:0", "hip:1", ... (AMD).
 
@@ -31,10 +39,7 @@ class device:
     def __init__(self, name="cuda"):
         if not isinstance(name, str):
             raise TypeError(f"the name of a device must be a str, not {type(name).__name__}")
-        name = f"{name}:0" if name in ("cuda", "hip") else name
-        if name not in _open:
-            _open[name] = _native.open_device(name)
-        self._native = _open[name]
+        self._native = _opened(name)
         self._tokens = []
 
     @property
@@ -121,6 +126,14 @@ class DeviceArray:
     def __repr__(self):
         return f"<frameloom array on {self.device}: {self.dtype}{list(self.shape)}>"
 
+    def to(self, where):
+        """The array on another device, a `frameloom.device` or its name, with the same strides: a copy, or this one where it lies there.
+
+        Between devices of one driver the driver copies, and nobody waits; between CUDA's and HIP's it goes by way of the host.
+        """
+        native = (where if isinstance(where, device) else device(where))._native
+        return self if native is self._native else _moved(native, self)
+
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("an array on a device cannot be had on the host without a copy")
@@ -191,6 +204,19 @@ def _empty(native, shape, dtype):
     return _new(native, memory, memory.address, shape, strides, dtype)
 
 
+def _moved(native, array):
+    """A copy of an array of another device, with the same strides."""
+    low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
+    memory = native.alloc(high - low)
+    if native.kind == array._native.kind:
+        native.copy(memory.address, array._native, array._address + low, high - low)
+    elif high > low:
+        block = np.empty(high - low, np.uint8)
+        array._native.download(array._address + low, block)
+        native.upload(memory.address, block)
+    return _new(native, memory, memory.address - low, array.shape, array.strides, array.dtype)
+
+
 def _is_contiguous(array):
     return array.size < 2 or array.strides == _strides(array.shape, array.dtype.itemsize)
 
@@ -214,12 +240,12 @@ def _dtype_of(typestr):
 
 
 class _Foreign:
-    """An array of another library, and what its memory's order is."""
+    """An array that a call gets, and what its memory's order is: `native` is the device whose stream and the other one wait for each other."""
 
-    __slots__ = ("array", "stream", "waits")
+    __slots__ = ("array", "native", "stream", "waits")
 
     def __init__(self, array, stream, waits):
-        self.array, self.stream, self.waits = array, stream, waits  # waits: nobody knows when it is reused
+        self.array, self.native, self.stream, self.waits = array, array._native, stream, waits  # waits: nobody knows when it is reused
 
 
 def _from_interface(native, source, face):
@@ -236,7 +262,8 @@ def _from_interface(native, source, face):
 
 
 def _from_dlpack(native, source):
-    """The producer makes our stream wait for what it has ordered."""
+    """The producer makes our stream of the array's device wait for what it has ordered."""
+    native = _opened(f"{native.kind}:{source.__dlpack_device__()[1]}")
     capsule = source.__dlpack__(stream=native.stream)
     owner, _, _, address, shape, strides, code, bits = _native.read_dlpack(capsule)
     kind = next((k for k, c in _KINDS.items() if c == code), None)
@@ -248,12 +275,10 @@ def _from_dlpack(native, source):
 
 
 def _on_device(native, value):
-    """A _Foreign for what lies on a device; None for all else. A DeviceArray is its own."""
+    """A _Foreign for what lies on a device; None for all else. Its array is on this device: what lies on another is copied."""
     kind = type(value)
     if kind is DeviceArray:
-        if value._native is not native:
-            raise DeviceError(f"an array on {value.device} was given to a function on {native.name}")
-        return _Foreign(value, None, False)
+        return _Foreign(value if value._native is native else _moved(native, value), None, False)
     if kind is np.ndarray or kind.__module__ == "builtins":
         return None
     face = getattr(value, "__cuda_array_interface__", None)
@@ -264,9 +289,13 @@ def _on_device(native, value):
     else:
         return None
     if made.array.size:
-        native.owns(made.array._address)
-    if made.stream is not None and made.stream != native.stream:
-        native.after(made.stream)
+        number = native.owner(made.array._address)
+        if number != native.number:
+            made.native = made.array._native = _opened(f"{native.kind}:{number}")
+    if made.stream is not None and made.stream != made.native.stream:
+        made.native.after(made.stream)
+    if made.native is not native:
+        made.array = _moved(native, made.array)
     return made
 
 
@@ -279,13 +308,17 @@ class _Call:
     def __init__(self, native):
         self.native = native
         self.ranges = []  # (first address, behind the last, DeviceArray whose memory it is, its address there)
-        self.standins = {}  # id of the argument: (argument, array that stands for it)
+        self.standins = {}  # id of the argument: (argument, array that stands for it, what a result is that is the argument)
         self.foreign = []
-        self.key = []
+        self.key = []  # what has a version of its own
+        self.used = 0  # bytes of the host's memory for stand-ins (frontend/device/standin.c)
         self.runs = 0
 
     def argument(self, value):
         kind = type(value)
+        if kind is DeviceArray and value._native is self.native:
+            known = self.standins.get(id(value))
+            return known[1] if known else self.stand_in(value, value, value)
         if kind in (tuple, list):
             self.key.append((kind, len(value)))
             return kind([self.argument(v) for v in value])
@@ -297,20 +330,30 @@ class _Call:
         found = _on_device(self.native, value)
         if found is None:
             if kind is np.ndarray:
-                self.key.append((value.shape, value.strides, value.dtype.str))
+                self.key.append((value.shape, value.strides, value.dtype))
             else:
                 self.key.append((kind, value) if kind in (int, bool) else kind)
             return value
         self.foreign.append(found)
-        array = found.array
-        self.key.append((array.shape, array.strides, array.dtype.str))
-        low, high = _extent(array.shape, array.strides, array.dtype.itemsize)
-        block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
-        stand = np.ndarray(array.shape, array.dtype, block, -low, array.strides)
-        stand.flags.writeable = False
-        self.standins[id(value)] = value, stand
-        first = block.__array_interface__["data"][0]
-        self.ranges.append((first, first + block.size, array, array._address + low))
+        return self.stand_in(value, found.array, found.array if kind is DeviceArray or found.native is not self.native else value)
+
+    def stand_in(self, value, array, same):
+        """A host's array for an argument whose memory is that of `array`; `same`: a result that is the argument."""
+        shape, strides, dtype = array.shape, array.strides, array.dtype
+        self.key.append((shape, strides, dtype))
+        made = _native.stand_in(shape, strides, dtype, self.used)
+        if made is None:  # more than it has room for
+            low, high = _extent(shape, strides, dtype.itemsize)
+            block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
+            stand, first = np.ndarray(shape, dtype, block, -low, strides), block.__array_interface__["data"][0]
+            stand.flags.writeable = False
+            end = first + block.size
+        else:
+            stand, low, first, used = made
+            end = first + used - self.used
+            self.used = used
+        self.standins[id(value)] = value, stand, same
+        self.ranges.append((first, end, array, array._address + low))
         return stand
 
     def find(self, host):
@@ -324,7 +367,7 @@ class _Call:
     def result(self, value):
         kind = type(value)
         if kind is np.ndarray:
-            for argument, stand in self.standins.values():
+            for _, stand, argument in self.standins.values():
                 if stand is value:
                     return argument
             found = self.find(value)
@@ -352,26 +395,36 @@ def _upload(native, host):
     return memory, memory.address - low
 
 
+class _NoForm(DeviceError):
+    """There is no code for symbolic sizes."""
+
+
 class _Backend:
     """The backend of a function on a device (frontend/run/backend.c)."""
 
     on_device = True
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, dynamic=False):
+        self.function, self.dynamic = function, dynamic
 
     def __call__(self, graph, inputs):
         function = self.function
-        plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        try:
+            plan = function._native.compile(graph, function._fastmath, function.__qualname__)
+        except DeviceError as error:
+            if self.dynamic:
+                raise _NoForm(str(error)) from None
+            raise
+        function._plans.append(_weakref.ref(plan))
         kinds = [value.kind for value in graph.inputs]
 
-        def run(inputs, outputs):
-            return _run(function._calls.now, plan, kinds, inputs, outputs)
+        def run(inputs, outputs, symbols):
+            return _run(function._calls.now, plan, kinds, inputs, outputs, symbols)
 
         return run
 
 
-def _run(call, plan, kinds, inputs, outputs):
+def _run(call, plan, kinds, inputs, outputs, symbols):
     native, kept, addresses, scalars = call.native, [], [], []
     call.runs += 1
     for kind, host in zip(kinds, inputs, strict=True):
@@ -387,7 +440,7 @@ def _run(call, plan, kinds, inputs, outputs):
         else:
             addresses.append(found._address)
     made = [_output(native, host) for host in outputs]
-    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made))
+    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made), symbols)
     for host, array in zip(outputs, made, strict=True):
         if host.ndim:
             first = host.__array_interface__["data"][0]
@@ -400,25 +453,55 @@ def _output(native, host):
     return _new(native, memory, memory.address, host.shape, host.strides, host.dtype)
 
 
+def _sort(key):
+    """What of a _Call's key a version of symbolic sizes depends on."""
+    if type(key) is not tuple:
+        return key
+    if len(key) == 2:
+        return int if key[0] is int else key
+    shape, strides, dtype = key
+    plain = 0 in shape or strides == _strides(shape, dtype.itemsize)
+    return (tuple(min(length, 2) for length in shape), dtype) if plain else key
+
+
 class DeviceFunction:
     """What `compile(fn, device=...)` gives: calls run on the device."""
 
-    def __init__(self, function, where, compile_host, fastmath):
+    def __init__(self, function, where, compile_host, fastmath, dynamic):
         self.__wrapped__ = function
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(function, name, None))
         self._device, self._native = where, where._native
         self._fastmath = fastmath
-        self._compile_host = compile_host
+        self._compile_host, self._dynamic = compile_host, dynamic
         self._versions = {}
+        self._shared = {}  # of symbolic sizes; None: these have no form
+        self._plans = []
         self._calls = _thread._local()
 
-    def _version(self, key):
-        """A function for each set of layouts: sizes that change have no kernels on a GPU."""
+    def _version(self, call):
+        """A function for each set of layouts, whose kernels know all sizes. With `dynamic=True`, and beyond `config.recompile_limit` of them
+        unless `dynamic=False`, one for all sizes of a sort of arguments."""
+        key = tuple(call.key)
         version = self._versions.get(key)
         if version is None:
-            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self))
+            sort = tuple(map(_sort, key))
+            many = len(self._versions) >= _native.get_setting("recompile_limit")
+            if self._dynamic or (self._dynamic is None and many and self._shared.get(sort, self) is not None):
+                if sort not in self._shared:
+                    self._shared[sort] = self._compile_host(self.__wrapped__, _Backend(self, True), True)
+                return self._shared[sort]
+            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self), self._dynamic and None)
         return version
+
+    def _run(self, call, args, kwargs):
+        try:
+            return self._version(call)(*args, **kwargs)
+        except _NoForm:
+            if self._dynamic:
+                raise
+            self._shared[tuple(map(_sort, call.key))] = None
+            return self._version(call)(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         if _native.get_setting("disable") or _native.get_stance() == "force_eager":
@@ -426,11 +509,10 @@ class DeviceFunction:
         call = _Call(self._native)
         args = [call.argument(a) for a in args]
         kwargs = {name: call.argument(a) for name, a in kwargs.items()}
-        version = self._version(tuple(call.key))
         before = getattr(self._calls, "now", None)
         self._calls.now = call
         try:
-            result = version(*args, **kwargs)
+            result = self._run(call, args, kwargs)
         finally:
             self._calls.now = before
             self._give_back(call)
@@ -438,13 +520,24 @@ class DeviceFunction:
             raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled whole, and this call ran as plain Python")
         return call.result(result)
 
+    def _explain(self, args, kwargs):
+        """One call of a copy of it, and what that and earlier calls ordered on the device."""
+        from ._report import DevicePlan, Explanation
+
+        copy = DeviceFunction(self.__wrapped__, self._device, self._compile_host, self._fastmath, self._dynamic)
+        copy(*args, **kwargs)
+        (version,) = (copy._versions or copy._shared).values()
+        explanation = Explanation(self.__qualname__, version._report())
+        explanation.device_plans = [DevicePlan(self._device.name, **plan.facts()) for ref in copy._plans + self._plans if (plan := ref())]
+        return explanation
+
     def _give_back(self, call):
         """What others have lent may be used again when the work on it is done."""
         for found in call.foreign:
             if found.stream is not None and not found.waits:
-                self._native.before(found.stream)
-        if any(found.waits for found in call.foreign):
-            self._native.wait()
+                found.native.before(found.stream)
+        for native in {found.native for found in call.foreign if found.waits}:
+            native.wait()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _types.MethodType(self, instance)

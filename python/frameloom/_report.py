@@ -163,6 +163,32 @@ class HostCall(NamedTuple):
         return f"{self.op} runs in {self.library}{reason} ({self.file}:{self.line})"
 
 
+class DevicePlan(NamedTuple):
+    """What calls of one set of sizes order on a device."""
+
+    device: str
+    launches: int
+    copies: int
+    arena: int  # bytes of memory of each call beside arguments and results
+    waits: bool  # each call waits for its end, since its kernels report errors
+    graph: str  # "single": there is one launch; "loops": the host runs loops or branches; "unused"; "waits": for the next call; "used"; "failed"
+    replays: int  # calls that ran as one graph of the driver
+    updates: int  # launches and copies that were changed in it
+
+    def __str__(self):
+        graph = {
+            "single": "no graph for a single launch",
+            "loops": "loops and branches, which the host runs: ordered one by one",
+            "unused": "ordered one by one (config.cudagraphs is off)",
+            "waits": "one graph of the driver from the next call on",
+            "used": f"one graph of the driver, {_count(self.replays, 'call')} of it, {_count(self.updates, 'change')}",
+            "failed": "ordered one by one, since the driver has refused a graph of them",
+        }[self.graph]
+        waits = ", waits for its end" if self.waits else ""
+        return (f"{self.device}: {self.launches} launch{'es' * (self.launches != 1)}, {self.copies} cop{'y' if self.copies == 1 else 'ies'}, "
+                f"{self.arena} bytes of arena{waits}; {graph}")
+
+
 LEFT = (24, 25)  # codes of functions and generators that were slower compiled
 
 
@@ -182,6 +208,7 @@ class Explanation:
     compile_times    for each graph a dict of milliseconds
     known_sizes      `KnownSize`s: sizes that change and stay constants
     put_off          `PutOff`s: what is not compiled before its calls have taken longer
+    device_plans     `DevicePlan`s: of a function on a device, what the call ordered there, then what earlier calls have
     again            calls that ran again as plain Python, to report floating-point exceptions
     notices          what this process was told of once: what keeps functions from running fast
     """
@@ -206,6 +233,7 @@ class Explanation:
         self.put_off = [PutOff(*row) for row in report["put_off"]]
         self.again = sum(e["again"] for e in report["entries"])
         self.notices = _notices()
+        self.device_plans = []
 
     def add_left(self, report):
         """That the function whose report it is was left to Python after it had been timed is a reason, too."""
@@ -234,7 +262,7 @@ class Explanation:
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
             "kernels", "cached", "compile_times", "again", "notices")}
-        for name in ("out_guards", "host_calls", "loops", "recompiles", "break_reasons", "known_sizes", "put_off"):
+        for name in ("out_guards", "host_calls", "loops", "recompiles", "break_reasons", "known_sizes", "put_off", "device_plans"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
@@ -257,6 +285,8 @@ class Explanation:
             lines.append("\nsizes that stay constants:\n" + "\n".join(f"  {row}" for row in self.known_sizes))
         if self.put_off:
             lines.append("\nFL0028: put off, having no arrays in sight, or versions that have taken long:\n" + "\n".join(f"  {row}" for row in self.put_off))
+        if self.device_plans:
+            lines.append("\non the device:\n" + "\n".join(f"  {row}" for row in self.device_plans))
         if self.again:
             lines.append(f"\nFL0026: {_count(self.again, 'call')} ran again as plain Python, to report floating-point exceptions")
         if self.notices:

@@ -77,6 +77,7 @@ static void amdgpu_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
   static const loom_gpu_names names = {.primitives = amdgpu_primitives,
                                        .size_attribute = "amdgpu-flat-work-group-size",
                                        .size_format = "%d,%d",
+                                       .lists = "byref",
                                        .calling_convention = AMDGPU_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
   amdgpu_registers(module);

@@ -64,6 +64,7 @@ static void nvptx_prepare(LLVMModuleRef module, const loom_target_cpu *cpu) {
                                        .size_attribute = "nvvm.reqntid",
                                        .size_format = "%d",
                                        .blocks_attribute = "nvvm.minctasm",
+                                       .lists = "byval",
                                        .calling_convention = NVPTX_KERNEL_CALLING_CONVENTION};
   loom_gpu_entries(module, cpu, &names);
 }

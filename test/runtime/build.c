@@ -68,6 +68,7 @@ loom_bytes build_plan(const plan_parts *parts) {
   build_image(image);
   if (parts->target) memcpy(image, parts->device_code, sizeof image);
   for (int i = 0; parts->target && i < 3; i++) {
+    kernels[i].entry = parts->kernel_lists[i];
     kernels[i].threads = 64;
     kernels[i].flags = parts->kernel_flags[i];
   }

@@ -49,9 +49,9 @@ typedef struct plan_parts {
   const loom_plan_extent *extents; /* with LOOM_PLAN_CHECKED: one for each buffer */
   const loom_plan_site *sites;
   uint32_t site_count;
-  loom_plan_target target; /* of a GPU: its blocks have 64 threads */
-  const char *device_code; /* with that: TEST_IMAGE_SIZE bytes */
-  const uint32_t *kernel_flags;
+  loom_plan_target target;                     /* of a GPU: its blocks have 64 threads */
+  const char *device_code;                     /* with that: TEST_IMAGE_SIZE bytes */
+  const uint32_t *kernel_flags, *kernel_lists; /* LOOM_PLAN_KERNEL_LISTS */
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */

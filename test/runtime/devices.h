@@ -31,7 +31,7 @@ extern struct null_functions {
   long (*pending)(void);
   int (*depth)(void);
   void (*describe)(int, int, int);
-  void (*kernel)(const char *, loom_kernel_fn, uint32_t, uint32_t);
+  void (*kernel)(const char *, loom_kernel_fn, uint32_t, uint32_t, uint32_t, uint32_t);
   int (*last)(void);
 } null;
 /* The driver as another library of the process uses it. */

@@ -57,6 +57,13 @@ const char *null_error_name(int error, bool text) {
 
 /* ---- devices and contexts ---- */
 
+/* The device of a context; -1: it is none. */
+static int context_device(const void *context) {
+  const int *counter = context;
+  bool known = counter >= cuda_contexts && counter < cuda_contexts + NULL_DEVICES && *counter;
+  return known ? (int)(counter - cuda_contexts) : -1;
+}
+
 int null_parse_architecture(const char *text) { return atoi(text); }
 
 int null_current(void) {
@@ -104,10 +111,7 @@ int null_PrimaryCtxRelease(int device) {
 
 int null_CtxPushCurrent(void *context) {
   NULL_CALL(CtxPushCurrent, false);
-  int *counter = context;
-  if (counter < cuda_contexts || counter >= cuda_contexts + NULL_DEVICES || !*counter ||
-      context_depth == CONTEXT_STACK)
-    return DRIVER_INVALID_CONTEXT;
+  if (context_device(context) < 0 || context_depth == CONTEXT_STACK) return DRIVER_INVALID_CONTEXT;
   context_stack[context_depth++] = context;
   return 0;
 }
@@ -119,6 +123,13 @@ int null_CtxPopCurrent(void **context) {
   return 0;
 }
 
+int null_MemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                         size_t size, void *stream) {
+  NULL_CALL(MemcpyPeerAsync, true);
+  return null_order_peer(stream, to, context_device(to_context), from, context_device(from_context),
+                         size);
+}
+
 /* ---- launches ---- */
 
 int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parameters,
@@ -126,6 +137,54 @@ int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parame
   NULL_CALL(LaunchKernelEx, true);
   if (launch->shared || launch->attribute_count || extra) return DRIVER_INVALID_VALUE;
   return null_launch(launch->stream, function, launch->grid, launch->block, parameters);
+}
+
+static int graph_read(const cuda_kernel_node *node, null_work *out) {
+  if (node->shared || node->extra) return DRIVER_INVALID_VALUE;
+  return null_read_launch(node->function, node->grid, node->block, node->arguments, out);
+}
+
+/* A line of bytes in device memory, to such a line. */
+static int graph_read_copy(const cuda_copy *copy, void *context, null_work *out) {
+  const cuda_copy_side *sides[] = {&copy->from, &copy->to};
+  *out = (null_work){.to = copy->to.device, .from = copy->from.device, .size = copy->width};
+  for (int i = 0; i < 2; i++) {
+    const cuda_copy_side *s = sides[i];
+    if (s->type != CUDA_MEMORY_DEVICE || s->x || s->y || s->z || s->level || s->host || s->array)
+      return DRIVER_INVALID_VALUE;
+  }
+  if (context_device(context) < 0) return DRIVER_INVALID_CONTEXT;
+  return !copy->width || copy->height != 1 || copy->depth != 1 ? DRIVER_INVALID_VALUE : 0;
+}
+
+int null_GraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
+                            const cuda_kernel_node *kernel) {
+  NULL_CALL(GraphAddKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
+                            const cuda_copy *copy, void *context) {
+  NULL_CALL(GraphAddMemcpyNode, true);
+  null_work work;
+  int status = graph_read_copy(copy, context, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphSetKernelNode(void *exec, void *node, const cuda_kernel_node *kernel) {
+  NULL_CALL(GraphSetKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_set(exec, node, &work);
+}
+
+int null_GraphSetMemcpyNode(void *exec, void *node, const cuda_copy *copy, void *context) {
+  NULL_CALL(GraphSetMemcpyNode, true);
+  null_work work;
+  int status = graph_read_copy(copy, context, &work);
+  return status ? status : null_graph_set(exec, node, &work);
 }
 
 /* What programs call that are linked with the driver. */
@@ -194,15 +253,25 @@ static bool ptx_fits(const char *text) {
   return ptx_version(text) && target && atoi(target + strlen(".target sm_")) <= null_architecture;
 }
 
-/* Is there a kernel with six parameters? */
-static bool ptx_has(const char *text, const char *name) {
+/* The bytes of the next parameter, which is moved on; 0: there is none. */
+static int ptx_parameter(const char **at, const char *end) {
+  const char *found = strstr(*at, ".param ");
+  if (!found || found >= end) return 0;
+  *at = found + strlen(".param ");
+  const char *stop = strpbrk(*at, ",)"), *array = strchr(*at, '[');
+  return array && array < stop ? atoi(array + 1) : 8;
+}
+
+/* Is there a kernel with these two lists and three words? */
+static bool ptx_has(const char *text, const null_function *f) {
   char entry[160];
-  snprintf(entry, sizeof entry, ".entry %s(", name);
+  snprintf(entry, sizeof entry, ".entry %s(", f->name);
   const char *at = strstr(text, entry), *end = at ? strchr(at + strlen(entry), ')') : NULL;
-  int count = 0;
-  for (; end && (at = strstr(at, ".param ")) && at < end; at++)
-    count++;
-  return count == 6;
+  if (!end) return false;
+  const int expected[] = {8 * (int)f->buffers, 8 * (int)f->params, 8, 8, 8, 0};
+  for (int i = 0; i < 6; i++)
+    if (ptx_parameter(&at, end) != expected[i]) return false;
+  return true;
 }
 
 bool null_image_check(const void *image, const char **text) {
@@ -226,10 +295,10 @@ size_t null_image_size(const void *image) {
   return sizeof head + head.size;
 }
 
-bool null_image_has(const void *image, const char *name) {
-  if (elf_is(image)) return elf_has(image, name);
+bool null_image_has(const void *image, const null_function *function) {
+  if (elf_is(image)) return elf_has(image, function->name);
   bool made = strncmp(image, CUBIN_MAGIC, sizeof CUBIN_MAGIC) == 0;
-  return ptx_has((const char *)image + (made ? sizeof(null_cubin) : 0), name);
+  return ptx_has((const char *)image + (made ? sizeof(null_cubin) : 0), function);
 }
 
 int null_LinkCreate(unsigned count, int *options, void **values, void **link) {

@@ -3,8 +3,9 @@
  *
  * Device memory faults when the host touches it. Work runs as late as it may: when a stream is
  * synchronised, in order (nullgpu_stream.c). Launches run the simulator's code of the same kernel,
- * which the compiler puts behind the kernels' code (nullgpu_module.c). Any call can be made to
- * fail. After a kernel has failed, every call does.
+ * which the compiler puts behind the kernels' code (nullgpu_module.c). Graphs are launched as their
+ * nodes (nullgpu_graph.c). Any call can be made to fail. After a kernel has failed, every call
+ * does.
  */
 #include "nullgpu.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NULL_NAMES 64
+#define NULL_NAMES 128
 
 static const struct {
   const char *name, *symbol;
@@ -139,7 +140,8 @@ int loom_nullgpu_last(void) { return null_last; }
 bool loom_nullgpu_failed(void) { return null_failure.done; }
 
 long loom_nullgpu_live(const char *what) {
-  static const char *const names[] = {"memory", "stream", "event", "module", "host", "link"};
+  static const char *const names[] = {"memory", "stream", "event", "module",
+                                      "link",   "graph",  "exec"};
   pthread_mutex_lock(&null_lock);
   long live = -1;
   for (int i = 0; i < NULL_KINDS; i++)

@@ -42,8 +42,9 @@
 NULL_EXPORT void loom_nullgpu_fail(const char *symbol, int skip, int error);
 /* Has that call come? */
 NULL_EXPORT bool loom_nullgpu_failed(void);
-/* How many there are: "memory", "stream", "event", "module", "host", "link", "context". What the
- * driver gives back later counts until then. */
+/* How many there are: "memory", "stream", "event", "module", "link", "graph", "exec" (of a graph),
+ * "context". What the driver gives back later
+ * counts until then. */
 NULL_EXPORT long loom_nullgpu_live(const char *what);
 /* How often a function was called so far. */
 NULL_EXPORT long loom_nullgpu_calls(const char *symbol);
@@ -58,9 +59,10 @@ NULL_EXPORT int loom_nullgpu_last(void);
 /* What the driver says of itself: its version, devices, their architecture (90: sm_90; 0x90a:
  * gfx90a). */
 NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architecture);
-/* A kernel as a function of C, in place of what a module has under this name. */
-NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t threads,
-                                     uint32_t flags);
+/* A kernel as a function of C, in place of what a module has under this name, whose lists have so
+ * many words. */
+NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t buffers,
+                                     uint32_t params, uint32_t threads, uint32_t flags);
 
 /* Around each function of the driver: the lock, and the failure that was asked for. */
 int null_enter(const char *name, bool needs_device);
@@ -77,28 +79,65 @@ extern int null_version, null_devices, null_architecture;
 void null_break(int error);
 int null_broken_now(void);
 
-enum { NULL_MEMORY, NULL_STREAM, NULL_EVENT, NULL_MODULE, NULL_HOST, NULL_LINK, NULL_KINDS };
+enum {
+  NULL_MEMORY,
+  NULL_STREAM,
+  NULL_EVENT,
+  NULL_MODULE,
+  NULL_LINK,
+  NULL_GRAPH,
+  NULL_EXEC,
+  NULL_KINDS
+};
 /* Objects of each kind, to tell handles from other numbers. */
 bool null_add(int kind, void *object);
 bool null_has(int kind, const void *object);
 void null_remove(int kind, const void *object);
-
-/* ---- nullgpu_stream.c ---- */
-
-/* Orders a launch of blocks of one dimension. */
-int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
-                void **parameters);
 
 /* ---- nullgpu_module.c ---- */
 
 typedef struct null_function {
   char name[128];
   loom_kernel_fn run;
-  uint32_t threads, flags; /* of a block; LOOM_PLAN_KERNEL_* */
+  uint32_t buffers, params; /* words of its lists */
+  uint32_t threads, flags;  /* of a block; LOOM_PLAN_KERNEL_* */
 } null_function;
 
 /* NULL: the handle is no function of a loaded module. */
 const null_function *null_function_of(const void *handle);
+
+/* ---- nullgpu_stream.c ---- */
+
+/* A launch with its arguments, or (`function` NULL) a copy on the device. */
+typedef struct null_work {
+  const null_function *function;
+  unsigned grid;
+  uint64_t *words; /* malloc'ed: both lists */
+  int64_t begin, end;
+  uint64_t status;
+  uint64_t to, from;
+  size_t size;
+} null_work;
+
+/* Takes the arguments of a launch of blocks of one dimension, as many bytes as the kernel has. A
+ * status of the driver. */
+int null_read_launch(const void *function, const unsigned grid[3], const unsigned block[3],
+                     void **parameters, null_work *out);
+/* Orders it on a stream, and takes `words`, also where that fails. */
+int null_order(void *stream, const null_work *work);
+/* Orders a copy from one device's memory to another's: both are what they are said to be. */
+int null_order_peer(void *stream, uint64_t to, int to_device, uint64_t from, int from_device,
+                    size_t size);
+int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
+                void **parameters);
+
+/* ---- nullgpu_graph.c ---- */
+
+/* Nodes of a graph, behind those that are named, and changes of what was made of it. They take
+ * `words`, also where that fails. */
+int null_graph_add(void **node, void *graph, void *const *before, size_t count,
+                   const null_work *work);
+int null_graph_set(void *exec, void *node, const null_work *work);
 
 /* ---- nullcuda.c or nullhip.c ---- */
 
@@ -115,6 +154,6 @@ bool null_image_check(const void *image, const char **text);
 /* Bytes of an image that the driver copies when it loads it; 0: it reads the caller's. */
 size_t null_image_size(const void *image);
 /* Is this kernel in the image, as a launch needs it? */
-bool null_image_has(const void *image, const char *name);
+bool null_image_has(const void *image, const null_function *function);
 
 #endif

@@ -24,10 +24,11 @@ static null_function module_own[MODULE_FUNCTIONS];
 static uint32_t module_own_count;
 static null_module *module_all[256]; /* loaded */
 
-void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t threads,
-                         uint32_t flags) {
+void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t buffers,
+                         uint32_t params, uint32_t threads, uint32_t flags) {
   null_function *f = &module_own[module_own_count++ % MODULE_FUNCTIONS];
-  *f = (null_function){.run = function, .threads = threads, .flags = flags};
+  *f = (null_function){
+      .run = function, .buffers = buffers, .params = params, .threads = threads, .flags = flags};
   strncpy(f->name, name, sizeof f->name - 1);
 }
 
@@ -51,6 +52,8 @@ static bool module_take_code(null_module *module, const uint8_t *code, size_t si
     f->run = (loom_kernel_fn)(uintptr_t)(module->image.base + row.entry);
     f->threads = row.threads;
     f->flags = row.flags;
+    f->buffers = row.buffers;
+    f->params = row.params;
   }
   return true;
 }
@@ -122,7 +125,8 @@ int null_ModuleGetFunction(void **function, void *handle, const char *name) {
   null_module *module = handle;
   if (!null_has(NULL_MODULE, module)) return DRIVER_INVALID_HANDLE;
   for (uint32_t i = 0; i < module->count; i++)
-    if (strcmp(module->functions[i].name, name) == 0 && null_image_has(module->code, name))
+    if (strcmp(module->functions[i].name, name) == 0 &&
+        null_image_has(module->code, &module->functions[i]))
       return *function = &module->functions[i], 0;
   for (uint32_t i = 0; i < module_own_count && i < MODULE_FUNCTIONS; i++)
     if (strcmp(module_own[i].name, name) == 0) return *function = &module_own[i], 0;

@@ -32,6 +32,7 @@ typedef enum null_kind {
   OP_TO,
   OP_FROM,
   OP_WITHIN,
+  OP_FILL,
   OP_LAUNCH,
   OP_WAIT,
   OP_MARK
@@ -42,12 +43,10 @@ typedef struct null_op {
   null_kind kind;
   null_block *block;
   uint64_t to, from;
-  const void *host;
   void *owned, *target;
   size_t size;
-  const null_function *function;
-  uint64_t arguments[6];
-  unsigned grid;
+  null_work work; /* OP_LAUNCH; its words are `owned` */
+  unsigned value;
   struct null_stream *stream; /* OP_WAIT: whose work it waits for, up to `number` */
   uint64_t number;
 } null_op;
@@ -63,17 +62,11 @@ typedef struct null_event {
   uint64_t number;
 } null_event;
 
-typedef struct null_host {
-  struct null_host *next;
-  uint8_t *memory;
-  size_t size;
-} null_host;
-
-static null_stream null_legacy, null_thread; /* the default streams: 0 and 1, and 2 */
+/* The default streams: 0 and 1, and 2. They are every device's. */
+static null_stream null_legacy = {.device = -1}, null_thread = {.device = -1};
 static uint8_t *null_device, *null_view;
 static size_t null_next = MEMORY_PAGE, null_used;
 static long null_waiting;
-static null_host *null_hosts; /* pinned memory */
 static null_block **null_blocks;
 static size_t null_block_count, null_block_capacity;
 
@@ -106,9 +99,10 @@ static uint8_t *memory_at(uint64_t address, size_t size) {
   return null_view + offset;
 }
 
-static void memory_protect(int access) {
+/* Of a device; -1: of all. */
+static void memory_protect(int access, int device) {
   for (size_t i = 0; i < null_block_count; i++)
-    if (null_blocks[i]->open)
+    if (null_blocks[i]->open && (device < 0 || device == null_blocks[i]->device))
       mprotect(null_device + null_blocks[i]->offset, null_blocks[i]->room, access);
 }
 
@@ -125,30 +119,36 @@ static void memory_drop(null_block *block) {
 
 static void run_until(null_stream *stream, uint64_t number);
 
-static void run_launch(const null_op *op) {
-  const null_function *f = op->function;
-  int64_t begin = (int64_t)op->arguments[3], end = (int64_t)op->arguments[4];
-  int64_t reach = (int64_t)op->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
+/* A kernel reaches the memory of its own device. */
+static void run_launch(const null_work *work, int device) {
+  const null_function *f = work->function;
+  int64_t begin = work->begin, end = work->end;
+  int64_t reach = (int64_t)work->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
   if (end > begin + reach) end = begin + reach; /* the blocks that were launched */
-  memory_protect(PROT_READ | PROT_WRITE);
-  uint32_t status = f->run((void *const *)(uintptr_t)op->arguments[0],
-                           (const uint64_t *)(uintptr_t)op->arguments[1],
-                           (void *)(uintptr_t)op->arguments[2], begin, end);
-  if (status) *(uint32_t *)(uintptr_t)op->arguments[5] |= status;
-  memory_protect(PROT_NONE);
+  memory_protect(PROT_READ | PROT_WRITE, device);
+  uint32_t status = f->run((void *const *)work->words, work->words + f->buffers, NULL, begin, end);
+  if (status && work->status) *(uint32_t *)(uintptr_t)work->status |= status;
+  memory_protect(PROT_NONE, device);
   if (status & LOOM_STATUS_BOUNDS) null_break(DRIVER_LAUNCH_FAILED);
 }
 
 static void run_move(const null_op *op) {
   uint8_t *to = op->kind == OP_FROM ? op->target : memory_at(op->to, op->size);
-  const uint8_t *from = op->kind == OP_TO ? op->host : memory_at(op->from, op->size);
+  const uint8_t *from = op->kind == OP_TO ? op->owned : memory_at(op->from, op->size);
   if (to && from)
     memmove(to, from, op->size);
   else
     null_break(DRIVER_LAUNCH_FAILED);
 }
 
-static void run_op(null_op *op) {
+static void run_fill(const null_op *op) {
+  uint8_t *to = memory_at(op->to, op->size);
+  if (!to) null_break(DRIVER_LAUNCH_FAILED);
+  for (size_t i = 0; to && i < op->size; i += sizeof op->value)
+    memcpy(to + i, &op->value, sizeof op->value);
+}
+
+static void run_op(null_op *op, int device) {
   switch (op->kind) {
   case OP_ALLOC:
     op->block->open = true;
@@ -158,7 +158,8 @@ static void run_op(null_op *op) {
   case OP_TO:
   case OP_FROM:
   case OP_WITHIN: run_move(op); break;
-  case OP_LAUNCH: run_launch(op); break;
+  case OP_FILL: run_fill(op); break;
+  case OP_LAUNCH: run_launch(&op->work, device); break;
   case OP_WAIT: run_until(op->stream, op->number); break;
   case OP_MARK: break;
   }
@@ -169,7 +170,7 @@ static void run_until(null_stream *stream, uint64_t number) {
     null_op *op = stream->first;
     stream->first = op->next;
     if (!stream->first) stream->last = NULL;
-    run_op(op);
+    run_op(op, stream->device);
     stream->done++;
     null_waiting--;
     free(op->owned);
@@ -258,22 +259,6 @@ int null_EventRecord(void *event, void *stream) {
   return 0;
 }
 
-int null_EventQuery(void *event) {
-  NULL_CALL(EventQuery, true);
-  null_event *e = event;
-  if (!null_has(NULL_EVENT, e)) return DRIVER_INVALID_HANDLE;
-  if (!e->stream || e->stream->done >= e->number) return 0;
-  return null_last = DRIVER_NOT_READY;
-}
-
-int null_EventDestroy(void *event) {
-  NULL_CALL(EventDestroy, true);
-  if (!null_has(NULL_EVENT, event)) return DRIVER_INVALID_HANDLE;
-  null_remove(NULL_EVENT, event);
-  free(event);
-  return 0;
-}
-
 /* ---- memory in the order of streams ---- */
 
 static null_block *block_new(size_t size, int device) {
@@ -329,69 +314,23 @@ int null_PointerGetAttribute(void *value, int attribute, uint64_t address) {
   return 0;
 }
 
-/* ---- memory of the host ---- */
-
-/* Host memory that is copied when the copy's turn comes, not when it is ordered. */
-static bool null_is_pinned(const void *memory) {
-  for (const null_host *h = null_hosts; h; h = h->next)
-    if ((const uint8_t *)memory >= h->memory && (const uint8_t *)memory < h->memory + h->size)
-      return true;
-  return false;
-}
-
-int null_MemHostAlloc(void **memory, size_t size, unsigned flags) {
-  NULL_CALL(MemHostAlloc, true);
-  null_host *host = calloc(1, sizeof *host);
-  if (host) host->memory = malloc(size ? size : 1);
-  if (!host || !host->memory || !null_add(NULL_HOST, host->memory)) {
-    if (host) free(host->memory);
-    free(host);
-    return DRIVER_OUT_OF_MEMORY;
-  }
-  host->size = size;
-  host->next = null_hosts;
-  null_hosts = host;
-  *memory = host->memory;
-  return 0;
-}
-
-int null_MemFreeHost(void *memory) {
-  NULL_CALL(MemFreeHost, true);
-  null_host **at = &null_hosts;
-  while (*at && (*at)->memory != memory)
-    at = &(*at)->next;
-  null_host *host = *at;
-  if (!host) return DRIVER_INVALID_VALUE;
-  *at = host->next;
-  null_remove(NULL_HOST, memory);
-  free(host->memory);
-  free(host);
-  return 0;
-}
-
 /* ---- copies and launches ---- */
 
-/* From pinned memory a copy reads late; from any other the driver takes the bytes at once. */
+/* The driver has taken the bytes when the call returns. */
 int null_MemcpyHtoDAsync(uint64_t to, const void *from, size_t size, void *stream) {
   NULL_CALL(MemcpyHtoDAsync, true);
   null_stream *s = stream_of(stream);
-  void *owned = NULL;
   if (!s || !memory_find(to)) return DRIVER_INVALID_VALUE;
-  if (!null_is_pinned(from)) {
-    owned = malloc(size ? size : 1);
-    if (!owned) return DRIVER_OUT_OF_MEMORY;
-    from = memcpy(owned, from, size);
-  }
-  null_op *op = order(s, OP_TO);
+  void *owned = malloc(size ? size : 1);
+  null_op *op = owned ? order(s, OP_TO) : NULL;
   if (!op) return free(owned), DRIVER_OUT_OF_MEMORY;
-  op->owned = owned;
-  op->host = from;
+  op->owned = memcpy(owned, from, size);
   op->to = to;
   op->size = size;
   return 0;
 }
 
-/* To memory that is not pinned a copy is done when the call returns. */
+/* It is done when the call returns. */
 int null_MemcpyDtoHAsync(void *to, uint64_t from, size_t size, void *stream) {
   NULL_CALL(MemcpyDtoHAsync, true);
   null_stream *s = stream_of(stream);
@@ -401,35 +340,73 @@ int null_MemcpyDtoHAsync(void *to, uint64_t from, size_t size, void *stream) {
   op->target = to;
   op->from = from;
   op->size = size;
-  if (!null_is_pinned(to)) run_until(s, s->ordered);
+  run_until(s, s->ordered);
   return null_broken_now();
 }
 
 int null_MemcpyDtoDAsync(uint64_t to, uint64_t from, size_t size, void *stream) {
   NULL_CALL(MemcpyDtoDAsync, true);
+  return null_order(stream, &(null_work){.to = to, .from = from, .size = size});
+}
+
+int null_MemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream) {
+  NULL_CALL(MemsetD32Async, true);
   null_stream *s = stream_of(stream);
-  if (!s || !memory_find(to) || !memory_find(from)) return DRIVER_INVALID_VALUE;
-  null_op *op = order(s, OP_WITHIN);
+  if (!s || !memory_find(to) || to % sizeof value) return DRIVER_INVALID_VALUE;
+  null_op *op = order(s, OP_FILL);
   if (!op) return DRIVER_OUT_OF_MEMORY;
   op->to = to;
-  op->from = from;
-  op->size = size;
+  op->value = value;
+  op->size = count * sizeof value;
   return 0;
+}
+
+/* The driver has taken the arguments when a call returns. */
+int null_read_launch(const void *function, const unsigned grid[3], const unsigned block[3],
+                     void **parameters, null_work *out) {
+  const null_function *f = null_function_of(function);
+  *out = (null_work){.function = f};
+  if (!f) return DRIVER_INVALID_HANDLE;
+  if (block[0] != f->threads || block[1] != 1 || block[2] != 1 || !grid[0] || grid[1] != 1 ||
+      grid[2] != 1)
+    return DRIVER_INVALID_VALUE;
+  uint64_t *words = malloc((f->buffers + f->params + 1) * sizeof *words);
+  if (!words) return DRIVER_OUT_OF_MEMORY;
+  memcpy(words, parameters[0], f->buffers * sizeof *words);
+  memcpy(words + f->buffers, parameters[1], f->params * sizeof *words);
+  out->words = words;
+  out->grid = grid[0];
+  memcpy(&out->begin, parameters[2], sizeof out->begin);
+  memcpy(&out->end, parameters[3], sizeof out->end);
+  memcpy(&out->status, parameters[4], sizeof out->status);
+  return 0;
+}
+
+int null_order(void *stream, const null_work *work) {
+  null_stream *s = stream_of(stream);
+  bool good = s && (work->function || (memory_find(work->to) && memory_find(work->from)));
+  if (!good) return free(work->words), DRIVER_INVALID_VALUE;
+  null_op *op = order(s, work->function ? OP_LAUNCH : OP_WITHIN);
+  if (!op) return free(work->words), DRIVER_OUT_OF_MEMORY;
+  op->work = *work;
+  op->owned = work->words;
+  op->to = work->to;
+  op->from = work->from;
+  op->size = work->size;
+  return 0;
+}
+
+int null_order_peer(void *stream, uint64_t to, int to_device, uint64_t from, int from_device,
+                    size_t size) {
+  const null_block *target = memory_find(to), *source = memory_find(from);
+  if (!target || !source || target->device != to_device || source->device != from_device)
+    return DRIVER_INVALID_VALUE;
+  return null_order(stream, &(null_work){.to = to, .from = from, .size = size});
 }
 
 int null_launch(void *stream, const void *function, const unsigned grid[3], const unsigned block[3],
                 void **parameters) {
-  null_stream *s = stream_of(stream);
-  const null_function *f = null_function_of(function);
-  if (!s || !f) return DRIVER_INVALID_HANDLE;
-  if (block[0] != f->threads || block[1] != 1 || block[2] != 1 || !grid[0] || grid[1] != 1 ||
-      grid[2] != 1)
-    return DRIVER_INVALID_VALUE;
-  null_op *op = order(s, OP_LAUNCH);
-  if (!op) return DRIVER_OUT_OF_MEMORY;
-  op->function = f;
-  op->grid = grid[0];
-  for (int i = 0; i < 6; i++)
-    memcpy(&op->arguments[i], parameters[i], sizeof op->arguments[i]);
-  return 0;
+  null_work work;
+  int status = null_read_launch(function, grid, block, parameters, &work);
+  return status ? status : null_order(stream, &work);
 }

@@ -94,6 +94,12 @@ int null_GetDeviceProperties(hip_properties *properties, int device) {
   return 0;
 }
 
+int null_MemcpyPeerAsync(uint64_t to, int to_device, uint64_t from, int from_device, size_t size,
+                         void *stream) {
+  NULL_CALL(MemcpyPeerAsync, true);
+  return null_order_peer(stream, to, to_device, from, from_device, size);
+}
+
 /* ---- launches ---- */
 
 int null_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -103,6 +109,42 @@ int null_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
   const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
   if (shared || extra || (uint64_t)grid_x * block_x > UINT32_MAX) return DRIVER_INVALID_VALUE;
   return null_launch(stream, function, grid, block, parameters);
+}
+
+static int graph_read(const hip_kernel_node *node, null_work *out) {
+  if (node->shared || node->extra || (uint64_t)node->grid[0] * node->block[0] > UINT32_MAX)
+    return DRIVER_INVALID_VALUE;
+  return null_read_launch(node->function, node->grid, node->block, node->arguments, out);
+}
+
+int null_GraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
+                            const hip_kernel_node *kernel) {
+  NULL_CALL(GraphAddKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_add(node, graph, before, count, &work);
+}
+
+int null_GraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
+                            uint64_t to, uint64_t from, size_t size, int kind) {
+  NULL_CALL(GraphAddMemcpyNode, true);
+  if (kind != HIP_COPY_WITHIN || !size) return DRIVER_INVALID_VALUE;
+  return null_graph_add(node, graph, before, count,
+                        &(null_work){.to = to, .from = from, .size = size});
+}
+
+int null_GraphSetKernelNode(void *exec, void *node, const hip_kernel_node *kernel) {
+  NULL_CALL(GraphSetKernelNode, true);
+  null_work work;
+  int status = graph_read(kernel, &work);
+  return status ? status : null_graph_set(exec, node, &work);
+}
+
+int null_GraphSetMemcpyNode(void *exec, void *node, uint64_t to, uint64_t from, size_t size,
+                            int kind) {
+  NULL_CALL(GraphSetMemcpyNode, true);
+  if (kind != HIP_COPY_WITHIN) return DRIVER_INVALID_VALUE;
+  return null_graph_set(exec, node, &(null_work){.to = to, .from = from, .size = size});
 }
 
 /* ---- code objects ---- */
@@ -180,9 +222,10 @@ static const Elf64_Sym *object_symbol(const object *o, const char *name) {
 }
 
 /* A kernel descriptor (AMDGPUUsage, "Kernel Descriptor"): it leads to the kernel's code, has room
- * for six arguments, and waves of the device's size. */
-bool null_image_has(const void *image, const char *name) {
+ * for its arguments, and waves of the device's size. */
+bool null_image_has(const void *image, const null_function *function) {
   char kd[140];
+  const char *name = function->name;
   object o = object_open(image);
   snprintf(kd, sizeof kd, "%s.kd", name);
   const Elf64_Sym *symbol = object_symbol(&o, kd), *code = object_symbol(&o, name);
@@ -197,5 +240,6 @@ bool null_image_has(const void *image, const char *name) {
   uint64_t address = symbol->st_value + (uint64_t)entry;
   bool wave32 = properties & 1 << 10;
   return address == code->st_value && address % 256 == 0 && object_at(&o, address, 4, PF_X) &&
-         arguments >= 48 && wave32 == (null_architecture >= 0x1000);
+         arguments >= 8 * (function->buffers + function->params) + 24 &&
+         wave32 == (null_architecture >= 0x1000);
 }

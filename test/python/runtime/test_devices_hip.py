@@ -89,8 +89,7 @@ def test_names(gpu):
     assert other != gpu
     array = other.array(X)
     assert array.device == "hip:1" and np.array_equal(np.asarray(array), X)
-    with pytest.raises(frameloom.DeviceError, match="an array on hip:1 was given to a function on hip:0"):
-        frameloom.compile(chain, device=gpu)(array, Y)
+    assert frameloom.compile(chain, device=gpu)(array, Y).device == "hip:0"
     assert np.array_equal(np.asarray(frameloom.compile(chain, device=other)(array, Y)), X * Y + 1)
     with pytest.raises(frameloom.DeviceError, match="there is no hip:7: this machine has 2 devices"):
         frameloom.device("hip:7")
@@ -133,7 +132,7 @@ def test_dlpack(gpu):
             array.__dlpack__(stream=stream)
 
 
-CALLS = ["hipGetDevice", "hipStreamSynchronize", "hipEventRecord", "hipMallocAsync", "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync",
+CALLS = ["hipGetDevice", "hipStreamSynchronize", "hipMallocAsync", "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync",
          "hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel"]
 
 

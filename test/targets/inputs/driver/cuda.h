@@ -30,6 +30,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags);
 CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t size, CUstream stream);
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream);
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);

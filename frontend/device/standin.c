@@ -1,0 +1,85 @@
+/* Arrays of the host that stand for arrays on a device while a function runs. They have the same
+ * dtype, sizes and strides. All of them lie in one piece of memory that is never written, so that
+ * it takes no memory: reading any of it gives zeros. Stand-ins of one call lie apart from each
+ * other; those of different calls may lie at the same place. */
+#include "frontend/device/device.h"
+#include "frontend/device/internal.h"
+#include "frontend/numpy/numpy.h"
+
+#include <sys/mman.h>
+
+#define STANDIN_ROOM ((int64_t)1 << 37) /* bytes of addresses */
+#define STANDIN_APART 64                /* a stand-in begins at a multiple of it */
+
+static char *standin_memory; /* set while the GIL is held; never given back */
+
+static bool standin_open(void) {
+  if (standin_memory) return standin_memory != MAP_FAILED;
+  standin_memory = mmap(NULL, (size_t)STANDIN_ROOM, PROT_READ,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return standin_memory != MAP_FAILED;
+}
+
+static bool standin_dims(PyObject *shape, PyObject *strides, npy_intp *dims, npy_intp *steps) {
+  Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+  if (PyTuple_GET_SIZE(strides) != rank || rank > NPY_MAXDIMS) {
+    PyErr_SetString(PyExc_ValueError, "an array with a shape and strides of other lengths");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < rank; i++) {
+    dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    steps[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i));
+    if (!PyErr_Occurred() && dims[i] < 0)
+      PyErr_SetString(PyExc_ValueError, "an array with a negative size");
+  }
+  return !PyErr_Occurred();
+}
+
+/* The first byte and the one behind the last, from the first element. False: they overflow. */
+static bool standin_extent(Py_ssize_t rank, const npy_intp *dims, const npy_intp *steps,
+                           int64_t itemsize, int64_t *low, int64_t *high) {
+  *low = 0;
+  *high = itemsize;
+  for (Py_ssize_t i = 0; i < rank; i++)
+    if (!dims[i]) return *low = *high = 0, true;
+  for (Py_ssize_t i = 0; i < rank; i++) {
+    int64_t reach, *side = steps[i] < 0 ? low : high;
+    if (__builtin_mul_overflow(dims[i] - 1, steps[i], &reach) ||
+        __builtin_add_overflow(*side, reach, side))
+      return false;
+  }
+  return true;
+}
+
+static PyObject *standin_new(PyArray_Descr *dtype, Py_ssize_t rank, const npy_intp *dims,
+                             const npy_intp *steps, int64_t first, int64_t low, int64_t end) {
+  Py_INCREF(dtype);
+  PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, (int)rank, dims, steps,
+                                         standin_memory + first - low, 0, NULL);
+  if (!array) return NULL;
+  return Py_BuildValue("NLnL", array, (long long)low, (Py_ssize_t)(standin_memory + first),
+                       (long long)end);
+}
+
+/* stand_in(shape, strides, dtype, used): (array, its first byte from its first element, where that
+ * byte is, bytes that stand-ins of this call use then). None: there is no room for it behind `used`
+ * bytes. */
+PyObject *loom_py_stand_in(PyObject *module, PyObject *args) {
+  PyObject *shape, *strides;
+  PyArray_Descr *dtype;
+  long long used;
+  npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
+  if (!PyArg_ParseTuple(args, "O!O!O!L", &PyTuple_Type, &shape, &PyTuple_Type, &strides,
+                        &PyArrayDescr_Type, &dtype, &used) ||
+      !standin_dims(shape, strides, dims, steps))
+    return NULL;
+  int64_t low, high, end;
+  bool fits =
+      standin_extent(PyTuple_GET_SIZE(shape), dims, steps, PyDataType_ELSIZE(dtype), &low, &high) &&
+      used >= 0 && used < STANDIN_ROOM && high - low < STANDIN_ROOM - used;
+  if (!fits || !standin_open()) return Py_NewRef(Py_None);
+  end = used + (high - low);
+  end = (end / STANDIN_APART + 1) * STANDIN_APART;
+  if (end > STANDIN_ROOM) return Py_NewRef(Py_None);
+  return standin_new(dtype, PyTuple_GET_SIZE(shape), dims, steps, used, low, end);
+}
