@@ -172,7 +172,8 @@ typedef struct entry {
   entry_made made;
   entry_counts counts;
   entry_rest rest;
-  trial trial; /* is it faster than the plain function? */
+  PyObject *drawn_from; /* what its runs draw numbers from (owned), or NULL */
+  trial trial;          /* is it faster than the plain function? */
 } entry;
 
 /* The functions of dispatch/ that this floor calls: set by loom_callable_init(). */
