@@ -623,6 +623,16 @@ def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
 _UNSAFE = frozenset(getattr(of, name) for of in (torch, torch.Tensor) for name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes") if hasattr(of, name))
 
 
+# Types of tensors on the CPU, torch.FloatTensor and its like, by their names.
+_TYPES = {f"torch.{kind.__name__}": kind for kind in torch._tensor_classes if kind.__module__ == "torch"}
+
+
+def _dtype_of(kind):
+    """The dtype of such a type or of its name: tensors of the `meta` device are of other types."""
+    found = next((one for name, one in _TYPES.items() if kind is one or isinstance(kind, str) and kind == name), None)
+    return kind if found is None else found.dtype
+
+
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
@@ -639,6 +649,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
+    if function is torch.Tensor.type and len(args) == 2:
+        args = (args[0], _dtype_of(args[1]))
     if function is torch.Tensor.new_tensor and len(args) == 2:
         function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
     device = kwargs.get("device")
