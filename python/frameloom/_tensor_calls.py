@@ -286,6 +286,9 @@ _SAME = {
 }
 
 
+# Operations whose last argument counts from the begin of memory, which a stand-in does not know.
+_FROM_STORAGE = frozenset({aten.as_strided_copy.default, aten.as_strided_scatter.default})
+
 # What gives the tensor after a change of its sizes in place from the tensor before.
 _COPIES = {
     aten.transpose_.default: aten.transpose_copy.int,
@@ -385,6 +388,8 @@ class Recorder(TorchDispatchMode):
         return None
 
     def note(self, func, *args, **kwargs):
+        if func in _FROM_STORAGE and (args[-1] if len(args) == len(func._schema.arguments) else kwargs.get("storage_offset")) is not None:
+            raise Unsupported(f"{func} counts from the begin of memory")
         if self.most and len(self.calls) >= self.most:
             raise Unsupported(f"torch takes it apart into more than {self.most:,} operations")
         sized = _tensor_sizes.has_sizes((args, kwargs))
