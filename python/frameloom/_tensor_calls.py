@@ -116,6 +116,10 @@ def _lies_partly_in(one, target):
         return True
 
 
+def _is_same_memory(one, target):
+    return one.untyped_storage()._cdata == target.untyped_storage()._cdata and one.numel() and target.numel()
+
+
 def written_by(func, args, kwargs):
     """The tensors into which a call of an operation writes."""
     if not func._schema.is_mutable:
@@ -289,6 +293,9 @@ _SAME = {
 # Operations whose last argument counts from the begin of memory, which a stand-in does not know.
 _FROM_STORAGE = frozenset({aten.as_strided_copy.default, aten.as_strided_scatter.default})
 
+# Writes of what does not depend on what was there.
+_WHOLE_WRITES = frozenset({aten.copy_.default, aten.fill_.Scalar, aten.fill_.Tensor, aten.zero_.default})
+
 # What gives the tensor after a change of its sizes in place from the tensor before.
 _COPIES = {
     aten.transpose_.default: aten.transpose_copy.int,
@@ -302,6 +309,19 @@ _COPIES = {
 
 # Functions whose second argument is an index of the first one.
 _INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+
+
+@functools.lru_cache(maxsize=None)
+def _axis_of(func):
+    """The number of the argument `dim` of an operation, an int; or None."""
+    return next((i for i, one in enumerate(func._schema.arguments) if one.name == "dim" and str(one.type) == "int"), None)
+
+
+def _has_other_axis(func, args, kwargs):
+    """Is an operation on a tensor without axes given another axis than 0 or -1? Without memory torch does not always look at it."""
+    place = _axis_of(func)
+    axis = None if place is None else args[place] if place < len(args) else kwargs.get("dim", 0)
+    return isinstance(axis, int) and axis not in (0, -1)
 
 
 class Recorder(TorchDispatchMode):
@@ -398,6 +418,8 @@ class Recorder(TorchDispatchMode):
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
+        if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
+            raise Unsupported(f"{func} along an axis that a tensor without axes does not have")
         if not func.is_view and not draws(func) and not runs(func, *given):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
@@ -530,8 +552,11 @@ class Recorder(TorchDispatchMode):
 
     def replace(self, func, target, args, kwargs, functional):
         """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
-        if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)):
+        others = [one for one in _pytree.tree_leaves((args[1:], kwargs)) if isinstance(one, torch.Tensor)]
+        if any(_lies_partly_in(one, target) for one in (args[0], *others) if isinstance(one, torch.Tensor)):
             raise Unsupported(f"{func} reads a part of the memory that it writes")
+        if torch.Tag.pointwise not in func.tags and func not in _WHOLE_WRITES and any(_is_same_memory(one, target) for one in others):
+            raise Unsupported(f"{func} reads the memory that it writes")
         if func is aten.copy_.default:
             new = args[1]
         elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
@@ -653,6 +678,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         raise Unsupported("parts of a tensor of which autograd does not know that they share memory")
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
+    if any(isinstance(one, torch.device) and one == META or isinstance(one, str) and one.partition(":")[0] == "meta" for one in (*args, *kwargs.values())):
+        raise Unsupported("a tensor of the `meta` device")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
     if function is torch.Tensor.type and len(args) == 2:
         args = (args[0], _dtype_of(args[1]))

@@ -469,9 +469,14 @@ def _sized(original):
     def known(size):
         return int(size) if isinstance(size, torch.Tensor) else size
 
+    def fits(size):
+        return not isinstance(size, torch.Tensor) or not size.dim() and _is_discrete(size)
+
     def run(*sizes, **kwargs):
-        if len(sizes) == 1 and isinstance(sizes[0], torch.Tensor) and sizes[0].dim():
-            return NotImplemented
+        for one in sizes:
+            for size in one if isinstance(one, (tuple, list)) else (one,):
+                if not fits(size):
+                    return NotImplemented
         return original(*[type(one)(known(size) for size in one) if isinstance(one, (tuple, list)) else known(one) for one in sizes], **kwargs)
 
     return run
