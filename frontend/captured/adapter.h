@@ -155,8 +155,9 @@ struct loom_adapter {
   /* What runs of the capture draw numbers from: a new object, or NULL with nothing set. Its state,
    * a new object or NULL with an exception; and back to such a state. May be NULL, all of them. */
   PyObject *(*drawn_from)(const struct capture *c);
-  PyObject *(*drawn)(PyObject *from);
+  PyObject *(*drawn)(PyObject *from); /* a run begins, which ends with drawn_end() */
   void (*draw_again)(PyObject *from, PyObject *state);
+  void (*drawn_end)(void);
 };
 
 #define LOOM_MAX_ADAPTERS 4

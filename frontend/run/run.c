@@ -293,6 +293,7 @@ static PyObject *entry_run_drawing(entry *e, PyObject *const *args, const int64_
   PyObject *result = e->simple.is ? entry_run_simple(e, args, symbols, fallback)
                                   : entry_run_general(e, args, symbols, fallback, changed);
   if (!result && *fallback) e->adapter->draw_again(e->drawn_from, before);
+  e->adapter->drawn_end();
   Py_DECREF(before);
   return result;
 }

@@ -294,12 +294,13 @@ static int live_host_call(void *context, const char *name, uint32_t slot, void *
 }
 
 static struct {
-  PyObject *generators, *states, *put_back; /* of _tensor_draws.py */
+  PyObject *generators, *begin, *end, *put_back; /* of _tensor_draws.py */
 } live_python;
 
 bool tensor_live_init(void) {
   static const tensor_name names[] = {{"generators", &live_python.generators},
-                                      {"states", &live_python.states},
+                                      {"begin", &live_python.begin},
+                                      {"end", &live_python.end},
                                       {"put_back", &live_python.put_back}};
   return tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
 }
@@ -312,17 +313,22 @@ static PyObject *live_drawn_from(const capture *c) {
   return found;
 }
 
-static PyObject *live_drawn(PyObject *from) {
-  return PyObject_CallOneArg(live_python.states, from);
-}
+static PyObject *live_drawn(PyObject *from) { return PyObject_CallOneArg(live_python.begin, from); }
 
-static void live_draw_again(PyObject *from, PyObject *state) {
+/* A call that may be made while an exception is pending, which it leaves. */
+static void live_call(PyObject *function, PyObject *from, PyObject *state) {
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
-  Py_XDECREF(PyObject_CallFunctionObjArgs(live_python.put_back, from, state, NULL));
+  Py_XDECREF(PyObject_CallFunctionObjArgs(function, from, state, NULL));
   error_drop();
   PyErr_Restore(type, error, trace);
 }
+
+static void live_draw_again(PyObject *from, PyObject *state) {
+  live_call(live_python.put_back, from, state);
+}
+
+static void live_drawn_end(void) { live_call(live_python.end, NULL, NULL); }
 
 void tensor_fill_live(loom_adapter *adapter) {
   const loom_adapter *numpy = &loom_numpy_adapter;
@@ -349,6 +355,7 @@ void tensor_fill_live(loom_adapter *adapter) {
                             .drawn_from = live_drawn_from,
                             .drawn = live_drawn,
                             .draw_again = live_draw_again,
+                            .drawn_end = live_drawn_end,
                             .scalar = numpy->scalar,
                             .row = numpy->row,
                             .report = numpy->report,

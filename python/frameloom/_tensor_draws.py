@@ -1,6 +1,9 @@
 """Which generators the calls of torch in a plan draw numbers from. A run that ends in the plain function has to put them back, since that
 draws the same numbers again."""
 
+import contextlib
+import threading
+
 import torch
 
 
@@ -30,6 +33,16 @@ def generators(rows):
     return tuple(dict.fromkeys(found))
 
 
+class _Runs(threading.local):
+    """What the generators were at the begin of each run that draws and has not ended, the innermost one last."""
+
+    def __init__(self):
+        self.begun = []
+
+
+_runs = _Runs()
+
+
 def states(of):
     return tuple(one.get_state() for one in of)
 
@@ -37,3 +50,31 @@ def states(of):
 def put_back(of, before):
     for one, state in zip(of, before, strict=True):
         one.set_state(state)
+
+
+def begin(of):
+    """A run begins. Gives what it has to put back where it ends in the plain function."""
+    before = states(of)
+    _runs.begun.append((of, before))
+    return before
+
+
+def end():
+    _runs.begun.pop()
+
+
+def begun():
+    """The generators of the innermost run, and what they were at its begin."""
+    return _runs.begun[-1] if _runs.begun else None
+
+
+@contextlib.contextmanager
+def as_at(run):
+    """The generators are as at the begin of a run, whose numbers are drawn once more. `run`: what begun() gave."""
+    of, before = run
+    now = states(of)
+    put_back(of, before)
+    try:
+        yield
+    finally:
+        put_back(of, now)

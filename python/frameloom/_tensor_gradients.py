@@ -4,6 +4,7 @@ Capture (frontend/tensor/gradient.c) asks autograd for the operations of the bac
 They are compiled as a graph of their own, which a node of autograd's runs.
 """
 
+import contextlib
 import threading
 
 import torch
@@ -11,7 +12,7 @@ from torch.autograd import forward_ad
 
 from ._native import write_counts
 from ._tensor_autocast import quiet
-from . import _tensor_sizes
+from . import _tensor_draws, _tensor_sizes
 from ._tensor_functions import Noted
 from ._tensor_transforms import is_own, leaves_of
 from ._tensor_calls import META, Recorder, Unsupported, draws_now, written_by
@@ -219,7 +220,7 @@ class Program:
 
     def differentiable(self, call, tangents, sizes=None, create_graph=True):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
-        if self.draws:
+        if self.draws and call.begun is None:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
         if self.crossed:
             raise RuntimeError(f"{self.name}: the function has written into a tensor by NumPy, so that its gradient cannot be differentiated")
@@ -228,7 +229,8 @@ class Program:
         allowed = torch._C._functorch.get_single_level_autograd_function_allowed()
         torch._C._functorch.set_single_level_autograd_function_allowed(True)  # inside of vmap, too: `again()` has such functions
         try:
-            outputs, leaves = self.again(call.arguments, call.leaves, sizes)
+            with _tensor_draws.as_at(call.begun) if self.draws else contextlib.nullcontext():
+                outputs, leaves = self.again(call.arguments, call.leaves, sizes)
         finally:
             torch._C._functorch.set_single_level_autograd_function_allowed(allowed)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
@@ -344,6 +346,7 @@ class Compiled(torch.autograd.Function):
     def forward(ctx, program, outputs, saved, arguments, *leaves):
         ctx.program, ctx.arguments, ctx.leaves = program, arguments, leaves
         ctx.writes = write_counts(arguments)
+        ctx.begun = _tensor_draws.begun() if (program.program if isinstance(program, Sized) else program).draws else None
         ctx.materialize_grads = False
         ctx.to_save = saved
         return outputs

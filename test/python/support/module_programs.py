@@ -150,7 +150,7 @@ STATEMENTS = (
     "x = x.detach().numpy() * 2 + x if not x.requires_grad else x", "global CALLS\nCALLS += 1", "x, y = x.chunk(2, 1)\nx = torch.cat((y, x), 1)",
     "x = F.normalize(x.double(), dim=1)", "x = (x.unsqueeze(1) * torch.eye(6)).sum(2)", "assert x.shape[1] == 6, x.shape",
     "x = getattr(self, 'last', x).mean() + x", "x = x + self.extra if hasattr(self, 'extra') else x", "x = torch.func.grad(lambda p: (p * p).sum())(x.detach()) + x",
-    "self.running = x.detach().mean(0)\nx = x + self.running", "x = torch.einsum('ij,kj->ik', x, x) @ x * 0.01", "x = x.cumsum(0).flip(0)", "x = x.sort(1).values",
+    "self.running = x.detach().mean(0)\nx = x + self.running", "x = torch.einsum('ij,kj->ik', x, x) @ x * 0.01", "x = (x + 0.1).cumsum(0).flip(0)", "x = x.sort(1).values",
 )  # fmt: skip
 # Hooks of a layer, named `layer`.
 HOOKS = (

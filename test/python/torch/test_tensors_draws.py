@@ -66,3 +66,48 @@ def test_numbers_are_drawn_once(function, order):
     for x in order:
         wanted, got = left_by(function, x), left_by(compiled, x)
         assert str(got) == str(wanted)
+
+
+def penalty(x, w):
+    return torch.nn.functional.dropout((x * w).tanh(), 0.5).square().sum()
+
+
+def noisy(x, w):
+    noise = torch.randn(6)
+    return ((x + noise) ** 3 * w * torch.rand(6, generator=GENERATOR)).sum(), noise
+
+
+def seeding(x, w):
+    first = torch.rand(6)
+    torch.manual_seed(5)
+    return (x**3 * first * w.sin()).sum() + (x**4 * torch.randn(6)).sum()
+
+
+def filled(x, w):
+    drawn = torch.empty(6).uniform_(1, 2)
+    return (torch.bernoulli(torch.full((6,), 0.5)) * x**3 * w**drawn).sum()
+
+
+def attention(x, w):
+    rows = x.view(1, 2, 3) * w.view(1, 2, 3)
+    return torch.nn.functional.scaled_dot_product_attention(rows, rows, rows, dropout_p=0.4).square().sum()
+
+
+@pytest.mark.parametrize("function", [penalty, noisy, seeding, filled, attention], ids=lambda one: one.__name__)
+def test_gradients_of_gradients_see_the_numbers_of_the_call(function):
+    told = []
+    for one in (function, frameloom.compile(function)):
+        made = torch.Generator().manual_seed(1)
+        for _ in range(2):
+            x, w = (torch.rand(6, generator=made, requires_grad=True) for _ in range(2))
+            torch.manual_seed(3)
+            GENERATOR.manual_seed(4)
+            result = one(x, w)
+            loss = result[0] if isinstance(result, tuple) else result
+            torch.rand(3), torch.rand(3, generator=GENERATOR)  # of others, in between
+            first = torch.autograd.grad(loss, (x, w), create_graph=True)
+            between = torch.rand(2), torch.rand(2, generator=GENERATOR)
+            second = torch.autograd.grad(sum(part.sin().sum() for part in first), (x, w))
+            told.append((loss, first, second, between, torch.rand(2), torch.rand(2, generator=GENERATOR)))
+    for got, wanted in zip(told[2:], told[:2], strict=True):
+        torch.testing.assert_close(got, wanted)
