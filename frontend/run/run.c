@@ -288,11 +288,11 @@ static void entry_gives_up(entry *e) {
  * drawn is drawn again. */
 static PyObject *entry_run_drawing(entry *e, PyObject *const *args, const int64_t *symbols,
                                    bool *fallback, bool *changed) {
-  PyObject *before = e->adapter->drawn(e->drawn_from);
+  PyObject *before = e->adapter->drawn(e->life.drawn_from);
   if (!before) return NULL;
   PyObject *result = e->simple.is ? entry_run_simple(e, args, symbols, fallback)
                                   : entry_run_general(e, args, symbols, fallback, changed);
-  if (!result && *fallback) e->adapter->draw_again(e->drawn_from, before);
+  if (!result && *fallback) e->adapter->draw_again(e->life.drawn_from, before);
   e->adapter->drawn_end();
   Py_DECREF(before);
   return result;
@@ -306,9 +306,9 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
   }
   e->refs++; /* reset() may drop it while the GIL is away */
   e->counts.hits++;
-  PyObject *result = e->drawn_from  ? entry_run_drawing(e, args, symbols, fallback, changed)
-                     : e->simple.is ? entry_run_simple(e, args, symbols, fallback)
-                                    : entry_run_general(e, args, symbols, fallback, changed);
+  PyObject *result = e->life.drawn_from ? entry_run_drawing(e, args, symbols, fallback, changed)
+                     : e->simple.is     ? entry_run_simple(e, args, symbols, fallback)
+                                        : entry_run_general(e, args, symbols, fallback, changed);
   if (result)
     e->counts.given_up = 0;
   else if (e->counts.given_up < ENTRY_GIVE_UPS && ++e->counts.given_up == ENTRY_GIVE_UPS)

@@ -75,6 +75,7 @@ typedef struct entry_life {
   PyObject **pins;    /* those of the guarded objects that a run reads after it has released the GIL
                          (borrowed) */
   uint32_t watch_count, pin_count;
+  PyObject *drawn_from; /* what its runs draw numbers from (owned), or NULL */
 } entry_life;
 
 /* The short way of a run: run.c. */
@@ -172,8 +173,7 @@ typedef struct entry {
   entry_made made;
   entry_counts counts;
   entry_rest rest;
-  PyObject *drawn_from; /* what its runs draw numbers from (owned), or NULL */
-  trial trial;          /* is it faster than the plain function? */
+  trial trial; /* is it faster than the plain function? */
 } entry;
 
 /* The functions of dispatch/ that this floor calls: set by loom_callable_init(). */

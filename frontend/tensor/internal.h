@@ -79,7 +79,6 @@ bool tensor_requires(tracer *t, PyObject *live, const source *s);
 
 /* Is torch imported, in a version that this file knows? */
 bool tensor_ready(void);
-bool tensor_live_init(void);
 /* An object that a module of the package has under a name. */
 typedef struct tensor_name {
   const char *name;

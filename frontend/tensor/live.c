@@ -8,12 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct {
+  PyObject *generators, *begin, *end, *put_back; /* of _tensor_draws.py */
+} live_python;
+
+static bool live_init(void) {
+  static const tensor_name names[] = {{"generators", &live_python.generators},
+                                      {"begin", &live_python.begin},
+                                      {"end", &live_python.end},
+                                      {"put_back", &live_python.put_back}};
+  return tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
+}
+
 bool tensor_ready(void) {
   static bool ready, refused;
   if (ready || refused) return ready;
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
-  ready = torch_init() && tensor_live_init() && torch_modes_init() && tensor_call_init() &&
+  ready = torch_init() && live_init() && torch_modes_init() && tensor_call_init() &&
           tensor_batched_init() && tensor_models_init() && tensor_sizes_init() &&
           tensor_gradient_init() && tensor_backward_init() && tensor_functions_init() &&
           tensor_made_init() && tensor_results_init() && tensor_exchange_init() &&
@@ -291,18 +303,6 @@ static int live_host_call(void *context, const char *name, uint32_t slot, void *
                          .count = count,
                          .symbols = symbols};
   return torch_host_run(c->hosts, &c->graph, &call);
-}
-
-static struct {
-  PyObject *generators, *begin, *end, *put_back; /* of _tensor_draws.py */
-} live_python;
-
-bool tensor_live_init(void) {
-  static const tensor_name names[] = {{"generators", &live_python.generators},
-                                      {"begin", &live_python.begin},
-                                      {"end", &live_python.end},
-                                      {"put_back", &live_python.put_back}};
-  return tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
 }
 
 static PyObject *live_drawn_from(const capture *c) {
