@@ -27,7 +27,7 @@ def _takes_an_axis():
 NAMES = _takes_an_axis()
 
 
-def outcome(function, *given):
+def results_or_error(function, *given):
     """The results with types and strides, what the arguments hold afterwards, or the exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -41,9 +41,9 @@ def outcome(function, *given):
 
 def agree(function, *given):
     compiled = frameloom.compile(function)
-    wanted = outcome(function, *copy.deepcopy(given))
+    wanted = results_or_error(function, *copy.deepcopy(given))
     for _ in range(2):
-        assert outcome(compiled, *copy.deepcopy(given)) == wanted
+        assert results_or_error(compiled, *copy.deepcopy(given)) == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
