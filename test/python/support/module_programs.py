@@ -151,6 +151,16 @@ STATEMENTS = (
     "x = F.normalize(x.double(), dim=1)", "x = (x.unsqueeze(1) * torch.eye(6)).sum(2)", "assert x.shape[1] == 6, x.shape",
     "x = getattr(self, 'last', x).mean() + x", "x = x + self.extra if hasattr(self, 'extra') else x", "x = torch.func.grad(lambda p: (p * p).sum())(x.detach()) + x",
     "self.running = x.detach().mean(0)\nx = x + self.running", "x = torch.einsum('ij,kj->ik', x, x) @ x * 0.01", "x = (x + 0.1).cumsum(0).flip(0)", "x = x.sort(1).values",
+    "y = x * 1\ny += 1\nx = y", "x = x * 1\nx.mul_(0.5)", "if hasattr(self, 'last'):\n    del self.last", "x = x[None].squeeze(0)",
+    "kept = [x]\nkept.append(kept[0] * 2)\nkept[0] = kept.pop()\nx = kept[0]", "parts = iter(x.split(3, 1))\nx = torch.cat([next(parts), *parts], 1)",
+    "x = (lambda a, *b, **k: a + sum(b) + k['c'])(x, x, c=1.0)", "match x.shape:\n    case (4, _):\n        x = x + 0.1\n    case _:\n        x = x - 0.1",
+    "x = max([x, x * 2], key=lambda one: one.shape[0])", "assert not torch.isnan(x).any()", "x = torch.tensor([1.0] * 6) * x", "n = int((x > 0).sum())\nx = x + n * 0.01",
+    "with torch.inference_mode():\n    n = x.sum().item()\nlog.append(round(n, 2))", "buffer = torch.zeros_like(x)\nbuffer[1:] = x[:-1].detach()\nx = x + buffer",
+    "x = checkpoint(lambda a, b: (a * b).sin(), x, x + 1, use_reentrant=False)", "x = x * torch.sigmoid(x.detach().var(0, unbiased=False, keepdim=True))",
+    "x = x.index_select(1, torch.randperm(6))", "self.seen_shapes = {**getattr(self, 'seen_shapes', {}), x.shape[0]: tuple(x.stride())}",
+    "x = torch.func.functional_call(self.layers[0], {}, (x,)).reshape(-1, 6)", "rows = [row for row in x]\nrows[0] = rows[-1] * 2\nx = torch.stack(rows)",
+    "self.scale = (getattr(self, 'scale', 1.0) * 1.5) % 2\nx = x * self.scale",
+    "for name, part in self.named_children():\n    log.append((name, len(list(part.parameters()))))", "x = torch.vmap(torch.func.grad(lambda row: (row ** 2).sum()))(x.detach()) * 0.1 + x",
 )  # fmt: skip
 # Hooks of a layer, named `layer`.
 HOOKS = (
@@ -165,7 +175,10 @@ STEPS = (
     "torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)", "torch.nn.utils.clip_grad_value_(net.parameters(), 0.5)", "log.append(sum(p.grad is not None for p in net.parameters()))",
     "log.append(round(loss.item(), 3))", "for p in net.parameters():\n    if p.grad is not None:\n        p.grad.mul_(0.5)", "print(end='')",
     "with torch.no_grad():\n    for p in net.parameters():\n        p.mul_(0.99)", "log.append(len(optimizer.param_groups))", "optimizer.param_groups[0]['lr'] *= 0.9",
-    "log.append([name for name, _ in net.named_parameters()][:2])",
+    "log.append([name for name, _ in net.named_parameters()][:2])", "optimizer.state.clear()", "log.append(sorted(net.state_dict())[:2])",
+    "other = net(x.detach() * 0.5).double().square().mean()\nother.backward()", "average = {name: p.detach().clone() for name, p in net.named_parameters()}\nlog.append(len(average))",
+    "vector = torch.nn.utils.parameters_to_vector(net.parameters()) if list(net.parameters()) else x\nlog.append(vector.numel())",
+    "for p in net.parameters():\n    p.data.clamp_(-2, 2)", "norm = sum(p.grad.square().sum() for p in net.parameters() if p.grad is not None)\nlog.append(round(float(norm), 3))",
 )  # fmt: skip
 # Between two calls.
 CHANGES = (
@@ -173,6 +186,9 @@ CHANGES = (
     "net.extra = torch.ones(6)", "net.extra = 0.5", "next(net.parameters()).requires_grad_(False) if any(True for p in net.parameters()) else None",
     "layer = list(net.modules())[-1]\nlayer.register_forward_hook(lambda module, given, made: made)", "net.load_state_dict(net.state_dict())", "x = x.double().double()",
     "net.layers[0] = nn.Linear(6, 6)", "torch.manual_seed(7)", "net = net.eval()", "x = x.t().contiguous().t()",
+    "optimizer.add_param_group({'params': [nn.Parameter(torch.ones(2))]})", "net.layers.append(nn.Tanh())", "optimizer.load_state_dict(optimizer.state_dict())",
+    "net.apply(lambda module: setattr(module, 'tag', 1))", "x = x.detach().requires_grad_()", "[p.requires_grad_(True) for p in net.parameters()]",
+    "for module in net.modules():\n    module._forward_hooks.clear()", "net.layers[-1] = torch.nn.Sequential(net.layers[-1])", "x = x[:1] if net.training is False else x",
 )  # fmt: skip
 
 
