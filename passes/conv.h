@@ -72,6 +72,7 @@ typedef struct conv_plan {
   int64_t run, weight_run; /* so many steps of the depth, then on from a run's start by so much */
   bool line;               /* the input is a buffer whose last dimension is contiguous */
   int input;               /* of the kernel, then */
+  bool repeats;            /* its elements may be the same along the last dimension */
   int unrolled;            /* first dimension of the window that is unrolled */
   bool windows;            /* summed window by window, without packing; tiles are groups */
   bool planes; /* bands of planes are packed; tiles are groups, panels are bands of all images */

@@ -143,6 +143,22 @@ static void conv_unroll(conv_plan *p) {
   }
 }
 
+/* May elements of the input be the same along its last dimension? Then what is read of a line does
+ * not depend on the place in it, and would be read before it is known whether the line exists. */
+static bool conv_repeats(const lower_kernel *kernel, const conv_plan *p) {
+  int last = p->in.rank - 1;
+  bool direct = false, repeats = p->in.dims[last] == 1 || kernel->ops[LOOM_OP_BROADCAST];
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (buffer->slot < 0 || buffer->type.rank != p->in.rank) continue;
+    if (mlirValueEqual(buffer->value, loom_operand(p->op, 0)))
+      direct = buffer->strides[last] != 0;
+    else if (!mlirValueEqual(buffer->value, loom_operand(p->op, 1)))
+      repeats = repeats || buffer->strides[last] == 0;
+  }
+  return repeats && !direct;
+}
+
 static void conv_input_line(const lower_kernel *kernel, conv_plan *p) {
   int64_t step = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int i = 0; i < kernel->operand_count; i++) {
@@ -252,6 +268,7 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   conv_chunks(p);
   conv_unroll(p);
   if (!p->lanes) conv_input_line(kernel, p);
+  p->repeats = conv_repeats(kernel, p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
   conv_memory(p);

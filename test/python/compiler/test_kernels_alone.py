@@ -141,6 +141,21 @@ def test_random_convolutions_of_neighbouring_channels(tmp_path, cpu, options):
 
 
 @pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+@pytest.mark.parametrize("outs", [1, 2, 3])
+def test_convolutions_of_columns(tmp_path, monkeypatch, cpu, options, outs):
+    """What is read of a line does not depend on the place in it; nothing is read of a line that does not exist."""
+    if cpu == "x86-64-v4" and not HAS_AVX512:
+        pytest.skip("no AVX-512")
+    monkeypatch.setattr(harness, "CHECKED", True)
+    rng = np.random.default_rng(outs)
+    for case, (window, padding) in enumerate([((1, 2), ((2, 1), (1, 4))), ((3, 3), ((1, 1), (40, 40))), ((2, 3), ((3, 0), (2, 70)))]):
+        shapes = (1, 4, 17, 1), (4 * outs, 1, *window)
+        for dtype in ("int8", "float32"):
+            convolve_compiled(tmp_path / f"k{case}{dtype}", (cpu, options), rng, dtype, shapes, np.array([1, 1]), np.array(padding),
+                              np.array([1, 1]), 4, layout=(0, 2, 3, 1) if case == 0 else (0, 1, 2, 3))
+
+
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
 @pytest.mark.parametrize("spatial", [0, 1, 2, 3])
 def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
     """Like the convolutions above: the sum over all pixels of what a weight is multiplied with."""
