@@ -20,6 +20,7 @@
 
 #define LANES_TILE 8     /* pixels: as many sums as hide the latency of a multiply-add */
 #define LANES_LEAST 4    /* lanes worth a form of their own */
+#define LANES_WINDOW 2   /* places: to gather a window costs more than to scatter a sum */
 #define LANES_COLUMNS 16 /* of the window, unrolled */
 #define LANES_SHORT 3    /* tiles of a short line */
 #define LANES_PLACES 16  /* of the window, unrolled and in registers */
@@ -41,9 +42,7 @@ void conv_lanes_plan(const lower_kernel *kernel, conv_plan *p) {
   if (LOOM_STRIDE_IS_SYM(loom_num_dim(p->in.dims[3]))) return;
   if (p->window[1] > LANES_COLUMNS || (size < 4 && kernel->vector_bytes < 64)) return;
   int input = lanes_input(kernel, p);
-  for (int i = 0; i < kernel->result_count && input >= 0; i++)
-    if (kernel->results[i].strides[1] != 1) input = -1;
-  if (input < 0) return;
+  if (input < 0 || p->depth < LANES_WINDOW) return;
   p->lanes = true;
   p->input = input;
   p->vl = kernel->vector_bytes / (int)size;

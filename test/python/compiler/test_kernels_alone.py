@@ -86,13 +86,13 @@ def fenced(array, rng, order=None):
 
 def convolve_compiled(path, machine, rng, dtype, shapes, stride, padding, dilation, groups, layout=None):
     """A convolution of small integers, with something added, is the sum over the window by any division of chunks. `layout`: the
-    dimensions of input and result from the outermost; else any."""
+    dimensions of the input, and often of the result, from the outermost; else any."""
     listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
     x, w = (rng.integers(-2, 3, shape).astype(dtype) for shape in shapes)
     expected = convolve(x, w, stride, padding, dilation, groups)
     add = rng.integers(-9, 10, expected.shape).astype(dtype)
     (x, _), (w, _), (add, _) = fenced(x, rng, layout), fenced(w, rng), fenced(add, rng)
-    result, block = fenced(np.zeros_like(expected, dtype), rng, layout)
+    result, block = fenced(np.zeros_like(expected, dtype), rng, layout if layout and rng.integers(0, 3) else None)
     kinds, kind = f"({harness.tensor(x)}, {harness.tensor(w)})", harness.tensor(result)
     body = (f"%0 = loom.convolution %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
             f"dilation = {listed(dilation)} groups = {groups} : {kinds} -> {kind}\n"
