@@ -220,3 +220,18 @@ def test_numbers_between_two_ends_are_torchs(make, dtype, ends):
     end = torch.tensor(ends[1])
     for got, wanted in zip(frameloom.compile(between, fullgraph=True)(end), between(end), strict=True):
         assert got.dtype == wanted.dtype and torch.equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("make", [torch.hann_window, torch.hamming_window, torch.bartlett_window, torch.blackman_window, torch.kaiser_window])
+def test_windows_are_torchs(make, dtype):
+    def windows():
+        return [make(count, periodic, dtype=dtype) for count in (0, 1, 7) for periodic in (True, False)]
+
+    if not dtype.is_floating_point:
+        for function in (windows, frameloom.compile(windows)):
+            with pytest.raises(RuntimeError):
+                function()
+        return
+    for got, wanted in zip(frameloom.compile(windows, fullgraph=True)(), windows(), strict=True):
+        assert got.dtype == wanted.dtype and torch.equal(got, wanted)
