@@ -111,6 +111,8 @@ def runs(func, args, kwargs):
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
+        if takes is None and not tensors:
+            takes, warns = False, False  # it raises as it does for the user
         if takes is None:
             return True  # and is tried again with others
         if takes and not lie and _checks(func, args, kwargs):
