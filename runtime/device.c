@@ -268,6 +268,33 @@ bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
   return device_order(device, device->stream, device->driver->kind->stream(stream), err);
 }
 
+loom_device *loom_device_on(loom_device *device, void *stream, loom_error *err) {
+  if (stream == device->stream) return device;
+  pthread_mutex_lock(&device->lock);
+  loom_device *found = device->others;
+  while (found && found->stream != stream)
+    found = found->others;
+  if (!found && (found = malloc(sizeof *found))) {
+    *found = *device; /* `others` is the next one */
+    found->stream = stream;
+    found->stages = NULL;
+    pthread_mutex_init(&found->lock, NULL);
+    device->others = found;
+  }
+  pthread_mutex_unlock(&device->lock);
+  if (!found) loom_fail(err, "out of memory");
+  return found;
+}
+
+void device_finish(loom_device *device) {
+  device->driver->StreamSynchronize(device->stream);
+  pthread_mutex_lock(&device->lock);
+  loom_device *other = device->others;
+  pthread_mutex_unlock(&device->lock);
+  for (; other; other = other->others) /* none of them ever goes */
+    device->driver->StreamSynchronize(other->stream);
+}
+
 bool loom_device_owns(loom_device *device, loom_address address, loom_error *err) {
   const driver *d = device->driver;
   int number = -1;

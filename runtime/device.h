@@ -42,6 +42,9 @@ bool loom_device_wait(loom_device *device, loom_error *err);
 #define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
 uint64_t loom_device_stream(const loom_device *device);
+/* The same device with another stream in place of its own: what is ordered by way of it is ordered
+ * there. Kept as long as the process lives. NULL after an error. */
+loom_device *loom_device_on(loom_device *device, void *stream, loom_error *err);
 /* Work that is ordered from here on begins when the other stream's work so far is done. */
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err);
 /* What the other stream gets to do from here on begins when the device's work so far is done. */
@@ -63,6 +66,12 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
+  /* Of loom_device_on(): the work is ordered on that stream. NULL: on the plan's device's own. */
+  loom_device *on;
+  /* Calls of the host in the plan: their buffers are addresses of the device. They are to order
+   * what they do on the same stream. One that fails ends the run with LOOM_STATUS_HOST. */
+  loom_host_fn host;
+  void *host_context;
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors: *status gets

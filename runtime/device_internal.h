@@ -25,11 +25,15 @@ struct loom_device {
   void *stream, *event; /* `event` orders other streams */
   pthread_mutex_t lock; /* of `event` and of `stages` */
   device_stage *stages; /* those that nobody fills */
+  /* Of a device: those of loom_device_on(), the last one first, under its lock. */
+  struct loom_device *others;
 };
 
 /* Around calls of the driver: makes the device the thread's. */
 bool device_enter(loom_device *device, loom_error *err);
 void device_leave(loom_device *device);
+/* Waits for all work that was ordered by way of the device, also on streams of others. */
+void device_finish(loom_device *device);
 /* Memory for `size` bytes that nothing reads any more: for device_stage_put(), or
  * device_stage_copy() and then that. */
 device_stage *device_stage_get(loom_device *device, size_t size, loom_error *err);

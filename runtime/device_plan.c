@@ -127,7 +127,7 @@ void loom_device_plan_free(loom_device_plan *p) {
   if (!p) return;
   for (int i = 0; i < 2 && p->module; i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
-    p->device->driver->StreamSynchronize(p->device->stream);
+    device_finish(p->device);
     if (!p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }

@@ -3,12 +3,16 @@
  * one copy and given back in the order of the stream, so that nothing waits. */
 #include "runtime/device_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/internal.h"
 
+#define RUN_FEW 32 /* buffers of a call of the host's that need no allocation */
+
 typedef struct device_run {
   loom_device_plan *p;
+  loom_device *device; /* with the stream that the work is ordered on */
   const loom_device_call *call;
   loom_address memory; /* arena, lists, status */
   size_t arena;        /* where the lists begin */
@@ -41,7 +45,7 @@ static void run_fill(const device_run *r) {
 
 static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_address lists,
                        loom_error *err) {
-  const driver *d = r->p->device->driver;
+  const driver *d = r->device->driver;
   const device_kernel *kernel = &r->p->kernels[in->a];
   loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
   loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
@@ -55,29 +59,46 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_addr
   const loom_plan_kernel *rows =
       (const void *)(r->p->plan->bytes + loom_plan_header_of(r->p->plan)->kernels.offset);
   return driver_check(
-      d,
-      d->kind->launch(r->p->device, kernel->function, (unsigned)grid, kernel->threads, arguments),
+      d, d->kind->launch(r->device, kernel->function, (unsigned)grid, kernel->threads, arguments),
       err, "kernel %s cannot be launched on %s", r->p->plan->names + rows[in->a].name,
-      r->p->device->name);
+      r->device->name);
 }
 
 static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
-  const driver *d = r->p->device->driver;
+  const driver *d = r->device->driver;
   loom_address from = run_find(r, in->a), to = run_find(r, in->b);
   uint64_t size = r->p->plan->buffers[in->a].size;
   return !size || from == to ||
-         driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->p->device->stream), err,
+         driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->device->stream), err,
                       "%llu bytes cannot be copied on %s", (unsigned long long)size,
-                      r->p->device->name);
+                      r->device->name);
+}
+
+/* What the call does is ordered behind the launches before it, and before those behind it. */
+static bool run_host(const device_run *r, const loom_plan_instr *in, loom_error *err) {
+  void *few[RUN_FEW], **buffers = few;
+  const char *name = r->p->plan->names + in->a;
+  if (!r->call->host) return loom_fail(err, "%.100s runs on the host", name);
+  if (in->buffer_count > RUN_FEW) buffers = malloc(in->buffer_count * sizeof *buffers);
+  if (!buffers) return loom_fail(err, "out of memory");
+  for (uint32_t i = 0; i < in->buffer_count; i++)
+    buffers[i] = (void *)(uintptr_t)run_find(r, r->p->plan->indices[in->buffers + i]);
+  loom_host_call call = {
+      .name = name, .slot = in->b, .reads = in->c, .count = in->buffer_count, .buffers = buffers};
+  if (r->call->host(r->call->host_context, &call)) *r->status = LOOM_STATUS_HOST;
+  if (buffers != few) free(buffers);
+  return true;
 }
 
 static bool run_instrs(const device_run *r, loom_error *err) {
   const loom_plan *plan = r->p->plan;
   loom_address lists = r->memory + r->arena;
   bool good = true;
-  for (uint32_t i = 0; good && i < loom_plan_header_of(plan)->instrs.count; i++) {
+  uint32_t count = loom_plan_header_of(plan)->instrs.count;
+  for (uint32_t i = 0; good && !*r->status && i < count; i++) {
     const loom_plan_instr *in = &plan->instrs[i];
     if (in->opcode == LOOM_PLAN_COPY) good = run_copy(r, in, err);
+    if (in->opcode == LOOM_PLAN_HOST_CALL) good = run_host(r, in, err);
     if (in->opcode != LOOM_PLAN_LAUNCH) continue;
     good = run_launch(r, in, lists, err);
     lists += ((uint64_t)in->buffer_count + in->param_count) * sizeof(uint64_t);
@@ -87,22 +108,22 @@ static bool run_instrs(const device_run *r, loom_error *err) {
 
 /* Errors of this run, at once: its results are not to be used. */
 static bool run_read_status(const device_run *r, loom_error *err) {
-  const driver *d = r->p->device->driver;
+  const driver *d = r->device->driver;
   uint32_t status = 0;
-  if (r->p->silent) return true;
+  if (r->p->silent || *r->status) return true;
   if (!driver_check(d,
                     d->MemcpyDtoHAsync(&status, r->memory + r->arena + r->p->tables - 8,
-                                       sizeof status, r->p->device->stream),
-                    err, "the status of a run on %s cannot be read", r->p->device->name) ||
-      !driver_check(d, d->StreamSynchronize(r->p->device->stream), err, "the work of %s has failed",
-                    r->p->device->name))
+                                       sizeof status, r->device->stream),
+                    err, "the status of a run on %s cannot be read", r->device->name) ||
+      !driver_check(d, d->StreamSynchronize(r->device->stream), err, "the work of %s has failed",
+                    r->device->name))
     return false;
   *r->status = status & PLAN_STOPS;
   return true;
 }
 
 static bool run_all(device_run *r, loom_error *err) {
-  loom_device *device = r->p->device;
+  loom_device *device = r->device;
   const driver *d = device->driver;
   size_t size = r->arena + r->p->tables;
   if (!driver_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
@@ -122,10 +143,12 @@ static bool run_all(device_run *r, loom_error *err) {
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
                           loom_error *err) {
   size_t arena = (size_t)loom_plan_header_of(p->plan)->arena_size;
-  device_run r = {.p = p, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
+  loom_device *device = call->on ? call->on : p->device;
+  device_run r = {
+      .p = p, .device = device, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
   *status = 0;
-  if (!device_enter(p->device, err)) return false;
+  if (!device_enter(device, err)) return false;
   bool good = run_all(&r, err);
-  device_leave(p->device);
+  device_leave(device);
   return good;
 }

@@ -174,7 +174,8 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
   bool launches = in->opcode == LOOM_PLAN_LAUNCH || in->opcode == LOOM_PLAN_COPY;
   if (in->stream || in->device != (h->target != LOOM_PLAN_X86 && launches)) return false;
   if (h->target != LOOM_PLAN_X86 &&
-      ((!launches && in->opcode != LOOM_PLAN_TRIM) || (in->scratch && launches)))
+      ((!launches && in->opcode != LOOM_PLAN_TRIM && in->opcode != LOOM_PLAN_HOST_CALL) ||
+       (in->scratch && launches)))
     return false;
   switch (in->opcode) {
   case LOOM_PLAN_LAUNCH:

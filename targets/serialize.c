@@ -274,11 +274,12 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
   return true;
 }
 
-/* What a device does not do. */
+/* What a device does not do. torch's functions take memory of a device, and order their work on it;
+ * other functions of the host take memory of the host. */
 static bool serial_fits_device(const serial_state *s, MlirOperation op) {
   loom_opcode code = loom_op_of(op);
   MlirStringRef name = loom_get_str(op, "name");
-  return code != LOOM_OP_CALL_HOST ||
+  return code != LOOM_OP_CALL_HOST || loom_str_is(name, "torch") ||
          loom_fail(s->err, "%.*s runs on the host and has no kernel for a GPU", (int)name.length,
                    name.data);
 }

@@ -227,7 +227,8 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
     return NULL;
   uint64_t *at = calloc((size_t)plan->inputs + plan->scalars + plan->outputs + 1, sizeof *at);
   if (!at) return PyErr_NoMemory();
-  loom_device_call call = {at, at + plan->inputs, at + plan->inputs + plan->scalars};
+  loom_device_call call = {
+      .inputs = at, .scalars = at + plan->inputs, .outputs = at + plan->inputs + plan->scalars};
   if (plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
       plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))

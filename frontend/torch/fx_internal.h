@@ -33,6 +33,7 @@ struct fx_input {
   uint32_t number; /* TENSOR: of the graph's inputs */
   torch_spec spec; /* TENSOR */
   bool whole;   /* TENSOR: it has to be the whole of its storage, since an op reads the storage */
+  bool host;    /* TENSOR: on the CPU, without axes, in a graph of a device */
   int64_t size; /* SIZE: the number, maybe symbolic */
 };
 

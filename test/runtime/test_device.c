@@ -134,7 +134,7 @@ static bool work_do(work *w, uint32_t last, loom_error *err) {
     memset(w->in[i], 0, sizeof w->in[i]); /* it has been read */
   }
   const loom_address inputs[] = {w->memory[0], w->memory[1], 0};
-  loom_device_call call = {inputs, &scalar, &w->memory[2]};
+  loom_device_call call = {.inputs = inputs, .scalars = &scalar, .outputs = &w->memory[2]};
   if (!loom_device_plan_load(w->device, w->plan, &w->loaded, err) ||
       !loom_device_plan_run(w->loaded, &call, &w->status, err))
     return false;
@@ -231,7 +231,7 @@ static void kernels_report_errors(void **state) {
   uint64_t scalar = 0;
   assert_true(loom_device_upload(w.device, w.memory[0], &large, 4, &err));
   const loom_address inputs[] = {w.memory[0], w.memory[1], 0};
-  loom_device_call call = {inputs, &scalar, &w.memory[2]};
+  loom_device_call call = {.inputs = inputs, .scalars = &scalar, .outputs = &w.memory[2]};
   assert_true(loom_device_plan_run(w.loaded, &call, &w.status, &err));
   assert_int_equal(w.status, LOOM_STATUS_INDEX);
   work_fini(&w);

@@ -1,0 +1,299 @@
+"""torch.compile(..., backend="frameloom") of tensors on CUDA. torch's tensors lie in memory of the tests' driver, which faults
+where the host touches it; work on another stream than torch's runs as late as it may (cuda_tensors.py). No GPU is used."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import cuda_tensors  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch_help import Block, Net, close, compiled, fresh, host_calls  # noqa: E402, F401
+
+import frameloom.torch as ft  # noqa: E402
+
+cuda_tensors.install()
+
+
+def on_cuda(value):
+    return torch.utils._pytree.tree_map(lambda t: t.cuda() if isinstance(t, torch.Tensor) else t, value)
+
+
+def on_cpu(value):
+    """The same on the CPU, with the same strides."""
+
+    def moved(t):
+        if not isinstance(t, torch.Tensor):
+            return t
+        assert t.device.type == "cuda"
+        return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t)
+
+    return torch.utils._pytree.tree_map(moved, value)
+
+
+def eager_ops(run):
+    """What it gives, and the names of the operations that torch has run on the device, copies left out."""
+    cuda_tensors.eager_calls.clear()
+    made = run()
+    return made, [name for name in cuda_tensors.eager_calls if "copy_" not in name]
+
+
+# ---- forward ----
+
+
+def several(x, y):
+    return x @ y.t(), {"sum": (x * y).sum(), "rows": [x.softmax(-1), y.mean(0)]}, x > y
+
+
+def views(x, y):
+    z = x * 2
+    return z, z.t()[1:], y[:, ::2], x.view(-1)
+
+
+def constants(x, y):
+    return x * torch.tensor([1.0, 2, 3, 4, 5, 6], device=x.device) + torch.arange(6, device=x.device), y + torch.tensor(2.5)
+
+
+def sorts(x, y):
+    return x.sort(-1), y.sort(dim=0, stable=True).indices, x.cumsum(1), x.flip(0)
+
+
+def picks(x, y):
+    order = y.sort(dim=1, stable=True).indices
+    return x.gather(1, order), torch.zeros_like(x).scatter_add(1, order, y), x[order[:, 0]], x.index_select(0, order[0] % 4)
+
+
+FUNCTIONS = [several, views, constants, sorts, picks]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_gives_what_the_cpu_gives(function):
+    x, y = torch.randn(6, 6), torch.randn(6, 6)
+    given = on_cuda([x, y])
+    made = compiled(function)
+    got, ops = eager_ops(lambda: made(*given))
+    close(on_cpu(got), function(x, y), rtol=1e-5, atol=1e-5)
+    assert not host_calls() and set(ops) <= {"aten.arange.start_out", "aten._local_scalar_dense.default"}
+    assert all(version["device"] == "cuda:0" for graph in ft.compiled_graphs for version in graph.report())
+
+
+def test_views_of_arguments_and_of_results_share_their_memory():
+    x = torch.randn(6, 4).cuda()
+    first, turned, part, flat = compiled(views)(x, x)
+    assert turned.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()
+    assert part.untyped_storage().data_ptr() == flat.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    first.zero_()
+    assert not turned.cpu().any()
+
+
+def test_an_argument_is_changed_in_place():
+    def change(x, y):
+        x.add_(y)
+        x[1:3] *= 2
+        return x.sum()
+
+    x, y = torch.randn(5, 3), torch.randn(5, 3)
+    given = on_cuda(x.clone())
+    version = given._version
+    close(on_cpu(compiled(change)(given, y.cuda())), change(x, y))
+    close(on_cpu(given), x)
+    assert given._version > version
+
+
+def test_other_layouts_are_copied():
+    f = compiled(lambda x: x.softmax(1) + 1)
+    x = torch.randn(4, 6, 5)
+    for layout in (x, x.transpose(0, 2), x[:, ::2], x[1:], x.expand(4, 6, 5), x[0, 0, 0].expand(4, 6, 5)):
+        close(on_cpu(f(layout.cuda())), layout.softmax(1) + 1)
+        close(on_cpu(f(x.cuda().as_strided(layout.shape, layout.stride(), layout.storage_offset()))), layout.softmax(1) + 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.bool, torch.complex64], ids=str)
+def test_dtypes(dtype):
+    def f(x, y):
+        return torch.where(x == y, x, y), (x * y).sum(0), (x * 1).abs().to(torch.float32)
+
+    x, y = ((torch.randn(40, 3) * 3).to(dtype) for _ in range(2))
+    close(on_cpu(compiled(f)(x.cuda(), y.cuda())), f(x, y))
+
+
+def test_empty_tensors():
+    f = compiled(lambda x: (x * 2, x.sum(0), x.t() @ x))
+    for rows in (0, 3):
+        x = torch.randn(rows, 4)
+        close(on_cpu(f(x.cuda())), (x * 2, x.sum(0), x.t() @ x))
+
+
+def test_sizes_that_change():
+    f = compiled(lambda x: (x * 2).sum(1) + x.shape[0], dynamic=True)
+    for rows in range(2, 14):
+        x = torch.randn(rows, 5)
+        close(on_cpu(f(x.cuda())), (x * 2).sum(1) + rows)
+
+
+# ---- which device, which stream ----
+
+
+def test_the_second_device():
+    f = compiled(lambda x, y: x @ y)
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    for device in ("cuda:1", "cuda:0"):
+        got = f(x.to(device), y.to(device))
+        assert got.device == torch.device(device)
+        close(on_cpu(got), x @ y)
+    assert [v["device"] for g in ft.compiled_graphs for v in g.report()] == ["cuda:1", "cuda:0"]
+
+
+@pytest.mark.parametrize("stream", [cuda_tensors.new_stream, lambda: cuda_tensors.set_stream(0)], ids=["another one", "the default one"])
+def test_work_is_ordered_on_the_current_stream_of_torch(stream):
+    f = compiled(lambda x: (x @ x.t()).relu())
+    x = torch.randn(5, 4)
+    for _ in range(2):
+        close(on_cpu(f(x.cuda())), (x @ x.t()).relu())
+    stream()
+    try:
+        pending = cuda_tensors.driver.loom_nullgpu_pending()
+        given = x.cuda()
+        got = f(given)
+        del given
+        assert cuda_tensors.driver.loom_nullgpu_pending() > pending, "nobody has waited"
+        close(on_cpu(got), (x @ x.t()).relu())
+    finally:
+        cuda_tensors.new_stream()
+
+
+def test_memory_is_given_back():
+    f = compiled(lambda x: ((x * 2).softmax(1), x.t() @ x))
+    x = torch.randn(40, 30).cuda()
+    f(x)
+    x.cpu()  # waits
+    before = cuda_tensors.driver.loom_nullgpu_live(b"memory"), cuda_tensors.live()
+    for _ in range(5):
+        f(x)
+    x.cpu()
+    assert (cuda_tensors.driver.loom_nullgpu_live(b"memory"), cuda_tensors.live()) == before
+
+
+# ---- what has no kernel ----
+
+
+def test_an_operation_without_a_kernel_runs_through_torch_inside_the_plan():
+    def f(x):
+        y = x @ x.t() + torch.eye(6, device=x.device)
+        return torch.linalg.qr(y)[1].abs() * 2, y.topk(2).values + 1
+
+    x = torch.randn(6, 6)
+    given, made = x.cuda(), compiled(f)
+    made(given)
+    got, ops = eager_ops(lambda: made(given))
+    close(on_cpu(got), f(x), rtol=1e-4, atol=1e-4)
+    assert ops == ["aten.linalg_qr.out", "aten.topk.values"] and host_calls() == ["aten.linalg_qr.default", "aten.topk.default"]
+
+
+def test_what_torch_raises_inside_of_a_plan_is_raised():
+    f = compiled(lambda x: torch.linalg.cholesky(x) + 1)
+    with pytest.raises(torch.linalg.LinAlgError):
+        f(-torch.eye(3).cuda())
+    close(f(4 * torch.eye(3).cuda()).cpu().contiguous(), 2 * torch.eye(3) + 1)
+
+
+def test_an_index_out_of_bounds_is_torchs_error():
+    f = compiled(lambda x, i: x[i] * 2)
+    x = torch.randn(5, 3).cuda()
+    close(on_cpu(f(x, torch.tensor([4, 0]).cuda())), x.cpu()[[4, 0]] * 2)
+    with pytest.raises(IndexError):
+        f(x, torch.tensor([5, 0]).cuda())
+
+
+def refusal(f, *inputs):
+    """Why a graph is left to eager torch, which gives the same."""
+    explained = ft.explain(f, *inputs)
+    (graph,) = explained.graphs
+    return graph.eager
+
+
+def test_graphs_of_several_devices_are_left_to_eager_torch(caplog):
+    x = torch.randn(3)
+    ft.config.strict = False
+    try:
+        assert refusal(lambda a, b: (a + 1, b.to("cuda:0")), x.cuda(), x.to("cuda:1")) == "tensors on several devices: cuda:0, cuda:1"
+        assert refusal(lambda a, b: a + b.cuda(), x.cuda(), x).startswith("an input on the CPU among others on a device")
+        assert refusal(lambda a: a.cpu() + 1, x.cuda()).startswith("a result on the CPU of a graph on a device")
+        close(on_cpu(compiled(lambda a, b: a + b.cuda())(x.cuda(), x)), x + x)
+    finally:
+        ft.config.strict = True
+    assert "an input on the CPU among others on a device" in caplog.text
+    with pytest.raises(Exception, match="an input on the CPU among others on a device"):
+        compiled(lambda a, b: a * b.cuda())(x.cuda(), x)
+
+
+def test_numbers_of_the_cpu_are_arguments():
+    f = compiled(lambda a, b, c: (a * b + c, b))
+    x, c = torch.randn(3, 4), torch.tensor(3)
+    for scale in (2.0, -1.5):
+        b = torch.tensor(scale)
+        got, same = f(x.cuda(), b, c)
+        assert same is b or same.data_ptr() == b.data_ptr()
+        close(on_cpu(got), x * b + c)
+
+
+def test_a_driver_that_is_missing_is_a_reason(monkeypatch):
+    def absent(module):
+        return "hip:0"
+
+    monkeypatch.setattr(ft._torch_devices, "name_of", absent)
+    monkeypatch.setenv("FRAMELOOM_HIP_DRIVER", "/nowhere/libamdhip64.so")
+    x = torch.randn(3)
+    ft.config.strict = False
+    try:
+        reason = refusal(lambda a: a + 1, x.cuda())
+        assert "libamdhip64" in reason
+        close(on_cpu(compiled(lambda a: a + 1)(x.cuda())), x + 1)
+    finally:
+        ft.config.strict = True
+
+
+def test_the_interpreter_does_not_run_on_a_device():
+    with pytest.raises(Exception, match="the interpreter runs on the CPU"):
+        torch.compile(lambda a: a + 1, backend=ft.backend_interpret)(torch.randn(3).cuda())
+
+
+# ---- training ----
+
+
+class Words(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.block = torch.nn.Embedding(50, 32), Block()
+
+    def forward(self, i):
+        return self.block(self.words(i))
+
+
+MODELS = {
+    "mlp": (lambda: torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 8)), lambda: torch.randn(20, 16)),
+    "convolutions": (Net, lambda: torch.randn(4, 3, 10, 10)),
+    "attention": (Words, lambda: torch.randint(0, 50, (2, 9))),
+    "encoder": (lambda: torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), lambda: torch.randn(2, 7, 32)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_training_step(name):
+    make, data = MODELS[name]
+    torch.manual_seed(1)
+    model, x = make(), data()
+    other = copy.deepcopy(model).cuda()
+    run, given = compiled(other), x.cuda()
+    want = model(x)
+    weights = torch.randn(want.shape)
+    (want * weights).sum().backward()
+    got = run(given)
+    close(on_cpu(got), want, rtol=1e-4, atol=1e-4)
+    (got * weights.cuda()).sum().backward()
+    for mine, theirs in zip(other.parameters(), model.parameters(), strict=True):
+        close(on_cpu(mine.grad), theirs.grad, rtol=1e-3, atol=1e-4)
+    for mine, theirs in zip(other.buffers(), model.buffers(), strict=True):
+        close(on_cpu(mine), theirs, rtol=1e-4, atol=1e-5)
+    assert len(ft.compiled_graphs) == 2 and not host_calls()
