@@ -363,9 +363,9 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
   PyObject *list = host_map(args, host_settle, &s);
   PyObject *keywords = list && !s.varies ? host_keywords(kwargs, host_settle, &s) : NULL;
   bool settled = keywords && s.tensors && !s.varies;
-  bool paused = torch_autocast_pause();
+  bool paused = torch_autocast_pause(c->im->place);
   PyObject *result = settled ? PyObject_Call(c->target, list, keywords) : NULL;
-  torch_autocast_resume(paused);
+  torch_autocast_resume(c->im->place, paused);
   bool good = result && host_bind(c, result, out);
   error_drop();
   Py_XDECREF(result);
@@ -570,8 +570,8 @@ static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_ca
 /* The graph has the casts that autocast makes: none is added. */
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
                    torch_place place) {
-  bool paused = torch_autocast_pause();
+  bool paused = torch_autocast_pause(place);
   int status = host_run(hosts, graph, call, place);
-  torch_autocast_resume(paused);
+  torch_autocast_resume(place, paused);
   return status;
 }

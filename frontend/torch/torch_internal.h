@@ -103,8 +103,8 @@ PyObject *torch_graph_text(const loom_graph *graph); /* as MLIR */
 
 /* ---- modes.c ---- */
 
-/* Ends autocast on the CPU in this thread. Was it active? */
-bool torch_autocast_pause(void);
-void torch_autocast_resume(bool paused);
+/* Ends autocast in this thread, that of the CPU or of devices. Was it active? */
+bool torch_autocast_pause(torch_place place);
+void torch_autocast_resume(torch_place place, bool paused);
 
 #endif

@@ -202,6 +202,8 @@ def install():
     hooks.restype = ctypes.c_void_p
     _good(_null.loom_nulltorch_hooks(ctypes.c_void_p(hooks()), ctypes.c_size_t(48)))
     torch.cuda._lazy_init = lambda *unused: None
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    torch.cuda.is_bf16_supported = lambda *unused: True
     torch.cuda.is_initialized = lambda: True
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 2

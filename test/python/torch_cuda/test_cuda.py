@@ -297,3 +297,85 @@ def test_a_training_step(name):
     for mine, theirs in zip(other.buffers(), model.buffers(), strict=True):
         close(on_cpu(mine), theirs, rtol=1e-4, atol=1e-5)
     assert len(ft.compiled_graphs) == 2 and not host_calls()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast(dtype):
+    model, x = MODELS["mlp"][0](), torch.randn(20, 16)
+    other = copy.deepcopy(model).cuda()
+    run = compiled(other)
+    with torch.autocast("cpu", dtype=dtype):
+        want = model(x)
+    with torch.autocast("cuda", dtype=dtype):
+        got = run(x.cuda())
+    close(on_cpu(got), want, rtol=2e-2, atol=2e-2)
+    want.float().square().sum().backward()
+    got.float().square().sum().backward()
+    for mine, theirs in zip(other.parameters(), model.parameters(), strict=True):
+        close(on_cpu(mine.grad), theirs.grad, rtol=5e-2, atol=0.3)
+    assert not host_calls()
+
+
+OPTIMIZERS = {
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, foreach=True),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.01, foreach=True),
+    "AdamW one by one": lambda p: torch.optim.AdamW(p, lr=0.01, amsgrad=True, foreach=False),
+    "RMSprop": lambda p: torch.optim.RMSprop(p, lr=0.01, momentum=0.5),
+    "Adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.filterwarnings("ignore")
+def test_an_optimizer(name):
+    models = [MODELS["mlp"][0]()]
+    models.append(copy.deepcopy(models[0]).cuda())
+    optimizers = [OPTIMIZERS[name](m.parameters()) for m in models]
+    steps = optimizers[0].step, compiled(optimizers[1].step)
+    for _ in range(4):
+        x = torch.randn(5, 16)
+        for model, step, given in zip(models, steps, (x, x.cuda()), strict=True):
+            model.zero_grad()
+            model(given).square().mean().backward()
+            step()
+    for theirs, mine in zip(*(m.parameters() for m in models), strict=True):
+        close(on_cpu(mine.detach()), theirs.detach(), rtol=1e-4, atol=1e-5)
+    assert len(ft.compiled_graphs) and not host_calls()
+
+
+# ---- random numbers ----
+
+
+def draws(x):
+    return F.dropout(x, 0.3), torch.rand(4, device=x.device), torch.randn_like(x), torch.randint(0, 9, (3,), device=x.device), torch.bernoulli(x.sigmoid())
+
+
+def test_random_numbers_are_those_of_the_cpu():
+    """The stand-in for CUDA draws the seed from the CPU's generator, so that all bits have to be the same."""
+    x = torch.randn(50, 60)
+    f = compiled(draws)
+    torch.manual_seed(3)
+    got, later = on_cpu(f(x.cuda())), on_cpu(f(x.cuda()))
+    assert set(host_calls()) == {"frameloom.seed.default"}
+    torch.manual_seed(3)
+    close(got, compiled(draws)(x), rtol=0, atol=0)
+    assert not any(torch.equal(a, b) for a, b in zip(got, later, strict=True))
+
+
+def test_forward_and_backward_of_a_dropout_agree():
+    line = torch.nn.Linear(60, 30).cuda()
+    x = torch.randn(50, 60).cuda()
+    got = compiled(lambda x: F.dropout(line(x), 0.5))(x)
+    got.sum().backward()
+    kept = (got != 0).cpu().float() * 2
+    assert 0.4 < kept.mean() / 2 < 0.6
+    close(on_cpu(line.weight.grad), kept.t() @ x.cpu(), rtol=1e-4, atol=1e-4)
+
+
+def test_random_numbers_of_torch():
+    x = torch.randn(50, 60).cuda()
+    f = torch.compile(lambda x: torch.rand_like(x) + 1, backend=ft.backend, options={"fallback_random": True})
+    torch.manual_seed(3)
+    got = f(x)
+    torch.manual_seed(3)
+    close(on_cpu(got), on_cpu(torch.rand_like(x) + 1), rtol=0, atol=0)
