@@ -66,6 +66,8 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
+  const int64_t
+      *symbols; /* values of the graph's symbols; LOOM_STATUS_SIZE where they do not fit */
   /* Of loom_device_on(): the work is ordered on that stream. NULL: on the plan's device's own. */
   loom_device *on;
   /* Calls of the host in the plan: their buffers are addresses of the device. They are to order

@@ -14,6 +14,7 @@ typedef struct device_run {
   loom_device_plan *p;
   loom_device *device; /* with the stream that the work is ordered on */
   const loom_device_call *call;
+  run sizes;           /* what the symbols determine: registers, and the arena's size */
   loom_address memory; /* arena, lists, status */
   size_t arena;        /* where the lists begin */
   device_stage *stage; /* of the lists */
@@ -24,6 +25,7 @@ static loom_address run_find(const device_run *r, uint32_t buffer) {
   const place *at = &r->p->plan->places[buffer];
   if (at->kind == PLACE_OUTPUT) return r->call->outputs[at->index];
   if (at->kind == PLACE_ARENA) return r->memory + at->offset;
+  if (at->kind == PLACE_ARENA_AT) return r->memory + (uint64_t)r->sizes.registers[at->index];
   return r->call->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
 }
 
@@ -37,8 +39,10 @@ static void run_fill(const device_run *r) {
     if (in->opcode != LOOM_PLAN_LAUNCH) continue;
     for (uint32_t k = 0; k < in->buffer_count; k++)
       *at++ = run_find(r, plan->indices[in->buffers + k]);
-    for (uint32_t k = 0; k < in->param_count; k++)
-      *at++ = r->call->scalars[plan->indices[in->params + k]];
+    for (uint32_t k = 0; k < in->param_count; k++) {
+      uint32_t entry = plan->indices[in->params + k], number = entry & ~LOOM_PLAN_PARAM_REGISTER;
+      *at++ = entry == number ? r->call->scalars[number] : (uint64_t)r->sizes.registers[number];
+    }
   }
   *at = 0;
 }
@@ -49,10 +53,12 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_addr
   const device_kernel *kernel = &r->p->kernels[in->a];
   loom_address params = lists + in->buffer_count * sizeof(uint64_t), scratch = 0;
   loom_address status = r->memory + r->arena + r->p->tables - sizeof(uint64_t);
-  int64_t begin = in->b, end = begin + in->chunks;
-  uint64_t grid =
-      kernel->blocks ? in->chunks : ((uint64_t)in->chunks + kernel->threads - 1) / kernel->threads;
-  if (!grid) return true;
+  int64_t chunks = in->chunks, begin = in->b;
+  if (in->flags & LOOM_PLAN_CHUNKS_REGISTER) chunks = r->sizes.registers[in->chunks];
+  if (chunks <= 0) return true;
+  int64_t end = begin + chunks;
+  uint64_t grid = kernel->blocks ? (uint64_t)chunks
+                                 : ((uint64_t)chunks + kernel->threads - 1) / kernel->threads;
   if (grid > INT32_MAX || grid * kernel->threads > d->kind->most_threads)
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
   void *arguments[] = {&lists, &params, &scratch, &begin, &end, &status};
@@ -67,7 +73,11 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, loom_addr
 static bool run_copy(const device_run *r, const loom_plan_instr *in, loom_error *err) {
   const driver *d = r->device->driver;
   loom_address from = run_find(r, in->a), to = run_find(r, in->b);
-  uint64_t size = r->p->plan->buffers[in->a].size;
+  uint64_t size = 0, room = 0;
+  if (!run_size_of(&r->sizes, in->a, &size) || !run_size_of(&r->sizes, in->b, &room) ||
+      size != room)
+    return loom_fail(err, "a copy of %llu bytes to %llu on %s", (unsigned long long)size,
+                     (unsigned long long)room, r->device->name);
   return !size || from == to ||
          driver_check(d, d->MemcpyDtoDAsync(to, from, size, r->device->stream), err,
                       "%llu bytes cannot be copied on %s", (unsigned long long)size,
@@ -83,8 +93,12 @@ static bool run_host(const device_run *r, const loom_plan_instr *in, loom_error 
   if (!buffers) return loom_fail(err, "out of memory");
   for (uint32_t i = 0; i < in->buffer_count; i++)
     buffers[i] = (void *)(uintptr_t)run_find(r, r->p->plan->indices[in->buffers + i]);
-  loom_host_call call = {
-      .name = name, .slot = in->b, .reads = in->c, .count = in->buffer_count, .buffers = buffers};
+  loom_host_call call = {.name = name,
+                         .slot = in->b,
+                         .reads = in->c,
+                         .count = in->buffer_count,
+                         .buffers = buffers,
+                         .symbols = r->sizes.registers};
   if (r->call->host(r->call->host_context, &call)) *r->status = LOOM_STATUS_HOST;
   if (buffers != few) free(buffers);
   return true;
@@ -140,15 +154,30 @@ static bool run_all(device_run *r, loom_error *err) {
   return good;
 }
 
+/* Registers, for known sizes none. False: they do not fit, as *status says, or with an error. */
+static bool run_registers(device_run *r, const int64_t *symbols, loom_error *err) {
+  const loom_plan_header *h = loom_plan_header_of(r->p->plan);
+  r->sizes = (run){.plan = r->p->plan, .arena_size = h->arena_size};
+  if (h->register_count) {
+    r->sizes.registers = malloc(h->register_count * sizeof *r->sizes.registers);
+    if (!r->sizes.registers) return loom_fail(err, "out of memory");
+    *r->status = run_prologue(r->p->plan, symbols, r->sizes.registers);
+    if (!*r->status) *r->status = run_arena(&r->sizes);
+  }
+  r->arena = ((size_t)r->sizes.arena_size + 255) / 256 * 256;
+  return !*r->status;
+}
+
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
                           loom_error *err) {
-  size_t arena = (size_t)loom_plan_header_of(p->plan)->arena_size;
   loom_device *device = call->on ? call->on : p->device;
-  device_run r = {
-      .p = p, .device = device, .call = call, .arena = (arena + 255) / 256 * 256, .status = status};
+  device_run r = {.p = p, .device = device, .call = call, .status = status};
   *status = 0;
-  if (!device_enter(device, err)) return false;
-  bool good = run_all(&r, err);
-  device_leave(device);
-  return good;
+  bool good = run_registers(&r, call->symbols, err) && device_enter(device, err);
+  if (good) {
+    good = run_all(&r, err);
+    device_leave(device);
+  }
+  free(r.sizes.registers);
+  return good || *status;
 }

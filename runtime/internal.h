@@ -142,6 +142,10 @@ uint32_t run_once(run *r);
 void run_close(run *r);
 /* Another value for a symbol, between two runs: the arena may grow, and loses what is in it. */
 uint32_t run_set_symbol(run *r, uint32_t symbol, int64_t value);
+/* Fills the registers that the caller's symbols determine. */
+uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers);
+/* The arena's size, and that every buffer whose place is computed lies inside. */
+uint32_t run_arena(run *r);
 /* A launch with the buffers in r->buffers. */
 uint32_t run_kernel(const run *r, const loom_plan_instr *in);
 /* Where a buffer lies, and how many bytes it has. False: these are too many, or more than the

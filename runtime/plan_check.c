@@ -172,9 +172,10 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                         const loom_plan_instr *in) {
   const loom_plan_buffer *buffers = (const void *)(bytes + h->buffers.offset);
   bool launches = in->opcode == LOOM_PLAN_LAUNCH || in->opcode == LOOM_PLAN_COPY;
+  bool sizes = in->opcode == LOOM_PLAN_SIZE || in->opcode == LOOM_PLAN_CHECK;
   if (in->stream || in->device != (h->target != LOOM_PLAN_X86 && launches)) return false;
   if (h->target != LOOM_PLAN_X86 &&
-      ((!launches && in->opcode != LOOM_PLAN_TRIM && in->opcode != LOOM_PLAN_HOST_CALL) ||
+      ((!launches && !sizes && in->opcode != LOOM_PLAN_TRIM && in->opcode != LOOM_PLAN_HOST_CALL) ||
        (in->scratch && launches)))
     return false;
   switch (in->opcode) {
@@ -225,12 +226,12 @@ static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom
   return good || loom_fail(err, "plan: a size changes while it is run");
 }
 
-/* What devices have not: sizes that are computed, regions, what is kept, checked kernels. */
+/* What devices have not: sizes that a run finds out, regions, what is kept, checked kernels. */
 static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
   const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
   bool good =
-      h->target <= LOOM_PLAN_AMDGPU && !h->register_count && !h->late_count && !h->kept_count &&
-      !h->once.count && !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
+      h->target <= LOOM_PLAN_AMDGPU && !h->late_count && !h->kept_count && !h->once.count &&
+      !h->regions.count && !(h->flags & (LOOM_PLAN_REGION | LOOM_PLAN_CHECKED)) &&
       (!h->kernels.count || (h->image.count && !bytes[h->image.offset + h->image.count - 1]));
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
     good = plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
@@ -248,7 +249,8 @@ bool plan_check(const loom_plan_header *h, const uint8_t *bytes, loom_error *err
   const loom_plan_instr *instrs = (const void *)(bytes + h->instrs.offset);
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     bool size = instrs[i].opcode == LOOM_PLAN_SIZE || instrs[i].opcode == LOOM_PLAN_CHECK;
-    if (!check_instr(h, bytes, &instrs[i]) || (i < h->prologue && !size))
+    bool late = size && h->target != LOOM_PLAN_X86;
+    if (!check_instr(h, bytes, &instrs[i]) || (i < h->prologue ? !size : late))
       return loom_fail(err, "plan: instruction %u (opcode %u) is not valid", i, instrs[i].opcode);
   }
   const loom_plan_instr *once = (const void *)(bytes + h->once.offset);

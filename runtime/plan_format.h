@@ -59,8 +59,8 @@ typedef struct loom_plan_header {
 } loom_plan_header;
 
 /* With a GPU, the image is PTX or a code object of AMDGPU (ELF), with a NUL at its end. Every
- * buffer is device memory, sizes are constant, and there are no instructions but LAUNCH, COPY, TRIM
- * and HOST_CALL, none of them with scratch. */
+ * buffer is device memory, the caller's symbols determine all sizes, and behind the prologue there
+ * are no instructions but LAUNCH, COPY, TRIM and HOST_CALL, none of them with scratch. */
 typedef enum loom_plan_target { LOOM_PLAN_X86, LOOM_PLAN_NVPTX, LOOM_PLAN_AMDGPU } loom_plan_target;
 
 typedef enum loom_plan_input_kind {

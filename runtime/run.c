@@ -32,8 +32,7 @@ static uint32_t run_size(const loom_plan_instr *in, int64_t *registers) {
   return good ? 0 : LOOM_STATUS_SIZE;
 }
 
-/* Fills the registers that the caller's symbols determine. */
-static uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers) {
+uint32_t run_prologue(const loom_plan *plan, const int64_t *symbols, int64_t *registers) {
   const loom_plan_header *h = loom_plan_header_of(plan);
   if (h->symbol_count && !symbols) return LOOM_STATUS_SIZE;
   if (h->symbol_count) memcpy(registers, symbols, sizeof *registers * h->symbol_count);
@@ -266,8 +265,7 @@ static uint32_t run_direct(const loom_plan *plan, const loom_call *call) {
   return status & (in->fp_mask | PLAN_STOPS);
 }
 
-/* The arena's size, and that every buffer whose place is computed lies inside. */
-static uint32_t run_arena(run *r) {
+uint32_t run_arena(run *r) {
   const loom_plan_header *h = loom_plan_header_of(r->plan);
   r->arena_size = h->arena_size;
   if (!(h->flags & LOOM_PLAN_ARENA_REGISTER)) return 0;

@@ -171,7 +171,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
   if (chunks > UINT32_MAX || scratch > UINT32_MAX || first < 0 || first > UINT32_MAX)
     return loom_fail(s->err, "a launch of %lld chunks with %lld bytes of scratch",
                      (long long)chunks, (long long)scratch);
-  if (s->gpu && (scratch || instr.flags))
+  if (s->gpu && (scratch || instr.flags & LOOM_PLAN_SCRATCH_REGISTER))
     return loom_fail(s->err, "a kernel with scratch memory has no form on a GPU");
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
   instr.b = (uint32_t)first;
@@ -346,8 +346,8 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
   if (s->gpu) h.target = s->gpu->plan;
-  if (s->gpu && s->register_count)
-    return loom_fail(s->err, "sizes that change from call to call have no form on a GPU");
+  if (s->gpu && s->late_count)
+    return loom_fail(s->err, "sizes that depend on data have no form on a GPU");
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   if (!regions) h.flags |= LOOM_PLAN_REGION;

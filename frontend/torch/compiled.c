@@ -118,9 +118,9 @@ static version *compiled_better(compiled *c, const version *general, const int64
 
 /* Tries the general version first; the better one for known sizes in its place is given back. */
 static bool compiled_prepare_general(compiled *c, const int64_t *hints, version **better) {
-  if (c->device) {
-    c->no_general = true;
-    c->why_static = PyUnicode_FromString("plans on a device are for known sizes");
+  if (c->device && hints) { /* the general one comes when there are many others */
+    c->per_size = true;
+    c->why_static = PyUnicode_FromString("a device's kernels for known sizes are faster");
     return c->why_static != NULL;
   }
   version *general = version_new(c, NULL);

@@ -49,6 +49,7 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
   loom_device_call placed = {.inputs = addresses,
                              .outputs = addresses + inputs,
                              .scalars = call->scalars,
+                             .symbols = call->symbols,
                              .host = call->host,
                              .host_context = call->host_context};
   bool good;

@@ -94,6 +94,8 @@ class _Call:
                 _good(_null.loom_nulltorch_read(_index(t.device), ctypes.c_void_p(block.data_ptr()), _address(t), ctypes.c_size_t(size)))
             kept = self.storages[key] = (t, block)
         out = torch.empty(0, dtype=t.dtype).set_(kept[1].untyped_storage(), t.storage_offset(), t.size(), t.stride())
+        out = out.conj() if t.is_conj() else out
+        out = torch._neg_view(out) if t.is_neg() else out
         self.made.append((t, out))
         return out
 
