@@ -36,7 +36,7 @@ _VIEWS = {
     aten.view_as_complex.default, aten.set_.source_Storage_storage_offset, aten.alias.default,
 }
 # Kernels for all devices that ask for one of the device's.
-_ASKING = {aten.copy_.default}
+_ASKING = {aten.copy_.default, aten.convolution.default, aten.convolution_backward.default}
 eager_calls = []  # the names of operations that torch has run on the device
 
 

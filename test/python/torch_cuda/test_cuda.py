@@ -11,6 +11,7 @@ import cuda_tensors  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch_help import Block, Net, close, compiled, fresh, host_calls  # noqa: E402, F401
 
+import frameloom  # noqa: E402
 import frameloom.torch as ft  # noqa: E402
 
 cuda_tensors.install()
@@ -401,3 +402,61 @@ def test_random_numbers_of_torch():
     got = f(x)
     torch.manual_seed(3)
     close(on_cpu(got), on_cpu(torch.rand_like(x) + 1), rtol=0, atol=0)
+
+
+def test_a_checkpoint_draws_the_same_numbers_again():
+    line = torch.nn.Linear(60, 30).cuda()
+    x = torch.randn(50, 60).cuda()
+
+    def part(x):
+        return F.dropout(line(x).relu(), 0.5)
+
+    got = compiled(lambda x: torch.utils.checkpoint.checkpoint(part, x, use_reentrant=False))(x)
+    got.sum().backward()
+    close(on_cpu(line.weight.grad), ((got != 0).cpu().float() * 2).t() @ x.cpu(), rtol=1e-4, atol=1e-4)
+
+
+# ---- other ways in, and reports ----
+
+
+def test_frozen_parameters():
+    model, x = MODELS["mlp"][0]().eval(), torch.randn(20, 16)
+    other = copy.deepcopy(model).cuda()
+    run = torch.compile(other, backend=ft.backend, options={"freezing": True})
+    with torch.no_grad():
+        for _ in range(2):
+            close(on_cpu(run(x.cuda())), model(x), rtol=1e-5, atol=1e-5)
+        for m in (model, other):
+            m[0].weight.mul_(2)
+        close(on_cpu(run(x.cuda())), model(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("freezing", [False, True], ids=["parameters", "frozen"])
+def test_an_exported_program(freezing):
+    model = MODELS["mlp"][0]().eval()
+    other = copy.deepcopy(model).cuda()
+    program = torch.export.export(other, (torch.randn(20, 16).cuda(),), dynamic_shapes=({0: torch.export.Dim("rows", min=2, max=100)},))
+    run = ft.compile_exported(program, freezing=freezing)
+    for rows in (2, 20, 33):
+        x = torch.randn(rows, 16)
+        close(on_cpu(run(x.cuda())), model(x).detach(), rtol=1e-5, atol=1e-5)
+
+
+def test_explain_tells_the_device():
+    told = ft.explain(lambda x: torch.linalg.qr(x)[1] * 2, torch.randn(4, 4).cuda())
+    assert told.graphs[0].device == "cuda:0" and "graph 0 (inference) on cuda:0: 2 ops, 1 kernel" in str(told)
+    assert "through torch: aten.linalg_qr.default: there is no lowering" in str(told)
+    told = ft.explain(lambda x: x * 2, torch.randn(4, 4))
+    assert told.graphs[0].device == "cpu" and " on " not in str(told)
+
+
+def test_an_error_of_the_driver_is_told():
+    f = compiled(lambda x: x.softmax(0))
+    x = torch.randn(6, 6).cuda()
+    f(x)
+    for symbol in (b"cuLaunchKernelEx", b"cuMemcpyHtoDAsync_v2"):
+        x.cpu()
+        cuda_tensors.driver.loom_nullgpu_fail(symbol, 0, 1)
+        with pytest.raises(frameloom.DeviceError, match="(on|to) cuda:0"):
+            f(x)
+    close(on_cpu(f(x)), x.cpu().softmax(0))
