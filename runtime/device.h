@@ -74,6 +74,10 @@ typedef struct loom_device_call {
    * what they do on the same stream. One that fails ends the run with LOOM_STATUS_HOST. */
   loom_host_fn host;
   void *host_context;
+  /* Memory for the run in place of the driver's, which is the caller's again when the run returns:
+   * what is ordered on the stream later may use it. 0: there is none. NULL: the driver's. */
+  loom_address (*allocate)(void *context, size_t size);
+  void *allocate_context;
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors: *status gets

@@ -136,13 +136,21 @@ static bool run_read_status(const device_run *r, loom_error *err) {
   return true;
 }
 
+static bool run_allocate(device_run *r, size_t size, loom_error *err) {
+  const driver *d = r->device->driver;
+  const loom_device_call *call = r->call;
+  if (!call->allocate)
+    return driver_check(d, d->MemAllocAsync(&r->memory, size, r->device->stream), err,
+                        "%zu bytes on %s cannot be allocated", size, r->device->name);
+  r->memory = call->allocate(call->allocate_context, size);
+  return r->memory || loom_fail(err, "%zu bytes on %s cannot be allocated", size, r->device->name);
+}
+
 static bool run_all(device_run *r, loom_error *err) {
   loom_device *device = r->device;
   const driver *d = device->driver;
   size_t size = r->arena + r->p->tables;
-  if (!driver_check(d, d->MemAllocAsync(&r->memory, size, device->stream), err,
-                    "%zu bytes on %s cannot be allocated", size, device->name))
-    return false;
+  if (!run_allocate(r, size, err)) return false;
   r->stage = device_stage_get(device, r->p->tables, err);
   bool good = r->stage != NULL;
   if (good) run_fill(r);
@@ -150,7 +158,7 @@ static bool run_all(device_run *r, loom_error *err) {
          run_instrs(r, err) && run_read_status(r, err);
   if (!good) d->StreamSynchronize(device->stream); /* what was ordered still reads the memory */
   if (r->stage) device_stage_put(device, r->stage);
-  loom_device_free(device, r->memory);
+  if (!r->call->allocate) loom_device_free(device, r->memory);
   return good;
 }
 

@@ -36,10 +36,27 @@ bool version_compile_placed(const compiled *c, version *v) {
 
 #define PLACED_FEW 64 /* inputs and outputs that need no allocation */
 
+/* What torch's allocator has made for a run. */
+typedef struct placed_memory {
+  torch_place place;
+  PyObject *tensor;
+} placed_memory;
+
+static loom_address placed_allocate(void *context, size_t size) {
+  placed_memory *memory = context;
+  void *data = NULL;
+  torch_spec spec = {.dtype = LOOM_U8, .rank = 1, .sizes = {(int64_t)size}, .strides = {1}};
+  PyGILState_STATE state = PyGILState_Ensure();
+  memory->tensor = torch_empty_on(memory->place, &spec, &data);
+  PyGILState_Release(state);
+  return (uintptr_t)data;
+}
+
 static bool placed_run(const compiled *c, const version *v, const loom_call *call,
                        loom_address *addresses, uint32_t *status) {
   uint32_t inputs = v->graph.input_count, outputs = v->graph.output_count;
   loom_error err = {0};
+  placed_memory memory = {.place = c->place};
   void *stream = NULL;
   if (!torch_stream(c->place, &stream)) return false;
   for (uint32_t i = 0; i < inputs; i++)
@@ -51,12 +68,15 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
                              .scalars = call->scalars,
                              .symbols = call->symbols,
                              .host = call->host,
-                             .host_context = call->host_context};
+                             .host_context = call->host_context,
+                             .allocate = placed_allocate,
+                             .allocate_context = &memory};
   bool good;
   Py_BEGIN_ALLOW_THREADS placed.on = loom_device_on(c->device, stream, &err);
   good = placed.on && loom_device_plan_run(v->placed, &placed, status, &err);
   Py_END_ALLOW_THREADS if (!good && !PyErr_Occurred())
       error_raise_own("DeviceError", "%s", err.message);
+  Py_XDECREF(memory.tensor);
   return good;
 }
 

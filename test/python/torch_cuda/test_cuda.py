@@ -65,7 +65,13 @@ def picks(x, y):
     return x.gather(1, order), torch.zeros_like(x).scatter_add(1, order, y), x[order[:, 0]], x.index_select(0, order[0] % 4)
 
 
-FUNCTIONS = [several, views, constants, sorts, picks]
+def mixed(x, y):
+    """Constants of the CPU go to the device."""
+    steps = (torch.ones(6) * 2 + torch.arange(6)).to(x.device)
+    return x * steps, y + torch.tensor([1.0, 2, 3, 4, 5, 6]).to(x.device), x[torch.arange(5, -1, -1).to(x.device)]
+
+
+FUNCTIONS = [several, views, constants, mixed, sorts, picks]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
