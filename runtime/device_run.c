@@ -146,11 +146,25 @@ static bool run_allocate(device_run *r, size_t size, loom_error *err) {
   return r->memory || loom_fail(err, "%zu bytes on %s cannot be allocated", size, r->device->name);
 }
 
+/* The lists of a run lie in memory of the host that later runs write to: a graph that is replayed
+ * later would read theirs. */
+static bool run_refuse_capture(const device_run *r, loom_error *err) {
+  const driver *d = r->device->driver;
+  int capturing = 0;
+  if (!r->call->on) return true;
+  return driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
+                      "a stream of %s cannot be asked", r->device->name) &&
+         (!capturing ||
+          loom_fail(err,
+                    "work on %s is being captured into a graph, of which a plan can be no part",
+                    r->device->name));
+}
+
 static bool run_all(device_run *r, loom_error *err) {
   loom_device *device = r->device;
   const driver *d = device->driver;
   size_t size = r->arena + r->p->tables;
-  if (!run_allocate(r, size, err)) return false;
+  if (!run_refuse_capture(r, err) || !run_allocate(r, size, err)) return false;
   r->stage = device_stage_get(device, r->p->tables, err);
   bool good = r->stage != NULL;
   if (good) run_fill(r);

@@ -1,5 +1,6 @@
 /* device_run.c: plans on a device with sizes of symbols, with calls of the host between launches,
  * and on a stream of others. On the tests' drivers (nullgpu.h), with kernels of C. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,8 @@ static loom_plan *plan_new(void) {
                             .kernel_flags = kernel_flags};
   return build_load(build_plan(&parts));
 }
+
+static void (*capture)(void *stream); /* loom_nullgpu_capture() */
 
 typedef struct calls {
   loom_device *device, *on;
@@ -210,6 +213,21 @@ static void on_the_devices_stream(void **state) { sizes_and_calls(false); }
 /* Nothing is ordered on the device's own: the null driver would run it too late. */
 static void on_a_stream_of_others(void **state) { sizes_and_calls(true); }
 
+static void a_captured_stream_is_refused(void **state) {
+  calls c;
+  loom_error err = {0};
+  uint32_t status;
+  calls_open(&c, true);
+  c.n = 5;
+  capture((void *)(uintptr_t)loom_device_stream(c.on));
+  assert_false(calls_run(&c, &status, &err));
+  assert_non_null(strstr(err.message, DEVICE_0 " is being captured into a graph"));
+  capture(NULL);
+  assert_true(calls_run(&c, &status, &err));
+  calls_check(&c);
+  calls_close(&c);
+}
+
 static void sizes_that_do_not_fit(void **state) {
   calls c;
   loom_error err = {0};
@@ -244,8 +262,12 @@ static void a_call_that_fails_ends_the_run(void **state) {
 }
 
 int main(void) {
+  void *library = dlopen(DRIVER_LIBRARY, RTLD_NOW);
+  void *found = library ? dlsym(library, "loom_nullgpu_capture") : NULL;
+  memcpy(&capture, &found, sizeof found);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(on_the_devices_stream), cmocka_unit_test(on_a_stream_of_others),
-      cmocka_unit_test(sizes_that_do_not_fit), cmocka_unit_test(a_call_that_fails_ends_the_run)};
+      cmocka_unit_test(a_captured_stream_is_refused), cmocka_unit_test(on_the_devices_stream),
+      cmocka_unit_test(on_a_stream_of_others), cmocka_unit_test(sizes_that_do_not_fit),
+      cmocka_unit_test(a_call_that_fails_ends_the_run)};
   return cmocka_run_group_tests(tests, open_driver, close_driver);
 }

@@ -227,6 +227,13 @@ def set_stream(handle, device=0):
     _null.loom_nulltorch_set_stream(device, ctypes.c_void_p(handle))
 
 
+def capture(on, device=0):
+    """The driver says that torch's current stream is being captured into a graph."""
+    stream = ctypes.c_void_p()
+    _good(_null.aoti_torch_get_current_cuda_stream(device, ctypes.byref(stream)))
+    driver.loom_nullgpu_capture(stream if on else None)
+
+
 def live():
     """How many tensors' memories there are."""
     return _null.loom_nulltorch_live()

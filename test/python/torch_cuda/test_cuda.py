@@ -466,3 +466,16 @@ def test_an_error_of_the_driver_is_told():
         with pytest.raises(frameloom.DeviceError, match="(on|to) cuda:0"):
             f(x)
     close(on_cpu(f(x)), x.cpu().softmax(0))
+
+
+def test_a_stream_that_is_captured_is_refused():
+    f = compiled(lambda x: x * 2)
+    x = torch.randn(3).cuda()
+    f(x)
+    cuda_tensors.capture(True)
+    try:
+        with pytest.raises(frameloom.DeviceError, match="is being captured into a graph"):
+            f(x)
+    finally:
+        cuda_tensors.capture(False)
+    close(on_cpu(f(x)), x.cpu() * 2)
