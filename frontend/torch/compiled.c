@@ -387,12 +387,13 @@ static bool compiled_freeze(compiled *c, PyObject *frozen) {
 /* Where the tensors of the graph lie: "" is the CPU, others are names of devices. */
 static bool compiled_place(compiled *c, const char *device) {
   loom_error err = {0};
+  void *stream;
   if (!device[0]) return true;
   bool good;
   Py_BEGIN_ALLOW_THREADS good = loom_device_open(device, &c->device, &err);
   Py_END_ALLOW_THREADS if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
   if (good) c->place = loom_device_number(c->device) + 1;
-  return good;
+  return good && torch_stream(c->place, &stream);
 }
 
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {

@@ -484,7 +484,7 @@ bool torch_stream(torch_place place, void **out) {
     memcpy(&torch.stream, &found, sizeof found);
   }
   if (torch.stream && !torch.stream(torch_index_of(place), out)) return true;
-  PyErr_SetString(PyExc_RuntimeError, "frameloom: this torch does not tell its current stream");
+  PyErr_SetString(PyExc_NotImplementedError, "this torch does not tell its current stream");
   return false;
 }
 
