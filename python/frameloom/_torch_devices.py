@@ -29,13 +29,21 @@ def _is_token(part):
     return tuple(part.shape) == (0,)
 
 
+def _is_moved(node):
+    """Does a graph only copy this argument to the device?"""
+    return all(user.target in _COPIES and all(part.device.type == "cuda" for part in _tensors(user)) for user in node.users)
+
+
+_COPIES = (torch.ops.aten._to_copy.default, torch.ops.prims.device_put.default)
+
+
 def _refuse_hosts(module):
-    """In a graph of a device a tensor on the CPU may be an argument without axes, or made of such ones and of constants. All is
-    computed on the device, so that none of them may be a result but an argument itself."""
+    """In a graph of a device a tensor on the CPU may be an argument without axes, one that is only copied to the device, or made of
+    such ones and of constants. All is computed on the device, so that none of them may be a result but an argument itself."""
     for node in module.graph.nodes:
         if node.op == "placeholder":
             for part in _tensors(node):
-                if part.device.type == "cpu" and part.ndim and not _is_token(part):
+                if part.device.type == "cpu" and part.ndim and not _is_token(part) and not _is_moved(node):
                     raise NotImplementedError(f"an input on the CPU among others on a device: {node.name}")
         elif node.op == "output":
             for result in node.all_input_nodes:

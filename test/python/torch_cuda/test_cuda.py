@@ -233,14 +233,29 @@ def test_graphs_of_several_devices_are_left_to_eager_torch(caplog):
     ft.config.strict = False
     try:
         assert refusal(lambda a, b: (a + 1, b.to("cuda:0")), x.cuda(), x.to("cuda:1")) == "tensors on several devices: cuda:0, cuda:1"
-        assert refusal(lambda a, b: a + b.cuda(), x.cuda(), x).startswith("an input on the CPU among others on a device")
+        assert refusal(lambda a, b: a + (b * 2).cuda(), x.cuda(), x).startswith("an input on the CPU among others on a device")
         assert refusal(lambda a: a.cpu() + 1, x.cuda()).startswith("a result on the CPU of a graph on a device")
-        close(on_cpu(compiled(lambda a, b: a + b.cuda())(x.cuda(), x)), x + x)
+        close(on_cpu(compiled(lambda a, b: a + (b * 2).cuda())(x.cuda(), x)), x * 3)
     finally:
         ft.config.strict = True
     assert "an input on the CPU among others on a device" in caplog.text
     with pytest.raises(Exception, match="an input on the CPU among others on a device"):
-        compiled(lambda a, b: a * b.cuda())(x.cuda(), x)
+        compiled(lambda a, b: a * (b * 2).cuda())(x.cuda(), x)
+
+
+def test_arguments_that_are_copied_to_the_device():
+    line = torch.nn.Linear(6, 3).cuda()
+
+    def f(x, i, scale):
+        return line(x.to("cuda") * scale.cuda()), i.to("cuda", torch.float32) + 1
+
+    for layout in (torch.randn(4, 6), torch.randn(6, 4).t(), torch.randn(4, 12)[:, ::2], torch.randn(6).expand(4, 6)):
+        i, scale = torch.arange(5), torch.tensor([2.0])
+        torch._dynamo.reset()
+        got, whole = compiled(f)(layout, i, scale)
+        close(on_cpu(got.detach()), F.linear(layout * 2, line.weight.cpu(), line.bias.cpu()).detach(), rtol=1e-5, atol=1e-5)
+        close(on_cpu(whole), i + 1.0)
+        assert not host_calls() and [graph.report()[0]["device"] for graph in ft.compiled_graphs][-1] == "cuda:0"
 
 
 def test_numbers_of_the_cpu_are_arguments():
