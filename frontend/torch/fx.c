@@ -179,7 +179,7 @@ static const char *fx_name(const fx_import *im, PyObject *node) {
   return text;
 }
 
-static bool fx_is_on_host(PyObject *meta) {
+bool fx_is_on_host(PyObject *meta) {
   PyObject *on = PyObject_GetAttrString(meta, "is_cpu");
   bool host = on == Py_True;
   error_drop();

@@ -289,6 +289,7 @@ static PyObject *run_given(const run *r, uint32_t place) {
 static PyObject *run_result(const run *r, PyObject *before, const fx_result *result) {
   switch (result->kind) {
   case FX_RESULT_OUTPUT:
+    if (result->host) return PyObject_CallMethod(r->arrays[result->number], "cpu", NULL);
     return result->expanded ? run_view(r, r->arrays[result->number], result)
                             : Py_NewRef(r->arrays[result->number]);
   case FX_RESULT_INPUT: return Py_NewRef(r->args[result->number]);

@@ -39,17 +39,11 @@ _COPIES = (torch.ops.aten._to_copy.default, torch.ops.prims.device_put.default)
 
 def _refuse_hosts(module):
     """In a graph of a device a tensor on the CPU may be an argument without axes, one that is only copied to the device, or made of
-    such ones and of constants. All is computed on the device, so that none of them may be a result but an argument itself."""
-    for node in module.graph.nodes:
-        if node.op == "placeholder":
-            for part in _tensors(node):
-                if part.device.type == "cpu" and part.ndim and not _is_token(part) and not _is_moved(node):
-                    raise NotImplementedError(f"an input on the CPU among others on a device: {node.name}")
-        elif node.op == "output":
-            for result in node.all_input_nodes:
-                held = [part for part in _tensors(result) if part.device.type == "cpu" and not _is_token(part)]
-                if held and result.op != "placeholder":
-                    raise NotImplementedError(f"a result on the CPU of a graph on a device: {result.name}")
+    such ones and of constants. All is computed on the device, and results on the CPU are copied from there."""
+    for node in module.graph.find_nodes(op="placeholder"):
+        for part in _tensors(node):
+            if part.device.type == "cpu" and part.ndim and not _is_token(part) and not _is_moved(node):
+                raise NotImplementedError(f"an input on the CPU among others on a device: {node.name}")
 
 
 def name_of(module):
