@@ -136,7 +136,7 @@ def _tensors(tree):
 def _ramp(t):
     """Weights that bfloat16 holds exactly."""
     ramp = torch.arange(t.numel(), dtype=torch.float64).remainder_(64).div_(64).add_(0.5)
-    return ramp.reshape(t.shape).to(t.dtype)
+    return ramp.reshape(t.shape).to(t.device, t.dtype)
 
 
 def _eager_backend(module, report):
@@ -352,7 +352,7 @@ def _squares(case, got, expected, places):
     ours, eagers = _tensors(got), _tensors(expected)
     if not len(ours) == len(eagers) == len(exact):
         return None
-    pairs = [(ours[i], eagers[i], exact[i].double()) for i in places]
+    pairs = [(ours[i], eagers[i], exact[i].to(ours[i].device, torch.float64)) for i in places]
     return [(_distance(a, e) ** 2, _distance(b, e) ** 2) for a, b, e in pairs]
 
 
