@@ -15,7 +15,9 @@
  * all exist, and whose windows lie in the input, takes code without masks.
  *
  * With few output channels a group (depthwise) no tile of channels would use a pixel twice. There
- * are two forms for them:
+ * are three forms for them:
+ * - Lanes (conv_lanes.c), where a group has one input channel, there are two spatial dimensions,
+ * and channels are neighbours in memory: a vector has the same pixel of some channels.
  * - Planes (conv_planes.c), where a group has one input channel and two spatial dimensions: a band
  *   of an input plane is packed with its padding, so that no mask is needed. A tile is some rows
  *   of the result, one vector each. It loads a row of the band once for all rows of the result
@@ -70,12 +72,16 @@ typedef struct conv_plan {
   int64_t run, weight_run; /* so many steps of the depth, then on from a run's start by so much */
   bool line;               /* the input is a buffer whose last dimension is contiguous */
   int input;               /* of the kernel, then */
+  bool repeats;            /* its elements may be the same along the last dimension */
   int unrolled;            /* first dimension of the window that is unrolled */
   bool windows;            /* summed window by window, without packing; tiles are groups */
   bool planes; /* bands of planes are packed; tiles are groups, panels are bands of all images */
   int64_t bands, band;   /* of an image; rows of the result in one */
   int tile, window_rows; /* rows of the result, and of the window, that are in registers at once */
   int64_t band_rows, band_pitch; /* of the input; elements between rows, for each phase */
+  bool lanes;                    /* of channels; tiles are groups, panels are lines of all images */
+  bool held;                     /* the weights of a window are in registers at once */
+  int64_t padded_groups;         /* of which there are so many in the packed weights */
   int vl, mr, nv;
   int xl; /* lanes along a line: 1 where lines have one pixel, which no index tells from another */
   int64_t step;  /* pixels of a panel */
@@ -139,6 +145,13 @@ void conv_planes_plan(const lower_kernel *kernel, conv_plan *p);
 /* Rows of the input that `rows` rows of the result read. */
 int64_t conv_rows_read(const conv_plan *p, int64_t rows);
 void conv_planes_chunk(lower *l, conv_job *job);
+
+/* ---- conv_lanes.c ---- */
+
+/* Decides whether a convolution of one output row or two has the form, and how it is divided. */
+void conv_lanes_plan(const lower_kernel *kernel, conv_plan *p);
+void conv_lanes_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next);
+void conv_lanes_chunk(lower *l, conv_job *job);
 
 /* ---- conv_pack.c ---- */
 

@@ -136,8 +136,8 @@ MlirValue conv_input(lower *l, const conv_job *job) {
   conv_input_index(l, job, at->dims);
   const lower_at *index = lower_at_intern(l, at);
   MlirValue input = loom_operand(p->op, 0);
-  lower_value value =
-      job->inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
+  bool inside = job->inside && !p->repeats;
+  lower_value value = inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
   return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
 }
 

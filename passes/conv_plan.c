@@ -143,6 +143,22 @@ static void conv_unroll(conv_plan *p) {
   }
 }
 
+/* May elements of the input be the same along its last dimension? Then what is read of a line does
+ * not depend on the place in it, and would be read before it is known whether the line exists. */
+static bool conv_repeats(const lower_kernel *kernel, const conv_plan *p) {
+  int last = p->in.rank - 1;
+  bool direct = false, repeats = p->in.dims[last] == 1 || kernel->ops[LOOM_OP_BROADCAST];
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (buffer->slot < 0 || buffer->type.rank != p->in.rank) continue;
+    if (mlirValueEqual(buffer->value, loom_operand(p->op, 0)))
+      direct = buffer->strides[last] != 0;
+    else if (!mlirValueEqual(buffer->value, loom_operand(p->op, 1)))
+      repeats = repeats || buffer->strides[last] == 0;
+  }
+  return repeats && !direct;
+}
+
 static void conv_input_line(const lower_kernel *kernel, conv_plan *p) {
   int64_t step = p->spatial ? p->strides[p->spatial - 1] : 1;
   for (int i = 0; i < kernel->operand_count; i++) {
@@ -194,10 +210,13 @@ static void conv_chunks(conv_plan *p) {
   if (want > CONV_CHUNKS) want = CONV_CHUNKS;
   int64_t all = want > 1 ? want : 1;
   want = loom_ceil_div(all, p->groups);
-  if (p->windows && !p->planes) want = loom_ceil_div(want * p->groups, loom_ceil_div(p->groups, 8));
+  if (p->lanes) want = all;
+  if (p->windows && !p->planes && !p->lanes)
+    want = loom_ceil_div(want * p->groups, loom_ceil_div(p->groups, 8));
   p->tiles = p->windows ? p->groups : loom_ceil_div(p->rows, p->mr);
   p->panels = loom_num_ceil(p->pixels, p->step);
   if (p->planes) p->panels = loom_num_mul(loom_num_dim(p->out.dims[0]), p->bands);
+  if (p->lanes) p->panels = p->lines;
   int64_t panels = loom_num_hint(p->panels);
   p->block_panels = loom_num_ceil(p->panels, want < panels ? want : panels);
   /* With symbolic sizes the number of chunks is that of the likely ones. */
@@ -209,6 +228,7 @@ static void conv_chunks(conv_plan *p) {
   if (!known) rows = 1; /* there is no room for panels that are packed ahead */
   if (p->windows) rows = loom_ceil_div(p->groups, 8);
   if (p->planes) rows = most = all < p->groups ? all : p->groups;
+  if (p->lanes) rows = 1;
   p->block_tiles = loom_ceil_div(p->tiles, rows < most ? rows : most);
   p->chunks_m = loom_ceil_div(p->tiles, p->block_tiles);
 }
@@ -243,10 +263,12 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   p->windows = p->rows <= 2;
   conv_weights(kernel, p);
   conv_registers(kernel, p);
-  conv_planes_plan(kernel, p);
+  conv_lanes_plan(kernel, p);
+  if (!p->lanes) conv_planes_plan(kernel, p);
   conv_chunks(p);
   conv_unroll(p);
-  conv_input_line(kernel, p);
+  if (!p->lanes) conv_input_line(kernel, p);
+  p->repeats = conv_repeats(kernel, p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
   conv_memory(p);
@@ -263,8 +285,9 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
   out->stages[0] = 0;
   if (loom_type_elements(&p.out) == 0) return true;
   if (conv_packs_weights(&p)) {
-    out->slots = p.weights.dims[0] * p.depth * size;
-    out->stages[out->stage_count++ - 1] = p.weights.dims[0];
+    int64_t columns = p.lanes ? p.rows * p.padded_groups : p.weights.dims[0];
+    out->slots = columns * p.depth * size;
+    out->stages[out->stage_count++ - 1] = p.lanes ? p.rows * p.depth : p.weights.dims[0];
   }
   if (p.ahead) {
     out->slots = p.panel_offset + p.groups * p.panels * p.depth * p.step * size;

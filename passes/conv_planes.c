@@ -85,6 +85,7 @@ static void planes_pack(lower *l, planes_job *at, bool inside) {
   lower_var x = l->vars[CONV_BAND_X];
   alone_set(l, CONV_BAND_X, x.iv);
   const lower_at *index = planes_input_at(l, p);
+  inside = inside && !p->repeats;
   lower_value value = inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
   if (!l->failed) planes_store(l, at, lower_wide(l, value));
   l->vars[CONV_BAND_X] = x;

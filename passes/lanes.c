@@ -186,6 +186,8 @@ static MlirValue lanes_truth(loom_builder *b, MlirValue bytes) {
   return truth;
 }
 
+#define LANES_PACKED                                                                               \
+  32 /* floats whose upper halves are packed by an instruction, not shifted down */
 #define LANES_BYTES 32 /* operations that are looked through; what is beyond them gives 0 or 1 */
 
 /* The bytes of bools, as memory holds them. What a copy moves keeps its byte: a view of bytes as
@@ -240,6 +242,11 @@ MlirValue lane_to_memory(loom_builder *b, MlirValue value, loom_dtype dtype) {
     return loom_build1(b, "arith.bitcast", value, i16);
   }
   if (dtype != LOOM_BF16) return value;
+  int width = lane_width(shape);
+  if (width >= LANES_PACKED) { /* an instruction packs the upper halves of two registers */
+    value = loom_build1(b, "vector.bitcast", value, lane_int(b->ctx, 16, 2 * width));
+    return lanes_shuffle(b, value, width, 1, 2);
+  }
   MlirType i32 = lane_like(shape, mlirIntegerTypeGet(b->ctx, 32));
   value = loom_build1(b, "arith.bitcast", value, i32);
   value = lane_op2(b, "arith.shrui", value, lane_const_int(b, i32, 16));

@@ -26,7 +26,7 @@ static MlirValue attention_query(lower *l, const attention_job *j, int area, Mli
 
 static MlirValue attention_exp(lower *l, const attention_plan *p, MlirValue x) {
   loom_builder b = alone_here(l);
-  return lower_math(NULL, &b, LOOM_OP_EXP, p->work, x, (MlirValue){NULL});
+  return lower_math(l, &b, LOOM_OP_EXP, p->work, x, (MlirValue){NULL});
 }
 
 /* ---- parts ---- */

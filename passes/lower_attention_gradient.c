@@ -33,7 +33,7 @@ static void gradient_finish_score(lower *l, const attention_product *x, MlirValu
       attention_load(l, p, attention_at(l, p, attention_area(l, p, ATTENTION_MAX), column), p->vl);
   loom_builder b = alone_here(l);
   score = lane_op2(&b, "arith.subf", score, lse);
-  MlirValue e = lower_math(NULL, &b, LOOM_OP_EXP, p->work, score, (MlirValue){NULL});
+  MlirValue e = lower_math(l, &b, LOOM_OP_EXP, p->work, score, (MlirValue){NULL});
   attention_store(l, p, e, gradient_at(l, p, ATTENTION_S, row, p->block_q, column));
 }
 

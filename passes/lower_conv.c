@@ -536,8 +536,8 @@ static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue
   job->weights = p->direct ? l->pointers[l->kernel->operands[p->operand].slot] : conv_slots(l);
   if (p->weight_base)
     job->weights = alone_address(l, job->weights, alone_const(l, p->weight_base), p->dtype);
-  if (p->planes || p->windows) {
-    (p->planes ? conv_planes_chunk : conv_window_chunk)(l, job);
+  if (p->lanes || p->planes || p->windows) {
+    (p->lanes ? conv_lanes_chunk : p->planes ? conv_planes_chunk : conv_window_chunk)(l, job);
     return;
   }
   alone_set(l, CONV_GROUP, group);
@@ -575,8 +575,9 @@ void convolution_lower(lower *l, const alone_plan *plan, int stage) {
   conv_job job = {.p = &p};
   conv_extents(l, &p);
   int main = plan->stage_count - 1;
-  lower_body body = stage == main                          ? conv_chunk
-                    : stage == 0 && conv_packs_weights(&p) ? conv_pack_channel
-                                                           : conv_pack_ahead;
+  lower_body body = stage == main ? conv_chunk
+                    : stage == 0 && conv_packs_weights(&p)
+                        ? p.lanes ? conv_lanes_pack : conv_pack_channel
+                        : conv_pack_ahead;
   lower_for(l, l->begin, l->end, alone_const(l, 1), CONV_CHUNK, 0, NULL, body, &job, NULL);
 }

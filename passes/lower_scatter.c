@@ -15,7 +15,7 @@ enum { CUT_OUTER, CUT_ROW, CUT_LANE };
 #define SCATTER_CHUNKS 16
 /* Bytes of a line that a chunk has, at least; more where each element has an index, since then
  * pieces of several arrays are read apart. */
-#define SCATTER_LANE_BYTES 128
+#define SCATTER_LANE_BYTES 256
 #define SCATTER_LONG_BYTES 2048
 
 static int64_t scatter_product(const int64_t *dims, int first, int last) {

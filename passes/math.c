@@ -35,6 +35,22 @@ MlirValue math_test(math *m, const char *predicate, MlirValue x, double y) {
 MlirValue math_pick(math *m, MlirValue condition, MlirValue x, MlirValue y) {
   return lane_select(m->b, condition, x, y);
 }
+
+/* NaN passes. The instruction for vectors may take either of two zeros, so there are none. */
+static MlirValue math_limit(math *m, MlirValue x, double limit, bool most) {
+  MlirValue end = math_const(m, limit);
+  if (!mlirTypeIsAVector(m->type))
+    return math_pick(m, math_test(m, most ? "ogt" : "olt", x, limit), end, x);
+  MlirAttribute nsz = mlirAttributeParseGet(m->b->ctx, loom_str("#arith.fastmath<nsz>"));
+  loom_named flags = {"fastmath", nsz};
+  MlirValue operands[] = {x, end};
+  const char *name = most ? "arith.minimumf" : "arith.maximumf";
+  return loom_result(loom_build(m->b, name, 2, operands, 1, &m->type, 1, &flags), 0);
+}
+
+MlirValue math_at_least(math *m, MlirValue x, double low) { return math_limit(m, x, low, false); }
+MlirValue math_at_most(math *m, MlirValue x, double high) { return math_limit(m, x, high, true); }
+
 MlirValue math_bits(math *m, MlirValue x) { return loom_build1(m->b, "arith.bitcast", x, m->ints); }
 MlirValue math_from_bits(math *m, MlirValue x) {
   return loom_build1(m->b, "arith.bitcast", x, m->type);

@@ -1,8 +1,9 @@
 /* Transcendental functions as polynomials of our own, on scalars or vectors of f32 and f64.
  *
- * math.def is the table, with the bound of each in ulp. math.c holds the tools; math_exp.c,
- * math_log.c, math_pow.c, math_rem.c, math_root.c, math_trig.c and math_whole.c hold the functions,
- * math_far.c the range reduction of huge arguments, math_shared.c what is called and not inlined.
+ * math.def is the table, with the bound of each in ulp. math.c holds the tools; math_erf.c,
+ * math_exp.c, math_log.c, math_pow.c, math_rem.c, math_root.c, math_trig.c and math_whole.c hold
+ * the functions, math_far.c the range reduction of huge arguments, math_wide.c instructions of
+ * AVX-512, math_shared.c what is called and not inlined.
  */
 #ifndef LOOM_MATH_H
 #define LOOM_MATH_H
@@ -62,6 +63,9 @@ MlirValue math_sqrt(math *m, MlirValue x);
 MlirValue math_copysign(math *m, MlirValue x, MlirValue sign);
 MlirValue math_test(math *m, const char *predicate, MlirValue x, double y);
 MlirValue math_pick(math *m, MlirValue condition, MlirValue x, MlirValue y);
+/* NaN passes; the limit is not zero. */
+MlirValue math_at_least(math *m, MlirValue x, double low);
+MlirValue math_at_most(math *m, MlirValue x, double high);
 MlirValue math_bits(math *m, MlirValue x);
 MlirValue math_from_bits(math *m, MlirValue x);
 MlirValue math_iop(math *m, const char *name, MlirValue x, int64_t y);
@@ -75,6 +79,17 @@ void math_flag(math *m, MlirValue condition, uint32_t flag);
 /* Replaces quarter turns and the rest (at most pi/4, a sum of two numbers) in lanes of x that are
  * `far`: finite, and beyond 2^10. */
 void math_reduce_far(math *m, MlirValue x, MlirValue far, MlirValue *turn, MlirValue *rest);
+
+/* ---- math_wide.c: by instructions of AVX-512 ---- */
+
+/* Has the kernel's CPU 2^n x as an instruction for these lanes? With the bits, and the flags, of a
+ * product that is rounded once. */
+bool math_scales(const math *m);
+MlirValue math_scale_by_power(math *m, MlirValue x, MlirValue n);
+/* Are elements of tables of 32 floats looked up by an instruction? */
+bool math_looks_up(const math *m);
+/* The element whose number is in the last five bits of the integer `place`. */
+MlirValue math_look_up(math *m, MlirValue place, const double *table);
 
 /* ---- functions: x in the type of the lanes ---- */
 

@@ -228,7 +228,7 @@ bool loom_target_emit(const loom_target *target, MlirModule module,
   *out = (loom_bytes){NULL, 0};
   if (!loom_target_resolve(target, options, &cpu, err)) return false;
   cpu.gpu = options ? options->gpu : NULL;
-  if (!loom_legal_check(target, module, err)) return false;
+  if (!loom_legal_check(target, &cpu, module, err)) return false;
   if (loom_emission_begin(target, module, &cpu, kind, &emission, err))
     return loom_emission_end(emission, out, err);
   loom_emission_drop(emission);

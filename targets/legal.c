@@ -44,6 +44,7 @@ static uint32_t legal_targets(MlirStringRef name) {
 
 typedef struct legal_walk {
   const loom_target *target;
+  const loom_target_cpu *cpu;
   loom_error *err;
   MlirOperation module;
   bool ok;
@@ -158,7 +159,26 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
   return legal_refuse(walk, op, "declares a function that is not in the support table");
 }
 
+/* An instruction of AVX-512 by its name in LLVM. The last operand of some says how it rounds: as
+ * the unit does, which is a 4 that LLVM has to see. */
+static bool legal_intrinsic(legal_walk *walk, MlirOperation op) {
+  MlirStringRef name = loom_get_str(op, "intrin");
+  uint32_t targets = name.data ? legal_targets(name) : 0;
+  if (!(targets & walk->target->bit) || walk->cpu->vector_bits != 512)
+    return legal_refuse(walk, op, "names what this CPU has no instruction for");
+  intptr_t count = mlirOperationGetNumOperands(op);
+  if (count != 5) return true;
+  MlirValue mode = mlirOperationGetOperand(op, count - 1);
+  MlirOperation def = loom_def(mode);
+  MlirAttribute value = loom_get_attr(def, "value");
+  if (!def.ptr || !loom_is_named(def, "llvm.mlir.constant") || !value.ptr ||
+      !mlirAttributeIsAInteger(value) || mlirIntegerAttrGetValueInt(value) != 4)
+    return legal_refuse(walk, op, "rounds in a way that code may not");
+  return true;
+}
+
 static bool legal_op(legal_walk *walk, MlirOperation op) {
+  if (loom_is_named(op, "llvm.call_intrinsic")) return legal_intrinsic(walk, op);
   if (loom_is_named(op, "llvm.func")) return legal_func(walk, op);
   if (loom_is_named(op, "llvm.call") && !loom_get_attr(op, "callee").ptr)
     return legal_refuse(walk, op, "is an indirect call");
@@ -189,9 +209,10 @@ static MlirWalkResult legal_visit(MlirOperation op, void *user) {
   return ok ? MlirWalkResultAdvance : MlirWalkResultSkip;
 }
 
-bool loom_legal_check(const loom_target *target, MlirModule module, loom_error *err) {
+bool loom_legal_check(const loom_target *target, const loom_target_cpu *cpu, MlirModule module,
+                      loom_error *err) {
   pthread_once(&legal_once, legal_sort);
-  legal_walk walk = {target, err, mlirModuleGetOperation(module), true};
+  legal_walk walk = {target, cpu, err, mlirModuleGetOperation(module), true};
   mlirOperationWalk(walk.module, legal_visit, &walk, MlirWalkPreOrder);
   return walk.ok;
 }

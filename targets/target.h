@@ -68,7 +68,8 @@ bool loom_target_resolve(const loom_target *target, const loom_target_options *o
 
 /* Only ops, types and intrinsics of legal.def may reach LLVM, which aborts the process on some that
  * it cannot select. Emits a diagnostic at each op that is not allowed; `err` gets the first. */
-bool loom_legal_check(const loom_target *target, MlirModule module, loom_error *err);
+bool loom_legal_check(const loom_target *target, const loom_target_cpu *cpu, MlirModule module,
+                      loom_error *err);
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 

@@ -271,6 +271,21 @@ static capture *capture_attempt(const capture_order *o, trace_kept *kept, bool *
   return NULL;
 }
 
+/* Too many sizes have to be known, one after the other: from here on all are. */
+static void capture_know_sizes(const capture_order *o) {
+  static const char why[] = "capture started again too often for other sizes that have to be known";
+  if (o->sizes->never) return;
+  o->sizes->never = true;
+  for (uint32_t i = 0; i < o->sizes->count; i++) {
+    size_fact *f = &o->sizes->facts[i];
+    if (f->field != SIZE_OF_DIM || f->state != SIZE_SYMBOL) continue;
+    snprintf(f->why, sizeof f->why, "%s", why);
+    f->state = SIZE_PINNED;
+  }
+  loom_log(LOOM_LOG_DYNAMIC, "%U: not compiled for all sizes, but for each: %s",
+           o->function->func_qualname, why);
+}
+
 static capture *capture_range(const capture_order *o) {
   size_table *sizes = o->sizes;
   trace_kept kept = {.numbers = NULL};
@@ -282,7 +297,7 @@ static capture *capture_range(const capture_order *o) {
   Py_ssize_t attempts = o->count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
   bool again = builtins_init();
   for (Py_ssize_t attempt = 0; again && attempt <= attempts; attempt++) {
-    if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) sizes->never = true;
+    if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) capture_know_sizes(o);
     c = capture_attempt(o, &kept, &again);
   }
   trace_kept_fini(&kept);

@@ -152,6 +152,12 @@ struct loom_adapter {
    * results that have no buffer of the plan go to the list *kept, which is made when it is NULL. */
   int (*host_call)(void *context, const char *name, uint32_t slot, void **buffers, uint32_t reads,
                    uint32_t count, int64_t *symbols, PyObject **kept);
+  /* What runs of the capture draw numbers from: a new object, or NULL with nothing set. Its state,
+   * a new object or NULL with an exception; and back to such a state. May be NULL, all of them. */
+  PyObject *(*drawn_from)(const struct capture *c);
+  PyObject *(*drawn)(PyObject *from); /* a run begins, which ends with drawn_end() */
+  void (*draw_again)(PyObject *from, PyObject *state);
+  void (*drawn_end)(void);
 };
 
 #define LOOM_MAX_ADAPTERS 4

@@ -156,6 +156,16 @@ value *np_view_diagonals(tracer *t, np_array *a, int64_t offset, int axis1, int 
 /* The numbers from 0 on below the one element of an int64 array. */
 value *np_late_range(tracer *t, np_array *end);
 
+/* ---- placed.c: tensors whose place depends on data ---- */
+
+/* From here on a copy of elements is lent at `place` (loom_loops) as the view base[key]. False with
+ * nothing pending: that is not possible. */
+bool np_lend(tracer *t, value *copy, value *base, value *key, uint16_t place);
+/* Has such a copy been written since it was last asked? Then base[key] has to be, too, and behind
+ * that np_lend_again() is called. */
+bool np_lent_is_written(value *copy, value **base, value **key);
+void np_lend_again(value *copy);
+
 /* ---- item.c: single numbers ---- */
 
 /* The element `node`, which has no dimensions, as a Python number that is known only when

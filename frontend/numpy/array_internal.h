@@ -108,7 +108,7 @@ bool np_write_back(tracer *t, uint64_t which);
 value *np_walk_scalar(tracer *t, PyObject *object);
 void np_walk_storage(roll_walk *w, np_storage *s); /* adds a storage and its content */
 
-/* ---- placed.c: views whose offset depends on data ---- */
+/* ---- placed.c: views of arrays whose offset depends on data ---- */
 
 /* A view whose offset depends on data, as a copy of its elements that is lent in place of the view.
  * NULL with nothing pending: that is not possible here. */
@@ -118,7 +118,7 @@ value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const 
 bool np_placed_holds(tracer *t, const np_storage *s);
 /* May the copy be written to? If so, np_placed_write() writes its elements to the array that it
  * stands for a view of. */
-bool np_placed_writable(tracer *t, const np_storage *s);
+bool np_placed_writable(tracer *t, const np_array *a);
 bool np_placed_write(tracer *t, np_storage *s);
 /* Is `item` the view base[key], so that base[key] = item changes nothing? */
 bool np_placed_same(const value *base, const value *key, const value *item);

@@ -23,6 +23,8 @@ struct np_placed {
   np_storage *of;    /* the array's block */
   uint32_t version;  /* of that, at which the copy has the same elements */
   bool carried;      /* from one iteration of a loop to the next: its key may be another one */
+  bool of_tensor, /* a tensor's, which the copy's owner writes to that tensor (tensor/placed.c) */
+      written;    /* since that was last done */
 };
 
 value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const int64_t *strides) {
@@ -37,17 +39,45 @@ value *np_placed_new(tracer *t, value *base, value *key, loom_value node, const 
   return v;
 }
 
-bool np_placed_holds(tracer *t, const np_storage *s) {
-  const np_placed *p = s->placed;
-  return p->of->version == p->version || !loom_loops->lent(t, s->root);
+bool np_lend(tracer *t, value *copy, value *base, value *key, uint16_t place) {
+  np_storage *s = np_layout_of(copy)->storage, *of = np_layout_of(base)->storage;
+  if (!place || s->placed || (of->root->lent && !of->placed)) return false;
+  np_placed *p = s->placed = trace_alloc(t, sizeof *p);
+  if (!p) return false;
+  *p = (np_placed){.base = base, .key = key, .of = of, .version = of->version, .of_tensor = true};
+  s->root->lent = place;
+  return true;
 }
 
-bool np_placed_writable(tracer *t, const np_storage *s) {
-  return !(s->placed->carried && loom_loops->lent(t, s->root)) && np_placed_holds(t, s);
+bool np_lent_is_written(value *copy, value **base, value **key) {
+  np_placed *p = np_layout_of(copy)->storage->placed;
+  bool written = p->written;
+  *base = p->base;
+  *key = p->key;
+  p->written = false;
+  return written;
+}
+
+void np_lend_again(value *copy) {
+  np_placed *p = np_layout_of(copy)->storage->placed;
+  p->version = p->of->version;
+}
+
+bool np_placed_holds(tracer *t, const np_storage *s) {
+  const np_placed *p = s->placed;
+  if (p->of->version != p->version) return !loom_loops->lent(t, s->root);
+  return !p->of->placed || np_placed_holds(t, p->of);
+}
+
+bool np_placed_writable(tracer *t, const np_array *a) {
+  const np_storage *s = a->storage;
+  bool may = !s->placed->carried && (!s->placed->of_tensor || a->seen_as);
+  return !(!may && loom_loops->lent(t, s->root)) && np_placed_holds(t, s);
 }
 
 bool np_placed_write(tracer *t, np_storage *s) {
   np_placed *p = s->placed;
+  if (p->of_tensor) return p->written = true;
   /* The copy as it is now is written, not what a view of the array would be. */
   uint32_t version = p->version = p->of->version;
   if (!np_fancy_set(t, p->base, p->key, s->root)) return false;

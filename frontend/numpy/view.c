@@ -267,8 +267,7 @@ static int view_mark_written(np_array *a, np_array **top_out) {
 bool np_write(tracer *t, np_array *a, loom_value node) {
   np_placed *placed = a->storage->placed;
   if (node == LOOM_NO_VALUE) return false;
-  if (placed ? !np_placed_writable(t, a->storage) : loom_loops->lent(t, a->storage->root))
-    return false;
+  if (placed ? !np_placed_writable(t, a) : loom_loops->lent(t, a->storage->root)) return false;
   if (a->writeable && a->warns_on_write) {
     trace_break(t, BREAK_NUMPY_FUNCTION, "a write that warns, into what np.broadcast_arrays gave");
     return false;

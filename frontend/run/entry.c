@@ -126,11 +126,13 @@ static bool entry_init(entry *e, const entry_order *order, loom_error *err) {
   entry_bind_constants(e);
   if (!entry_let_go(e)) return PyErr_Occurred() ? false : (PyErr_NoMemory(), false);
   entry_gil_init(&e->gil, e->captured);
+  if (e->adapter->drawn_from) e->life.drawn_from = e->adapter->drawn_from(e->captured);
   return true;
 }
 
 static void entry_fini(entry *e) {
   entry_life_fini(&e->life);
+  Py_XDECREF(e->life.drawn_from);
   guard_program_free(e->guards);
   if (e->plan) loom_plan_unref(e->plan);
   capture_free(e->captured);

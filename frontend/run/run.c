@@ -284,6 +284,20 @@ static void entry_gives_up(entry *e) {
   if (loom_dispatch->give_up(e)) e->counts.given_up = 0;
 }
 
+/* A run that has drawn numbers, and in place of which the plain function is to run: what it has
+ * drawn is drawn again. */
+static PyObject *entry_run_drawing(entry *e, PyObject *const *args, const int64_t *symbols,
+                                   bool *fallback, bool *changed) {
+  PyObject *before = e->adapter->drawn(e->life.drawn_from);
+  if (!before) return NULL;
+  PyObject *result = e->simple.is ? entry_run_simple(e, args, symbols, fallback)
+                                  : entry_run_general(e, args, symbols, fallback, changed);
+  if (!result && *fallback) e->adapter->draw_again(e->life.drawn_from, before);
+  e->adapter->drawn_end();
+  Py_DECREF(before);
+  return result;
+}
+
 PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols, bool *fallback,
                          bool *changed) {
   if (e->kind == BACKEND_EAGER || (e->captured->late && entry_is_vain(e))) {
@@ -292,8 +306,9 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
   }
   e->refs++; /* reset() may drop it while the GIL is away */
   e->counts.hits++;
-  PyObject *result = e->simple.is ? entry_run_simple(e, args, symbols, fallback)
-                                  : entry_run_general(e, args, symbols, fallback, changed);
+  PyObject *result = e->life.drawn_from ? entry_run_drawing(e, args, symbols, fallback, changed)
+                     : e->simple.is     ? entry_run_simple(e, args, symbols, fallback)
+                                        : entry_run_general(e, args, symbols, fallback, changed);
   if (result)
     e->counts.given_up = 0;
   else if (e->counts.given_up < ENTRY_GIVE_UPS && ++e->counts.given_up == ENTRY_GIVE_UPS)

@@ -75,6 +75,7 @@ typedef struct entry_life {
   PyObject **pins;    /* those of the guarded objects that a run reads after it has released the GIL
                          (borrowed) */
   uint32_t watch_count, pin_count;
+  PyObject *drawn_from; /* what its runs draw numbers from (owned), or NULL */
 } entry_life;
 
 /* The short way of a run: run.c. */

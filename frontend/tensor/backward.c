@@ -164,7 +164,8 @@ bool tensor_set_grad(tracer *t, value *v, value *item) {
   PyObject *live = tensor_live(v);
   tensor_state *state = tensor_state_of(t);
   bool made = state && backward_is_made(state, v);
-  if ((!live && !made) || !item || !backward_fits(t, v, item)) {
+  bool itself = item && tensor_is(item) && np_layout_of(item) == np_layout_of(v);
+  if ((!live && !made) || !item || itself || !backward_fits(t, v, item)) {
     trace_break(t, BREAK_TENSOR, "setting the attribute grad of a tensor");
     return false;
   }

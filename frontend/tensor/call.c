@@ -57,7 +57,7 @@ bool tensor_has_row(PyObject *callee) {
          (call_is_known(call_python.functions, callee) || tensor_is_backward(callee) ||
           tensor_is_gradient(callee) || tensor_has_model(callee) || tensor_is_checkpoint(callee) ||
           tensor_is_batch_call(callee) || tensor_is_function_part(callee) ||
-          tensor_is_late_part(callee));
+          tensor_is_late_part(callee) || tensor_is_placed_part(callee));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -284,6 +284,7 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   value *result = NULL;
   PyObject *decision = tensor_decision(function);
   if (kwargs) result = call_recorded(t, decision ? decision : function, list, kwargs);
+  if (result && !tensor_write_placed(t)) result = NULL;
   if (result && decision) result = tensor_decided(t, result);
   Py_XDECREF(kwargs);
   Py_XDECREF(list);
@@ -501,6 +502,7 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (tensor_is_batch_call(callee)) return tensor_batch_call(t, callee, args, count);
   if (tensor_is_function_part(callee)) return tensor_function_part(t, callee, args, count);
   if (tensor_is_late_part(callee)) return tensor_late_part(t, callee, args, count);
+  if (tensor_is_placed_part(callee)) return tensor_placed_part(t, args, count);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

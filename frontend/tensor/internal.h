@@ -56,6 +56,8 @@ typedef struct tensor_state {
   struct tensor_kept *kept;       /* tensors from before the call, where a checkpoint has begun */
   uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
+  value **placed;   /* copies that stand for views whose place is data */
+  uint32_t placed_count, placed_room;
 } tensor_state;
 
 /* Payload of a GUARD_CUSTOM: torch's modes, or whether a tensor requires a gradient. */
@@ -187,6 +189,14 @@ value *tensor_late(tracer *t, PyObject *function, value *const *args, Py_ssize_t
                    Py_ssize_t named, PyObject *kwnames);
 bool tensor_is_late_part(const PyObject *callee); /* of which its models consist */
 value *tensor_late_part(tracer *t, const PyObject *callee, value *const *args, Py_ssize_t count);
+
+/* ---- placed.c: views whose place depends on elements ---- */
+
+bool tensor_placed_init(void);
+bool tensor_is_placed_part(const PyObject *callee); /* of which the model of indices consists */
+value *tensor_placed_part(tracer *t, value *const *args, Py_ssize_t count);
+/* What was written into such views is written into the tensors that they are of. */
+bool tensor_write_placed(tracer *t);
 
 /* ---- sizes.c: symbolic sizes, as torch sees them ---- */
 

@@ -14,26 +14,29 @@
 typedef enum late_kind {
   LATE_NONE,
   LATE_ITEM,
+  LATE_PUT,
   LATE_SELECT,
   LATE_PLACES,
   LATE_WHERE,
 } late_kind;
 
 static struct {
-  PyObject *getitem, *where, *argwhere;
-  PyObject *models, *index, *range, *is_known; /* of _tensor_late.py */
+  PyObject *getitem, *setitem, *where, *argwhere;
+  PyObject *models, *index, *put, *range, *is_known; /* of _tensor_late.py */
 } late_python;
 
 bool tensor_late_init(void) {
-  static const tensor_name operators[] = {{"getitem", &late_python.getitem}};
+  static const tensor_name operators[] = {{"getitem", &late_python.getitem},
+                                          {"setitem", &late_python.setitem}};
   static const tensor_name torch[] = {{"where", &late_python.where}};
   static const tensor_name numpy[] = {{"argwhere", &late_python.argwhere}};
   static const tensor_name models[] = {{"MODELS", &late_python.models},
                                        {"index", &late_python.index},
+                                       {"put", &late_python.put},
                                        {"is_known", &late_python.is_known},
                                        {"late_range", &late_python.range}};
   return tensor_import("frameloom._tensor_late", models, sizeof models / sizeof *models) &&
-         tensor_import("operator", operators, 1) && tensor_import("torch", torch, 1) &&
+         tensor_import("operator", operators, 2) && tensor_import("torch", torch, 1) &&
          tensor_import("numpy", numpy, sizeof numpy / sizeof *numpy);
 }
 
@@ -43,10 +46,12 @@ static late_kind late_kind_of(PyObject *function, Py_ssize_t count) {
     late_kind kind;
     Py_ssize_t count;
   } kinds[] = {{"__getitem__", LATE_ITEM, 2},
+               {"__setitem__", LATE_PUT, 3},
                {"masked_select", LATE_SELECT, 2},
                {"nonzero", LATE_PLACES, 1},
                {"argwhere", LATE_PLACES, 1}};
   if (function == late_python.getitem) return LATE_ITEM;
+  if (function == late_python.setitem) return LATE_PUT;
   if (function == late_python.where) return count == 1 ? LATE_WHERE : LATE_NONE;
   if (!PyCFunction_Check(function) && !Py_IS_TYPE(function, &PyMethodDescr_Type) &&
       !Py_IS_TYPE(function, &PyWrapperDescr_Type))
@@ -99,7 +104,8 @@ static value *late_by_arrays(tracer *t, PyObject *function, value *const *args, 
   late_kind kind = late_kind_of(function, count);
   value *arrays[2];
   bool masks = kind == LATE_ITEM || kind == LATE_SELECT;
-  if (kind == LATE_NONE || (masks && !late_is_mask(args, kind == LATE_SELECT))) return NULL;
+  if (kind == LATE_NONE || kind == LATE_PUT || (masks && !late_is_mask(args, kind == LATE_SELECT)))
+    return NULL;
   if (!late_arrays(t, args, count, arrays)) return NULL;
   if (kind == LATE_PLACES) return late_call(t, late_python.argwhere, arrays, 1);
   if (kind == LATE_WHERE) {
@@ -115,12 +121,29 @@ static bool late_is_a_mask(value *v) {
   return tensor_is(v) && np_layout_of(v)->type.dtype == LOOM_BOOL && np_layout_of(v)->type.rank;
 }
 
-static bool late_has_mask(value *key) {
-  if (!value_is_tuple(key)) return late_is_a_mask(key);
+/* Is it a whole number that is a tensor? As an index it is that number; one of uint8 is a mask. */
+static bool late_is_a_place(value *v) {
+  if (!tensor_is(v) || np_layout_of(v)->type.rank) return false;
+  loom_dtype dtype = np_layout_of(v)->type.dtype;
+  return dtype == LOOM_I64 || dtype == LOOM_I32 || dtype == LOOM_I16 || dtype == LOOM_I8;
+}
+
+/* A slice with such a number in it. */
+static bool late_is_a_slice(const value *v) {
+  bool found = false;
+  for (Py_ssize_t i = 0; value_is_slice(v) && i < v->seq.count; i++)
+    found |= v->seq.items[i] && late_is_a_place(v->seq.items[i]);
+  return found;
+}
+
+static bool late_has(value *key, bool (*is)(value *)) {
+  if (!value_is_tuple(key)) return is(key);
   for (Py_ssize_t i = 0; i < key->seq.count; i++)
-    if (late_is_a_mask(key->seq.items[i])) return true;
+    if (is(key->seq.items[i])) return true;
   return false;
 }
+
+static bool late_is_one_place(value *v) { return late_is_a_place(v) || late_is_a_slice(v); }
 
 /* Is a tensor among these, or in a tuple or list among them? */
 static bool late_has_tensor(value *const *args, Py_ssize_t count) {
@@ -134,8 +157,12 @@ static bool late_has_tensor(value *const *args, Py_ssize_t count) {
 /* The model that is followed in place of a call; NULL: there is none. Those of functions that take
  * no tensor are for calls with one. */
 static PyObject *late_model_of(PyObject *function, value *const *args, Py_ssize_t count) {
-  bool item = late_kind_of(function, count) == LATE_ITEM;
-  if (item) return late_has_mask(args[1]) ? late_python.index : NULL;
+  late_kind kind = late_kind_of(function, count);
+  if (kind == LATE_ITEM || kind == LATE_PUT) {
+    bool places = tensor_is(args[0]) && late_has(args[1], late_is_one_place);
+    if (kind == LATE_PUT) return places ? late_python.put : NULL;
+    return places || late_has(args[1], late_is_a_mask) ? late_python.index : NULL;
+  }
   PyObject *model = PyDict_GetItemWithError(late_python.models, function);
   error_drop();
   return model && late_has_tensor(args, count) ? model : NULL;

@@ -8,16 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct {
+  PyObject *generators, *begin, *end, *put_back; /* of _tensor_draws.py */
+} live_python;
+
+static bool live_init(void) {
+  static const tensor_name names[] = {{"generators", &live_python.generators},
+                                      {"begin", &live_python.begin},
+                                      {"end", &live_python.end},
+                                      {"put_back", &live_python.put_back}};
+  return tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
+}
+
 bool tensor_ready(void) {
   static bool ready, refused;
   if (ready || refused) return ready;
   PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   if (!torch || !PyObject_HasAttrString(torch, "compile")) return false; /* not (yet) imported */
-  ready = torch_init() && torch_modes_init() && tensor_call_init() && tensor_batched_init() &&
-          tensor_models_init() && tensor_sizes_init() && tensor_gradient_init() &&
-          tensor_backward_init() && tensor_functions_init() && tensor_made_init() &&
-          tensor_results_init() && tensor_exchange_init() && tensor_late_init() &&
-          tensor_numbers_init();
+  ready = torch_init() && live_init() && torch_modes_init() && tensor_call_init() &&
+          tensor_batched_init() && tensor_models_init() && tensor_sizes_init() &&
+          tensor_gradient_init() && tensor_backward_init() && tensor_functions_init() &&
+          tensor_made_init() && tensor_results_init() && tensor_exchange_init() &&
+          tensor_late_init() && tensor_placed_init() && tensor_numbers_init();
   refused = !ready;
   error_drop();
   return ready;
@@ -293,6 +305,31 @@ static int live_host_call(void *context, const char *name, uint32_t slot, void *
   return torch_host_run(c->hosts, &c->graph, &call, TORCH_CPU);
 }
 
+static PyObject *live_drawn_from(const capture *c) {
+  if (!c->hosts || !tensor_ready()) return NULL;
+  PyObject *found = PyObject_CallOneArg(live_python.generators, c->hosts);
+  if (!found) error_drop();
+  if (found == Py_None) Py_CLEAR(found);
+  return found;
+}
+
+static PyObject *live_drawn(PyObject *from) { return PyObject_CallOneArg(live_python.begin, from); }
+
+/* A call that may be made while an exception is pending, which it leaves. */
+static void live_call(PyObject *function, PyObject *from, PyObject *state) {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  Py_XDECREF(PyObject_CallFunctionObjArgs(function, from, state, NULL));
+  error_drop();
+  PyErr_Restore(type, error, trace);
+}
+
+static void live_draw_again(PyObject *from, PyObject *state) {
+  live_call(live_python.put_back, from, state);
+}
+
+static void live_drawn_end(void) { live_call(live_python.end, NULL, NULL); }
+
 void tensor_fill_live(loom_adapter *adapter) {
   const loom_adapter *numpy = &loom_numpy_adapter;
   *adapter = (loom_adapter){.name = "torch",
@@ -315,6 +352,10 @@ void tensor_fill_live(loom_adapter *adapter) {
                             .write = live_write,
                             .direct = live_direct,
                             .host_call = live_host_call,
+                            .drawn_from = live_drawn_from,
+                            .drawn = live_drawn,
+                            .draw_again = live_draw_again,
+                            .drawn_end = live_drawn_end,
                             .scalar = numpy->scalar,
                             .row = numpy->row,
                             .report = numpy->report,

@@ -25,12 +25,22 @@ static bool models_is_kept_out(PyObject *function) {
   return attributes && PyDict_GetItemString(attributes, "_torchdynamo_disable") == Py_True;
 }
 
+/* Dynamo, once it has compiled, notes of each module when it was made. */
+static bool models_is_noting(PyObject *function) {
+  PyObject *name = ((PyFunctionObject *)function)->func_qualname;
+  return PyUnicode_Check(name) &&
+         (!PyUnicode_CompareWithASCIIString(
+              name, "install_generation_tagging_init.<locals>.patched_init") ||
+          !PyUnicode_CompareWithASCIIString(
+              name, "install_generation_tagging_init.<locals>.patched_setstate"));
+}
+
 bool tensor_has_model(PyObject *callee) {
   if (!PyFunction_Check(callee)) return false;
   PyObject *code = PyFunction_GET_CODE(callee);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(model_python.codes); i++)
     if (PyTuple_GET_ITEM(model_python.codes, i) == code) return true;
-  return models_is_kept_out(callee);
+  return models_is_kept_out(callee) || models_is_noting(callee);
 }
 
 value *tensor_call_model(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,

@@ -1,6 +1,7 @@
 /* How results are made again: which of them are results of the call that autograd knows
  * (gradient.c), and which are copies. */
 #include "frontend/base/base.h"
+#include "frontend/core/hooks.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
@@ -115,6 +116,7 @@ recipe *tensor_rebuild(tracer *t, value *v) {
   tensor_state *state = tensor_state_of(t);
   np_array *a = np_layout_of(v);
   PyObject *meta = state ? pointer_map_get(&state->metas, a) : NULL;
+  if (a->storage->root->lent && loom_loops->lent(t, a->storage->root)) return NULL;
   bool recorded = meta && tensor_is_recorded(meta), view = a->kind != VIEW_ROOT;
   if (view && results_is_variable(meta))
     return trace_break(t, BREAK_TENSOR, "an argument of a function of torch.func leaves it");

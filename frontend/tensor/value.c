@@ -207,6 +207,13 @@ static value *tensor_attribute_missing(tracer *t, value *v, PyObject *name) {
                      PyUnicode_AsUTF8(name));
 }
 
+/* The attribute grad_fn, which a leaf does not have. */
+static value *tensor_history(tracer *t, value *v) {
+  value *leaf = tensor_is_leaf(t, v, name_interned(t, "is_leaf"));
+  if (!leaf || leaf->object == Py_True) return leaf ? t->constants.none : NULL;
+  return trace_break(t, BREAK_TENSOR, "the attribute grad_fn of a tensor");
+}
+
 static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
@@ -225,6 +232,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   if (!strcmp(text, "grad")) return tensor_grad(t, v);
   if (!strcmp(text, "data")) return tensor_call_method(t, v, "detach", NULL, 0);
   if (!strcmp(text, "is_leaf")) return tensor_is_leaf(t, v, name);
+  if (!strcmp(text, "grad_fn")) return tensor_history(t, v);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);
   return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
 }

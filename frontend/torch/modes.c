@@ -20,6 +20,8 @@ static struct {
   uint64_t inference_included, inference_excluded; /* the keys of inference mode */
   uint64_t casts; /* of the excluded keys, the one that differs where the CPU has autocast */
   void *core;     /* the library that holds the dispatch keys of a thread */
+  PyObject *forward, *level, *none; /* the names of torch.autograd.forward_ad; of these, the number
+                                       of the level that is active, and the number of none */
 } modes;
 
 enum { MODES_CPU, MODES_CUDA }; /* c10::DeviceType */
@@ -39,6 +41,12 @@ static bool modes_has_hooks(void) {
   return stack[2] != stack[6];
 }
 
+/* Is a level of forward differentiation active, in any thread? -1 is one object. */
+static bool modes_is_dual(void) {
+  PyObject *level = PyDict_GetItemWithError(modes.forward, modes.level);
+  return level != modes.none;
+}
+
 void torch_modes_read(torch_modes *out) {
   const uint64_t *keys = modes_find_keys();
   memset(out, 0, sizeof *out);
@@ -52,20 +60,21 @@ void torch_modes_read(torch_modes *out) {
   out->keeps_casts = modes.keeps_casts();
   out->inference = modes.inference();
   out->casts = (out->excluded & modes.casts) != 0;
+  out->dual = modes_is_dual();
 }
 
 bool torch_modes_are_plain(const torch_modes *m) {
   uint64_t included = m->inference ? modes.inference_included : 0;
   uint64_t excluded = m->inference ? modes.inference_excluded : 0;
   return m->included == included && !((m->excluded ^ excluded) & ~modes.casts) &&
-         !m->function_modes && !m->hooks;
+         !m->function_modes && !m->hooks && !m->dual;
 }
 
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
   return a->included == b->included && a->excluded == b->excluded &&
          a->function_modes == b->function_modes && a->dtype == b->dtype &&
          a->cast_dtype == b->cast_dtype && a->records == b->records &&
-         a->keeps_casts == b->keeps_casts && a->hooks == b->hooks;
+         a->keeps_casts == b->keeps_casts && a->hooks == b->hooks && a->dual == b->dual;
 }
 
 bool torch_autocast_pause(torch_place place) {
@@ -105,6 +114,17 @@ static bool modes_find_casts(void) {
   return modes.casts && !(modes.casts & (modes.casts - 1)) && keys[1] == before;
 }
 
+static bool modes_find_level(void) {
+  PyObject *forward = PyImport_ImportModule("torch.autograd.forward_ad");
+  modes.forward = forward ? PyModule_GetDict(forward) : NULL; /* it lives as long as the process */
+  modes.level = PyUnicode_InternFromString("_current_level");
+  modes.none = PyLong_FromLong(-1);
+  bool good = modes.forward && modes.level && modes.none &&
+              PyDict_GetItemWithError(modes.forward, modes.level);
+  error_drop();
+  return good;
+}
+
 static bool modes_find(PyObject *module) {
   void *cpu = torch_library(module, "libtorch_cpu.so");
   modes.core = torch_library(module, "libc10.so");
@@ -119,7 +139,7 @@ static bool modes_find(PyObject *module) {
   memcpy(&modes.inference, &inference, sizeof inference);
   memcpy(&modes.function_modes, &functions, sizeof functions);
   return records && dtype && functions && inference && hooks && modes_find_keys() &&
-         modes_find_autocast(cpu) && modes_find_casts();
+         modes_find_level() && modes_find_autocast(cpu) && modes_find_casts();
 }
 
 /* A call of a function of a module of torch; takes `args`. False with an exception. */

@@ -58,10 +58,14 @@ static void topk_sift(topk_item *heap, int64_t hole, int64_t n, topk_item item) 
   heap[hole] = item;
 }
 
-/* The k foremost of n elements as a heap in front, the last of them on its top. */
-static void topk_heap_select(topk_item *x, int64_t k, int64_t n) {
+static void topk_heap_make(topk_item *x, int64_t k) {
   for (int64_t parent = (k - 2) / 2; k > 1 && parent >= 0; parent--)
     topk_sift(x, parent, k, x[parent]);
+}
+
+/* The k foremost of n elements as a heap in front, the last of them on its top. */
+static void topk_heap_select(topk_item *x, int64_t k, int64_t n) {
+  topk_heap_make(x, k);
   for (int64_t i = k; i < n; i++) {
     if (!topk_before(x[i], x[0])) continue;
     topk_item item = x[i];
@@ -157,7 +161,7 @@ static void topk_sort(topk_item *x, int64_t n) {
   topk_insertion(x, n);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* What makes keys of elements: their sign bit, the bits of infinity (0: no floats), and whether the
  * sign is to be turned (integers). */
@@ -202,6 +206,65 @@ static void topk_read(topk_item *items, const topk_order *o, const char *from, i
   default: TOPK_READ(uint64_t);
   }
 }
+
+/* ---- few of many ----------------------------------------------------------------------------- */
+
+#define TOPK_BLOCK 32
+
+/* May one of a block's elements come before the last one of the heap? Where either is NaN the
+ * answer is yes. */
+#define TOPK_MAY_ENTER(NAME, TYPE)                                                                 \
+  static bool NAME(const char *block, const char *last, bool largest) {                            \
+    const TYPE *x = (const TYPE *)block, limit = *(const TYPE *)last;                              \
+    int enter = 0;                                                                                 \
+    if (largest)                                                                                   \
+      for (int i = 0; i < TOPK_BLOCK; i++)                                                         \
+        enter |= !(x[i] <= limit);                                                                 \
+    else                                                                                           \
+      for (int i = 0; i < TOPK_BLOCK; i++)                                                         \
+        enter |= !(x[i] >= limit);                                                                 \
+    return enter != 0;                                                                             \
+  }
+TOPK_MAY_ENTER(topk_singles_may_enter, float)
+TOPK_MAY_ENTER(topk_doubles_may_enter, double)
+
+#define TOPK_PASS(TYPE)                                                                            \
+  for (int64_t i = begin; i < end; i++) {                                                          \
+    TYPE x;                                                                                        \
+    memcpy(&x, from + i * step, sizeof x);                                                         \
+    topk_item item = {topk_key(o, x) ^ o->flip, i};                                                \
+    if (topk_before(item, heap[0])) topk_sift(heap, 0, k, item);                                   \
+  }                                                                                                \
+  return
+
+static void topk_pass(topk_item *heap, int64_t k, const topk_order *o, const char *from,
+                      int64_t step, int64_t size, int64_t begin, int64_t end) {
+  switch (size) {
+  case 1: TOPK_PASS(uint8_t);
+  case 2: TOPK_PASS(uint16_t);
+  case 4: TOPK_PASS(uint32_t);
+  default: TOPK_PASS(uint64_t);
+  }
+}
+
+/* topk_heap_select() of elements that are read as they pass: what does not enter the heap is never
+ * looked at again. Of floats in a line most blocks are passed by as a whole. */
+static void topk_heap_read(topk_item *heap, int64_t k, const topk_order *o, const char *from,
+                           int64_t step, int64_t size, int64_t n) {
+  bool blocks = o->infinity && step == size && size >= 4;
+  topk_read(heap, o, from, step, size, k);
+  topk_heap_make(heap, k);
+  int64_t i = k;
+  for (; blocks && i + TOPK_BLOCK <= n; i += TOPK_BLOCK) {
+    const char *block = from + i * step, *last = from + heap[0].at * step;
+    if (size == 4 ? topk_singles_may_enter(block, last, !o->flip)
+                  : topk_doubles_may_enter(block, last, !o->flip))
+      topk_pass(heap, k, o, from, step, size, i, i + TOPK_BLOCK);
+  }
+  topk_pass(heap, k, o, from, step, size, i, n);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 typedef struct topk_job {
   const torch_array *from;
@@ -249,11 +312,11 @@ static void topk_one(const topk_job *j, const topk_walk *w, topk_item *items) {
   int64_t size = (int64_t)loom_dtype_size(j->from->spec.dtype);
   int64_t step = j->from->spec.strides[j->axis] * size, n = j->n, k = j->k;
   const char *from = (const char *)j->from->data + w->offsets[0] * size;
-  topk_read(items, &j->order, from, step, size, n);
   if (k * 64 <= n) {
-    topk_heap_select(items, k, n);
+    topk_heap_read(items, k, &j->order, from, step, size, n);
     topk_heap_sort(items, k);
   } else {
+    topk_read(items, &j->order, from, step, size, n);
     topk_select(items, k - 1, n);
     if (j->sorted) topk_sort(items, k - 1);
   }

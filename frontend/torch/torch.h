@@ -68,6 +68,7 @@ typedef struct torch_modes {
   bool hooks;                  /* torch.autograd.graph.saved_tensors_hooks(), or a checkpoint */
   bool casts;                  /* autocast on the CPU */
   bool keeps_casts;            /* it keeps casts of leaves */
+  bool dual;                   /* tensors may have tangents: torch.autograd.forward_ad */
 } torch_modes;
 
 bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */

@@ -123,12 +123,25 @@ value *tuple_field(tracer *t, value *v, PyObject *name) {
 }
 
 /* tuple.__new__(cls, items): runs nothing of the class's. */
+/* What makes an object of the class from the class and a tuple of the items: tuple.__new__(),
+ * unless the class is one in C that has a function of its own. */
+static PyObject *tuple_maker(PyObject *class) {
+  PyObject *plain = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__new__");
+  PyObject *made = plain ? PyObject_CallFunction(plain, "O()", class) : NULL;
+  if (!made && plain) {
+    error_drop();
+    Py_SETREF(plain, PyObject_GetAttrString(class, "__new__"));
+  }
+  Py_XDECREF(made);
+  return plain;
+}
+
 recipe *tuple_rebuild_class(tracer *t, value *v, recipe *items) {
   recipe *r = items ? trace_recipe(t, RECIPE_CALL) : NULL;
   recipe *make = r ? trace_recipe(t, RECIPE_CONST) : NULL,
          *cls = make ? trace_recipe(t, RECIPE_CONST) : NULL;
   if (!cls) return NULL;
-  make->object = PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__new__");
+  make->object = tuple_maker(tuple_class(v));
   cls->object = Py_NewRef(tuple_class(v));
   r->items = calloc(3, sizeof *r->items);
   if (!r->items || !make->object) return trace_fail(t);

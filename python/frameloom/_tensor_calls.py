@@ -117,6 +117,10 @@ def _lies_partly_in(one, target):
         return True
 
 
+def _is_same_memory(one, target):
+    return one.untyped_storage()._cdata == target.untyped_storage()._cdata and one.numel() and target.numel()
+
+
 def written_by(func, args, kwargs):
     """The tensors into which a call of an operation writes."""
     if not func._schema.is_mutable:
@@ -289,6 +293,12 @@ _SAME = {
 }
 
 
+# Operations whose last argument counts from the begin of memory, which a stand-in does not know.
+_FROM_STORAGE = frozenset({aten.as_strided_copy.default, aten.as_strided_scatter.default})
+
+# Writes of what does not depend on what was there.
+_WHOLE_WRITES = frozenset({aten.copy_.default, aten.fill_.Scalar, aten.fill_.Tensor, aten.zero_.default})
+
 # What gives the tensor after a change of its sizes in place from the tensor before.
 _COPIES = {
     aten.transpose_.default: aten.transpose_copy.int,
@@ -302,6 +312,19 @@ _COPIES = {
 
 # Functions whose second argument is an index of the first one.
 _INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+
+
+@functools.lru_cache(maxsize=None)
+def _axis_of(func):
+    """The number of the argument `dim` of an operation, an int; or None."""
+    return next((i for i, one in enumerate(func._schema.arguments) if one.name == "dim" and str(one.type) == "int"), None)
+
+
+def _has_other_axis(func, args, kwargs):
+    """Is an operation on a tensor without axes given another axis than 0 or -1? Without memory torch does not always look at it."""
+    place = _axis_of(func)
+    axis = None if place is None else args[place] if place < len(args) else kwargs.get("dim", 0)
+    return isinstance(axis, int) and axis not in (0, -1)
 
 
 class Recorder(TorchDispatchMode):
@@ -388,6 +411,8 @@ class Recorder(TorchDispatchMode):
         return None
 
     def note(self, func, *args, **kwargs):
+        if func in _FROM_STORAGE and (args[-1] if len(args) == len(func._schema.arguments) else kwargs.get("storage_offset")) is not None:
+            raise Unsupported(f"{func} counts from the begin of memory")
         if self.most and len(self.calls) >= self.most:
             raise Unsupported(f"torch takes it apart into more than {self.most:,} operations")
         sized = _tensor_sizes.has_sizes((args, kwargs))
@@ -396,6 +421,8 @@ class Recorder(TorchDispatchMode):
         if func in _RANGES:
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
+        if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
+            raise Unsupported(f"{func} along an axis that a tensor without axes does not have")
         if not func.is_view and not draws(func) and not runs(func, *given):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
@@ -532,8 +559,11 @@ class Recorder(TorchDispatchMode):
 
     def replace(self, func, target, args, kwargs, functional):
         """What `func` writes into `target`, which it may read as well; `functional`: the operation that computes it, or None."""
-        if any(_lies_partly_in(one, target) for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)):
+        others = [one for one in _pytree.tree_leaves((args[1:], kwargs)) if isinstance(one, torch.Tensor)]
+        if any(_lies_partly_in(one, target) for one in (args[0], *others) if isinstance(one, torch.Tensor)):
             raise Unsupported(f"{func} reads a part of the memory that it writes")
+        if torch.Tag.pointwise not in func.tags and func not in _WHOLE_WRITES and any(_is_same_memory(one, target) for one in others):
+            raise Unsupported(f"{func} reads the memory that it writes")
         if func is aten.copy_.default:
             new = args[1]
         elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
@@ -632,6 +662,16 @@ def record(function, args, kwargs, gradients, numbers, autocast, levels, place):
 _UNSAFE = frozenset(getattr(of, name) for of in (torch, torch.Tensor) for name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes") if hasattr(of, name))
 
 
+# Types of tensors on the CPU, torch.FloatTensor and its like, by their names.
+_TYPES = {f"torch.{kind.__name__}": kind for kind in torch._tensor_classes if kind.__module__ == "torch"}
+
+
+def _dtype_of(kind):
+    """The dtype of such a type or of its name: tensors of the `meta` device are of other types."""
+    found = next((one for name, one in _TYPES.items() if kind is one or isinstance(kind, str) and kind == name), None)
+    return kind if found is None else found.dtype
+
+
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
@@ -647,7 +687,11 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         raise Unsupported("parts of a tensor of which autograd does not know that they share memory")
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
+    if any(isinstance(one, torch.device) and one == META or isinstance(one, str) and one.partition(":")[0] == "meta" for one in (*args, *kwargs.values())):
+        raise Unsupported("a tensor of the `meta` device")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)
+    if function is torch.Tensor.type and len(args) == 2:
+        args = (args[0], _dtype_of(args[1]))
     if function is torch.Tensor.new_tensor and len(args) == 2:
         function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
     device = kwargs.get("device")

@@ -253,6 +253,8 @@ def _bound(function, args, kwargs):
 def _differentiated(cls, ctx, outputs, count):
     """Follows backward(): what Noted.complete() takes, without the name and what was saved, and the Noted in front."""
     tangents = begin_backward(*outputs)
+    if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
+        refuse("a torch.autograd.Function with both backward() and vjp()")
     pull = cls.backward if cls.vjp is Function.vjp else cls.vjp
     try:
         gradients = pull(ctx, *tangents)

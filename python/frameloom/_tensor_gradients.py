@@ -4,13 +4,15 @@ Capture (frontend/tensor/gradient.c) asks autograd for the operations of the bac
 They are compiled as a graph of their own, which a node of autograd's runs.
 """
 
+import contextlib
 import threading
 
 import torch
+from torch.autograd import forward_ad
 
 from ._native import write_counts
 from ._tensor_autocast import quiet
-from . import _tensor_sizes
+from . import _tensor_draws, _tensor_sizes
 from ._tensor_functions import Noted
 from ._tensor_transforms import is_own, leaves_of
 from ._tensor_calls import META, Recorder, Unsupported, draws_now, written_by
@@ -96,6 +98,12 @@ def backward(function, leaves, args, kwargs, autocast):
 ORDINARY = (torch.Tensor, torch.nn.Parameter)
 
 
+def _is_ordinary(one):
+    """Is it a strided tensor, of which functions like vmap have no others inside?"""
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(one) or torch._C._functorch.is_legacy_batchedtensor(one)
+    return type(one) in ORDINARY and one.layout is torch.strided and not wrapped
+
+
 class NotCompiled(Exception):
     """The compiled backward does not take these tensors, or could not be compiled."""
 
@@ -113,7 +121,7 @@ class Program:
 
     # No weak references: what a version can refer to weakly it does not own if others have it, too, and backward graphs do.
     __slots__ = ("arguments", "backward", "calls", "crossed", "draws", "ends", "leaves", "lock", "made", "made_ids", "name", "numbers", "outputs",
-                 "places", "ready", "symbols")
+                 "parts", "places", "ready", "symbols")
 
     def __init__(self, name, outputs, leaves, arguments, calls, places, ends, made, symbols):
         self.name, self.outputs, self.leaves, self.arguments = name, outputs, leaves, arguments
@@ -126,7 +134,7 @@ class Program:
             inner = [call for of, *_ in calls if isinstance(of, Noted) for call in of.all_calls()]
             sizes = [(args, kwargs) for _, args, kwargs, *_ in (*calls, *inner)] + [(*one.size(), *one.stride()) for one in outputs]
             self.numbers = tuple({*symbols, *_tensor_sizes.numbers(sizes)})
-        self.backward = None
+        self.backward, self.parts = None, None
         self.lock, self.ready = threading.Lock(), False
 
     def __call__(self, *given):
@@ -149,11 +157,11 @@ class Program:
     def run(self, call, tangents, sizes=None):
         """A gradient for each leaf of a run, or None. Those of sparse tensors and of subclasses torch computes. `sizes`: the values of
         `numbers` in the run."""
-        if not all(one is None or (type(one) in ORDINARY and one.layout is torch.strided) for one in tangents):
+        if not all(one is None or _is_ordinary(one) for one in tangents) or forward_ad._current_level >= 0:
             return self.differentiable(call, tangents, sizes, False)
         full = [self.zeros(i, sizes) if one is None else one for i, one in enumerate(tangents)]
         try:
-            gradients = self.compiled(*call.saved_tensors, *full, *(sizes[one] for one in self.symbols))
+            gradients = self.compiled(*self.saved(call, tangents), *full, *(sizes[one] for one in self.symbols))
         except NotCompiled:
             return self.differentiable(call, tangents, sizes, False)
         found = [None] * len(self.leaves)
@@ -163,6 +171,28 @@ class Program:
             if needs & given or not needs:  # one of zeros needs none
                 found[place] = gradient
         return found
+
+    def saved(self, call, tangents):
+        """What a run has saved. All results have one node of autograd's, which forgets it when it has run. In eager torch the results have
+        nodes of their own: a gradient of others that share none of these is computed from what was kept of the first one."""
+        if len(tangents) == 1 or None not in tangents:
+            return call.saved_tensors
+        if self.parts is None:
+            self.parts = _saving_nodes(self.outputs)
+        asked = frozenset().union(*(part for part, one in zip(self.parts, tangents) if one is not None))
+        others = [part for part, one in zip(self.parts, tangents) if one is None]
+        try:
+            saved, done = call.saved_tensors, asked
+        except RuntimeError:
+            kept, versions, done = getattr(call, "kept", None) or ((), (), asked)
+            if done & asked:
+                raise
+            if versions != tuple(one._version for one in kept):
+                raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation") from None
+            saved, done = kept, done | asked
+        left = any(part and not part & done for part in others)
+        call.kept = (tuple(one.detach() for one in saved), tuple(one._version for one in saved), done) if left else None
+        return saved
 
     def again(self, arguments, live, sizes):
         """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
@@ -180,7 +210,7 @@ class Program:
 
         with torch.enable_grad():
             for stand_in, given in zip(self.arguments, arguments):
-                given = InPlaceOf.apply(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
+                given = _in_place_of(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         sources = {}
         for call in self.calls:
@@ -190,13 +220,19 @@ class Program:
 
     def differentiable(self, call, tangents, sizes=None, create_graph=True):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
-        if self.draws:
+        if self.draws and call.begun is None:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
         if self.crossed:
             raise RuntimeError(f"{self.name}: the function has written into a tensor by NumPy, so that its gradient cannot be differentiated")
         if call.writes != write_counts(call.arguments):
             raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
-        outputs, leaves = self.again(call.arguments, call.leaves, sizes)
+        allowed = torch._C._functorch.get_single_level_autograd_function_allowed()
+        torch._C._functorch.set_single_level_autograd_function_allowed(True)  # inside of vmap, too: `again()` has such functions
+        try:
+            with _tensor_draws.as_at(call.begun) if self.draws else contextlib.nullcontext():
+                outputs, leaves = self.again(call.arguments, call.leaves, sizes)
+        finally:
+            torch._C._functorch.set_single_level_autograd_function_allowed(allowed)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         recorded = [one.requires_grad for one, _ in given]
         if not any(recorded) and create_graph:  # a function of torch's has a backward of its own, which has no derivative
@@ -207,6 +243,39 @@ class Program:
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
         )
+
+
+def _saves(node):
+    """Does a node of autograd's keep tensors for its backward?"""
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        return True
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            try:
+                found = getattr(node, name)
+            except RuntimeError:  # it has been freed
+                return True
+            if any(isinstance(one, torch.Tensor) for one in (found if isinstance(found, (tuple, list)) else [found])):
+                return True
+    return False
+
+
+def _saving_nodes(outputs):
+    """For each of these tensors the numbers of the nodes behind it that keep tensors for their backward."""
+    numbers, saving, parts = {}, {}, []  # the nodes stay alive meanwhile, so that each is one object
+    for one in outputs:
+        found, left = set(), [one.grad_fn]
+        while left:
+            node = left.pop()
+            if node is None or node in found:
+                continue
+            found.add(node)
+            if node not in numbers:
+                numbers[node] = len(numbers)
+                saving[node] = _saves(node)
+            left += [following for following, _ in node.next_functions]
+        parts.append(frozenset(numbers[node] for node in found if saving[node]))
+    return parts
 
 
 class Sized:
@@ -266,6 +335,10 @@ class InPlaceOf(torch.autograd.Function):
         return None, gradient
 
 
+# Without what apply() does for torch.func: a gradient may be asked for inside of vmap.
+_in_place_of = super(torch.autograd.Function, InPlaceOf).apply
+
+
 class Compiled(torch.autograd.Function):
     """A run of a compiled function as autograd's graph has it."""
 
@@ -273,6 +346,7 @@ class Compiled(torch.autograd.Function):
     def forward(ctx, program, outputs, saved, arguments, *leaves):
         ctx.program, ctx.arguments, ctx.leaves = program, arguments, leaves
         ctx.writes = write_counts(arguments)
+        ctx.begun = _tensor_draws.begun() if (program.program if isinstance(program, Sized) else program).draws else None
         ctx.materialize_grads = False
         ctx.to_save = saved
         return outputs

@@ -21,6 +21,11 @@ def is_known(x):
     raise NotImplementedError
 
 
+def lent(copy, x, key):
+    """Does `copy` stand for the view x[key] from here on? Evaluated by capture."""
+    raise NotImplementedError
+
+
 def refused_unless(good, words):
     """Where an element of this tensor is False, the call runs again in eager torch."""
     _torch_checked.between(good.all().to(torch.float32), 1.0, 1.0, words)
@@ -54,9 +59,96 @@ def _places(mask):
     return places
 
 
+PLACES = (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+def _is_place(one):
+    """Is it a tensor that is one whole number? As an index it is that number."""
+    return isinstance(one, torch.Tensor) and not one.dim() and one.dtype in PLACES
+
+
+def _settled(one):
+    """An index with numbers in place of tensors that are known."""
+    if isinstance(one, slice):
+        return slice(*[_settled(end) for end in (one.start, one.stop, one.step)])
+    return int(one) if _is_place(one) and is_known(one) else one
+
+
+def _is_open(one):
+    """A slice to a place that is not known?"""
+    return isinstance(one, slice) and any([_is_place(end) for end in (one.start, one.stop, one.step)])
+
+
+def _parts(x, key):
+    """The parts of an index, known places as numbers; and by their number the axes of places that are not known. None: such a part
+    is not followed."""
+    given = [_settled(one) for one in (key if isinstance(key, tuple) else (key,))]
+    axis, axes = 0, {}
+    for i, one in enumerate(given):
+        if _is_open(one) or isinstance(one, torch.Tensor) and not one.dim() and not _is_place(one):
+            return None, axes
+        if one is Ellipsis:
+            axis = x.dim() - sum([_axes(other) for other in given[i + 1 :]])
+        elif _is_place(one):
+            axes[i] = axis
+            if axis >= x.dim() or not x.size(axis):
+                return None, axes
+            axis += 1
+        else:
+            axis += _axes(one)
+    return given, axes
+
+
+def _counted(place, size):
+    """A place as an index of one element, counted from the begin."""
+    place = place.to(torch.int64).reshape(1)
+    return torch.where(place < 0, place + size, place)
+
+
+def _lent(x, given, axes):
+    """x[given] where some parts are places that are not known: elements of x that stand for the view."""
+    made, view, rest = x, x, []
+    for i in reversed(list(axes)):
+        view = view.select(axes[i], 0)
+        given[i] = given[i].clone()  # the tensor may be written before the view is
+        made = made.index_select(axes[i], _counted(given[i], x.size(axes[i]))).squeeze(axes[i])
+    if x.is_complex() or not view.is_contiguous() or not lent(made, x, tuple(given)):
+        return NotImplemented
+    for i, one in enumerate(given):
+        if i not in axes:
+            rest.append(one)
+    return made[tuple(rest)] if rest else made
+
+
+def put(x, key, value):
+    """x[key] = value, where some parts are places that are tensors."""
+    given, axes = _parts(x, key)
+    if given is None:
+        return NotImplemented
+    if not axes:
+        x[tuple(given)] = value
+        return None
+    if any([isinstance(one, (torch.Tensor, list)) and i not in axes for i, one in enumerate(given)]):
+        return NotImplemented
+    for one in given:
+        if one is not None and one is not Ellipsis and type(one) not in (int, slice, torch.Tensor):
+            return NotImplemented
+    view, counted = x, []
+    for number, i in enumerate(axes):
+        counted.append(_counted(given[i], x.size(axes[i])))
+        view = view.movedim(axes[i], number)
+    view[tuple([*counted, *[one for i, one in enumerate(given) if i not in axes]])] = value
+
+
 def index(x, key):
-    """x[key], where masks are among the indices: a mask is the indices of what it chooses, along as many axes."""
-    keys, axis, given = [], 0, key if isinstance(key, tuple) else (key,)
+    """x[key], where masks are among the indices: a mask is the indices of what it chooses, along as many axes. Or where a tensor is
+    among them that is one number."""
+    given, axes = _parts(x, key)
+    if given is None:
+        return NotImplemented
+    if axes:
+        return _lent(x, given, axes)
+    keys, axis = [], 0
     for i, one in enumerate(given):
         if one is Ellipsis:
             axis = x.dim() - sum([_axes(other) for other in given[i + 1 :]])
@@ -377,9 +469,14 @@ def _sized(original):
     def known(size):
         return int(size) if isinstance(size, torch.Tensor) else size
 
+    def fits(size):
+        return not isinstance(size, torch.Tensor) or not size.dim() and _is_discrete(size)
+
     def run(*sizes, **kwargs):
-        if len(sizes) == 1 and isinstance(sizes[0], torch.Tensor) and sizes[0].dim():
-            return NotImplemented
+        for one in sizes:
+            for size in one if isinstance(one, (tuple, list)) else (one,):
+                if not fits(size):
+                    return NotImplemented
         return original(*[type(one)(known(size) for size in one) if isinstance(one, (tuple, list)) else known(one) for one in sizes], **kwargs)
 
     return run

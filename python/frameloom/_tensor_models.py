@@ -273,6 +273,8 @@ def model_of(original):
 
     The first torch.compile() of a process makes functions of torch.optim such that Dynamo is kept out of them.
     """
+    if original.__module__ == "torch._dynamo.mutation_guard":
+        return original.__closure__[original.__code__.co_freevars.index(original.__code__.co_name.removeprefix("patched_"))].cell_contents
     if original.__code__ not in CODES:
         kept_out = getattr(original, "_torchdynamo_orig_callable", original)
         return kept_out if getattr(kept_out, "__module__", "").startswith("torch.optim.") and kept_out is not original else None

@@ -189,7 +189,7 @@ static bool parts_objects(parts_job *job, const loom_target_options *options, lo
   }
   bool ok = loom_target_resolve(target, options, &cpu, err);
   for (int i = 0; i < job->part_count && ok; i++)
-    ok = loom_legal_check(target, job->parts[i].module, err);
+    ok = loom_legal_check(target, &cpu, job->parts[i].module, err);
   ok = ok && parts_run(job, target, &cpu, err);
   *count = job->part_count;
   for (int i = 0; i < job->part_count; i++)

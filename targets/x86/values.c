@@ -21,7 +21,10 @@ bool x86_is_real(LLVMTypeRef type) {
 }
 
 x86_raising x86_raising_intrinsics(void) {
-  return (x86_raising){.sqrt = x86_intrinsic("llvm.sqrt"), .fused = x86_intrinsic("llvm.fma")};
+  return (x86_raising){.sqrt = x86_intrinsic("llvm.sqrt"),
+                       .fused = x86_intrinsic("llvm.fma"),
+                       .scale32 = x86_intrinsic("llvm.x86.avx512.mask.scalef.ps.512"),
+                       .scale64 = x86_intrinsic("llvm.x86.avx512.mask.scalef.pd.512")};
 }
 
 bool x86_may_raise(const x86_raising *intrinsics, LLVMValueRef v) {
@@ -36,7 +39,8 @@ bool x86_may_raise(const x86_raising *intrinsics, LLVMValueRef v) {
   default: break;
   }
   unsigned id = x86_intrinsic_of(v);
-  return id && (id == intrinsics->sqrt || id == intrinsics->fused);
+  return id && (id == intrinsics->sqrt || id == intrinsics->fused || id == intrinsics->scale32 ||
+                id == intrinsics->scale64);
 }
 
 void x86_each_instruction(LLVMModuleRef module, void (*visit)(void *state, LLVMValueRef v),

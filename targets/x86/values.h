@@ -17,7 +17,7 @@ bool x86_is_real(LLVMTypeRef type);
 
 /* The numbers of the intrinsics that raise floating-point flags. */
 typedef struct x86_raising {
-  unsigned sqrt, fused;
+  unsigned sqrt, fused, scale32, scale64;
 } x86_raising;
 x86_raising x86_raising_intrinsics(void);
 /* Is it arithmetic that may raise a floating-point flag? A comparison is not. */

@@ -120,3 +120,35 @@ func.func @whole(%x: tensor<1x4x20x20xi32>, %w: tensor<8x4x3x3xi32>) -> tensor<1
   %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<1x4x20x20xi32>, tensor<8x4x3x3xi32>) -> tensor<1x8x18x18xi32>
   return %0 : tensor<1x8x18x18xi32>
 }
+
+// -----
+
+// One channel a group, and channels that are neighbours in memory: lanes are channels. The weights are packed by a stage of
+// their own, for each place of the window a line of all channels. Two vectors of 8 channels have the 20; of the last one four lanes are
+// off. A tile is four pixels of a line, for which the input is loaded once a column: six columns of three lines. Where the
+// windows leave the input the loads are masked.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-9: llvm.load {{.*}} -> vector<8xf32>
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-NOT: masked
+// CHECK: %[[FIRST:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// CHECK-NEXT: %[[SUM:.*]] = llvm.intr.fma(%[[FIRST]], %{{.*}}, %{{.*}})
+// CHECK: %[[SECOND:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// CHECK-NEXT: llvm.intr.fma(%[[SECOND]], %{{.*}}, %[[SUM]])
+// CHECK-NEXT: llvm.intr.fma(%[[SECOND]],
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<8xf32>
+// CHECK: scf.if
+// CHECK-COUNT-18: llvm.intr.masked.load
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<8xf32>
+// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK: llvm.intr.masked.store
+// CHECK-LABEL: loom.plan @lanes
+func.func @lanes(%x: tensor<1x20x16x16xf32> {loom.strides = array<i64: 5120, 1, 320, 20>}, %w: tensor<20x1x3x3xf32>) -> (tensor<1x20x16x16xf32> {loom.strides = array<i64: 5120, 1, 320, 20>}) {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 20 : (tensor<1x20x16x16xf32>, tensor<20x1x3x3xf32>) -> tensor<1x20x16x16xf32>
+  return %0 : tensor<1x20x16x16xf32>
+}

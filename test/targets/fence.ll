@@ -278,3 +278,18 @@ define void @same(<4 x float> %x, <4 x float> %y, ptr %out) {
   store <4 x float> %r, ptr %out
   ret void
 }
+
+; Scaling by a power of two overflows as a product does: of the lanes that a select leaves out, too.
+; CHECK-LABEL: @scaled(
+; CHECK: %q = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512
+; CHECK-NEXT: %[[SCALED:.*]] = call <16 x float> @llvm.arithmetic.fence.v16f32(<16 x float> %q)
+; CHECK: select <16 x i1> %more, <16 x float> %x, <16 x float> %[[SCALED]]
+define void @scaled(ptr %a, ptr %out) {
+  %x = load <16 x float>, ptr %a
+  %more = fcmp ogt <16 x float> %x, splat (float 2.0)
+  %q = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %x, <16 x float> %x, <16 x float> %x, i16 -1, i32 4)
+  %r = select <16 x i1> %more, <16 x float> %x, <16 x float> %q
+  store <16 x float> %r, ptr %out
+  ret void
+}
+declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32)

@@ -8,7 +8,29 @@
 // RUN: not %build/bin/emit-test %t/align.mlir 2>&1 | FileCheck %s --check-prefix=ALIGN
 // RUN: not %build/bin/emit-test %t/helper.mlir 2>&1 | FileCheck %s --check-prefix=HELPER
 // RUN: not %build/bin/emit-test %t/dialect.mlir 2>&1 | FileCheck %s --check-prefix=DIALECT
+// RUN: not %build/bin/emit-test %t/intrinsic.mlir 2>&1 | FileCheck %s --check-prefix=INTRINSIC
+// RUN: not %loom-compile --mcpu=x86-64-v3 %t/narrow.mlir -o %t/narrow.o 2>&1 | FileCheck %s --check-prefix=NARROW
+// RUN: not %loom-compile --mcpu=x86-64-v4 %t/mode.mlir -o %t/mode.o 2>&1 | FileCheck %s --check-prefix=MODE
 
+//--- intrinsic.mlir
+llvm.func @f(%x: f32) -> f32 {
+  // INTRINSIC: target x86: 'llvm.call_intrinsic' names what this CPU has no instruction for
+  %y = llvm.call_intrinsic "llvm.sin.f32"(%x) : (f32) -> f32
+  llvm.return %y : f32
+}
+//--- narrow.mlir
+llvm.func @f(%x: vector<16xf32>, %i: vector<16xi32>) -> vector<16xf32> {
+  // NARROW: target x86: 'llvm.call_intrinsic' names what this CPU has no instruction for
+  %y = llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"(%x, %i, %x) : (vector<16xf32>, vector<16xi32>, vector<16xf32>) -> vector<16xf32>
+  llvm.return %y : vector<16xf32>
+}
+//--- mode.mlir
+llvm.func @f(%x: vector<16xf32>, %m: i16) -> vector<16xf32> {
+  %c = llvm.mlir.constant(99 : i32) : i32
+  // MODE: target x86: 'llvm.call_intrinsic' rounds in a way that code may not
+  %y = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%x, %x, %x, %m, %c) : (vector<16xf32>, vector<16xf32>, vector<16xf32>, i16, i32) -> vector<16xf32>
+  llvm.return %y : vector<16xf32>
+}
 //--- exp.mlir
 llvm.func @f(%x: f32) -> f32 {
   // EXP: target x86: 'llvm.intr.exp' is not allowed in code for this target

@@ -74,13 +74,35 @@ def convolve(x, w, stride, padding, dilation, groups):
     return result
 
 
-def fenced(array, rng):
-    """A copy in a random order of its dimensions, in the middle of a block of ones, and the block."""
-    order = rng.permutation(array.ndim) if rng.integers(0, 3) == 0 else np.arange(array.ndim)
+def fenced(array, rng, order=None):
+    """A copy in this or a random order of its dimensions, in the middle of a block of ones, and the block."""
+    if order is None:
+        order = rng.permutation(array.ndim) if rng.integers(0, 3) == 0 else np.arange(array.ndim)
     block = np.ones(array.size + 256, array.dtype)
     inside = block[128:128 + array.size].reshape([array.shape[d] for d in order]).transpose(np.argsort(order))
     inside[...] = array
     return inside, block
+
+
+def convolve_compiled(path, machine, rng, dtype, shapes, stride, padding, dilation, groups, layout=None):
+    """A convolution of small integers, with something added, is the sum over the window by any division of chunks. `layout`: the
+    dimensions of the input, and often of the result, from the outermost; else any."""
+    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    x, w = (rng.integers(-2, 3, shape).astype(dtype) for shape in shapes)
+    expected = convolve(x, w, stride, padding, dilation, groups)
+    add = rng.integers(-9, 10, expected.shape).astype(dtype)
+    (x, _), (w, _), (add, _) = fenced(x, rng, layout), fenced(w, rng), fenced(add, rng)
+    result, block = fenced(np.zeros_like(expected, dtype), rng, layout if layout and rng.integers(0, 3) else None)
+    kinds, kind = f"({harness.tensor(x)}, {harness.tensor(w)})", harness.tensor(result)
+    body = (f"%0 = loom.convolution %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
+            f"dilation = {listed(dilation)} groups = {groups} : {kinds} -> {kind}\n"
+            f"%1 = loom.add %0, %a2 : {kind}\nyield %1")
+    kernel = harness.Kernel(harness.kernel("k", [x, w, add], body, [result]), str(path), *machine)
+    for parts in (1, 3):
+        result[...] = 0
+        assert kernel.run([x, w, add], [result], parts=parts, reverse=parts > 1) == 0
+        np.testing.assert_array_equal(result, (expected + add).astype(int).astype(dtype))
+        assert (block[:128] == 1).all() and (block[-128:] == 1).all()
 
 
 @pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
@@ -91,29 +113,46 @@ def test_random_convolutions(tmp_path, cpu, options, spatial):
     if cpu == "x86-64-v4" and not HAS_AVX512:
         pytest.skip("no AVX-512")
     rng = np.random.default_rng(spatial)
-    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
     for case in range(8 if spatial else 2):
         groups, dtype = int(rng.choice([1, 1, 2, 5])), rng.choice(["float32", "float32", "float64", "int8"])
         window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 6, 4))
         padding = rng.integers(0, 5, (spatial, 2))
         size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 0, 1, 9, 20], spatial)
         ins, outs = groups * int(rng.integers(1, 6)), groups * int(rng.choice([1, 2, 3, 9, 17]))
-        x = rng.integers(-2, 3, (int(rng.integers(1, 4)), ins, *size)).astype(dtype)
-        w = rng.integers(-2, 3, (outs, ins // groups, *window)).astype(dtype)
-        expected = convolve(x, w, stride, padding, dilation, groups)
-        add = rng.integers(-9, 10, expected.shape).astype(dtype)
-        (x, _), (w, _), (add, _) = fenced(x, rng), fenced(w, rng), fenced(add, rng)
-        result, block = fenced(np.zeros_like(expected, dtype), rng)
-        kinds, kind = f"({harness.tensor(x)}, {harness.tensor(w)})", harness.tensor(result)
-        body = (f"%0 = loom.convolution %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
-                f"dilation = {listed(dilation)} groups = {groups} : {kinds} -> {kind}\n"
-                f"%1 = loom.add %0, %a2 : {kind}\nyield %1")
-        kernel = harness.Kernel(harness.kernel("k", [x, w, add], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
-        for parts in (1, 3):
-            result[...] = 0
-            assert kernel.run([x, w, add], [result], parts=parts, reverse=parts > 1) == 0
-            np.testing.assert_array_equal(result, (expected + add).astype(int).astype(dtype))
-            assert (block[:128] == 1).all() and (block[-128:] == 1).all()
+        shapes = (int(rng.integers(1, 4)), ins, *size), (outs, ins // groups, *window)
+        convolve_compiled(tmp_path / f"k{case}", (cpu, options), rng, dtype, shapes, stride, padding, dilation, groups)
+
+
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+def test_random_convolutions_of_neighbouring_channels(tmp_path, cpu, options):
+    """Each channel by itself, where channels are neighbours in memory: fewer and more than a vector has lanes, lines shorter and
+    longer than a tile, windows that leave the input on every side."""
+    if cpu == "x86-64-v4" and not HAS_AVX512:
+        pytest.skip("no AVX-512")
+    rng = np.random.default_rng(6)
+    for case in range(14):
+        groups, dtype = int(rng.choice([4, 5, 16, 19, 40])), rng.choice(["float32", "float32", "float64", "int8"])
+        window, stride, dilation = rng.integers(1, 6, 2), rng.integers(1, 4, 2), rng.choice([1, 1, 2, 3], 2)
+        padding = rng.integers(0, 5, (2, 2))
+        size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 1, 7, 16, 40], 2)
+        shapes = (int(rng.integers(1, 3)), groups, *size), (groups * int(rng.choice([1, 1, 2, 3])), 1, *window)
+        convolve_compiled(tmp_path / f"k{case}", (cpu, options), rng, dtype, shapes, stride, padding, dilation, groups,
+                          layout=(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+@pytest.mark.parametrize("outs", [1, 2, 3])
+def test_convolutions_of_columns(tmp_path, monkeypatch, cpu, options, outs):
+    """What is read of a line does not depend on the place in it; nothing is read of a line that does not exist."""
+    if cpu == "x86-64-v4" and not HAS_AVX512:
+        pytest.skip("no AVX-512")
+    monkeypatch.setattr(harness, "CHECKED", True)
+    rng = np.random.default_rng(outs)
+    for case, (window, padding) in enumerate([((1, 2), ((2, 1), (1, 4))), ((3, 3), ((1, 1), (40, 40))), ((2, 3), ((3, 0), (2, 70)))]):
+        shapes = (1, 4, 17, 1), (4 * outs, 1, *window)
+        for dtype in ("int8", "float32"):
+            convolve_compiled(tmp_path / f"k{case}{dtype}", (cpu, options), rng, dtype, shapes, np.array([1, 1]), np.array(padding),
+                              np.array([1, 1]), 4, layout=(0, 2, 3, 1) if case == 0 else (0, 1, 2, 3))
 
 
 @pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])

@@ -3,7 +3,7 @@
 import ctypes
 import re
 
-from cpus import KINDS
+from cpus import HAS_AVX512, KINDS
 import kernel_harness as kh
 import numpy as np
 import pytest
@@ -47,12 +47,12 @@ def erf(x):
     return np.array([math.erf(float(v)) for v in x], np.longdouble)
 
 
-def compile_op(op, dtype, n, operands, tmp_path, cpu="x86-64-v3"):
+def compile_op(op, dtype, n, operands, tmp_path, cpu="x86-64-v3", options=""):
     a = [np.zeros(n, dtype)] * operands
     args = ", ".join(f"%a{i}" for i in range(operands))
     body = f"%0 = loom.{op} {args} : {kh.tensor(a[0])}\nyield %0"
     compiled = kh.Kernel(kh.kernel("k", a, body, [a[0]]), str(tmp_path / f"k{len(list(tmp_path.iterdir()))}"),
-                         cpu=cpu)
+                         cpu=cpu, options=options)
 
     def call(*inputs):
         out = np.empty(n, dtype)
@@ -107,6 +107,40 @@ def test_unary(tmp_path, op, dtype):
     worst = int(np.nanargmax(gap))
     spare = 1 if op == "erf" and dtype == "float64" else 0  # the reference is rounded itself
     assert gap[worst] <= ROWS[op][dtype] + spare, (x[worst], gap[worst])
+
+
+# What is made of an instruction of AVX-512: powers of two by which a number is scaled, and tables.
+SCALED = ["exp", "exp2", "sinh", "cosh", "logistic"]
+WIDE = {"cpu": "x86-64-v4", "options": "loom.vector = 64 : i64"}
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="needs AVX-512")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", SCALED)
+def test_scaled_by_an_instruction(tmp_path, op, dtype):
+    """The bits of code that has no such instruction, of single numbers and of vectors of any length."""
+    n = 50_000
+    x = values(dtype, n)
+    plain, wide = compile_op(op, dtype, n, 1, tmp_path)(x), compile_op(op, dtype, n, 1, tmp_path, **WIDE)(x)
+    np.testing.assert_array_equal(plain, wide)
+    for count in (1, 3, 8, 15, 17, 33):
+        np.testing.assert_array_equal(compile_op(op, dtype, count, 1, tmp_path, **WIDE)(x[:count]), wide[:count])
+
+
+@pytest.mark.skipif(not HAS_AVX512, reason="needs AVX-512")
+def test_erf_by_tables(tmp_path):
+    n = 100_000
+    x = values("float32", n)
+    near = np.random.default_rng(4).uniform(-4.2, 4.2, n // 2)
+    x[n // 2:] = near
+    x[100:164] = np.arange(-32, 32) / 8 + 1 / 16  # between two places
+    got = compile_op("erf", "float32", n, 1, tmp_path, **WIDE)(x)
+    gap = ulps(got, erf(x), "float32")
+    worst = int(np.nanargmax(gap))
+    assert gap[worst] <= ROWS["erf"]["float32"], (x[worst], gap[worst])
+    assert np.nanmax(np.abs(got)) == 1
+    for count in (1, 3, 8, 15, 17, 33, 48, 77):  # one number, a part of a register, several
+        np.testing.assert_array_equal(compile_op("erf", "float32", count, 1, tmp_path, **WIDE)(x[:count]), got[:count])
 
 
 def test_erf_at_known_values(tmp_path):
@@ -200,8 +234,8 @@ def test_exact(tmp_path, op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("op", sorted(ROWS) + ["div", "sqrt"])
-def test_ordinary_arguments_raise_no_flags(tmp_path, op, dtype):
+@pytest.mark.parametrize("op,kind", [(op, {"cpu": "native"}) for op in sorted(ROWS) + ["div", "sqrt"]] + [(op, WIDE) for op in SCALED + ["erf"] if HAS_AVX512])
+def test_ordinary_arguments_raise_no_flags(tmp_path, op, dtype, kind):
     """Tails included: 77 is no multiple of any width."""
     libm = ctypes.CDLL("libm.so.6")
     n, rng = 77, np.random.default_rng(1)
@@ -211,7 +245,7 @@ def test_ordinary_arguments_raise_no_flags(tmp_path, op, dtype):
                  "atan": (-50, 50), "tanh": (-30, 30), "cbrt": (-9, 9)}.get(op, (0.1, 20))
     operands = 2 if op in BINARY + ("div",) else 1
     x = [rng.uniform(low, high, n).astype(dtype) for _ in range(operands)]
-    call = compile_op(op, dtype, n, operands, tmp_path, cpu="native")
+    call = compile_op(op, dtype, n, operands, tmp_path, **kind)
     out = np.empty(n, dtype)
     libm.feclearexcept(0x3d)
     status = call.compiled.run(x, [out])

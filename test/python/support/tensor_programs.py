@@ -80,7 +80,7 @@ class Program:
         self.shapes[name] = shape
 
     def statement(self):
-        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "product", "many", "loop", *("number", "exchange", "late") * (not self.derivatives),
+        getattr(self, self.random.choice(("unary", "binary", "reduce", "view", "view", "write", "inplace", "index", "place", "product", "many", "loop", *("number", "exchange", "late") * (not self.derivatives),
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
@@ -283,6 +283,29 @@ class Program:
         if self.random.random() < 0.1 and size:
             numbers, count = [size], 1  # out of bounds
         self.new(f"{name}[{before}{numbers}]", (*kept, *shape[:axis], count, *shape[axis + 1 :]))
+
+    def place(self):
+        """An index that is a tensor of one whole number: a view whose place depends on elements, and what is written there."""
+        name = self.pick(1)
+        shape = self.shapes[name]
+        axis = self.random.choice((0, 0, 0, len(shape) - 1))
+        size = shape[axis]
+        if not size:
+            return
+        number = f"n{self.count}"
+        self.lines.append(f"{number} = " + self.random.choice((f"i[{self.random.randrange(self.rows)}] % {size}", f"i[-1] % {size} - {size}", f"torch.tensor({size - 1})",
+                                                               f"{self.pick()}.detach().float().argmax() % {size}")))  # fmt: skip
+        key = self.random.choice((":, " * axis + number, ("..., " if axis else "None, ") + number, f"{':, ' * axis}{number}, ..."))
+        made = (*(1,) * ("None" in key), *shape[:axis], *shape[axis + 1 :])
+        kind = self.random.choice(("view", "copy", "write", "add", "later"))
+        if kind in ("view", "later"):
+            self.new(f"{name}[{key}]", made)
+        if kind == "later":
+            self.lines.append(f"{number} -= 1")
+        if kind == "copy":
+            self.new(f"{name}[{key}] * 2", made)
+        if kind in ("write", "add"):
+            self.lines.append(f"{name}[{key}] {'=' if kind == 'write' else '+='} {self.random.choice(('1', '0.5', 'torch.tensor(2)'))}")
 
     def product(self):
         if self.modes and self.random.random() < 0.5:

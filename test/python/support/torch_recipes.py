@@ -708,7 +708,6 @@ BREAKS = {
     "linalg": ("FL0030", "FL0030"),
     "special": (None, "FL0030"),
     "schedule of learning rates": ("FL0003", "FL0003"),
-    "Viterbi": ("FL0030", "FL0030"),
     "dataclass as a tuple": (None, "FL0030"),
     "state dict": ("FL0009", "FL0009"),
 }

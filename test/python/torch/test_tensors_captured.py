@@ -527,3 +527,22 @@ def test_a_device_is_an_argument():
     compiled = frameloom.compile(lambda x: torch.arange(3).to(x.device) + x.to(torch.float64).to(torch.device("cpu"), torch.float32), fullgraph=True)
     with torch.no_grad():
         torch.testing.assert_close(compiled(torch.ones(3)), torch.arange(3) + 1.0)
+
+
+STRIDED = (
+    lambda x: x.as_strided([2, 2], [2, 1], 0) * 1,
+    lambda x: (x * 1)[1:].as_strided([2, 2], [2, 1], 0) + x.as_strided([2, 2], [1, 2]),
+    lambda x: torch.as_strided(x[1:], (3,), (1,), storage_offset=1),
+    lambda x: torch.as_strided_copy(x, (2,), (1,), 3),
+    lambda x: torch.as_strided_scatter(x, torch.ones(2), (2,), (1,), 3),
+    lambda x: (x.clone().as_strided((4,), (1,), 2), print(end=""), x[1:].as_strided((2,), (1,), 1)),
+)
+
+
+@pytest.mark.parametrize("function", STRIDED)
+def test_a_view_by_strides_counts_from_the_begin_of_memory(function):
+    memory = torch.arange(24.0)
+    compiled = frameloom.compile(function)
+    for begin in (0, 8, 4, 8):
+        x = memory[begin : begin + 8].view(4, 2)
+        assert str(compiled(x)) == str(function(x))

@@ -349,3 +349,27 @@ def test_a_parameter_that_changes_its_size_has_a_symbol_then():
         with torch.no_grad():
             torch.testing.assert_close(compiled(torch.ones(3)), (model.table * 2).sum(0) + 1)
     assert versions(compiled) == 2, compiled._report()["recompiles"]
+
+
+class Holder:
+    def __init__(self, size):
+        self.x, self.weights = torch.ones(size), dict.fromkeys(range(70), 0.5)
+
+
+def weighed(holders):
+    total = 0
+    for one in holders:
+        total = total + one.x.sum() * one.weights[one.x.shape[0]]
+    return total
+
+
+def test_it_is_told_where_too_many_sizes_have_to_be_known(capfd):
+    compiled, made = frameloom.compile(weighed), random.Random(1)
+    frameloom.set_logs("dynamic")
+    try:
+        for _ in range(3):
+            holders = [Holder(made.randrange(3, 60)) for _ in range(90)]
+            torch.testing.assert_close(compiled(holders), weighed(holders))
+    finally:
+        frameloom.set_logs("")
+    assert "weighed: not compiled for all sizes, but for each: capture started again too often" in capfd.readouterr().err

@@ -1,5 +1,6 @@
 """Convolutions and pooling with their gradients, compiled by the torch backend, against eager torch."""
 
+import copy
 import random
 
 import pytest
@@ -10,6 +11,7 @@ import torch.nn.functional as F  # noqa: E402
 from cpus import KINDS  # noqa: E402
 from torch_help import fresh, host_calls  # noqa: E402, F401
 
+import frameloom  # noqa: E402
 import frameloom.torch as ft  # noqa: E402
 
 
@@ -20,7 +22,7 @@ def with_gradients_as_eager(function, tensors, cpu="native", **tolerance):
         leaves = [t.detach().clone(memory_format=torch.preserve_format).requires_grad_(t.requires_grad) for t in tensors]
         y = f(*leaves)
         torch.manual_seed(1)
-        (y * torch.randn_like(y)).sum().backward()
+        (y * torch.randn(y.shape, dtype=y.dtype)).sum().backward()
         runs.append([y] + [t.grad for t in leaves if t.requires_grad])
     torch.testing.assert_close(*runs, **({"check_stride": True} | tolerance))
 
@@ -131,6 +133,56 @@ def test_weights_of_depthwise_convolutions(layout, cpu):
         options = {"rtol": 1e-10, "atol": 1e-10, "check_stride": layout == "plain"}
         with_gradients_as_eager(lambda x, w: F.conv2d(x, w, None, stride, padding, dilation, channels), [x, w], cpu, **options)
     assert not host_calls()
+
+
+@pytest.mark.parametrize("cpu", KINDS)
+def test_random_planes_of_neighbouring_channels(cpu):
+    """With gradients, in tensors whose channels are neighbours in memory."""
+    rng = random.Random(8)
+    for _ in range(10):
+        torch._dynamo.reset()
+        function, (x, w) = planes(rng)
+        tensors = [x.to(memory_format=torch.channels_last).requires_grad_(), w.requires_grad_()]
+        with_gradients_as_eager(function, tensors, cpu, rtol=1e-10, atol=1e-9, check_stride=False)
+    assert not host_calls()
+
+
+class Inverted(torch.nn.Module):
+    """A block of MobileNetV2: an expansion, a convolution of each channel by itself, a projection."""
+
+    def __init__(self, ins, outs, stride, window, act):
+        super().__init__()
+        wide = 3 * ins
+        self.layers = torch.nn.Sequential(
+            torch.nn.Conv2d(ins, wide, 1, bias=False), torch.nn.BatchNorm2d(wide), act(),
+            torch.nn.Conv2d(wide, wide, window, stride, window // 2, groups=wide, bias=False), torch.nn.BatchNorm2d(wide), act(),
+            torch.nn.Conv2d(wide, outs, 1, bias=False), torch.nn.BatchNorm2d(outs))
+        self.adds = ins == outs and stride == 1
+
+    def forward(self, x):
+        y = self.layers(x)
+        return x + y if self.adds else y
+
+
+@pytest.mark.parametrize("door", ["backend", "decorator"])
+@pytest.mark.parametrize("train", [False, True])
+def test_blocks_of_neighbouring_channels(door, train):
+    """Batches of two sizes, of which the second may be compiled with a symbol."""
+    torch.manual_seed(2)
+    blocks = [Inverted(16, 16, 1, 3, torch.nn.ReLU6), Inverted(16, 24, 2, 5, torch.nn.Hardswish), Inverted(24, 24, 1, 3, torch.nn.SiLU)]
+    model = torch.nn.Sequential(*blocks).to(memory_format=torch.channels_last).train(train)
+    eager = copy.deepcopy(model)
+    compiled = torch.compile(model, backend=ft.backend) if door == "backend" else frameloom.compile(model)
+    for batch in (1, 3, 2):
+        x = torch.randn(batch, 16, 15, 14).to(memory_format=torch.channels_last)
+        with torch.set_grad_enabled(train):
+            got, want = compiled(x), eager(x)
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4, check_stride=True)
+        if train:
+            for y in (got, want):
+                (y * y).mean().backward()
+    for ours, theirs in zip(model.parameters(), eager.parameters()):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-4)
 
 
 def test_gradients_are_as_close_to_float64_as_those_of_eager_torch():

@@ -47,6 +47,23 @@ def test_topk_takes_those_of_equal_elements_that_torch_takes(n):
         assert not graph.report()[0]["host_calls"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("largest", [True, False])
+def test_topk_of_few_of_many(dtype, largest):
+    """Which are read in blocks that are passed by as a whole; with NaN of both signs, in lines that rise and fall."""
+    torch.manual_seed(5)
+    for n in (320, 2049, 4000):
+        x = torch.randn(6, n, dtype=dtype)
+        x[1:3] = torch.randint(-2, 3, (2, n)).to(dtype)
+        x[2, torch.rand(n) < 0.01] = float("nan")
+        x[3, 100:107] = -torch.tensor(float("nan"), dtype=dtype)
+        x[4], x[5] = x[4].sort()[0], x[5].sort(descending=True)[0]
+        for k in (1, 2, n // 64):
+            fn = lambda x: list(aten.topk(x, k, 1, largest, True))  # noqa: B023, E731
+            graph = ft.compile_graph(make_fx(fn, tracing_mode="fake")(x))
+            identical(graph([x]), fn(x))
+
+
 def test_topk_of_elements_that_make_quicksort_slow():
     """Medians of three that are always near an end: the library turns to heaps."""
     n = 2000
