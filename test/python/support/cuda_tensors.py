@@ -11,13 +11,12 @@ import os
 import pathlib
 import threading
 
-import pytest
 import torch
 from torch._C import DispatchKey, DispatchKeySet
 
 FOLDER = pathlib.Path(os.environ.get("LOOM_BUILD", "build/dev")).resolve() / "lib"
 if not (FOLDER / "libnulltorch.so").exists() or torch.version.cuda or not torch.__version__.startswith("2.13."):
-    pytest.skip("needs libnulltorch.so and torch 2.13 without CUDA", allow_module_level=True)
+    raise ModuleNotFoundError("cuda_tensors needs libnulltorch.so and torch 2.13 without CUDA")
 os.environ["FRAMELOOM_CUDA_DRIVER"] = str(FOLDER / "libnullcuda.so")
 driver = ctypes.CDLL(str(FOLDER / "libnullcuda.so"))
 for _name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending"):

@@ -6,8 +6,8 @@ import copy
 import pytest
 
 torch = pytest.importorskip("torch")
+cuda_tensors = pytest.importorskip("cuda_tensors")
 
-import cuda_tensors  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch_help import Block, Net, close, compiled, fresh, host_calls  # noqa: E402, F401
 

@@ -7,8 +7,8 @@ import operator
 import pytest
 
 torch = pytest.importorskip("torch")
+cuda_tensors = pytest.importorskip("cuda_tensors")
 
-import cuda_tensors  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch._subclasses import FakeTensorMode  # noqa: E402
 from torch_help import fresh, host_calls  # noqa: E402, F401

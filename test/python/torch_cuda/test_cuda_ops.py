@@ -6,9 +6,9 @@ import warnings
 import pytest
 
 torch = pytest.importorskip("torch")
+cuda_tensors = pytest.importorskip("cuda_tensors")
 pytest.importorskip("expecttest")
 
-import cuda_tensors  # noqa: E402
 from torch_help import fresh  # noqa: E402, F401
 
 with warnings.catch_warnings():
