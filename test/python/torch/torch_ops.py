@@ -106,7 +106,7 @@ class Case:
             if id(t) not in changed:
                 span = max(1 / 512, 8 * torch.finfo(t.dtype).eps) if t.is_floating_point() else 0
                 factors = 1 + (torch.rand(t.shape, generator=random) - 0.5) * span
-                changed[id(t)] = t.detach() * factors.to(t.dtype) if t.is_floating_point() else t
+                changed[id(t)] = t.detach() * factors.to(t.device, t.dtype) if t.is_floating_point() else t
                 changed[id(t)].requires_grad_(t.requires_grad)
             near.leaves[i] = changed[id(t)]
         return near
