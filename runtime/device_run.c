@@ -207,9 +207,8 @@ void device_run_free(const device_run *r, loom_address memory) {
 }
 
 /* The arena grows where it has to; what is in it is lost. */
-static bool run_arena(device_run *r, uint64_t more, uint64_t *after, loom_error *err) {
-  uint64_t arena;
-  if (run_arena_size(r->plan, r->registers, &arena)) return run_wrong_sizes(err);
+static bool run_arena(device_run *r, uint64_t arena, uint64_t more, uint64_t *after,
+                      loom_error *err) {
   *after = (arena + 255) / 256 * 256;
   if (*after + more <= r->room) return true;
   device_run_free(r, r->memory);
@@ -227,18 +226,19 @@ bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint6
   if (count && !(r->registers = calloc(count, sizeof *r->registers)))
     return loom_fail(err, "out of memory");
   uint64_t arena;
-  if (count && (run_prologue(r->plan, symbols, r->registers) ||
-                run_arena_size(r->plan, r->registers, &arena)))
+  if ((count && run_prologue(r->plan, symbols, r->registers)) ||
+      run_arena_size(r->plan, r->registers, &arena))
     return r->stopped = LOOM_STATUS_SIZE, true;
-  return run_arena(r, more, after, err);
+  return run_arena(r, arena, more, after, err);
 }
 
 bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_error *err) {
-  uint64_t after;
+  uint64_t arena, after;
   r->registers[symbol] = value;
   for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->prologue; i++)
     if (run_size(&r->plan->instrs[i], r->registers)) return run_wrong_sizes(err);
-  return run_arena(r, 0, &after, err);
+  if (run_arena_size(r->plan, r->registers, &arena)) return run_wrong_sizes(err);
+  return run_arena(r, arena, 0, &after, err);
 }
 
 void device_run_close(device_run *r) {

@@ -64,7 +64,7 @@ static void placed_release(void *context, loom_address at) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyObject *address = PyLong_FromVoidPtr((void *)(uintptr_t)at);
-  if (!address || PyDict_DelItem(memory->tensors, address)) PyErr_Clear();
+  if (!address || PyDict_DelItem(memory->tensors, address)) error_drop();
   Py_XDECREF(address);
   PyErr_Restore(type, value, trace);
   PyGILState_Release(state);
