@@ -12,7 +12,7 @@ help:
 	@echo "make test-dynamo FOLDER=.../pytorch/test  TorchDynamo's own tests, compiled by frameloom"
 	@echo "make test-autograd FOLDER=.../autograd  autograd's own tests of gradients, with frameloom's derivatives (writes docs/autograd-tests.md)"
 	@echo "make test-jax FOLDER=.../jax  JAX's own tests of derivatives and vmap, with frameloom's functions for JAX's (writes docs/jax-tests.md)"
-	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,calls,graphs,ir,device; a program whose results differ is kept in build/fuzz)"
+	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,calls,graphs,ir,device,cuda; a program whose results differ is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
 	@echo "make analyze  static analysis of the C code, by clang and GCC (false positives are on record)"

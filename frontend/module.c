@@ -53,8 +53,8 @@ static PyMethodDef module_methods[] = {
                "different.")},
     {"torch_compile", torch_py_compile, METH_VARARGS,
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients, "
-               "frozen)\n--\n\nA "
-               "callable for an FX graph of ATen ops.")},
+               "frozen, device)\n--\n\nA "
+               "callable for an FX graph of ATen ops. device: \"\" is the CPU.")},
     {"torch_has_row", torch_py_has_row, METH_O,
      PyDoc_STR("torch_has_row(name)\n--\n\nIs \"gelu.default\" an operation of ATen with a row of "
                "its own in "
@@ -68,6 +68,8 @@ static PyMethodDef module_methods[] = {
                "autograd counts it: bytes, four for each.")},
     {"stand_in", loom_py_stand_in, METH_VARARGS,
      PyDoc_STR("stand_in(shape, strides, dtype, used): an array of the host that nobody reads.")},
+    {"place_of", loom_py_place_of, METH_O,
+     PyDoc_STR("place_of(array): the address of its first element.")},
     {"open_device", loom_py_open_device, METH_O, PyDoc_STR("open_device(name): see device.")},
     {"read_dlpack", loom_py_read_dlpack, METH_O,
      PyDoc_STR("read_dlpack(capsule): (owner, device type, device, address, shape, strides, code, "

@@ -285,6 +285,17 @@ static void form_teams(lower *l, void *user, const MlirValue *carried, MlirValue
   lower_if(l, lane_cmpi(&b, "slt", job->unit, job->total), form_unit, user);
 }
 
+/* What no loop changes stays within a condition: its accesses rely on that. */
+static void form_within(lower *l, void *user) {
+  l->team.level = l->depth;
+  form_teams(l, user, NULL, NULL);
+  l->team.level = 0;
+}
+
+static void form_vectors(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  form_within(l, user);
+}
+
 /* The same with single elements: no lane loop has a rest. */
 static void form_single(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_plan *plan = l->plan;
@@ -298,7 +309,7 @@ static void form_single(lower *l, void *user, const MlirValue *carried, MlirValu
     plan->groups[g].lanes.tail = LOWER_TAIL_NONE;
   }
   l->team.once = l->team.aligned = false;
-  form_teams(l, user, carried, next);
+  form_within(l, user);
   l->team.once = team.once;
   l->team.aligned = team.aligned;
   plan->lanes = lanes;
@@ -364,7 +375,7 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
   }
   MlirValue aligned = form_aligned(l);
   l->team.aligned = true;
-  lower_if_else(l, aligned, form_teams, form_single, &job);
+  lower_if_else(l, aligned, form_vectors, form_single, &job);
 }
 
 /* ---- sizes ---- */

@@ -201,6 +201,7 @@ typedef struct lower_team {
   MlirValue inside; /* and whether the thread's column is there, i1 */
   bool once;        /* a lane loop that carries nothing has one iteration at most */
   bool aligned;     /* vectors lie at multiples of their size */
+  int level;        /* the scope in which that holds: reductions are in none outside of it */
   MlirValue member; /* the number of the thread in its team, i64 */
   int shared;       /* bytes of shared memory that the stage needs */
   int blocks;       /* that a multiprocessor is to have at once, at least; 0: it does not matter */

@@ -431,6 +431,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   }
   reduce_run run = {g, operand_at, true, g->lanes.width, 0, 1, {0}};
   out.level = at->guard.ptr ? at->guard_level : 0;
+  if (out.level < l->team.level) out.level = l->team.level;
   out.lanes = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));
   for (int64_t d = 0; d < at->rank; d++) {
     int level = lower_index_level(l, &at->dims[d]);

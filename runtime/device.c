@@ -97,6 +97,7 @@ static bool device_start(loom_device *device, const driver_kind *kind, loom_erro
 static loom_device *device_new(const driver_kind *kind, int number, loom_error *err) {
   loom_device *device = calloc(1, sizeof *device);
   if (!device) return loom_fail(err, "out of memory"), NULL;
+  device->root = device;
   device->number = number;
   snprintf(device->name, sizeof device->name, "%s:%d", kind->prefix, number);
   pthread_mutex_init(&device->lock, NULL);
@@ -187,12 +188,12 @@ static bool device_order(loom_device *device, void *first, void *second, loom_er
   const driver *d = device->driver;
   if (first == second) return true;
   if (!device_enter(device, err)) return false;
-  pthread_mutex_lock(&device->lock);
+  pthread_mutex_lock(&device->root->lock);
   bool good = driver_check(d, d->EventRecord(device->event, first), err,
                            "an event of %s cannot be recorded", device->name) &&
               driver_check(d, d->StreamWaitEvent(second, device->event, 0), err,
                            "a stream of %s cannot wait for another", device->name);
-  pthread_mutex_unlock(&device->lock);
+  pthread_mutex_unlock(&device->root->lock);
   device_leave(device);
   return good;
 }
@@ -203,6 +204,32 @@ bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err) {
 
 bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
   return device_order(device, device->stream, device->driver->kind->stream(stream), err);
+}
+
+loom_device *loom_device_on(loom_device *device, void *stream, loom_error *err) {
+  device = device->root;
+  if (stream == device->stream) return device;
+  pthread_mutex_lock(&device->lock);
+  loom_device *found = device->others;
+  while (found && found->stream != stream)
+    found = found->others;
+  if (!found && (found = malloc(sizeof *found))) {
+    *found = *device; /* `others` is the next one */
+    found->stream = stream;
+    device->others = found;
+  }
+  pthread_mutex_unlock(&device->lock);
+  if (!found) loom_fail(err, "out of memory");
+  return found;
+}
+
+void device_finish(loom_device *device) {
+  device->driver->StreamSynchronize(device->stream);
+  pthread_mutex_lock(&device->lock);
+  loom_device *other = device->others;
+  pthread_mutex_unlock(&device->lock);
+  for (; other; other = other->others) /* none of them ever goes */
+    device->driver->StreamSynchronize(other->stream);
 }
 
 bool loom_device_owner(loom_device *device, loom_address address, int *out, loom_error *err) {
@@ -230,7 +257,7 @@ static bool device_follow(loom_device *first, loom_device *second, loom_error *e
   const driver *d = first->driver;
   bool good = device_enter(first, err);
   if (!good) return false;
-  pthread_mutex_lock(&first->lock);
+  pthread_mutex_lock(&first->root->lock);
   good = driver_check(d, d->EventRecord(first->event, first->stream), err,
                       "an event of %s cannot be recorded", first->name);
   if (good && (good = device_enter(second, err))) {
@@ -238,7 +265,7 @@ static bool device_follow(loom_device *first, loom_device *second, loom_error *e
                         "%s cannot wait for %s", second->name, first->name);
     device_leave(second);
   }
-  pthread_mutex_unlock(&first->lock);
+  pthread_mutex_unlock(&first->root->lock);
   device_leave(first);
   return good;
 }

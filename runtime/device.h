@@ -47,6 +47,9 @@ bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_de
 #define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
 uint64_t loom_device_stream(const loom_device *device);
+/* The same device with another stream in place of its own: what is ordered by way of it is ordered
+ * there. Kept as long as the process lives. NULL after an error. */
+loom_device *loom_device_on(loom_device *device, void *stream, loom_error *err);
 /* Work that is ordered from here on begins when the other stream's work so far is done. */
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err);
 /* What the other stream gets to do from here on begins when the device's work so far is done. */
@@ -70,10 +73,25 @@ typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
   const uint64_t *scalars;    /* in the order of the scalar inputs */
   const loom_address *outputs;
-  const int64_t *symbols; /* of the plan */
-  bool graphs;            /* from the second call on, launches are one graph of the driver */
+  /* Of the plan. Where they do not fit, the status is LOOM_STATUS_SIZE and nothing is done. */
+  const int64_t *symbols;
+  /* Of loom_device_on(): the work is ordered on that stream. NULL: on the plan's device's own. */
+  loom_device *on;
+  /* From the second call on, launches are one graph of the driver. Not where the host has to do
+   * with the run (LOOM_GRAPH_LOOPS), or where `on` or `allocate` is given. */
+  bool graphs;
   /* Asked now and then while loops are run: true stops the call. May be NULL. */
   int (*poll)(void *context);
+  /* Calls of the host in the plan: their buffers are addresses of the device. They are to order
+   * what they do on the same stream. One that fails ends the run with LOOM_STATUS_HOST. */
+  loom_host_fn host;
+  void *host_context;
+  /* Memory for the run in place of the driver's; 0: there is none. What is released may be used by
+   * what is ordered on the stream later. All is released when the run returns. NULL: the driver's.
+   */
+  loom_address (*allocate)(void *context, size_t size);
+  void (*release)(void *context, loom_address memory);
+  void *memory_context; /* of both */
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors, for conditions and
@@ -87,7 +105,7 @@ bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, 
 /* What became of a plan's graph. */
 typedef enum loom_device_graph_state {
   LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
-  LOOM_GRAPH_LOOPS,  /* the host runs loops or branches of the plan */
+  LOOM_GRAPH_LOOPS,  /* the host runs loops, branches or calls of the plan */
   LOOM_GRAPH_UNUSED, /* no call has asked for it */
   LOOM_GRAPH_WAITS,  /* the next call makes it */
   LOOM_GRAPH_USED,

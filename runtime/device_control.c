@@ -35,6 +35,7 @@ typedef struct loop {
 static bool region_open(device_run *region, const device_run *outer, uint32_t number,
                         const loom_address *inputs, const loom_address *outputs, loom_error *err) {
   *region = (device_run){.p = outer->p,
+                         .device = outer->device,
                          .plan = outer->p->plan->regions[number],
                          .kernels = outer->p->kernels[number],
                          .call = outer->call,
@@ -42,7 +43,9 @@ static bool region_open(device_run *region, const device_run *outer, uint32_t nu
                          .outputs = outputs,
                          .status = outer->status};
   uint64_t after;
-  return device_run_open(region, outer->registers, 0, &after, err);
+  return device_run_open(region, outer->registers, 0, &after, err) &&
+         (!region->stopped ||
+          loom_fail(err, "a region of a plan is run with sizes that it is not for"));
 }
 
 static bool region_run(device_run *region, device_run *outer, loom_error *err) {
@@ -100,7 +103,7 @@ static bool loop_stops(const loop *l) {
 }
 
 static bool loop_put(const loop *l, loom_address to, uint32_t word, loom_error *err) {
-  const loom_device *device = l->outer->p->device;
+  const loom_device *device = l->outer->device;
   const driver *d = device->driver;
   return driver_check(d, d->MemsetD32Async(to, word, 1, device->stream), err,
                       "the index of a loop on %s cannot be written", device->name);
@@ -215,11 +218,10 @@ static bool loop_open(loop *l, uint32_t reads, loom_error *err) {
 }
 
 static void loop_close(loop *l) {
-  loom_device *device = l->outer->p->device;
   for (uint32_t i = 0; i < l->count; i++)
-    loom_device_free(device, l->sides[1][i]);
-  loom_device_free(device, l->index);
-  loom_device_free(device, l->more);
+    device_run_free(l->outer, l->sides[1][i]);
+  device_run_free(l->outer, l->index);
+  device_run_free(l->outer, l->more);
   device_run_close(&l->body);
   device_run_close(&l->test);
 }
@@ -241,7 +243,7 @@ static bool run_loop(device_run *r, const loom_plan_instr *in, loom_error *err) 
             .outputs = at + 3 * n + reads};
   bool good = loop_open(&l, reads, err) && (l.shift ? loop_for(&l, err) : loop_while(&l, err));
   good = good && (r->stopped || loop_settle(&l, err));
-  if (!good) r->p->device->driver->StreamSynchronize(r->p->device->stream);
+  if (!good) r->device->driver->StreamSynchronize(r->device->stream);
   loop_close(&l);
   free(at);
   return good;

@@ -6,7 +6,9 @@
  * differs from the run before is changed in place. What the driver has ordered already is not
  * affected by that, as its documentation says of cuGraphExecKernelNodeSetParams() and its like.
  *
- * A plan with loops or branches has no graph: the host runs them.
+ * A plan with loops, branches or calls of the host has no graph: the host runs them. A run on a
+ * stream of others or in memory of the caller is done plainly: only the order of the device's own
+ * stream keeps a graph's runs apart.
  *
  * Whatever the driver refuses, the run is done plainly, and so are all later ones: the user is told
  * once. A run that has nothing to do where the graph has a node (a copy of memory to itself), or
@@ -61,7 +63,7 @@ bool device_graph_new(loom_device_plan *p, loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
   loom_device_plan_facts facts = loom_device_plan_facts_of(p);
   p->graph = NULL;
-  if (facts.launches + facts.copies < 2 || p->controls) return true;
+  if (facts.launches + facts.copies < 2 || p->hosted) return true;
   device_graph *graph = calloc(1, sizeof *graph + h->instrs.count * sizeof *graph->nodes);
   if (!graph) return loom_fail(err, "out of memory");
   graph->p = p;
@@ -183,7 +185,7 @@ loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *p) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
   loom_device_plan_facts facts = {.arena = h->flags & LOOM_PLAN_ARENA_REGISTER ? 0 : h->arena_size,
                                   .waits = !p->silent};
-  if (p->controls) facts.graph = LOOM_GRAPH_LOOPS;
+  if (p->hosted) facts.graph = LOOM_GRAPH_LOOPS;
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     facts.launches += p->plan->instrs[i].opcode == LOOM_PLAN_LAUNCH;
     facts.copies += p->plan->instrs[i].opcode == LOOM_PLAN_COPY;

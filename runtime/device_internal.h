@@ -15,12 +15,16 @@ struct loom_device {
   int number, handle;
   void *context;        /* CUDA's */
   void *stream, *event; /* `event` orders other streams */
-  pthread_mutex_t lock; /* of `event` */
+  loom_device *root;    /* the device with its own stream */
+  pthread_mutex_t lock; /* the root's: of `event` and `others` */
+  loom_device *others;  /* the root's: those of loom_device_on(), the last one first */
 };
 
 /* Around calls of the driver: makes the device the thread's. */
 bool device_enter(loom_device *device, loom_error *err);
 void device_leave(loom_device *device);
+/* Waits for all work that was ordered by way of the device, also on streams of others. */
+void device_finish(loom_device *device);
 
 /* ---- device_plan.c ---- */
 
@@ -39,7 +43,7 @@ struct loom_device_plan {
   void *module;
   device_graph *graph; /* device_graph.c; NULL: there is none to make of the plan */
   bool silent;         /* no kernel reports anything */
-  bool controls;       /* it has loops or branches */
+  bool hosted;         /* it has loops, branches or calls of the host */
   /* For the plan, then for each of its regions. */
   device_kernel *kernels[];
 };
@@ -49,6 +53,7 @@ struct loom_device_plan {
 /* A run of a plan or of a region. */
 typedef struct device_run {
   loom_device_plan *p;
+  loom_device *device; /* with the stream that the work is ordered on */
   const loom_plan *plan;
   const device_kernel *kernels;
   const loom_device_call *call;
@@ -61,7 +66,7 @@ typedef struct device_run {
 } device_run;
 
 /* Makes `registers`, and memory for the arena and `more` bytes behind it, which begin at *after. Of
- * a region, `symbols` are the outer registers. */
+ * a region, `symbols` are the outer registers. Symbols that do not fit set `stopped`. */
 bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint64_t *after,
                      loom_error *err);
 /* Another value for a symbol, between two runs of a region. */
@@ -77,8 +82,10 @@ bool device_run_read(const device_run *r, void *to, loom_address from, size_t si
                      loom_error *err);
 bool device_run_copy(const device_run *r, loom_address to, loom_address from, uint64_t size,
                      loom_error *err);
-/* Memory in the order of the stream; at least a byte. */
+/* Memory in the order of the stream, the caller's or the driver's; at least a byte. 0 is
+ * freed, too. */
 bool device_run_alloc(const device_run *r, loom_address *out, uint64_t size, loom_error *err);
+void device_run_free(const device_run *r, loom_address memory);
 
 #define DEVICE_WORDS (LOOM_PLAN_LAUNCH_BYTES / sizeof(uint64_t))
 

@@ -105,8 +105,8 @@ static void plan_survey(loom_device_plan *p) {
   p->silent = true;
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     uint16_t opcode = p->plan->instrs[i].opcode;
-    p->controls |=
-        opcode == LOOM_PLAN_FOR || opcode == LOOM_PLAN_WHILE || opcode == LOOM_PLAN_BRANCH;
+    p->hosted |= opcode == LOOM_PLAN_FOR || opcode == LOOM_PLAN_WHILE ||
+                 opcode == LOOM_PLAN_BRANCH || opcode == LOOM_PLAN_HOST_CALL;
   }
 }
 
@@ -142,7 +142,7 @@ void loom_device_plan_free(loom_device_plan *p) {
   if (!p) return;
   for (int i = 0; i < 2 && (p->module || p->graph); i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
-    p->device->driver->StreamSynchronize(p->device->stream);
+    device_finish(p->device);
     device_graph_free(p);
     if (p->module && !p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);

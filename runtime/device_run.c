@@ -1,7 +1,9 @@
 /* Running a plan on a device. Kernels get their lists of buffers and numbers by value, so that
  * nothing is copied before a launch. What a call needs on the device besides arguments and results
  * is one piece of memory, the arena and behind it a word for the status, where it needs either. It
- * is given back in the order of the stream, so that nothing waits. */
+ * is given back in the order of the stream, so that nothing waits. The stream is the device's own
+ * or one of others, and the memory is the driver's or the caller's. Calls of the host are made
+ * between launches, and order their work on the same stream. */
 #include "runtime/device_internal.h"
 
 #include <stdlib.h>
@@ -50,7 +52,7 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, device_st
   if (chunks < 0 || chunks > INT64_MAX / 2) return run_wrong_sizes(err);
   uint64_t grid = kernel->blocks ? (uint64_t)chunks
                                  : ((uint64_t)chunks + kernel->threads - 1) / kernel->threads;
-  if (grid > INT32_MAX || grid * kernel->threads > r->p->device->driver->kind->most_threads)
+  if (grid > INT32_MAX || grid * kernel->threads > r->device->driver->kind->most_threads)
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
   out->word_count = kernel->buffers + kernel->params;
   run_fill(r, in, out->words);
@@ -94,7 +96,7 @@ static bool run_step(const device_run *r, const loom_plan_instr *in, device_step
 
 static bool run_plainly(const device_run *r, const loom_plan_instr *in, const device_step *step,
                         loom_error *err) {
-  loom_device *device = r->p->device;
+  loom_device *device = r->device;
   const driver *d = device->driver;
   const driver_step *todo = &step->driver;
   if (step->idle) return true;
@@ -105,17 +107,44 @@ static bool run_plainly(const device_run *r, const loom_plan_instr *in, const de
                       r->plan->names + rows[in->a].name, device->name);
 }
 
+#define RUN_FEW 32 /* buffers of a call of the host that need no allocation */
+
+/* What the call does is ordered behind the launches before it, and before those behind it. */
+static bool run_host(device_run *r, const loom_plan_instr *in, loom_error *err) {
+  void *few[RUN_FEW], **buffers = few;
+  const char *name = r->plan->names + in->a;
+  if (!r->call->host) return loom_fail(err, "%.100s runs on the host", name);
+  if (in->buffer_count > RUN_FEW) buffers = malloc(in->buffer_count * sizeof *buffers);
+  if (!buffers) return loom_fail(err, "out of memory");
+  for (uint32_t i = 0; i < in->buffer_count; i++)
+    buffers[i] = (void *)(uintptr_t)device_run_find(r, r->plan->indices[in->buffers + i]);
+  loom_host_call call = {.name = name,
+                         .slot = in->b,
+                         .reads = in->c,
+                         .count = in->buffer_count,
+                         .buffers = buffers,
+                         .symbols = r->registers};
+  if (r->call->host(r->call->host_context, &call)) r->stopped = LOOM_STATUS_HOST;
+  if (buffers != few) free(buffers);
+  return true;
+}
+
+static bool run_instr(device_run *r, const loom_plan_instr *in, loom_error *err) {
+  device_step step;
+  switch (in->opcode) {
+  case LOOM_PLAN_FOR:
+  case LOOM_PLAN_WHILE:
+  case LOOM_PLAN_BRANCH: return device_control(r, in, err);
+  case LOOM_PLAN_HOST_CALL: return run_host(r, in, err);
+  default: return run_step(r, in, &step, err) && run_plainly(r, in, &step, err);
+  }
+}
+
 bool device_run_instrs(device_run *r, loom_error *err) {
   bool good = true;
-  device_step step;
   const loom_plan_header *h = loom_plan_header_of(r->plan);
-  for (uint32_t i = h->prologue; good && !r->stopped && i < h->instrs.count; i++) {
-    const loom_plan_instr *in = &r->plan->instrs[i];
-    bool controls = in->opcode == LOOM_PLAN_FOR || in->opcode == LOOM_PLAN_WHILE ||
-                    in->opcode == LOOM_PLAN_BRANCH;
-    good = controls ? device_control(r, in, err)
-                    : run_step(r, in, &step, err) && run_plainly(r, in, &step, err);
-  }
+  for (uint32_t i = h->prologue; good && !r->stopped && i < h->instrs.count; i++)
+    good = run_instr(r, &r->plan->instrs[i], err);
   return good;
 }
 
@@ -123,7 +152,9 @@ bool device_run_instrs(device_run *r, loom_error *err) {
 static bool run_graph(const device_run *r) {
   loom_error ignored;
   const loom_plan *plan = r->plan;
-  device_graph *graph = device_graph_open(r->p);
+  const loom_device_call *call = r->call;
+  bool own = !call->on && !call->allocate;
+  device_graph *graph = call->graphs && own ? device_graph_open(r->p) : NULL;
   if (!graph) return false;
   device_step step;
   bool good = true;
@@ -137,7 +168,7 @@ static bool run_graph(const device_run *r) {
 
 bool device_run_copy(const device_run *r, loom_address to, loom_address from, uint64_t size,
                      loom_error *err) {
-  const loom_device *device = r->p->device;
+  const loom_device *device = r->device;
   const driver *d = device->driver;
   return driver_check(d, d->MemcpyDtoDAsync(to, from, size, device->stream), err,
                       "%llu bytes cannot be copied on %s", (unsigned long long)size, device->name);
@@ -145,7 +176,7 @@ bool device_run_copy(const device_run *r, loom_address to, loom_address from, ui
 
 bool device_run_read(const device_run *r, void *to, loom_address from, size_t size,
                      loom_error *err) {
-  const loom_device *device = r->p->device;
+  const loom_device *device = r->device;
   const driver *d = device->driver;
   return driver_check(d, d->MemcpyDtoHAsync(to, from, size, device->stream), err,
                       "%zu bytes of a run on %s cannot be read", size, device->name) &&
@@ -154,20 +185,33 @@ bool device_run_read(const device_run *r, void *to, loom_address from, size_t si
 }
 
 bool device_run_alloc(const device_run *r, loom_address *out, uint64_t size, loom_error *err) {
-  const loom_device *device = r->p->device;
+  const loom_device *device = r->device;
   const driver *d = device->driver;
+  const loom_device_call *call = r->call;
+  if (call->allocate) {
+    *out = call->allocate(call->memory_context, size ? size : 1);
+    return *out || loom_fail(err, "%llu bytes on %s cannot be allocated", (unsigned long long)size,
+                             device->name);
+  }
   return driver_check(d, d->MemAllocAsync(out, size ? size : 1, device->stream), err,
                       "%llu bytes on %s cannot be allocated", (unsigned long long)size,
                       device->name);
 }
 
+void device_run_free(const device_run *r, loom_address memory) {
+  const loom_device_call *call = r->call;
+  if (!call->allocate)
+    loom_device_free(r->device, memory);
+  else if (memory)
+    call->release(call->memory_context, memory);
+}
+
 /* The arena grows where it has to; what is in it is lost. */
-static bool run_arena(device_run *r, uint64_t more, uint64_t *after, loom_error *err) {
-  uint64_t arena;
-  if (run_arena_size(r->plan, r->registers, &arena)) return run_wrong_sizes(err);
+static bool run_arena(device_run *r, uint64_t arena, uint64_t more, uint64_t *after,
+                      loom_error *err) {
   *after = (arena + 255) / 256 * 256;
   if (*after + more <= r->room) return true;
-  loom_device_free(r->p->device, r->memory);
+  device_run_free(r, r->memory);
   r->memory = 0;
   r->room = 0;
   if (!device_run_alloc(r, &r->memory, *after + more, err)) return false;
@@ -181,33 +225,37 @@ bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint6
   *after = 0;
   if (count && !(r->registers = calloc(count, sizeof *r->registers)))
     return loom_fail(err, "out of memory");
-  if (count && run_prologue(r->plan, symbols, r->registers)) return run_wrong_sizes(err);
-  return run_arena(r, more, after, err);
+  uint64_t arena;
+  if ((count && run_prologue(r->plan, symbols, r->registers)) ||
+      run_arena_size(r->plan, r->registers, &arena))
+    return r->stopped = LOOM_STATUS_SIZE, true;
+  return run_arena(r, arena, more, after, err);
 }
 
 bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_error *err) {
-  uint64_t after;
+  uint64_t arena, after;
   r->registers[symbol] = value;
   for (uint32_t i = 0; i < loom_plan_header_of(r->plan)->prologue; i++)
     if (run_size(&r->plan->instrs[i], r->registers)) return run_wrong_sizes(err);
-  return run_arena(r, 0, &after, err);
+  if (run_arena_size(r->plan, r->registers, &arena)) return run_wrong_sizes(err);
+  return run_arena(r, arena, 0, &after, err);
 }
 
 void device_run_close(device_run *r) {
-  if (r->p) loom_device_free(r->p->device, r->memory);
+  if (r->p) device_run_free(r, r->memory);
   free(r->registers);
 }
 
 /* The call's memory, with no status reported. */
 static bool run_memory(device_run *r, loom_error *err) {
-  const driver *d = r->p->device->driver;
+  const driver *d = r->device->driver;
   uint64_t after;
   if (!device_run_open(r, r->call->symbols, r->p->silent ? 0 : sizeof(uint64_t), &after, err))
     return false;
-  if (r->p->silent) return true;
+  if (r->p->silent || r->stopped) return true;
   r->status = r->memory + after;
-  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, r->p->device->stream), err,
-                      "the status of a run on %s cannot be cleared", r->p->device->name);
+  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, r->device->stream), err,
+                      "the status of a run on %s cannot be cleared", r->device->name);
 }
 
 /* ---- all of it ---- */
@@ -215,15 +263,31 @@ static bool run_memory(device_run *r, loom_error *err) {
 /* Errors of this run, at once: its results are not to be used. */
 static bool run_read_status(const device_run *r, uint32_t *out, loom_error *err) {
   uint32_t status = 0;
-  bool good = r->p->silent || device_run_read(r, &status, r->status, sizeof status, err);
+  bool known = r->p->silent || r->stopped & (LOOM_STATUS_SIZE | LOOM_STATUS_HOST);
+  bool good = known || device_run_read(r, &status, r->status, sizeof status, err);
   *out = (status & PLAN_STOPS) | r->stopped;
   return good;
 }
 
+/* A stream that is captured cannot be waited for, which statuses, conditions and loops need, and
+ * what the host does between launches would be no part of the graph. */
+static bool run_refuse_capture(const device_run *r, loom_error *err) {
+  const driver *d = r->device->driver;
+  int capturing = 0;
+  if (!r->call->on) return true;
+  return driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
+                      "a stream of %s cannot be asked", r->device->name) &&
+         (!capturing ||
+          loom_fail(err,
+                    "work on %s is being captured into a graph, of which a plan can be no part",
+                    r->device->name));
+}
+
 static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
-  loom_device *device = r->p->device;
+  loom_device *device = r->device;
+  if (!run_refuse_capture(r, err)) return false;
   bool good = run_memory(r, err);
-  good = good && ((r->call->graphs && run_graph(r)) || device_run_instrs(r, err));
+  good = good && (r->stopped || run_graph(r) || device_run_instrs(r, err));
   good = good && run_read_status(r, status, err);
   if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
   device_run_close(r);
@@ -232,7 +296,9 @@ static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
 
 bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uint32_t *status,
                           loom_error *err) {
+  loom_device *device = call->on ? call->on : p->device;
   device_run r = {.p = p,
+                  .device = device,
                   .plan = p->plan,
                   .kernels = p->kernels[0],
                   .call = call,
@@ -240,10 +306,10 @@ bool loom_device_plan_run(loom_device_plan *p, const loom_device_call *call, uin
                   .outputs = call->outputs};
   run_poll poll = {call->poll, NULL, call->poll ? coarse_ms() : 0}, *outer = loom_polling;
   *status = 0;
-  if (!device_enter(p->device, err)) return false;
+  if (!device_enter(device, err)) return false;
   loom_polling = call->poll ? &poll : NULL;
   bool good = run_all(&r, status, err);
   loom_polling = outer;
-  device_leave(p->device);
+  device_leave(device);
   return good;
 }

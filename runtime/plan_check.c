@@ -186,7 +186,8 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
                   in->opcode == LOOM_PLAN_BRANCH;
   bool sizes = in->opcode == LOOM_PLAN_SIZE || in->opcode == LOOM_PLAN_CHECK;
   if (h->target != LOOM_PLAN_X86 &&
-      ((!launches && !controls && !sizes && in->opcode != LOOM_PLAN_TRIM) ||
+      ((!launches && !controls && !sizes && in->opcode != LOOM_PLAN_TRIM &&
+        in->opcode != LOOM_PLAN_HOST_CALL) ||
        (launches && (in->scratch || in->flags & LOOM_PLAN_SCRATCH_REGISTER))))
     return false;
   switch (in->opcode) {

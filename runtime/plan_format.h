@@ -59,9 +59,9 @@ typedef struct loom_plan_header {
 } loom_plan_header;
 
 /* With a GPU, the image is PTX or a code object of AMDGPU (ELF), with a NUL at its end. Every
- * buffer is device memory, and there are no instructions but LAUNCH, COPY, TRIM, SIZE, CHECK and
- * control flow, none of them with scratch. A loop's count and index and a condition are device
- * memory, too. */
+ * buffer is device memory, and there are no instructions but LAUNCH, COPY, TRIM, SIZE, CHECK,
+ * HOST_CALL and control flow, none of them with scratch. A loop's count and index, a condition and
+ * the buffers of a call of the host are device memory, too. */
 typedef enum loom_plan_target { LOOM_PLAN_X86, LOOM_PLAN_NVPTX, LOOM_PLAN_AMDGPU } loom_plan_target;
 
 typedef enum loom_plan_input_kind {

@@ -35,8 +35,8 @@ def largest_first(files):
 
 
 def kind(path):
-    """Files of one kind are run together: few processes import torch, and each has one environment."""
-    return "torch" if path.parent.name == "torch" else "capture" if path.parent.name in CAPTURE else "other"
+    """Files of one kind are run together: few processes import torch, each has one environment, and few have a stand-in for CUDA."""
+    return path.parent.name if path.parent.name in ("torch", "torch_cuda") else "capture" if path.parent.name in CAPTURE else "other"
 
 
 def environment(files):
@@ -47,7 +47,7 @@ def environment(files):
 def batches(folder):
     """Lists of files of one kind, the largest ones first."""
     files = largest_first(folder.rglob("test_*.py"))
-    for wanted in ("torch", "other", "capture"):
+    for wanted in ("torch", "torch_cuda", "other", "capture"):
         some = [path for path in files if kind(path) == wanted]
         count = -(-len(some) // BATCH)
         yield from (some[i::count] for i in range(count))

@@ -277,11 +277,12 @@ static bool serial_trim(serial_state *s, MlirOperation op) {
   return true;
 }
 
-/* What a device does not do. */
+/* What a device does not do. torch's functions take memory of a device, and order their work on it;
+ * other functions of the host take memory of the host. */
 static bool serial_fits_device(const serial_state *s, MlirOperation op) {
   loom_opcode code = loom_op_of(op);
   MlirStringRef name = loom_get_str(op, "name");
-  return code != LOOM_OP_CALL_HOST ||
+  return code != LOOM_OP_CALL_HOST || loom_str_is(name, "torch") ||
          loom_fail(s->err, "%.*s runs on the host and has no kernel for a GPU", (int)name.length,
                    name.data);
 }
@@ -348,6 +349,8 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
       .peak = (uint64_t)loom_get_i64(s->plan, loom_mark_peak, 0),
   };
   if (s->gpu) h.target = s->gpu->plan;
+  if (s->gpu && s->late_count)
+    return loom_fail(s->err, "sizes that depend on data have no form on a GPU");
   h.arena_size =
       serial_number(s, loom_get_i64(s->plan, "arena", 0), LOOM_PLAN_ARENA_REGISTER, &h.flags);
   if (!regions) h.flags |= LOOM_PLAN_REGION;

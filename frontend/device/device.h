@@ -12,6 +12,7 @@ bool loom_device_init(PyObject *module);
 /* ---- standin.c ---- */
 
 PyObject *loom_py_stand_in(PyObject *module, PyObject *args);
+PyObject *loom_py_place_of(PyObject *module, PyObject *array);
 
 /* ---- dlpack.c ---- */
 

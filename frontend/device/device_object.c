@@ -231,6 +231,10 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
   if (status & LOOM_STATUS_INTERRUPTED) return NULL; /* with the signal's exception */
+  if (status & LOOM_STATUS_SIZE) {
+    loom_fail(&err, "a plan on a device is run with sizes that it is not for");
+    return device_raise(&err);
+  }
   if (status & LOOM_STATUS_INDEX && plan->assumes) {
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");

@@ -83,3 +83,11 @@ PyObject *loom_py_stand_in(PyObject *module, PyObject *args) {
   if (end > STANDIN_ROOM) return Py_NewRef(Py_None);
   return standin_new(dtype, PyTuple_GET_SIZE(shape), dims, steps, used, low, end);
 }
+
+/* place_of(array): where its element [0, ..., 0] is. */
+PyObject *loom_py_place_of(PyObject *module, PyObject *array) {
+  if (!PyArray_Check(array))
+    return PyErr_Format(PyExc_TypeError, "an array of NumPy is needed, not %.100s",
+                        Py_TYPE(array)->tp_name);
+  return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
+}

@@ -302,7 +302,7 @@ static int live_host_call(void *context, const char *name, uint32_t slot, void *
                          .reads = reads,
                          .count = count,
                          .symbols = symbols};
-  return torch_host_run(c->hosts, &c->graph, &call);
+  return torch_host_run(c->hosts, &c->graph, &call, TORCH_CPU);
 }
 
 static PyObject *live_drawn_from(const capture *c) {

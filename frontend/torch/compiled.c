@@ -118,6 +118,11 @@ static version *compiled_better(compiled *c, const version *general, const int64
 
 /* Tries the general version first; the better one for known sizes in its place is given back. */
 static bool compiled_prepare_general(compiled *c, const int64_t *hints, version **better) {
+  if (c->device && hints) { /* the general one comes when there are many others */
+    c->per_size = true;
+    c->why_static = PyUnicode_FromString("a device's kernels for known sizes are faster");
+    return c->why_static != NULL;
+  }
   version *general = version_new(c, NULL);
   *better = general && hints ? compiled_better(c, general, hints) : NULL;
   c->per_size = *better != NULL;
@@ -157,7 +162,7 @@ static bool compiled_read_symbols(const compiled *c, PyObject *const *args, int6
       if (value == -1 && PyErr_Occurred()) return false;
     } else {
       torch_view t;
-      if (!torch_read(args[row->place], &t)) return false;
+      if (!torch_read(c->place, args[row->place], &t)) return false;
       if (row->axis >= t.rank) return false;
       value = t.sizes[row->axis];
     }
@@ -320,7 +325,7 @@ static PyObject *compiled_graph(PyObject *self, PyObject *unused) {
 static PyMethodDef compiled_methods[] = {
     {"report", compiled_report, METH_NOARGS,
      PyDoc_STR("report()\n--\n\nA list with a dict for each compiled version: ops, host_calls, "
-               "host_places, kernels, compile_ms (milliseconds), cached.")},
+               "host_places, kernels, compile_ms (milliseconds), cached, device.")},
     {"result_strides", compiled_result_strides, METH_NOARGS,
      PyDoc_STR("result_strides()\n--\n\nFor each result its strides in elements, as a tuple; None "
                "where they are as torch declares or follow from symbols.")},
@@ -379,16 +384,31 @@ static bool compiled_freeze(compiled *c, PyObject *frozen) {
   return true;
 }
 
+/* Where the tensors of the graph lie: "" is the CPU, others are names of devices. */
+static bool compiled_place(compiled *c, const char *device) {
+  loom_error err = {0};
+  void *stream;
+  if (!device[0]) return true;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_open(device, &c->device, &err);
+  Py_END_ALLOW_THREADS if (!good) PyErr_SetString(PyExc_NotImplementedError, err.message);
+  if (good) c->place = loom_device_number(c->device) + 1;
+  return good && torch_stream(c->place, &stream);
+}
+
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module, *frozen;
-  const char *cpu;
+  const char *cpu, *device;
   int interpret, fastmath, gradients;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppLpO!", &graph_module, &cpu, &interpret, &fastmath, &visible,
-                        &gradients, &PyDict_Type, &frozen))
+  if (!PyArg_ParseTuple(args, "OsppLpO!s", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients, &PyDict_Type, &frozen, &device))
     return NULL;
   compiled *c = compiled_new();
-  if (!c) return NULL;
+  if (!c || !compiled_place(c, device)) {
+    Py_XDECREF(c);
+    return NULL;
+  }
   c->module = Py_NewRef(graph_module);
   c->name = PyObject_GetAttrString(graph_module, "_frameloom_name");
   if (!c->name || !PyUnicode_Check(c->name)) {

@@ -7,6 +7,7 @@
 #include "frontend/torch/fx_internal.h"
 #include "frontend/torch/torch_internal.h"
 #include "graph/graph.h"
+#include "runtime/device.h"
 
 /* One compiled version: immutable once made. */
 typedef struct version {
@@ -16,7 +17,8 @@ typedef struct version {
   void **constant_data; /* of the CONST inputs, by input */
   int64_t *sizes;       /* the values of torch's symbols, in order; NULL: general */
   loom_graph graph;
-  loom_plan *plan; /* NULL: the interpreter */
+  loom_plan *plan;          /* NULL: the interpreter */
+  loom_device_plan *placed; /* the plan on a device; NULL: on the CPU */
   fx_input *inputs;
   fx_result *results;
   fx_scalar *scalars; /* sizes that are data */
@@ -44,6 +46,8 @@ typedef struct compiled {
   bool is_program; /* made of a graph of ours: there is one version (program.c) */
   long long visible;
   char cpu[16];
+  torch_place place;
+  loom_device *device;  /* of the place; NULL: the CPU */
   version *pending;     /* not compiled before it is called; or NULL */
   version *general;     /* or NULL */
   version *versions;    /* for known sizes, last used first */
@@ -76,5 +80,13 @@ torch_description version_description(const compiled *c, const version *v);
 /* NULL without an exception: the call is another one than the version was made for. */
 PyObject *version_run(const compiled *c, version *v, PyObject *const *args, PyObject *boxed,
                       const int64_t *symbols);
+
+/* ---- version_device.c: versions whose tensors lie on a device ---- */
+
+/* Compiles the graph of a version for the device, and loads the plan there. */
+bool version_compile_placed(const compiled *c, version *v);
+/* A run on torch's current stream: its status in *status. False with an exception. */
+bool version_run_placed(const compiled *c, const version *v, const loom_call *call,
+                        uint32_t *status);
 
 #endif

@@ -16,12 +16,12 @@ PyObject *torch_graph_text(const loom_graph *graph) {
 }
 
 PyObject *torch_describe(const torch_description *d) {
-  return Py_BuildValue("{s:I,s:O,s:O,s:I,s:n,s:d,s:O,s:I}", "ops", d->ops, "host_calls",
+  return Py_BuildValue("{s:I,s:O,s:O,s:I,s:n,s:d,s:O,s:I,s:s}", "ops", d->ops, "host_calls",
                        d->host_reasons, "host_places", d->host_places, "kernels",
                        d->plan ? loom_plan_kernel_count(d->plan) : 0, "kept_bytes",
                        (Py_ssize_t)(d->plan ? loom_plan_kept_bytes(d->plan) : 0), "compile_ms",
                        d->report->total_ms, "cached", d->report->cached ? Py_True : Py_False,
-                       "symbols", d->graph->symbol_count);
+                       "symbols", d->graph->symbol_count, "device", d->device ? d->device : "cpu");
 }
 
 static void describe_host_calls(const torch_description *d, PyObject *name) {

@@ -117,6 +117,8 @@ loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type) {
     return fx_number_constant(im, tensor, type);
   PyObject *ordered = torch_is_lazy(tensor) ? torch_resolve(tensor) : Py_NewRef(tensor);
   if (ordered) Py_SETREF(ordered, PyObject_CallMethod(ordered, "contiguous", NULL));
+  if (ordered && im->place != TORCH_CPU)
+    Py_SETREF(ordered, PyObject_CallMethod(ordered, "cuda", "i", (int)im->place - 1));
   PyObject *plain = ordered ? PyObject_CallMethod(ordered, "detach", NULL) : NULL;
   bool good = plain && PyList_Append(im->constants, plain) == 0;
   Py_XDECREF(plain);
@@ -177,6 +179,14 @@ static const char *fx_name(const fx_import *im, PyObject *node) {
   return text;
 }
 
+bool fx_is_on_host(PyObject *meta) {
+  PyObject *on = PyObject_GetAttrString(meta, "is_cpu");
+  bool host = on == Py_True;
+  error_drop();
+  Py_XDECREF(on);
+  return host;
+}
+
 static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_input *out) {
   loom_type type;
   if (!fx_read_spec(im, meta, &out->spec) || !fx_read_type(im, meta, &type)) {
@@ -185,6 +195,7 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
     return false;
   }
   out->kind = FX_INPUT_TENSOR;
+  out->host = im->place != TORCH_CPU && fx_is_on_host(meta);
   out->number = im->graph->input_count;
   loom_value v = loom_graph_input(im->graph, LOOM_INPUT_ARRAY, &type, out->spec.strides);
   if (v == LOOM_NO_VALUE) return PyErr_NoMemory(), false;

@@ -31,6 +31,7 @@ typedef struct fx_import {
   loom_graph *graph;
   loom_emitter builder;
   int64_t visible;           /* how many results, from the first on, the caller may write to */
+  torch_place place;         /* of the graph's tensors */
   PyObject *own;             /* a set: numbers of results that are returned without a copy */
   PyObject *frozen;          /* dict: number of a placeholder -> the tensor that is bound to it */
   const fx_symbols *symbols; /* of the module */

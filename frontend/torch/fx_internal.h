@@ -24,6 +24,7 @@ typedef struct fx_result {
   torch_spec spec;  /* OUTPUT: the tensor that is allocated */
   torch_spec view;  /* PART, VIEW: the tensor; OUTPUT that is expanded: with its full sizes */
   bool expanded;
+  bool host;                /* OUTPUT: a copy on the CPU, of a graph of a device */
   bool conjugate, negative; /* PART, VIEW: of what it is a view of */
 } fx_result;
 
@@ -33,6 +34,7 @@ struct fx_input {
   uint32_t number; /* TENSOR: of the graph's inputs */
   torch_spec spec; /* TENSOR */
   bool whole;   /* TENSOR: it has to be the whole of its storage, since an op reads the storage */
+  bool host;    /* TENSOR: on the CPU, without axes, in a graph of a device */
   int64_t size; /* SIZE: the number, maybe symbolic */
 };
 
@@ -71,6 +73,7 @@ fx_input *fx_placeholders(PyObject *module, uint32_t *count, fx_symbols *symbols
 bool fx_read_type(fx_import *im, PyObject *meta, loom_type *out);
 fx_value *fx_value_of(fx_import *im, PyObject *node);
 bool fx_is_fake_tensor(PyObject *meta);
+bool fx_is_on_host(PyObject *meta); /* is a tensor on the CPU? */
 /* A tensor as a value of the graph: its data is bound to the plan. LOOM_NO_VALUE with an exception.
  */
 loom_value fx_constant(fx_import *im, PyObject *tensor, const loom_type *type);

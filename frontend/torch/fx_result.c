@@ -406,6 +406,17 @@ static bool fx_is_own(fx_import *im, Py_ssize_t i, fx_value *v) {
   return own && !fx_is_of_input(im, v);
 }
 
+/* A result on the CPU of a graph of a device is copied there. */
+static bool fx_result_host(const fx_import *im, const fx_value *v, fx_result *out) {
+  bool host = im->place != TORCH_CPU && fx_is_on_host(v->meta);
+  bool token = out->spec.rank == 1 && out->spec.sizes[0] == 0;
+  out->host = out->kind == FX_RESULT_OUTPUT && host && !token;
+  if (!host || out->kind == FX_RESULT_VIEW || (out->kind == FX_RESULT_OUTPUT && !out->expanded))
+    return true;
+  PyErr_SetString(PyExc_NotImplementedError, "a view on the CPU of a graph on a device");
+  return false;
+}
+
 /* One node is one tensor, however often it is returned. `known[i]`: result i has been made already.
  */
 static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result *all,
@@ -421,6 +432,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
              (i >= im->visible || out->kind == FX_RESULT_PART ||
               fx_find_view(im, list, i, v, all, known)) &&
              (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&
+             fx_result_host(im, v, out) &&
              (i >= im->visible || fx_is_own(im, i, v) || fx_is_as_traced(im, item, v, out));
     *out = (fx_result){.kind = FX_RESULT_INPUT, .number = (uint32_t)v->placeholder};
     return true;

@@ -363,9 +363,9 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
   PyObject *list = host_map(args, host_settle, &s);
   PyObject *keywords = list && !s.varies ? host_keywords(kwargs, host_settle, &s) : NULL;
   bool settled = keywords && s.tensors && !s.varies;
-  bool paused = torch_autocast_pause();
+  bool paused = torch_autocast_pause(c->im->place);
   PyObject *result = settled ? PyObject_Call(c->target, list, keywords) : NULL;
-  torch_autocast_resume(paused);
+  torch_autocast_resume(c->im->place, paused);
   bool good = result && host_bind(c, result, out);
   error_drop();
   Py_XDECREF(result);
@@ -437,6 +437,7 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
 
 bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, int count,
                        const int64_t *numbers, int number_count, loom_value *out) {
+  if (c->im->place != TORCH_CPU) return fx_decline(c, "it is computed in memory of the host");
   host_row row = {.call = c, .specs = PyList_New(0)};
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   bool good = row.specs != NULL;
@@ -471,7 +472,8 @@ typedef struct host_fill {
   const loom_graph *graph;
   const loom_host_call *call;
   Py_ssize_t next;
-  bool other; /* a result of torch's is of another size than declared, or undefined */
+  torch_place place; /* of the buffers */
+  bool other;        /* a result of torch's is of another size than declared, or undefined */
 } host_fill;
 
 /* The spec in `bytes` for the sizes of this call. */
@@ -490,7 +492,8 @@ static PyObject *host_wrap(const host_fill *f, PyObject *bytes, void *buffer) {
   if ((size_t)PyBytes_GET_SIZE(bytes) == sizeof part)
     memcpy(&part, PyBytes_AS_STRING(bytes), sizeof part);
   if (!host_spec_at(f, bytes, &spec)) return NULL;
-  return torch_over(&spec, (char *)buffer + part.offset * (int64_t)loom_dtype_size(spec.dtype));
+  int64_t begin = part.offset * (int64_t)loom_dtype_size(spec.dtype);
+  return torch_over_on(f->place, &spec, (char *)buffer + begin);
 }
 
 static PyObject *host_argument(void *user, PyObject *o) {
@@ -538,10 +541,11 @@ static bool host_store_all(host_fill *f, PyObject *specs, PyObject *result) {
   return true;
 }
 
-static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
+static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
+                    torch_place place) {
   if (call->slot >= PyList_GET_SIZE(hosts)) return 1;
   PyObject *row = PyList_GET_ITEM(hosts, call->slot), *key, *item;
-  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call};
+  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call, .place = place};
   if (PyList_GET_SIZE(f.specs) != call->reads || call->count < call->reads) return 1;
   PyObject *op = PyTuple_GET_ITEM(row, 0);
   if (torch_is_native(op))
@@ -564,9 +568,10 @@ static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_ca
 }
 
 /* The graph has the casts that autocast makes: none is added. */
-int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call) {
-  bool paused = torch_autocast_pause();
-  int status = host_run(hosts, graph, call);
-  torch_autocast_resume(paused);
+int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
+                   torch_place place) {
+  bool paused = torch_autocast_pause(place);
+  int status = host_run(hosts, graph, call, place);
+  torch_autocast_resume(place, paused);
   return status;
 }

@@ -15,6 +15,7 @@ static struct {
   int8_t (*cast_dtype)(int8_t);    /* at::autocast::get_autocast_dtype() of a kind of devices */
   bool (*keeps_casts)(void);       /* at::autocast::is_autocast_cache_enabled() */
   void (*set_casts)(int8_t, bool); /* at::autocast::set_autocast_enabled() */
+  bool (*get_casts)(int8_t);       /* at::autocast::is_autocast_enabled() */
   bool (*inference)(void);         /* c10::InferenceMode::is_enabled() */
   uint64_t inference_included, inference_excluded; /* the keys of inference mode */
   uint64_t casts; /* of the excluded keys, the one that differs where the CPU has autocast */
@@ -23,7 +24,7 @@ static struct {
                                        of the level that is active, and the number of none */
 } modes;
 
-#define MODES_CPU 0 /* c10::DeviceType::CPU */
+enum { MODES_CPU, MODES_CUDA }; /* c10::DeviceType */
 
 /* Where this thread has its dispatch keys: the included ones, then the excluded ones. */
 static _Thread_local const uint64_t *modes_keys __attribute__((tls_model("initial-exec")));
@@ -76,14 +77,16 @@ bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
          a->keeps_casts == b->keeps_casts && a->hooks == b->hooks && a->dual == b->dual;
 }
 
-bool torch_autocast_pause(void) {
-  if (!modes.ready || !(modes_find_keys()[1] & modes.casts)) return false;
-  modes.set_casts(MODES_CPU, false);
-  return true;
+bool torch_autocast_pause(torch_place place) {
+  if (!modes.ready) return false;
+  bool active =
+      place == TORCH_CPU ? (modes_find_keys()[1] & modes.casts) != 0 : modes.get_casts(MODES_CUDA);
+  if (active) modes.set_casts(place == TORCH_CPU ? MODES_CPU : MODES_CUDA, false);
+  return active;
 }
 
-void torch_autocast_resume(bool paused) {
-  if (paused) modes.set_casts(MODES_CPU, true);
+void torch_autocast_resume(torch_place place, bool paused) {
+  if (paused) modes.set_casts(place == TORCH_CPU ? MODES_CPU : MODES_CUDA, true);
 }
 
 static bool modes_find_autocast(void *cpu) {
@@ -93,7 +96,9 @@ static bool modes_find_autocast(void *cpu) {
   memcpy(&modes.cast_dtype, &dtype, sizeof dtype);
   memcpy(&modes.keeps_casts, &keeps, sizeof keeps);
   memcpy(&modes.set_casts, &set, sizeof set);
-  return dtype && keeps && set;
+  void *get = cpu ? dlsym(cpu, "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE") : NULL;
+  memcpy(&modes.get_casts, &get, sizeof get);
+  return dtype && keeps && set && get;
 }
 
 /* Which key tells that the CPU has autocast: it is switched on and off. False: none does. */

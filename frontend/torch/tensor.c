@@ -35,6 +35,8 @@ static struct {
   torch_status (*storage)(void *, int64_t *); /* its size in bytes */
   torch_status (*dtype)(void *, int32_t *);
   torch_status (*device)(void *, int32_t *);
+  torch_status (*index)(void *, int32_t *); /* of the device */
+  torch_status (*stream)(int32_t, void **); /* of a device; NULL: not found yet */
   torch_status (*free)(void *);
   torch_status (*empty)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t,
                         void **);
@@ -93,6 +95,7 @@ static bool torch_symbols(PyObject *module) {
                 {cpu, "aoti_torch_get_storage_size", &torch.storage},
                 {cpu, "aoti_torch_get_dtype", &torch.dtype},
                 {cpu, "aoti_torch_get_device_type", &torch.device},
+                {cpu, "aoti_torch_get_device_index", &torch.index},
                 {cpu, "aoti_torch_delete_tensor_object", &torch.free},
                 {cpu, "aoti_torch_empty_strided", &torch.empty},
                 {cpu, "aoti_torch__reinterpret_tensor", &torch.part},
@@ -299,7 +302,16 @@ static bool torch_is_plain_subclass(PyObject *tensor) {
   return plain;
 }
 
-bool torch_read(PyObject *tensor, torch_view *out) {
+#define TENSOR_CUDA 1 /* c10::DeviceType */
+
+static bool torch_lies_on(void *handle, torch_place place) {
+  int32_t type, index;
+  if (torch.device(handle, &type)) return false;
+  if (place == TORCH_CPU) return type == 0;
+  return type == TENSOR_CUDA && !torch.index(handle, &index) && index == place - 1;
+}
+
+bool torch_read(torch_place place, PyObject *tensor, torch_view *out) {
   if (Py_TYPE(tensor) != torch.tensor && Py_TYPE(tensor) != torch.parameter &&
       !torch_is_plain_subclass(tensor)) {
     PyErr_Format(PyExc_TypeError, "frameloom: an input is a %s, not a torch.Tensor",
@@ -307,11 +319,11 @@ bool torch_read(PyObject *tensor, torch_view *out) {
     return false;
   }
   void *handle = tensor_handle(tensor);
-  int32_t device;
-  if (torch.device(handle, &device) != 0 || device != 0 || (tensor_keys(tensor) & torch.lazy)) {
-    PyErr_SetString(PyExc_TypeError,
-                    "frameloom: an input is not a plain tensor on the CPU (another device, or a "
-                    "conjugate or negative view, zeros without memory)");
+  if (!torch_lies_on(handle, place) || (tensor_keys(tensor) & torch.lazy)) {
+    PyErr_Format(PyExc_TypeError,
+                 "frameloom: an input is not a plain tensor on the %s (another device, or a "
+                 "conjugate or negative view, zeros without memory)",
+                 place == TORCH_CPU ? "CPU" : "graph's device");
     return false;
   }
   if (torch.dtype(handle, &out->dtype) || torch.rank(handle, &out->rank) ||
@@ -417,13 +429,21 @@ static PyObject *torch_take(void *handle) {
   return tensor;
 }
 
-PyObject *torch_empty(const torch_spec *spec, void **data) {
+/* What torch's interface takes for a place: a type of devices, and a number. */
+static int32_t torch_type_of(torch_place place) { return place == TORCH_CPU ? 0 : TENSOR_CUDA; }
+static int32_t torch_index_of(torch_place place) { return place == TORCH_CPU ? 0 : place - 1; }
+
+PyObject *torch_empty_on(torch_place place, const torch_spec *spec, void **data) {
   void *handle;
-  if (torch.empty(spec->rank, spec->sizes, spec->strides, torch_types[spec->dtype], 0, 0,
-                  &handle) != 0 ||
+  if (torch.empty(spec->rank, spec->sizes, spec->strides, torch_types[spec->dtype],
+                  torch_type_of(place), torch_index_of(place), &handle) != 0 ||
       torch.data(handle, data) != 0)
     return PyErr_NoMemory();
   return torch_take(handle);
+}
+
+PyObject *torch_empty(const torch_spec *spec, void **data) {
+  return torch_empty_on(TORCH_CPU, spec, data);
 }
 
 PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset) {
@@ -433,12 +453,39 @@ PyObject *torch_part(PyObject *tensor, const torch_spec *spec, int64_t offset) {
   return torch_take(handle);
 }
 
-PyObject *torch_over(const torch_spec *spec, void *data) {
+PyObject *torch_over_on(torch_place place, const torch_spec *spec, void *data) {
   void *handle;
-  if (torch.blob(data, spec->rank, spec->sizes, spec->strides, 0, torch_types[spec->dtype], 0, 0,
-                 &handle) != 0)
+  if (torch.blob(data, spec->rank, spec->sizes, spec->strides, 0, torch_types[spec->dtype],
+                 torch_type_of(place), torch_index_of(place), &handle) != 0)
     return PyErr_NoMemory();
   return torch_take(handle);
+}
+
+PyObject *torch_over(const torch_spec *spec, void *data) {
+  return torch_over_on(TORCH_CPU, spec, data);
+}
+
+/* torch's library for NVIDIA's GPUs, that for AMD's, and then all that the process has loaded for
+ * everybody. */
+static void *torch_find_stream(void) {
+  static const char name[] = "aoti_torch_get_current_cuda_stream";
+  PyObject *module = PyImport_ImportModule("torch");
+  void *library = module ? torch_library(module, "libtorch_cuda.so") : NULL;
+  if (module && !library) library = torch_library(module, "libtorch_hip.so");
+  error_drop();
+  Py_XDECREF(module);
+  void *found = library ? dlsym(library, name) : NULL;
+  return found ? found : dlsym(RTLD_DEFAULT, name);
+}
+
+bool torch_stream(torch_place place, void **out) {
+  if (!torch.stream) {
+    void *found = torch_find_stream();
+    memcpy(&torch.stream, &found, sizeof found);
+  }
+  if (torch.stream && !torch.stream(torch_index_of(place), out)) return true;
+  PyErr_SetString(PyExc_NotImplementedError, "this torch does not tell its current stream");
+  return false;
 }
 
 static void *torch_handle_over(const torch_array *a) {

@@ -45,11 +45,16 @@ PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors);
 bool torch_count_write(PyObject *tensor);
 bool torch_offset(PyObject *tensor, int64_t *out);      /* of its first element in its storage */
 bool torch_dtype(int32_t scalar_type, loom_dtype *out); /* false: none of ours */
-/* A new tensor from torch's own allocator; its data. NULL with an exception. */
+/* A new tensor on the CPU from torch's own allocator; its data. NULL with an exception. */
 PyObject *torch_empty(const torch_spec *spec, void **data);
 /* A tensor over memory that the caller keeps alive. */
 PyObject *torch_over(const torch_spec *spec, void *data);
 int32_t torch_scalar_type(loom_dtype dtype);
+
+/* Where tensors lie: the CPU, or 1 + the number of a device that torch calls "cuda" (AMD's GPUs,
+ * too). */
+typedef int32_t torch_place;
+#define TORCH_CPU 0
 
 /* ---- modes.c: the state of the thread that changes what torch's functions do ---- */
 
@@ -76,7 +81,8 @@ bool torch_modes_equal(const torch_modes *a, const torch_modes *b);
 /* ---- host.c: ops that torch runs inside the plan ---- */
 
 /* Makes a host call of a plan: 0, TORCH_HOST_OTHER (torch_internal.h) or, with an exception, 1. */
-int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call);
+int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
+                   torch_place place);
 
 /* ---- compiled.c: the callable for one FX graph ---- */
 

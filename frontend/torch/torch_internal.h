@@ -29,7 +29,13 @@ typedef int (*torch_native_fn)(const torch_array *operands, torch_array *results
  * tensor does not hold its elements. */
 bool torch_is_lazy(PyObject *tensor);
 PyObject *torch_resolve(PyObject *tensor); /* the elements of such a tensor, in memory of its own */
-bool torch_read(PyObject *tensor, torch_view *out); /* false with an exception: not such a tensor */
+/* False with an exception: not a strided tensor there. */
+bool torch_read(torch_place place, PyObject *tensor, torch_view *out);
+/* torch_empty() and torch_over() of tensors elsewhere; addresses of a device are not to be read. */
+PyObject *torch_empty_on(torch_place place, const torch_spec *spec, void **data);
+PyObject *torch_over_on(torch_place place, const torch_spec *spec, void *data);
+/* The stream on which torch orders its work on a device in this thread. False with an exception. */
+bool torch_stream(torch_place place, void **out);
 /* One of torch's own shared objects, for dlsym(); NULL: it is not loaded. */
 void *torch_library(PyObject *module, const char *name);
 /* Is the tensor the whole of its storage: does it begin there, and has the storage so many bytes?
@@ -85,6 +91,7 @@ typedef struct torch_description {
   const loom_graph *graph;
   const loom_plan *plan; /* NULL: the interpreter */
   const loom_compile_report *report;
+  const char *device;                   /* "cuda:0"; NULL: the CPU */
   PyObject *host_reasons, *host_places; /* as in fx_import; borrowed */
   uint32_t ops;
   PyObject *name; /* a str; borrowed */
@@ -96,8 +103,8 @@ PyObject *torch_graph_text(const loom_graph *graph); /* as MLIR */
 
 /* ---- modes.c ---- */
 
-/* Ends autocast on the CPU in this thread. Was it active? */
-bool torch_autocast_pause(void);
-void torch_autocast_resume(bool paused);
+/* Ends autocast in this thread, that of the CPU or of devices. Was it active? */
+bool torch_autocast_pause(torch_place place);
+void torch_autocast_resume(torch_place place, bool paused);
 
 #endif

@@ -15,6 +15,10 @@ void version_unref(version *v) {
   if (!v || --v->refs) return;
   for (uint32_t i = 0; i < v->result_count; i++)
     Py_XDECREF(v->results[i].object);
+  if (v->placed) {
+    Py_BEGIN_ALLOW_THREADS loom_device_plan_free(v->placed);
+    Py_END_ALLOW_THREADS
+  }
   if (v->plan) loom_plan_unref(v->plan);
   loom_graph_fini(&v->graph);
   Py_XDECREF(v->constants);
@@ -61,6 +65,7 @@ bool version_is_idle(const version *v) {
 
 static bool version_compile(const compiled *c, version *v) {
   if (c->interpret || version_is_idle(v)) return true;
+  if (c->device) return version_compile_placed(c, v);
   for (uint32_t i = 0; i < v->result_count && !v->general; i++)
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
@@ -89,6 +94,7 @@ static bool version_compile(const compiled *c, version *v) {
 static bool version_import(const compiled *c, version *v) {
   fx_import im = {.graph = &v->graph,
                   .visible = c->visible,
+                  .place = c->place,
                   .own = c->own,
                   .frozen = c->frozen,
                   .symbols = &c->symbols,
@@ -113,13 +119,13 @@ static bool version_import(const compiled *c, version *v) {
 }
 
 /* Data of the constant inputs, for the plan; they are in the order of the list. */
-static bool version_bind(version *v) {
+static bool version_bind(const compiled *c, version *v) {
   Py_ssize_t next = 0;
   for (uint32_t i = 0; i < v->graph.input_count; i++) {
     torch_view t;
     if (v->graph.inputs[i].kind != LOOM_INPUT_CONST) continue;
-    if (!torch_read(PyList_GET_ITEM(v->constants, next++), &t)) return false;
-    if (v->plan) loom_plan_set_const(v->plan, i, t.data);
+    if (!torch_read(c->place, PyList_GET_ITEM(v->constants, next++), &t)) return false;
+    if (v->plan && !c->device) loom_plan_set_const(v->plan, i, t.data);
     v->constant_data[i] = t.data;
   }
   return true;
@@ -131,7 +137,7 @@ static bool version_lend(const compiled *c, version *v) {
   v->made_by = calloc(v->graph.output_count + 1, sizeof *v->made_by);
   v->placeholder = calloc(v->graph.input_count + 1, sizeof *v->placeholder);
   if (!v->made_by || !v->placeholder) return PyErr_NoMemory(), false;
-  if (!v->plan || v->general) return true;
+  if (!v->plan || v->general || c->device) return true;
   for (uint32_t i = 0; i < v->result_count; i++) {
     const fx_result *result = &v->results[i];
     if (result->kind == FX_RESULT_OUTPUT && v->graph.outputs[result->number].lent)
@@ -154,6 +160,7 @@ torch_description version_description(const compiled *c, const version *v) {
   return (torch_description){.graph = &v->graph,
                              .plan = v->plan,
                              .report = &v->report,
+                             .device = c->device ? loom_device_name(c->device) : NULL,
                              .host_reasons = v->host_reasons,
                              .host_places = v->host_places,
                              .ops = v->ops,
@@ -178,7 +185,8 @@ version *version_finish(const compiled *c, version *v) {
   bool good = version_compile(c, v);
   v->constant_data = good ? calloc(v->graph.input_count + 1, sizeof(void *)) : NULL;
   if (good && !v->constant_data) PyErr_NoMemory();
-  if (!v->constant_data || !version_bind(v) || !version_lend(c, v)) return version_unref(v), NULL;
+  if (!v->constant_data || !version_bind(c, v) || !version_lend(c, v))
+    return version_unref(v), NULL;
   v->release_gil = version_has_work(&v->graph);
   for (uint32_t i = 0; i < v->graph.node_count; i++)
     v->release_gil |= v->graph.nodes[i].op == LOOM_OP_HOST_CALL;

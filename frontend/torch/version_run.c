@@ -12,6 +12,7 @@
 #define RUN_STACK 64 /* inputs and outputs that need no allocation */
 
 typedef struct run {
+  const compiled *compiled;
   version *version;
   bool other;             /* an input or a result of torch's is not what was traced */
   bool released;          /* some input is no longer there: eager torch cannot run the call */
@@ -47,9 +48,10 @@ static bool run_overlaps_itself(const torch_spec *spec) {
   return false;
 }
 
-/* A copy of a tensor with the strides that the kernels expect. */
-static PyObject *run_restride(PyObject *tensor, const torch_spec *spec, void **data) {
-  PyObject *copy = torch_empty(spec, data);
+/* A copy of a tensor, at this place and with the strides that the kernels expect. */
+static PyObject *run_restride(torch_place place, PyObject *tensor, const torch_spec *spec,
+                              void **data) {
+  PyObject *copy = torch_empty_on(place, spec, data);
   PyObject *done = copy ? PyObject_CallMethod(copy, "copy_", "O", tensor) : NULL;
   if (!done) Py_CLEAR(copy);
   Py_XDECREF(done);
@@ -72,7 +74,8 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
     if (!tensor) return false;
     r->owned[input->number] = tensor;
   }
-  if (!torch_read(tensor, &t)) return false;
+  torch_place place = r->compiled->place;
+  if (!torch_read(input->host ? TORCH_CPU : place, tensor, &t)) return false;
   if (!spec || !run_matches(&t, spec, &strides)) return r->other = true, false;
   r->inputs[input->number] = t.data;
   for (int i = 0; i < spec->rank; i++) {
@@ -81,9 +84,9 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   }
   if (input->whole && !(strides && tensor == given && torch_is_whole(tensor, bytes)))
     return r->other = true, false;
-  if (strides || empty) return true;
+  if ((strides && !input->host) || empty) return true;
   if (run_overlaps_itself(spec)) return r->other = true, false;
-  PyObject *copy = run_restride(tensor, spec, &r->inputs[input->number]);
+  PyObject *copy = run_restride(place, tensor, spec, &r->inputs[input->number]);
   if (!copy) return false;
   Py_XSETREF(r->owned[input->number], copy);
   return true;
@@ -125,7 +128,8 @@ static bool run_allocate(run *r, bool later) {
     if (!later && r->version->made_by[result->number]) continue;
     const torch_spec *spec = run_spec(r, &result->spec, &room);
     if (!spec) return r->other = true, false;
-    r->arrays[result->number] = torch_empty(spec, &r->outputs[result->number]);
+    r->arrays[result->number] =
+        torch_empty_on(r->compiled->place, spec, &r->outputs[result->number]);
     if (!r->arrays[result->number]) return false;
   }
   return true;
@@ -158,7 +162,7 @@ static void run_release(void *context, uint32_t input) {
 static int run_host(void *context, const loom_host_call *call) {
   PyGILState_STATE state = PyGILState_Ensure();
   const version *v = ((run *)context)->version;
-  int failed = torch_host_run(v->hosts, &v->graph, call);
+  int failed = torch_host_run(v->hosts, &v->graph, call, ((run *)context)->compiled->place);
   ((run *)context)->other |= failed == TORCH_HOST_OTHER;
   PyGILState_Release(state);
   return failed;
@@ -183,7 +187,7 @@ static int run_interpret_host(void *context, uint32_t slot, void **buffers, uint
   loom_host_call call = {.name = "torch", .slot = slot, .reads = reads, .count = count};
   call.buffers = buffers;
   call.symbols = (int64_t *)symbols; /* only read */
-  return torch_host_run(v->hosts, &v->graph, &call);
+  return torch_host_run(v->hosts, &v->graph, &call, TORCH_CPU);
 }
 
 static bool run_interpret(run *r) {
@@ -238,6 +242,8 @@ static bool run_plan(run *r) {
                     .violation = &violation};
   uint32_t status;
   if (!v->plan) return version_is_idle(v) || run_interpret(r);
+  if (v->placed)
+    return version_run_placed(r->compiled, v, &call, &status) && run_status(r, status, &violation);
   if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call), &violation);
   Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
   Py_END_ALLOW_THREADS return run_status(r, status, &violation);
@@ -283,6 +289,7 @@ static PyObject *run_given(const run *r, uint32_t place) {
 static PyObject *run_result(const run *r, PyObject *before, const fx_result *result) {
   switch (result->kind) {
   case FX_RESULT_OUTPUT:
+    if (result->host) return PyObject_CallMethod(r->arrays[result->number], "cpu", NULL);
     return result->expanded ? run_view(r, r->arrays[result->number], result)
                             : Py_NewRef(r->arrays[result->number]);
   case FX_RESULT_INPUT: return Py_NewRef(r->args[result->number]);
@@ -320,7 +327,8 @@ PyObject *version_run(const compiled *c, version *v, PyObject *const *args, PyOb
   if (memory && scalars) {
     memset(memory, 0, 2 * ((size_t)in + out) * sizeof *memory);
     memcpy(memory, v->constant_data, in * sizeof *memory);
-    run r = {.version = v,
+    run r = {.compiled = c,
+             .version = v,
              .symbols = symbols,
              .args = args,
              .boxed = boxed,

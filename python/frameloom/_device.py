@@ -345,7 +345,7 @@ class _Call:
         if made is None:  # more than it has room for
             low, high = _extent(shape, strides, dtype.itemsize)
             block = np.zeros(high - low, np.uint8)  # no page of it is ever touched
-            stand, first = np.ndarray(shape, dtype, block, -low, strides), block.__array_interface__["data"][0]
+            stand, first = np.ndarray(shape, dtype, block, -low, strides), _native.place_of(block)
             stand.flags.writeable = False
             end = first + block.size
         else:
@@ -357,11 +357,11 @@ class _Call:
         return stand
 
     def find(self, host):
-        """The device's array whose place a host's array takes; None: it takes none."""
-        at = host.__array_interface__["data"][0]
+        """The device's memory, and the address there, whose place a host's array takes; None: it takes none."""
+        at = _native.place_of(host)
         for first, end, array, address in self.ranges:
             if first <= at < end:
-                return _new(self.native, array._memory, address + at - first, host.shape, host.strides, host.dtype)
+                return array._memory, address + at - first
         return None
 
     def result(self, value):
@@ -371,9 +371,9 @@ class _Call:
                 if stand is value:
                     return argument
             found = self.find(value)
-            if found is None and not value.size:
-                found = _empty(self.native, value.shape, value.dtype)
-            return value if found is None else found
+            if found is not None:
+                return _new(self.native, *found, value.shape, value.strides, value.dtype)
+            return value if value.size else _empty(self.native, value.shape, value.dtype)
         if kind in (tuple, list):
             return kind([self.result(v) for v in value])
         if kind is dict:
@@ -388,7 +388,7 @@ def _upload(native, host):
     low, high = _extent(host.shape, host.strides, host.dtype.itemsize)
     memory = native.alloc(high - low)
     if high > low:
-        first = host.__array_interface__["data"][0] + low
+        first = _native.place_of(host) + low
         face = {"data": (first, True), "shape": (high - low,), "typestr": "|u1", "version": 3}
         block = np.asarray(_types.SimpleNamespace(__array_interface__=face))
         native.upload(memory.address, block)
@@ -438,12 +438,12 @@ def _run(call, plan, kinds, inputs, outputs, symbols):
             kept.append(memory)
             addresses.append(address)
         else:
-            addresses.append(found._address)
+            addresses.append(found[1])
     made = [_output(native, host) for host in outputs]
     plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made), symbols)
     for host, array in zip(outputs, made, strict=True):
         if host.ndim:
-            first = host.__array_interface__["data"][0]
+            first = _native.place_of(host)
             call.ranges.append((first, first + host.nbytes, array, array._address))
     return [None if host.ndim else np.asarray(array) for host, array in zip(outputs, made, strict=True)]
 

@@ -1,6 +1,6 @@
 """Random numbers of compiled graphs: Philox in the place of torch's random ops.
 
-A graph draws one seed from torch's generator each time it runs, so that `torch.manual_seed` makes runs
+A graph draws one seed from torch's generator each time it runs, that of the device on which its tensors lie, so that `torch.manual_seed` makes runs
 reproducible; each random op of the graph takes its numbers from a Philox sequence of its own under that
 seed. torch's ops are decomposed into these while forward and backward are traced as one graph: a draw is
 a function of the seed, so that both parts see the same numbers, kept or made again.
@@ -18,17 +18,17 @@ from . import _torch_checked
 
 aten = torch.ops.aten
 _library = torch.library.Library("frameloom", "DEF")
-_library.define("seed() -> Tensor", tags=(torch.Tag.nondeterministic_seeded,))
+_library.define("seed(*, Device? device=None) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,))
 _library.define("random(SymInt[] size, Tensor seed, int number, str kind, int low, int high, *, ScalarType dtype) -> Tensor",
                 tags=(torch.Tag.pt2_compliant_tag,))
 
 
-def _seed():
-    return torch.randint(-(2**63), 2**63 - 1, (2,), dtype=torch.int64)
+def _seed(device=None):
+    return torch.randint(-(2**63), 2**63 - 1, (2,), dtype=torch.int64, device=device)
 
 
 @functools.lru_cache(maxsize=64)
-def _single(size, number, kind, low, high, dtype):
+def _single(size, number, kind, low, high, dtype, device):
     """A compiled graph of one draw."""
     from torch._subclasses import FakeTensorMode
 
@@ -38,8 +38,8 @@ def _single(size, number, kind, low, high, dtype):
     seed = graph.placeholder("seed")
     draw = graph.call_function(torch.ops.frameloom.random.default, (list(size), seed, number, kind, low, high), {"dtype": dtype})
     with FakeTensorMode():
-        seed.meta["val"] = torch.empty(2, dtype=torch.int64)
-        draw.meta["val"] = torch.empty(size, dtype=dtype)
+        seed.meta["val"] = torch.empty(2, dtype=torch.int64, device=device)
+        draw.meta["val"] = torch.empty(size, dtype=dtype, device=device)
     graph.output((draw,))
     return compile_graph(torch.fx.GraphModule({}, graph))
 
@@ -47,15 +47,16 @@ def _single(size, number, kind, low, high, dtype):
 def _random(size, seed, number, kind, low, high, *, dtype):
     """The same numbers outside of a compiled graph: a graph that has to run in eager torch draws them too."""
     with torch.utils._python_dispatch._disable_current_modes():
-        return _single(tuple(map(int, size)), number, kind, low, high, dtype)([seed])[0]
+        return _single(tuple(map(int, size)), number, kind, low, high, dtype, seed.device)([seed])[0]
 
 
 _library.impl("seed", _seed, "CompositeExplicitAutograd")
 _library.impl("random", _random, "CPU")
-torch.library.register_fake("frameloom::seed", lambda: torch.empty(2, dtype=torch.int64), lib=_library)
+_library.impl("random", _random, "CUDA")
+torch.library.register_fake("frameloom::seed", lambda device=None: torch.empty(2, dtype=torch.int64, device=device), lib=_library)
 torch.library.register_fake(
     "frameloom::random",
-    lambda size, seed, number, kind, low, high, *, dtype: torch.empty(size, dtype=dtype),
+    lambda size, seed, number, kind, low, high, *, dtype: torch.empty(size, dtype=dtype, device=seed.device),
     lib=_library,
 )
 
@@ -63,13 +64,22 @@ torch.library.register_fake(
 # ---- torch's ops in terms of these ----------------------------------------------------------------------
 
 
-def _next_draw():
-    """The seed of the graph that is being traced, made with its first draw, and the number of the next draw."""
+def _next_draw(device):
+    """The seed of the graph that is being traced, made with its first draw on a device, and the number of the next draw."""
     tracer = get_proxy_mode().tracer
-    if not hasattr(tracer, "frameloom_seed"):
-        tracer.frameloom_seed, tracer.frameloom_draws = torch.ops.frameloom.seed(), 0
+    if not hasattr(tracer, "frameloom_seeds"):
+        tracer.frameloom_seeds, tracer.frameloom_draws = {}, 0
+    if device not in tracer.frameloom_seeds:
+        where = {} if device.type == "cpu" else {"device": device}
+        tracer.frameloom_seeds[device] = torch.ops.frameloom.seed(**where)
     tracer.frameloom_draws += 1
-    return tracer.frameloom_seed, tracer.frameloom_draws - 1
+    return tracer.frameloom_seeds[device], tracer.frameloom_draws - 1
+
+
+def _device(given):
+    """The device that a call's numbers are for."""
+    like, device = given.get("self"), given.get("device")
+    return torch.device(device if device is not None else "cpu" if like is None else like.device)
 
 
 def _draw(given, kind, dtype, low=0, high=0):
@@ -77,12 +87,12 @@ def _draw(given, kind, dtype, low=0, high=0):
     like, layout = given.get("self"), given.get("memory_format")
     if like is None:
         size = given["shape"] if "shape" in given else given["size"]
-        return torch.ops.frameloom.random(size, *_next_draw(), kind, low, high, dtype=dtype)
+        return torch.ops.frameloom.random(size, *_next_draw(_device(given)), kind, low, high, dtype=dtype)
     if layout not in (None, torch.preserve_format) or is_contiguous_or_false(like):
-        made = _draw({"size": like.shape}, kind, dtype, low, high)
+        made = _draw({"size": like.shape, "device": _device(given)}, kind, dtype, low, high)
         return made if layout in (None, torch.preserve_format) else made.contiguous(memory_format=layout)
     order, _ = compute_elementwise_output_logical_to_physical_perm(like)
-    made = _draw({"size": [like.shape[axis] for axis in order]}, kind, dtype, low, high)
+    made = _draw({"size": [like.shape[axis] for axis in order], "device": _device(given)}, kind, dtype, low, high)
     return made.permute(sorted(range(like.ndim), key=order.__getitem__))
 
 
@@ -113,9 +123,8 @@ def _dtype(kind, given):
 def _is_drawn(kind, dtype, given, parameters):
     """Are the parameters known, is the generator torch's own, and are there kernels for the result?"""
     like = given.get("self")
-    device = given.get("device") or ("cpu" if like is None else like.device)
     layout = given.get("layout") or (torch.strided if like is None else like.layout)
-    if torch.device(device).type != "cpu" or layout is not torch.strided or given.get("generator") or dtype.is_complex:
+    if _device(given).type not in ("cpu", "cuda") or layout is not torch.strided or given.get("generator") or dtype.is_complex:
         return False
     if kind == "integers":
         return all(type(number) is int for number in parameters) and dtype != torch.bool

@@ -34,6 +34,7 @@ class TorchGraph(NamedTuple):
     cached      from the disk cache?
     text        the captured graph, as MLIR text
     eager       why the whole graph runs in eager torch, or None
+    device      where its kernels run: "cpu", "cuda:0", "hip:0"
     """
 
     kind: str
@@ -44,6 +45,7 @@ class TorchGraph(NamedTuple):
     cached: bool
     text: str
     eager: str | None
+    device: str = "cpu"
 
 
 class TorchExplanation:
@@ -86,8 +88,9 @@ class TorchExplanation:
                 lines.append(f"graph {i} ({g.kind}): runs in eager torch: {g.eager}")
                 continue
             cached = " from the disk cache" if g.cached else ""
+            where = "" if g.device == "cpu" else f" on {g.device}"
             lines.append(
-                f"graph {i} ({g.kind}): {_count(g.ops, 'op')}, {_count(g.kernels, 'kernel')}{cached}, {g.compile_ms:.1f} ms"
+                f"graph {i} ({g.kind}){where}: {_count(g.ops, 'op')}, {_count(g.kernels, 'kernel')}{cached}, {g.compile_ms:.1f} ms"
             )
             lines += [f"  through torch: {call}" for call in g.host_calls]
         return "\n".join(lines + [f"break: {reason}" for reason in self.break_reasons])
@@ -117,6 +120,7 @@ def _describe(kind, made, module, reason):
         bool(versions) and all(v["cached"] for v in versions),
         made.graph() or "",
         None,
+        next((v["device"] for v in versions), "cpu"),
     )
 
 

@@ -27,7 +27,7 @@ from frameloom._config import Patchable
 with _disable_current_modes():  # the probe needs real tensors
     _native.torch_init()
 
-from frameloom import _torch_decompositions, _torch_partition, _torch_random, _torch_whole  # noqa: E402
+from frameloom import _torch_decompositions, _torch_devices, _torch_partition, _torch_random, _torch_whole  # noqa: E402
 
 _log = logging.getLogger("frameloom.torch")
 MODES = ("default", "max-autotune", "max-autotune-no-cudagraphs", "reduce-overhead")
@@ -127,14 +127,9 @@ def compile_graph(module, *, interpret=False, visible=1 << 62, **options):
 
 
 def _refuse(module):
-    """Graphs with tensors on another device than the CPU, or with inputs that are not dense, are not compiled."""
-    for node in module.graph.nodes:
+    """Graphs with inputs that are not dense are not compiled."""
+    for node in module.graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, torch.Tensor) and part.device.type != "cpu":
-                raise NotImplementedError(f"a tensor on the device {part.device.type}")
-        if node.op != "placeholder":
-            continue
         if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
             raise NotImplementedError(f"an input of the layout {value.layout}")
         if isinstance(value, torch.SymInt) and value.node.is_nested_int():
@@ -144,10 +139,13 @@ def _refuse(module):
 def _compile_graph(module, options, interpret, visible, gradients=False, constants=None):
     """`constants` are tensors that inputs of these numbers are taken to be, whatever is passed for them."""
     _refuse(module)
+    device = _torch_devices.name_of(module)
+    if device and interpret:
+        raise NotImplementedError("the interpreter runs on the CPU")
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
-        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {})
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {}, device)
     compiled_graphs.append(graph)
     return graph
 

@@ -1,6 +1,7 @@
 // The end of a reduction: shuffles within a warp, then shared memory.
 // RUN: split-file %s %t
 // RUN: %loom-opt --loom-lowered %t/warp.mlir | FileCheck %s --check-prefix=WARP
+// RUN: %loom-opt --loom-lowered %t/within.mlir | FileCheck %s --check-prefix=WITHIN
 // RUN: %loom-opt --loom-lowered %t/block.mlir | FileCheck %s --check-prefix=BLOCK
 // RUN: %loom-opt --loom-lowered %t/twice.mlir > %t/twice.lowered.mlir
 // RUN: %loom-run --target=sim %t/twice.lowered.mlir | FileCheck %s --check-prefix=RIGHT
@@ -27,6 +28,23 @@ module attributes {loom.target = "nvptx"} {
   func.func @main(%x: tensor<16x255xf64>) -> tensor<16xf64> {
     %0 = loom.reduce "sum" %x axes = [1] : (tensor<16x255xf64>) -> tensor<16xf64>
     return %0 : tensor<16xf64>
+  }
+}
+//--- within.mlir
+module attributes {loom.target = "nvptx"} {
+  // One result, which depends on no loop: its vectors are read where the buffer begins at a multiple of their size.
+  // WITHIN-LABEL: func.func private @k0_s0_body(
+  // WITHIN-NOT: alignment = 16
+  // WITHIN: %[[ALIGNED:.*]] = arith.cmpi eq
+  // WITHIN-NOT: alignment = 16
+  // WITHIN: scf.if %[[ALIGNED]]
+  // WITHIN: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xi16>
+  // WITHIN: scf.if
+  // WITHIN-NOT: alignment = 16
+  // WITHIN: passthrough = {{\[\[}}"loom-gpu-threads", "256"]]
+  func.func @main(%x: tensor<30xi16>) -> tensor<i16> {
+    %0 = loom.reduce "max" %x axes = [0] : (tensor<30xi16>) -> tensor<i16>
+    return %0 : tensor<i16>
   }
 }
 //--- block.mlir

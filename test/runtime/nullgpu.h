@@ -59,6 +59,8 @@ NULL_EXPORT int loom_nullgpu_last(void);
 /* What the driver says of itself: its version, devices, their architecture (90: sm_90; 0x90a:
  * gfx90a). */
 NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architecture);
+/* What this stream gets to do is being captured into a graph, so the driver says; NULL: nothing. */
+NULL_EXPORT void loom_nullgpu_capture(void *stream);
 /* A kernel as a function of C, in place of what a module has under this name, whose lists have so
  * many words. */
 NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t buffers,

@@ -227,6 +227,17 @@ int null_StreamSynchronize(void *stream) {
   return null_broken_now();
 }
 
+static void *stream_captured;
+
+void loom_nullgpu_capture(void *stream) { stream_captured = stream; }
+
+int null_StreamIsCapturing(void *stream, int *status) {
+  NULL_CALL(StreamIsCapturing, true);
+  if (!stream_of(stream)) return DRIVER_INVALID_HANDLE;
+  *status = stream_captured && stream == stream_captured;
+  return 0;
+}
+
 int null_StreamWaitEvent(void *stream, void *event, unsigned flags) {
   NULL_CALL(StreamWaitEvent, true);
   null_stream *s = stream_of(stream);

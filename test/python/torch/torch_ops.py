@@ -106,7 +106,7 @@ class Case:
             if id(t) not in changed:
                 span = max(1 / 512, 8 * torch.finfo(t.dtype).eps) if t.is_floating_point() else 0
                 factors = 1 + (torch.rand(t.shape, generator=random) - 0.5) * span
-                changed[id(t)] = t.detach() * factors.to(t.dtype) if t.is_floating_point() else t
+                changed[id(t)] = t.detach() * factors.to(t.device, t.dtype) if t.is_floating_point() else t
                 changed[id(t)].requires_grad_(t.requires_grad)
             near.leaves[i] = changed[id(t)]
         return near
@@ -136,7 +136,7 @@ def _tensors(tree):
 def _ramp(t):
     """Weights that bfloat16 holds exactly."""
     ramp = torch.arange(t.numel(), dtype=torch.float64).remainder_(64).div_(64).add_(0.5)
-    return ramp.reshape(t.shape).to(t.dtype)
+    return ramp.reshape(t.shape).to(t.device, t.dtype)
 
 
 def _eager_backend(module, report):
@@ -352,7 +352,7 @@ def _squares(case, got, expected, places):
     ours, eagers = _tensors(got), _tensors(expected)
     if not len(ours) == len(eagers) == len(exact):
         return None
-    pairs = [(ours[i], eagers[i], exact[i].double()) for i in places]
+    pairs = [(ours[i], eagers[i], exact[i].to(ours[i].device, torch.float64)) for i in places]
     return [(_distance(a, e) ** 2, _distance(b, e) ** 2) for a, b, e in pairs]
 
 

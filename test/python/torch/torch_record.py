@@ -145,7 +145,7 @@ def _draws(target):
 
 
 def _wrapped(recorder, tensor):
-    if type(tensor) is not torch.Tensor or tensor.layout is not torch.strided or tensor.device.type != "cpu":
+    if type(tensor) is not torch.Tensor or tensor.layout is not torch.strided or tensor.device.type not in ("cpu", "cuda"):
         raise NotRecorded("an input that is no plain tensor")
     inner = tensor.detach()
     recorder.add_input(inner)
