@@ -143,7 +143,7 @@ def ExpOp : Loom_Unary<"exp", "e to the x", "fc", FpOverflowUnderflow> {
   let gradient = ["MUL(g, r)"];
 }
 def Exp2Op : Loom_Unary<"exp2", "2 to the x", "f", FpOverflowUnderflow> {
-  let cost = CostWideFunction;
+  let cost = CostFunction;
   let real = "exp2(x)";
   let gradient = ["MUL(g, MUL(r, NUMBER(M_LN2)))"];
 }
@@ -210,13 +210,13 @@ def AtanOp : Loom_Unary<"atan", "Inverse tangent", "fc"> {
   let gradient = ["DIV(g, ADD(SQUARE(x), NUMBER(1)))"];
 }
 def SinhOp : Loom_Unary<"sinh", "Hyperbolic sine", "fc", FpOverflowUnderflow> {
-  let cost = CostWideFunction;
+  let cost = CostFunction;
   let real = "sinh(x)";
   let complex = "csinh(x)";
   let gradient = ["MUL(g, OP1(COSH, x))"];
 }
 def CoshOp : Loom_Unary<"cosh", "Hyperbolic cosine", "fc", FpOverflowUnderflow> {
-  let cost = CostWideFunction;
+  let cost = CostFunction;
   let real = "cosh(x)";
   let complex = "ccosh(x)";
   let gradient = ["MUL(g, OP1(SINH, x))"];

@@ -125,7 +125,7 @@ MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y) {
 MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
                      MlirValue y) {
   if ((dtype != LOOM_F32 && dtype != LOOM_F64) || !math_find(code)) return (MlirValue){NULL};
-  if (code == LOOM_OP_POW && math_whole_exponent(y)) {
+  if (math_find(code)->binary == math_pow && math_whole_exponent(y)) {
     math m = math_of(l, b, x);
     return math_whole(&m, x, y, math_whole_exponent(y));
   }
