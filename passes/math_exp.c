@@ -89,8 +89,8 @@ MlirValue math_exp_sum(math *m, MlirValue high, MlirValue low) {
 
 MlirValue math_exp2(math *m, MlirValue x) {
   exp_power_of k;
-  x = math_at_least(m, x, -1080);
-  MlirValue clamped = math_at_most(m, x, 1025);
+  x = math_at_least(m, x, m->f64 ? -1080 : -152);
+  MlirValue clamped = math_at_most(m, x, m->f64 ? 1025 : 129);
   k = exp_round(m, math_add(m, clamped, math_const(m, exp_magic(m))));
   MlirValue r = math_scale(m, math_sub(m, x, k.real), 0.6931471805599453);
   return exp_scale(m, math_add(m, exp_tail(m, r), math_const(m, 1)), &k);

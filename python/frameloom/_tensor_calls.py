@@ -274,6 +274,11 @@ def _decomposition(func):
     return core and (_torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func) or core)
 
 
+def _varies(args, kwargs):
+    """Is there a tensor or a symbolic size among the arguments? A call without any is torch's own, whose result is a constant."""
+    return any(isinstance(one, torch.Tensor) or _tensor_sizes.is_size(one) for one in _pytree.tree_leaves((args, kwargs)))
+
+
 def _is_like(made, one, known):
     """Is a result of a decomposition what the operation itself gives: of the same layout, in memory of its own?"""
     if not isinstance(one, torch.Tensor):
@@ -357,7 +362,7 @@ class Recorder(TorchDispatchMode):
             return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[3] is not None:
             return self.normalise(*args)
-        decomposition = _decomposition(func)
+        decomposition = _decomposition(func) if _varies(args, kwargs) else None
         given = _tensor_sizes.now((args, kwargs)) if decomposition else None
         apart = decomposition and runs(func, *given)
         results = self.decompose(decomposition, func, args, kwargs, given) if apart else None

@@ -133,6 +133,8 @@ def put(x, key, value):
     for one in given:
         if one is not None and one is not Ellipsis and type(one) not in (int, slice, torch.Tensor):
             return NotImplemented
+    if isinstance(value, torch.Tensor):
+        value = value.to(x.dtype)  # as a write into the view does
     view, counted = x, []
     for number, i in enumerate(axes):
         counted.append(_counted(given[i], x.size(axes[i])))

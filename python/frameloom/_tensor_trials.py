@@ -111,6 +111,8 @@ def runs(func, args, kwargs):
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
+        if takes is None and not tensors:
+            takes, warns = False, False  # it raises as it does for the user
         if takes is None:
             return True  # and is tried again with others
         if takes and not lie and _checks(func, args, kwargs):
@@ -249,8 +251,14 @@ def _convolution(*args, bias_sizes=None, **kwargs):
     return None if layout in (torch.contiguous_format, torch.preserve_format) else [(1, *reversed(range(2, rank)), 0)]
 
 
+def _eig(x):
+    """The order of eigenvalues and eigenvectors: LAPACK writes a vector in one piece."""
+    rank = x.dim()
+    return None if 0 in x.shape else [AS_DESCRIBED, (rank - 2, rank - 1, *reversed(range(rank - 2)))]
+
+
 # The order of the results of operations that choose it by more than the order of the arguments.
-_LAYOUTS = {aten.convolution.default: _convolution}
+_LAYOUTS = {aten.convolution.default: _convolution, aten.linalg_eig.default: _eig}
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):

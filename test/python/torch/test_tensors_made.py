@@ -205,3 +205,33 @@ def test_what_breaks_is_torchs(function):
 
     assert result(frameloom.compile(function)) == result(function)
     assert break_codes(function, X)
+
+
+SPACES = [(make, dtype, ends) for make in (torch.linspace, torch.logspace) for ends in ((0.5, 3.7), (-3.2, 4.9), (0, 10), (1, 2.9), (4.5, 0.25))
+          for dtype in (torch.int8, torch.int16, torch.int64, torch.bfloat16, torch.float16, torch.float32, torch.float64, torch.complex64)
+          if make is torch.linspace or 0 <= ends[0] < 2.2 and (ends[1] < 2.2 or dtype in (torch.float32, torch.float64))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "dtype", "ends"), SPACES)
+def test_numbers_between_two_ends_are_torchs(make, dtype, ends):
+    def between(end):
+        return [make(*ends, count, dtype=dtype) for count in (1, 2, 5, 17, 137)] + [make(ends[0], end, 9)]
+
+    end = torch.tensor(ends[1])
+    for got, wanted in zip(frameloom.compile(between, fullgraph=True)(end), between(end), strict=True):
+        assert got.dtype == wanted.dtype and torch.equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("make", [torch.hann_window, torch.hamming_window, torch.bartlett_window, torch.blackman_window, torch.kaiser_window])
+def test_windows_are_torchs(make, dtype):
+    def windows():
+        return [make(count, periodic, dtype=dtype) for count in (0, 1, 7) for periodic in (True, False)]
+
+    if not dtype.is_floating_point:
+        for function in (windows, frameloom.compile(windows)):
+            with pytest.raises(RuntimeError):
+                function()
+        return
+    for got, wanted in zip(frameloom.compile(windows, fullgraph=True)(), windows(), strict=True):
+        assert got.dtype == wanted.dtype and torch.equal(got, wanted)

@@ -160,6 +160,21 @@ def test_it_is_one_graph(name):
     assert not set(break_codes(FUNCTIONS[name], torch.arange(24.0).reshape(4, 6) / 7)) - {"FL0025"}
 
 
+def test_gradients_of_gradients_behind_a_write_of_another_dtype():
+    def function(x, place):
+        y = x * x
+        y[place] = torch.tensor(2)
+        y[place - 1] += x[place] ** 3
+        return y * x
+
+    told = []
+    for one in (function, frameloom.compile(function, fullgraph=True)):
+        x = torch.arange(12.0).reshape(4, 3).requires_grad_()
+        (first,) = torch.autograd.grad(one(x, torch.tensor(2)).sum(), x, create_graph=True)
+        told.append((first, *torch.autograd.grad(first.sin().sum(), x)))
+    torch.testing.assert_close(told[1], told[0])
+
+
 def test_one_version_for_all_sizes():
     compiled = frameloom.compile(lambda x, i: x[i] * 2 + x[i - 1].sum(), dynamic=True, fullgraph=True)
     for rows in (4, 7, 2, 9):
