@@ -105,6 +105,16 @@ static const math_row *math_find(loom_opcode code) {
   return NULL;
 }
 
+/* The sign is that of x in f32: LLVM would round the f64 it comes from, to f16 by a call where the
+ * result becomes a half float. */
+static bool math_has_sign_of(loom_opcode code) {
+  switch (code) {
+  case LOOM_OP_ASINH:
+  case LOOM_OP_ATANH: return true;
+  default: return false;
+  }
+}
+
 MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y) {
   const math_row *row = math_find(code);
   if (row->how[m->f64] == MATH_POLY) return row->unary ? row->unary(m, x) : row->binary(m, x, y);
@@ -116,10 +126,7 @@ MlirValue math_inline(math *m, loom_opcode code, MlirValue x, MlirValue y) {
   MlirValue result = row->unary ? row->unary(&m64, x64)
                                 : row->binary(&m64, x64, loom_build1(m->b, "arith.extf", y, wide));
   result = loom_build1(m->b, "arith.truncf", result, m->type);
-  /* The sign is that of x in f32: LLVM would round the f64 it comes from, to f16 by a call where
-   * the result becomes a half float. */
-  bool odd = code == LOOM_OP_SINH || code == LOOM_OP_ASINH || code == LOOM_OP_ATANH;
-  return odd ? math_copysign(m, result, x) : result;
+  return math_has_sign_of(code) ? math_copysign(m, result, x) : result;
 }
 
 MlirValue lower_math(lower *l, loom_builder *b, loom_opcode code, loom_dtype dtype, MlirValue x,
