@@ -49,6 +49,13 @@ static int schedule_width(const lower *l, int registers, int64_t extent, bool lo
   return width;
 }
 
+/* Long bodies fill the registers with one vector; short ones and sums need several to hide latency.
+ * AVX-512 has twice as many registers. */
+static int schedule_body_width(const lower *l, int64_t extent) {
+  int longest = l->kernel->vector_bytes == 64 ? 32 : 24;
+  return schedule_width(l, l->cost > longest ? 1 : 2, extent, false);
+}
+
 /* Of an arg-reduction: each register is to see several parts of a row, since joining two of them
  * takes as long as two parts do. */
 static int schedule_arg_registers(const lower *l, int64_t length) {
@@ -140,10 +147,7 @@ static void schedule_make(const lower *l, lower_schedule *out) {
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
   int64_t inner = schedule_row_work(plan), per_unit = plan->lane_reduced ? inner : inner * extent;
-  /* Long bodies fill the registers with one vector; short ones and sums need several to hide
-   * latency. AVX-512 has twice as many registers. */
-  int longest = l->kernel->vector_bytes == 64 ? 32 : 24;
-  out->width = schedule_width(l, l->cost > longest ? 1 : 2, extent, false);
+  out->width = schedule_body_width(l, extent);
   out->reduce_width = schedule_width(l, schedule_sums(l), INT64_MAX, true);
   out->tail = lower_tail_for(l, extent, out->width);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
@@ -265,8 +269,7 @@ static void schedule_make_symbolic(const lower *l, lower_schedule *out) {
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
   int64_t extent = nest->loops[nest->count - 1].extent, rows = lower_plan_rows(plan);
   int64_t inner = schedule_row_work(plan);
-  out->width =
-      schedule_width(l, l->cost > (l->kernel->vector_bytes == 64 ? 32 : 24) ? 1 : 2, extent, false);
+  out->width = schedule_body_width(l, extent);
   out->reduce_width = schedule_width(l, schedule_sums(l), INT64_MAX, true);
   int64_t target = schedule_max(SCHEDULE_CHUNK_WORK / (2 + l->cost / 4), 2048);
   out->block = extent;

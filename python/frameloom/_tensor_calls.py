@@ -404,7 +404,7 @@ class Recorder(TorchDispatchMode):
         try:
             with torch.no_grad(), self:
                 results = decomposition(*args, **kwargs)
-            wanted = _pytree.tree_leaves(laid_out(func, *given, described(func, *given)))
+            wanted = _pytree.tree_leaves(results_without_memory(func, *given))
         except (Unsupported, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
             results = wanted = NotImplemented
         self.depth -= 1
