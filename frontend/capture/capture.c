@@ -286,20 +286,29 @@ static void capture_know_sizes(const capture_order *o) {
            o->function->func_qualname, why);
 }
 
-static capture *capture_range(const capture_order *o) {
+/* No cycle is collected while a function is captured: capture makes many objects that live as long,
+ * and the collector, which is started by their number, looks at all objects of the process. */
+static capture *capture_attempts(const capture_order *o, trace_kept *kept) {
   size_table *sizes = o->sizes;
-  trace_kept kept = {.numbers = NULL};
   capture *c = NULL;
-  if (!trace_kept_init(&kept, o)) return NULL;
   /* Each restart makes at least one argument known, so this ends; at last no size is a symbol. */
   for (uint32_t i = 0; sizes && i < sizes->count; i++)
     sizes->facts[i].skip = false;
   Py_ssize_t attempts = o->count + 2 + CAPTURE_SIZE_RESTARTS + 2 * ROLL_BANS;
   bool again = builtins_init();
+  bool collects = PyGC_Disable();
   for (Py_ssize_t attempt = 0; again && attempt <= attempts; attempt++) {
     if (sizes && attempt >= CAPTURE_SIZE_RESTARTS) capture_know_sizes(o);
-    c = capture_attempt(o, &kept, &again);
+    c = capture_attempt(o, kept, &again);
   }
+  if (collects) PyGC_Enable();
+  return c;
+}
+
+static capture *capture_range(const capture_order *o) {
+  trace_kept kept = {.numbers = NULL};
+  if (!trace_kept_init(&kept, o)) return NULL;
+  capture *c = capture_attempts(o, &kept);
   trace_kept_fini(&kept);
   return c;
 }

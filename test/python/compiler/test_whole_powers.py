@@ -10,7 +10,7 @@ from test_math import ulps, values
 pytestmark = pytest.mark.skipif(not kh.available(), reason="needs loom-opt and LLVM's tools")
 
 EXPONENTS = [3, 4, 5, 6, 7, 8, -3, -4, -5, -6, -7, -8]
-N = 30_000
+N = 10_000
 
 
 def power_kernel(exponent, dtype, n, folder, cpu):

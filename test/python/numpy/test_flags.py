@@ -204,10 +204,10 @@ def test_missing_values_raise_what_numpy_raises(dtype, cpu):
     """A NaN in the data: the same warnings at each call, and where there are none no call runs twice to find that out."""
     numbers, asked, again = np.random.default_rng(5), [0, 0], []
     sources = [f"np.{name}({'x, y' if getattr(np, name).nin == 2 else 'x'})" for name in MISSING] + MISSING_EXPRESSIONS
-    for source in sources:
+    for first, source in enumerate(sources, KINDS.index(cpu)):
         plain = eval(f"lambda x, y: {source}", {"np": np})
         compiled = frameloom.compile(plain, options={"cpu": cpu})
-        for size in (1, 3, 37, ()):
+        for size in (1, 3, 37, ())[first % 2 :: 2]:  # for each CPU the other ones
             holds = numbers.choice([(True, False), (False, True), (True, True)]) if "y" in source else (True, False)
             x, y = (with_missing(numbers, dtype, size, held) for held in holds)
             want = outcome(plain, (x.copy(), y.copy()))
@@ -230,15 +230,16 @@ def test_lanes_that_are_not_set_raise_nothing(dtype, cpu):
     """A few elements, and what a checked kernel finds in the registers of vectors: signalling NaNs and huge numbers."""
     numbers, again, count = np.random.default_rng(7), [], 0
     with frameloom.config.patch(cpu=cpu):
-        for source in [f"np.{name}({'x, y' if getattr(np, name).nin == 2 else 'x'})" for name in MISSING] + MISSING_EXPRESSIONS:
+        sources = [f"np.{name}({'x, y' if getattr(np, name).nin == 2 else 'x'})" for name in MISSING] + MISSING_EXPRESSIONS
+        for first, source in enumerate(sources, KINDS.index(cpu)):
             plain = eval(f"lambda x, y: {source}", {"np": np})
-            for size in (1, 2, 4, 9):
+            for size in (1, 2, 4, 9)[first % 2 :: 2]:  # for each CPU the other ones
                 x, y = (with_missing(numbers, dtype, size, False) for _ in range(2))
                 if outcome(plain, (x, y))[1:] == (None, []):
                     count += 1
                     if frameloom.explain(plain, x, y).again:
                         again.append((source, size))
-    assert not again and count > 200, (again, count)
+    assert not again and count > 80, (again, count)
 
 
 # ---- special values: a call runs a second time only where NumPy reports something ---------------------------------------
