@@ -77,8 +77,8 @@ typedef struct loom_device_call {
   const int64_t *symbols;
   /* Of loom_device_on(): the work is ordered on that stream. NULL: on the plan's device's own. */
   loom_device *on;
-  /* From the second call on, launches are one graph of the driver. Not where the host has to do
-   * with the run (LOOM_GRAPH_LOOPS), or where `on` or `allocate` is given. */
+  /* From the second call on, launches are graphs of the driver: one for each piece between what
+   * the host does. Not where the stream is captured. */
   bool graphs;
   /* Asked now and then while loops are run: true stops the call. May be NULL. */
   int (*poll)(void *context);
@@ -105,7 +105,7 @@ bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, 
 /* What became of a plan's graph. */
 typedef enum loom_device_graph_state {
   LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
-  LOOM_GRAPH_LOOPS,  /* the host runs loops, branches or calls of the plan */
+  LOOM_GRAPH_LOOPS,  /* the host runs loops, branches or calls, and there are no two between */
   LOOM_GRAPH_UNUSED, /* no call has asked for it */
   LOOM_GRAPH_WAITS,  /* the next call makes it */
   LOOM_GRAPH_USED,
@@ -117,7 +117,9 @@ typedef struct loom_device_plan_facts {
   uint64_t arena;            /* bytes; 0 where they depend on sizes */
   bool waits;                /* each call waits for its end, since kernels report errors */
   loom_device_graph_state graph;
-  uint64_t replays, updates; /* runs of the graph, and steps that were changed before them */
+  uint32_t pieces;           /* graphs that a run takes */
+  uint32_t depth;            /* steps of theirs that have to follow each other */
+  uint64_t replays, updates; /* runs of graphs, and steps that were changed before them */
 } loom_device_plan_facts;
 
 loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *plan);

@@ -35,15 +35,15 @@ typedef struct device_kernel {
   bool blocks, silent;
 } device_kernel;
 
+typedef struct device_graphs device_graphs;
 typedef struct device_graph device_graph;
 
 struct loom_device_plan {
   loom_device *device;
   loom_plan *plan;
   void *module;
-  device_graph *graph; /* device_graph.c; NULL: there is none to make of the plan */
-  bool silent;         /* no kernel reports anything */
-  bool hosted;         /* it has loops, branches or calls of the host */
+  device_graphs *graphs; /* device_graph.c; NULL: there is none to make of the plan */
+  bool silent;           /* no kernel reports anything */
   /* For the plan, then for each of its regions. */
   device_kernel *kernels[];
 };
@@ -63,6 +63,7 @@ typedef struct device_run {
   uint64_t room;       /* bytes of it */
   loom_address status; /* a word; 0: no kernel reports anything */
   uint32_t stopped;    /* the status that has ended the run early */
+  bool captured;       /* others make a graph of the stream's work */
 } device_run;
 
 /* Makes `registers`, and memory for the arena and `more` bytes behind it, which begin at *after. Of
@@ -105,15 +106,30 @@ typedef struct device_step {
 /* Runs a loop or a branch. */
 bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
 
+/* ---- device_order.c ---- */
+
+typedef struct device_order device_order;
+
+/* Of instructions [first, end). NULL: there is no memory. */
+device_order *device_order_new(const loom_plan *plan, uint32_t first, uint32_t end);
+void device_order_free(device_order *order);
+/* The steps, by number from `first` on, that a step has to wait for. Others come before these. */
+const uint32_t *device_order_before(const device_order *order, uint32_t step, uint32_t *count);
+/* Steps of the longest path. */
+uint32_t device_order_depth(const device_order *order);
+
 /* ---- device_graph.c ---- */
 
-/* Sets p->graph. */
-bool device_graph_new(loom_device_plan *p, loom_error *err);
-/* No run of it is under way. */
-void device_graph_free(loom_device_plan *p);
-/* For a run by the graph: NULL, or open, then each instruction's step, then close, which orders the
- * run where all steps were good and returns whether it has. Between, the graph is the thread's. */
-device_graph *device_graph_open(loom_device_plan *p);
+/* Sets p->graphs. */
+bool device_graphs_new(loom_device_plan *p, loom_error *err);
+/* No run of them is under way. */
+void device_graphs_free(loom_device_plan *p);
+/* The end of the piece that begins with an instruction; 0: none does. */
+uint32_t device_graph_piece(const loom_device_plan *p, uint32_t first);
+/* For a piece by its graph on this stream: NULL, or open, then each instruction's step, then close,
+ * which orders the piece where all steps were good and returns whether it has. Between, the plan's
+ * graphs are the thread's. */
+device_graph *device_graph_open(loom_device_plan *p, loom_device *device, uint32_t first);
 bool device_graph_step(device_graph *graph, uint32_t instr, const device_step *step);
 bool device_graph_close(device_graph *graph, bool good);
 

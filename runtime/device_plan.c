@@ -99,17 +99,6 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
   return true;
 }
 
-/* Looks through the plan before anything is loaded. */
-static void plan_survey(loom_device_plan *p) {
-  const loom_plan_header *h = loom_plan_header_of(p->plan);
-  p->silent = true;
-  for (uint32_t i = 0; i < h->instrs.count; i++) {
-    uint16_t opcode = p->plan->instrs[i].opcode;
-    p->hosted |= opcode == LOOM_PLAN_FOR || opcode == LOOM_PLAN_WHILE ||
-                 opcode == LOOM_PLAN_BRANCH || opcode == LOOM_PLAN_HOST_CALL;
-  }
-}
-
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
                            loom_error *err) {
   const loom_plan_header *h = loom_plan_header_of(plan);
@@ -122,9 +111,9 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   if (!p) return loom_fail(err, "out of memory");
   p->device = device;
   p->plan = loom_plan_ref(plan);
-  plan_survey(p);
+  p->silent = true;
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
-  bool good = device_graph_new(p, err) && device_enter(device, err);
+  bool good = device_graphs_new(p, err) && device_enter(device, err);
   if (good) {
     good = (!h->image.count || module_find(p, &image, err)) && plan_kernels(p, err);
     if (!good && p->module) device->driver->ModuleUnload(p->module);
@@ -140,10 +129,10 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;
-  for (int i = 0; i < 2 && (p->module || p->graph); i++) { /* as loom_device_free() */
+  for (int i = 0; i < 2 && (p->module || p->graphs); i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
     device_finish(p->device);
-    device_graph_free(p);
+    device_graphs_free(p);
     if (p->module && !p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }

@@ -148,20 +148,31 @@ bool device_run_instrs(device_run *r, loom_error *err) {
   return good;
 }
 
-/* The same by the plan's graph. False: nothing was ordered. */
-static bool run_graph(const device_run *r) {
+/* A piece by its graph. False: nothing was ordered. */
+static bool run_graph(const device_run *r, uint32_t first, uint32_t end) {
   loom_error ignored;
-  const loom_plan *plan = r->plan;
-  const loom_device_call *call = r->call;
-  bool own = !call->on && !call->allocate;
-  device_graph *graph = call->graphs && own ? device_graph_open(r->p) : NULL;
+  device_graph *graph = device_graph_open(r->p, r->device, first);
   if (!graph) return false;
   device_step step;
   bool good = true;
-  const loom_plan_header *h = loom_plan_header_of(plan);
-  for (uint32_t i = h->prologue; good && i < h->instrs.count; i++)
-    good = run_step(r, &plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
+  for (uint32_t i = first; good && i < end; i++)
+    good = run_step(r, &r->plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
   return device_graph_close(graph, good);
+}
+
+/* The same as device_run_instrs(), of a whole plan: by graphs, as far as there are any. */
+static bool run_pieces(device_run *r, loom_error *err) {
+  bool good = true;
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = h->prologue, end; good && !r->stopped && i < h->instrs.count;) {
+    end = device_graph_piece(r->p, i);
+    if (end && run_graph(r, i, end)) {
+      i = end;
+      continue;
+    }
+    good = run_instr(r, &r->plan->instrs[i++], err);
+  }
+  return good;
 }
 
 /* ---- memory ---- */
@@ -287,7 +298,8 @@ static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
   loom_device *device = r->device;
   if (!run_refuse_capture(r, err)) return false;
   bool good = run_memory(r, err);
-  good = good && (r->stopped || run_graph(r) || device_run_instrs(r, err));
+  bool graphs = r->call->graphs && !r->captured;
+  good = good && (r->stopped || (graphs ? run_pieces(r, err) : device_run_instrs(r, err)));
   good = good && run_read_status(r, status, err);
   if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
   device_run_close(r);

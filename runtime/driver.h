@@ -90,8 +90,8 @@ struct driver_kind {
   /* From one device to another, on the stream of the latter. */
   int (*copy)(const struct loom_device *to_device, uint64_t to,
               const struct loom_device *from_device, uint64_t from, size_t size);
-  /* Adds a step to a graph, behind the node `before` (NULL: it is the first). */
-  int (*graph_add)(const struct loom_device *device, void *graph, void *before,
+  /* Adds a step to a graph, behind the nodes `before`. */
+  int (*graph_add)(const struct loom_device *device, void *graph, void *const *before, size_t count,
                    const driver_step *step, void **node);
   /* Changes a step's addresses and numbers in what was made of the graph. */
   int (*graph_set)(const struct loom_device *device, void *exec, void *node,

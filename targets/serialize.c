@@ -176,6 +176,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
     return loom_fail(s->err, "a kernel with scratch memory has no form on a GPU");
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
   instr.b = (uint32_t)first;
+  instr.c = (uint32_t)loom_get_i64(op, loom_mark_reads, 0);
   instr.chunks = (uint32_t)chunks;
   instr.scratch = (uint32_t)scratch;
   instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));

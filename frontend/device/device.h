@@ -3,11 +3,14 @@
 #define LOOM_FRONTEND_DEVICE_DEVICE_H
 
 #include "frontend/base/base.h"
+#include "runtime/device.h"
 
 /* ---- device_object.c ---- */
 
 PyObject *loom_py_open_device(PyObject *module, PyObject *name);
 bool loom_device_init(PyObject *module);
+/* What a run of a plan orders, and what became of its graphs: a new dict. */
+PyObject *device_plan_facts(loom_device_plan *plan);
 
 /* ---- standin.c ---- */
 

@@ -277,16 +277,20 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   return result;
 }
 
-/* What it does, and what became of its graph. */
-static PyObject *plan_facts(PyObject *self, PyObject *unused) {
+PyObject *device_plan_facts(loom_device_plan *plan) {
   static const char *const states[] = {
       [LOOM_GRAPH_SINGLE] = "single", [LOOM_GRAPH_LOOPS] = "loops", [LOOM_GRAPH_UNUSED] = "unused",
       [LOOM_GRAPH_WAITS] = "waits",   [LOOM_GRAPH_USED] = "used",   [LOOM_GRAPH_FAILED] = "failed"};
-  loom_device_plan_facts f = loom_device_plan_facts_of(((plan_object *)self)->plan);
-  return Py_BuildValue("{sIsIsKsNsssKsK}", "launches", (unsigned)f.launches, "copies",
+  loom_device_plan_facts f = loom_device_plan_facts_of(plan);
+  return Py_BuildValue("{sIsIsKsNsssIsIsKsK}", "launches", (unsigned)f.launches, "copies",
                        (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
-                       PyBool_FromLong(f.waits), "graph", states[f.graph], "replays",
+                       PyBool_FromLong(f.waits), "graph", states[f.graph], "pieces",
+                       (unsigned)f.pieces, "depth", (unsigned)f.depth, "replays",
                        (unsigned long long)f.replays, "updates", (unsigned long long)f.updates);
+}
+
+static PyObject *plan_facts(PyObject *self, PyObject *unused) {
+  return device_plan_facts(((plan_object *)self)->plan);
 }
 
 /* ---- types ---- */

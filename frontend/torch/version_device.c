@@ -85,6 +85,7 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
                              .outputs = addresses + inputs,
                              .scalars = call->scalars,
                              .symbols = call->symbols,
+                             .graphs = c->graphs,
                              .poll = loom_poll_signals,
                              .host = call->host,
                              .host_context = call->host_context,
