@@ -4,7 +4,7 @@
  * else returns before the work is done. Functions may be called from any thread, and leave the
  * thread's current context as they found it.
  *
- * Sections by file: device.c, device_plan.c, device_run.c, device_control.c,
+ * Sections by file: device.c, device_plan.c, device_run.c, device_control.c, device_report.c,
  * device_graph.c.
  */
 #ifndef LOOM_DEVICE_H
@@ -80,6 +80,10 @@ typedef struct loom_device_call {
   /* From the second call on, launches are graphs of the driver: one for each piece between what
    * the host does. Not where the stream is captured. */
   bool graphs;
+  /* Errors of indices are not waited for: loom_device_reported() tells of them later, under this
+   * title. */
+  bool defers;
+  const char *title;
   /* Asked now and then while loops are run: true stops the call. May be NULL. */
   int (*poll)(void *context);
   /* Calls of the host in the plan: their buffers are addresses of the device. They are to order
@@ -99,6 +103,14 @@ typedef struct loom_device_call {
  * LOOM_STATUS_INTERRUPTED. */
 bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
                           loom_error *err);
+
+/* ---- device_report.c ---- */
+
+/* Has a kernel of a call that did not wait reported an error? Then *err says where; each is told
+ * once. Nothing is waited for: what the device has not done yet is told later. */
+bool loom_device_reported(loom_device *device, loom_error *err);
+/* The same, when all such calls have ended. */
+bool loom_device_reported_late(loom_device *device, loom_error *err);
 
 /* ---- device_graph.c ---- */
 

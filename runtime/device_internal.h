@@ -9,15 +9,18 @@
 
 /* ---- device.c ---- */
 
+typedef struct device_reports device_reports;
+
 struct loom_device {
   const driver *driver;
   char name[16], architecture[16];
   int number, handle;
-  void *context;        /* CUDA's */
-  void *stream, *event; /* `event` orders other streams */
-  loom_device *root;    /* the device with its own stream */
-  pthread_mutex_t lock; /* the root's: of `event` and `others` */
-  loom_device *others;  /* the root's: those of loom_device_on(), the last one first */
+  void *context;           /* CUDA's */
+  void *stream, *event;    /* `event` orders other streams */
+  loom_device *root;       /* the device with its own stream */
+  pthread_mutex_t lock;    /* the root's: of `event` and `others` */
+  loom_device *others;     /* the root's: those of loom_device_on(), the last one first */
+  device_reports *reports; /* the root's: device_report.c; NULL: nobody has needed it */
 };
 
 /* Around calls of the driver: makes the device the thread's. */
@@ -28,11 +31,14 @@ void device_finish(loom_device *device);
 
 /* ---- device_plan.c ---- */
 
+#define DEVICE_WORDS_OF_STATUS 16 /* of a run; further kernels share the last one */
+
 typedef struct device_kernel {
   void *function;
   uint32_t buffers, params; /* words of the lists that it gets */
   uint32_t threads;
   bool blocks, silent;
+  uint32_t report; /* which word of the status it writes; silent ones none */
 } device_kernel;
 
 typedef struct device_graphs device_graphs;
@@ -44,6 +50,11 @@ struct loom_device_plan {
   void *module;
   device_graphs *graphs; /* device_graph.c; NULL: there is none to make of the plan */
   bool silent;           /* no kernel reports anything */
+  bool asks;             /* the host reads conditions and counts on the device */
+  _Atomic bool captured; /* a graph of others has its kernels: its code is never unloaded */
+  uint32_t
+      report_count; /* words of the status: one for each kernel that reports, as far as there are */
+  char reports[DEVICE_WORDS_OF_STATUS][64]; /* for people */
   /* For the plan, then for each of its regions. */
   device_kernel *kernels[];
 };
@@ -61,7 +72,7 @@ typedef struct device_run {
   int64_t *registers;  /* NULL: none */
   loom_address memory; /* arena, and of a plan the status; 0: none */
   uint64_t room;       /* bytes of it */
-  loom_address status; /* a word; 0: no kernel reports anything */
+  loom_address status; /* words of the plan's `report_count`; 0: no kernel reports anything */
   uint32_t stopped;    /* the status that has ended the run early */
   bool captured;       /* others make a graph of the stream's work */
 } device_run;
@@ -105,6 +116,14 @@ typedef struct device_step {
 
 /* Runs a loop or a branch. */
 bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
+
+/* ---- device_report.c ---- */
+
+/* Before a plan whose kernels report errors is run: not while a stream is captured. */
+bool device_report_ready(loom_device *device, loom_error *err);
+/* Has the run's words copied when they are known. Not ordered: there are too many calls whose words
+ * have not come. */
+bool device_report_order(const device_run *r, bool *ordered, loom_error *err);
 
 /* ---- device_order.c ---- */
 

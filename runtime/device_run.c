@@ -56,7 +56,7 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, device_st
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
   out->word_count = kernel->buffers + kernel->params;
   run_fill(r, in, out->words);
-  out->status = r->status;
+  out->status = r->status ? r->status + kernel->report * sizeof(uint32_t) : 0;
   out->begin = in->b;
   out->end = out->begin + chunks;
   void *arguments[] = {out->words, out->words + kernel->buffers, &out->begin, &out->end,
@@ -261,11 +261,11 @@ void device_run_close(device_run *r) {
 static bool run_memory(device_run *r, loom_error *err) {
   const driver *d = r->device->driver;
   uint64_t after;
-  if (!device_run_open(r, r->call->symbols, r->p->silent ? 0 : sizeof(uint64_t), &after, err))
-    return false;
+  uint32_t words = r->p->report_count;
+  if (!device_run_open(r, r->call->symbols, words * sizeof(uint32_t), &after, err)) return false;
   if (r->p->silent || r->stopped) return true;
   r->status = r->memory + after;
-  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, r->device->stream), err,
+  return driver_check(d, d->MemsetD32Async(r->status, 0, words, r->device->stream), err,
                       "the status of a run on %s cannot be cleared", r->device->name);
 }
 
@@ -273,35 +273,56 @@ static bool run_memory(device_run *r, loom_error *err) {
 
 /* Errors of this run, at once: its results are not to be used. */
 static bool run_read_status(const device_run *r, uint32_t *out, loom_error *err) {
-  uint32_t status = 0;
+  uint32_t words[DEVICE_WORDS_OF_STATUS] = {0}, status = r->stopped;
+  size_t size = r->p->report_count * sizeof *words;
   bool known = r->p->silent || r->stopped & (LOOM_STATUS_SIZE | LOOM_STATUS_HOST);
-  bool good = known || device_run_read(r, &status, r->status, sizeof status, err);
-  *out = (status & PLAN_STOPS) | r->stopped;
+  bool good = known || device_run_read(r, words, r->status, size, err);
+  for (uint32_t i = 0; i < r->p->report_count; i++)
+    status |= words[i] & PLAN_STOPS;
+  *out = status;
   return good;
 }
 
-/* A stream that is captured cannot be waited for, which statuses, conditions and loops need, and
- * what the host does between launches would be no part of the graph. */
-static bool run_refuse_capture(const device_run *r, loom_error *err) {
+/* The same at once or later, as the caller wants it. */
+static bool run_end(const device_run *r, uint32_t *status, loom_error *err) {
+  bool ordered = false;
+  bool later = r->call->defers && !r->p->silent && !r->stopped;
+  if (later && !device_report_order(r, &ordered, err)) return false;
+  if (ordered || !later || !r->captured) return ordered || run_read_status(r, status, err);
+  return loom_fail(err, "too many graphs have been captured on %s whose kernels report errors",
+                   r->device->name);
+}
+
+/* A stream that is captured cannot be waited for, which conditions, counts and errors at once need.
+ */
+static bool run_ask_capture(device_run *r, loom_error *err) {
   const driver *d = r->device->driver;
+  const loom_device_call *call = r->call;
   int capturing = 0;
-  if (!r->call->on) return true;
-  return driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
-                      "a stream of %s cannot be asked", r->device->name) &&
-         (!capturing ||
-          loom_fail(err,
-                    "work on %s is being captured into a graph, of which a plan can be no part",
-                    r->device->name));
+  if (!call->on) return true;
+  if (!driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
+                    "a stream of %s cannot be asked", r->device->name))
+    return false;
+  r->captured = capturing != 0;
+  if (!capturing) return true;
+  bool waits = r->p->asks || (!r->p->silent && !call->defers);
+  if (waits || !call->allocate)
+    return loom_fail(err,
+                     "work on %s is being captured into a graph, and this call has to wait for it",
+                     r->device->name);
+  return r->p->captured = true;
 }
 
 static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
   loom_device *device = r->device;
-  if (!run_refuse_capture(r, err)) return false;
+  if (!run_ask_capture(r, err)) return false;
   bool good = run_memory(r, err);
   bool graphs = r->call->graphs && !r->captured;
   good = good && (r->stopped || (graphs ? run_pieces(r, err) : device_run_instrs(r, err)));
-  good = good && run_read_status(r, status, err);
-  if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
+  *status = r->stopped;
+  good = good && run_end(r, status, err);
+  if (!good && !r->captured)
+    device->driver->StreamSynchronize(device->stream); /* it reads memory */
   device_run_close(r);
   return good;
 }

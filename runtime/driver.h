@@ -29,11 +29,17 @@ enum {
   DRIVER_NOT_FOUND = 500,
   DRIVER_NOT_READY = 600,
   DRIVER_LAUNCH_FAILED = 719,
+  DRIVER_CAPTURE_UNSUPPORTED = 900,
   DRIVER_UNKNOWN = 999
 };
 
 /* Of CUpointer_attribute and hipPointer_attribute, and flags; also in common. */
-enum { DRIVER_POINTER_DEVICE = 9, DRIVER_STREAM_NON_BLOCKING = 1, DRIVER_EVENT_DISABLE_TIMING = 2 };
+enum {
+  DRIVER_POINTER_DEVICE = 9,
+  DRIVER_STREAM_NON_BLOCKING = 1,
+  DRIVER_EVENT_DISABLE_TIMING = 2,
+  DRIVER_HOST_PORTABLE = 1
+};
 
 /* ---- driver.c ---- */
 

@@ -249,6 +249,7 @@ static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_e
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
     good =
         plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+        (!kernels[i].op || plan_check_name(h, bytes, kernels[i].op - 1)) &&
         kernels[i].threads <= 1024 &&
         8ull * ((kernels[i].entry & 0xffff) + (kernels[i].entry >> 16)) <= LOOM_PLAN_LAUNCH_BYTES;
   return good || loom_fail(err, "plan: not valid for a device");

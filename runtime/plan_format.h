@@ -171,8 +171,9 @@ typedef struct loom_plan_instr {
 typedef struct loom_plan_kernel {
   uint32_t entry; /* bytes from the start of the image's code; on a GPU LOOM_PLAN_KERNEL_LISTS */
   uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
-  /* Of a GPU: threads of a block, and LOOM_PLAN_KERNEL_*. */
-  uint32_t threads, flags;
+  /* Of a GPU: threads of a block, LOOM_PLAN_KERNEL_*, and 1 + the name of the operation whose
+   * errors it reports, or 0. */
+  uint32_t threads, flags, op;
 } loom_plan_kernel;
 
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */

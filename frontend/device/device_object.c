@@ -23,8 +23,10 @@ typedef struct memory_object {
 
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
+  loom_device *device;
   uint32_t inputs, scalars, outputs, symbols;
-  bool assumes;   /* of the graph */
+  bool assumes; /* of the graph */
+  char title[64];
   PyObject *weak; /* weak references */
 } plan_object;
 
@@ -35,6 +37,13 @@ static void *device_raise(const loom_error *err) {
 
 static PyObject *device_none(bool good, const loom_error *err) {
   return good ? Py_NewRef(Py_None) : device_raise(err);
+}
+
+bool device_raise_reported(loom_device *device) {
+  loom_error err = {0};
+  if (!loom_device_reported(device, &err)) return false;
+  PyErr_SetString(PyExc_IndexError, err.message);
+  return true;
 }
 
 static loom_device *device_of(PyObject *self) { return ((device_object *)self)->device; }
@@ -103,7 +112,8 @@ static PyObject *device_copy(PyObject *self, PyObject *args, bool up) {
       up ? loom_device_upload(device_of(self), address, view.buf, (size_t)view.len, &err)
          : loom_device_download(device_of(self), view.buf, address, (size_t)view.len, &err);
   Py_END_ALLOW_THREADS PyBuffer_Release(&view);
-  return device_none(good, &err);
+  if (!good) return device_raise(&err);
+  return !up && device_raise_reported(device_of(self)) ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *device_upload(PyObject *self, PyObject *args) {
@@ -118,9 +128,11 @@ static PyObject *device_download(PyObject *self, PyObject *args) {
 
 static PyObject *device_wait(PyObject *self, PyObject *unused) {
   loom_error err = {0};
-  bool good;
+  bool good, reported;
   Py_BEGIN_ALLOW_THREADS good = loom_device_wait(device_of(self), &err);
-  Py_END_ALLOW_THREADS return device_none(good, &err);
+  reported = good && loom_device_reported_late(device_of(self), &err);
+  Py_END_ALLOW_THREADS if (reported) PyErr_SetString(PyExc_IndexError, err.message);
+  return reported ? NULL : device_none(good, &err);
 }
 
 static PyObject *device_order(PyObject *self, PyObject *number,
@@ -181,7 +193,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   if (!made) return NULL;
   made->plan = NULL;
   made->weak = NULL;
-  loom_device *device = device_of(self);
+  loom_device *device = made->device = device_of(self);
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
                                   .fastmath = fastmath != 0,
@@ -196,6 +208,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS if (good) {
     const loom_plan_header *h = loom_plan_header_of(plan);
     made->assumes = graph->assumes;
+    snprintf(made->title, sizeof made->title, "%s", title);
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
     made->outputs = h->output_count;
@@ -227,6 +240,7 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
+  if (device_raise_reported(plan->device)) return NULL;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
@@ -268,6 +282,8 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
                            .outputs = at + plan->inputs + plan->scalars,
                            .symbols = numbers,
                            .graphs = loom_config.cudagraphs,
+                           .defers = !plan->assumes,
+                           .title = plan->title,
                            .poll = loom_poll_signals};
   if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&

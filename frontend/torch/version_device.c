@@ -3,6 +3,7 @@
  * and before what torch orders next. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
+#include "frontend/device/device.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/torch.h"
 #include "frontend/torch/torch_internal.h"
@@ -76,7 +77,7 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
   loom_error err = {0};
   placed_memory memory = {.place = c->place};
   void *stream = NULL;
-  if (!torch_stream(c->place, &stream)) return false;
+  if (device_raise_reported(c->device) || !torch_stream(c->place, &stream)) return false;
   for (uint32_t i = 0; i < inputs; i++)
     addresses[i] = (uint64_t)(uintptr_t)call->inputs[i];
   for (uint32_t i = 0; i < outputs; i++)
@@ -86,6 +87,8 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
                              .scalars = call->scalars,
                              .symbols = call->symbols,
                              .graphs = c->graphs,
+                             .defers = !v->checks,
+                             .title = PyUnicode_AsUTF8(c->name),
                              .poll = loom_poll_signals,
                              .host = call->host,
                              .host_context = call->host_context,

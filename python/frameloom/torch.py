@@ -21,7 +21,7 @@ from functorch.compile import min_cut_rematerialization_partition
 
 from torch.utils._python_dispatch import _disable_current_modes
 
-from frameloom import _native
+from frameloom import _device, _native
 from frameloom._config import Patchable
 
 with _disable_current_modes():  # the probe needs real tensors
@@ -148,6 +148,8 @@ def _compile_graph(module, options, interpret, visible, gradients=False, constan
     """`constants` are tensors that inputs of these numbers are taken to be, whatever is passed for them."""
     _refuse(module)
     device = _torch_devices.name_of(module)
+    if device:
+        _device.watch(device)
     if device and interpret:
         raise NotImplementedError("the interpreter runs on the CPU")
     with _disable_current_modes():  # constants of the module are real tensors

@@ -169,7 +169,7 @@ def test_errors_of_kernels_are_raised(gpu):
     for index in (good, good, bad, good, bad):
         if index is bad:
             with pytest.raises(IndexError):
-                compiled(gpu.device.array(a), gpu.device.array(index))
+                np.asarray(compiled(gpu.device.array(a), gpu.device.array(index))[0])
         else:
             assert_alike(compiled(gpu.device.array(a), gpu.device.array(index)), (a[index] + 1, a.sum(axis=0)))
 

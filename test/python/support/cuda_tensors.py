@@ -227,10 +227,19 @@ def set_stream(handle, device=0):
 
 
 def capture(on, device=0):
-    """The driver says that torch's current stream is being captured into a graph."""
+    """torch's current stream is captured into a graph: what it gets to do is kept and not run."""
+    driver.loom_nullgpu_capture(_current(device) if on else None)
+
+
+def replay(device=0):
+    """torch's current stream gets to do what was captured."""
+    driver.loom_nullgpu_replay(_current(device))
+
+
+def _current(device):
     stream = ctypes.c_void_p()
     _good(_null.aoti_torch_get_current_cuda_stream(device, ctypes.byref(stream)))
-    driver.loom_nullgpu_capture(stream if on else None)
+    return stream
 
 
 def live():
