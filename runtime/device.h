@@ -96,6 +96,12 @@ typedef struct loom_device_call {
   loom_address (*allocate)(void *context, size_t size);
   void (*release)(void *context, loom_address memory);
   void *memory_context; /* of both */
+  /* As in loom_call: outputs that are 0 are made, and their addresses written to `outputs`, before
+   * what uses them first is ordered; an input is given up when what uses it last is. With graphs
+   * all are made first and none is given up. Both may be NULL. */
+  bool (*lend)(void *context, uint32_t output);
+  void (*give_up)(void *context, uint32_t input);
+  void *lend_context; /* of both */
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors, for conditions and

@@ -43,6 +43,7 @@ typedef struct device_kernel {
 
 typedef struct device_graphs device_graphs;
 typedef struct device_graph device_graph;
+typedef struct device_parts device_parts;
 
 struct loom_device_plan {
   loom_device *device;
@@ -50,6 +51,7 @@ struct loom_device_plan {
   void *module;
   device_graphs *graphs; /* device_graph.c; NULL: there is none to make of the plan */
   bool silent;           /* no kernel reports anything */
+  device_parts *parts;   /* device_parts.c; NULL: the arena is always one piece */
   bool asks;             /* the host reads conditions and counts on the device */
   _Atomic bool captured; /* a graph of others has its kernels: its code is never unloaded */
   uint32_t
@@ -74,6 +76,7 @@ typedef struct device_run {
   uint64_t room;       /* bytes of it */
   loom_address status; /* words of the plan's `report_count`; 0: no kernel reports anything */
   uint32_t stopped;    /* the status that has ended the run early */
+  loom_address *parts; /* memory of the parts of the arena; NULL: it is one piece */
   bool captured;       /* others make a graph of the stream's work */
 } device_run;
 
@@ -116,6 +119,22 @@ typedef struct device_step {
 
 /* Runs a loop or a branch. */
 bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
+
+/* ---- device_parts.c ---- */
+
+/* The buffers of an instruction; `copied` is room for those of a copy. */
+const uint32_t *device_instr_buffers(const loom_plan *plan, const loom_plan_instr *in,
+                                     uint32_t copied[2], uint32_t *count);
+/* Sets p->parts. */
+bool device_parts_new(loom_device_plan *p, loom_error *err);
+void device_parts_free(loom_device_plan *p);
+/* For a run whose memory is the caller's: open, then before and after each instruction with each of
+ * its buffers, then close. */
+bool device_parts_open(device_run *r, loom_error *err);
+bool device_parts_before(device_run *r, uint32_t instr, uint32_t buffer, loom_error *err);
+void device_parts_after(device_run *r, uint32_t instr, uint32_t buffer);
+loom_address device_parts_find(const device_run *r, uint32_t buffer);
+void device_parts_close(device_run *r);
 
 /* ---- device_report.c ---- */
 

@@ -141,7 +141,7 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   for (uint32_t n = 0; n < plan_parts(plan); n++)
     p->asks |= plan_asks(n ? plan->regions[n] : plan);
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
-  bool good = device_graphs_new(p, err) && device_enter(device, err);
+  bool good = device_graphs_new(p, err) && device_parts_new(p, err) && device_enter(device, err);
   if (good) {
     good = (!h->image.count || module_find(p, &image, err)) && plan_kernels(p, err) &&
            (p->silent || device_report_ready(device, err));
@@ -168,6 +168,7 @@ void loom_device_plan_free(loom_device_plan *p) {
   }
   for (uint32_t n = 0; n < plan_parts(p->plan); n++)
     free(p->kernels[n]);
+  device_parts_free(p);
   loom_plan_unref(p->plan);
   free(p);
 }

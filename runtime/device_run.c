@@ -14,6 +14,7 @@
 loom_address device_run_find(const device_run *r, uint32_t buffer) {
   const place *at = &r->plan->places[buffer];
   if (at->kind == PLACE_OUTPUT) return r->outputs[at->index];
+  if (at->kind == PLACE_ARENA && r->parts) return device_parts_find(r, buffer);
   if (at->kind == PLACE_ARENA) return r->memory + at->offset;
   if (at->kind == PLACE_ARENA_AT) return r->memory + (uint64_t)r->registers[at->index];
   return r->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
@@ -140,6 +141,49 @@ static bool run_instr(device_run *r, const loom_plan_instr *in, loom_error *err)
   }
 }
 
+/* ---- what comes and goes within a run ---- */
+
+static bool run_lend(const device_run *r, uint32_t buffer, loom_error *err) {
+  const loom_plan_buffer *b = &r->plan->buffers[buffer];
+  const loom_device_call *call = r->call;
+  if (b->kind != LOOM_PLAN_BUFFER_OUTPUT || call->outputs[b->index]) return true;
+  return call->lend(call->lend_context, b->index) ||
+         loom_fail(err, "there is no memory for a result on %s", r->device->name);
+}
+
+static bool run_lend_all(device_run *r, uint32_t instr, loom_error *err) {
+  uint32_t copied[2], count;
+  const uint32_t *list = device_instr_buffers(r->plan, &r->plan->instrs[instr], copied, &count);
+  bool good = true;
+  for (uint32_t i = 0; good && i < count; i++)
+    good = (!r->call->lend || run_lend(r, list[i], err)) &&
+           (!r->parts || device_parts_before(r, instr, list[i], err));
+  return good;
+}
+
+static void run_give_up_all(device_run *r, uint32_t instr) {
+  uint32_t copied[2], count;
+  const uint32_t *list = device_instr_buffers(r->plan, &r->plan->instrs[instr], copied, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    const loom_plan_buffer *b = &r->plan->buffers[list[i]];
+    if (r->parts) device_parts_after(r, instr, list[i]);
+    if (r->call->give_up && b->kind == LOOM_PLAN_BUFFER_INPUT &&
+        r->plan->last[b->index] == instr + 1)
+      r->call->give_up(r->call->lend_context, b->index);
+  }
+}
+
+/* The instructions of a whole plan, whose caller makes results when they are needed. */
+static bool run_lending(device_run *r, loom_error *err) {
+  bool good = true;
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = h->prologue; good && !r->stopped && i < h->instrs.count; i++) {
+    good = run_lend_all(r, i, err) && run_instr(r, &r->plan->instrs[i], err);
+    if (good) run_give_up_all(r, i);
+  }
+  return good;
+}
+
 bool device_run_instrs(device_run *r, loom_error *err) {
   bool good = true;
   const loom_plan_header *h = loom_plan_header_of(r->plan);
@@ -164,6 +208,8 @@ static bool run_graph(const device_run *r, uint32_t first, uint32_t end) {
 static bool run_pieces(device_run *r, loom_error *err) {
   bool good = true;
   const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = 0; r->call->lend && good && i < h->buffers.count; i++)
+    good = run_lend(r, i, err);
   for (uint32_t i = h->prologue, end; good && !r->stopped && i < h->instrs.count;) {
     end = device_graph_piece(r->p, i);
     if (end && run_graph(r, i, end)) {
@@ -240,6 +286,7 @@ bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint6
   if ((count && run_prologue(r->plan, symbols, r->registers)) ||
       run_arena_size(r->plan, r->registers, &arena))
     return r->stopped = LOOM_STATUS_SIZE, true;
+  if (r->parts) arena = 0;
   return run_arena(r, arena, more, after, err);
 }
 
@@ -254,6 +301,7 @@ bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_e
 
 void device_run_close(device_run *r) {
   if (r->p) device_run_free(r, r->memory);
+  if (r->p) device_parts_close(r);
   free(r->registers);
 }
 
@@ -316,9 +364,13 @@ static bool run_ask_capture(device_run *r, loom_error *err) {
 static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
   loom_device *device = r->device;
   if (!run_ask_capture(r, err)) return false;
-  bool good = run_memory(r, err);
   bool graphs = r->call->graphs && !r->captured;
-  good = good && (r->stopped || (graphs ? run_pieces(r, err) : device_run_instrs(r, err)));
+  bool parts = !graphs && r->call->allocate && r->p->parts;
+  bool lends = parts || r->call->lend;
+  bool good = (!parts || device_parts_open(r, err)) && run_memory(r, err);
+  good = good && (r->stopped || (graphs  ? run_pieces(r, err)
+                                 : lends ? run_lending(r, err)
+                                         : device_run_instrs(r, err)));
   *status = r->stopped;
   good = good && run_end(r, status, err);
   if (!good && !r->captured)

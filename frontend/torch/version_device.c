@@ -71,6 +71,24 @@ static void placed_release(void *context, loom_address at) {
   PyGILState_Release(state);
 }
 
+typedef struct placed_lending {
+  const loom_call *call;
+  loom_address *outputs;
+} placed_lending;
+
+static bool placed_lend(void *context, uint32_t output) {
+  placed_lending *l = context;
+  if (!l->call->lend(l->call->host_context, output)) return false;
+  l->outputs[output] = (uint64_t)(uintptr_t)l->call->outputs[output];
+  return true;
+}
+
+/* In the order of the stream: torch's allocator gives the memory to what is ordered later. */
+static void placed_give_up(void *context, uint32_t input) {
+  placed_lending *l = context;
+  l->call->release(l->call->host_context, input);
+}
+
 static bool placed_run(const compiled *c, const version *v, const loom_call *call,
                        loom_address *addresses, uint32_t *status) {
   uint32_t inputs = v->graph.input_count, outputs = v->graph.output_count;
@@ -82,6 +100,7 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
     addresses[i] = (uint64_t)(uintptr_t)call->inputs[i];
   for (uint32_t i = 0; i < outputs; i++)
     addresses[inputs + i] = (uint64_t)(uintptr_t)call->outputs[i];
+  placed_lending lending = {.call = call, .outputs = addresses + inputs};
   loom_device_call placed = {.inputs = addresses,
                              .outputs = addresses + inputs,
                              .scalars = call->scalars,
@@ -94,7 +113,10 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
                              .host_context = call->host_context,
                              .allocate = placed_allocate,
                              .release = placed_release,
-                             .memory_context = &memory};
+                             .memory_context = &memory,
+                             .lend = call->lend ? placed_lend : NULL,
+                             .give_up = call->release ? placed_give_up : NULL,
+                             .lend_context = &lending};
   bool good;
   Py_BEGIN_ALLOW_THREADS placed.on = loom_device_on(c->device, stream, &err);
   good = placed.on && loom_device_plan_run(v->placed, &placed, status, &err);

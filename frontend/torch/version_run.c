@@ -141,7 +141,8 @@ static bool run_lend(void *context, uint32_t output) {
   uint32_t result = r->version->made_by[output];
   if (r->arrays[output] || !result) return r->arrays[output] != NULL; /* nothing lies at NULL */
   PyGILState_STATE state = PyGILState_Ensure();
-  r->arrays[output] = torch_empty(&r->version->results[result - 1].spec, &r->outputs[output]);
+  r->arrays[output] = torch_empty_on(r->compiled->place, &r->version->results[result - 1].spec,
+                                     &r->outputs[output]);
   PyGILState_Release(state);
   return r->arrays[output] != NULL;
 }

@@ -50,6 +50,9 @@ NULL_EXPORT long loom_nullgpu_live(const char *what);
 NULL_EXPORT long loom_nullgpu_calls(const char *symbol);
 /* Work that was ordered and has not run. */
 NULL_EXPORT long loom_nullgpu_pending(void);
+/* Bytes of memory at the highest point since the last call, beyond those that are there now: of
+ * work that has run. */
+NULL_EXPORT long loom_nullgpu_peak(void);
 /* What the runtime has to leave as it was: CUDA's contexts on this thread's stack, HIP's current
  * device. */
 NULL_EXPORT int loom_nullgpu_depth(void);

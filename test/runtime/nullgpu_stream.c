@@ -72,6 +72,14 @@ static null_block **null_blocks;
 static null_stream *null_captured, null_recorded = {.device = -1};
 static size_t null_block_count, null_block_capacity;
 
+static size_t null_now, null_peak; /* bytes, in the order of the streams */
+
+long loom_nullgpu_peak(void) {
+  size_t peak = null_peak - null_now;
+  null_peak = null_now;
+  return (long)peak;
+}
+
 long loom_nullgpu_pending(void) { return null_waiting; }
 
 /* ---- memory ---- */
@@ -154,9 +162,14 @@ static void run_op(null_op *op, int device) {
   switch (op->kind) {
   case OP_ALLOC:
     op->block->open = true;
+    null_now += op->block->size;
+    if (null_now > null_peak) null_peak = null_now;
     memset(null_view + op->block->offset, MEMORY_FRESH, op->block->size);
     break;
-  case OP_FREE: memory_drop(op->block); break;
+  case OP_FREE:
+    null_now -= op->block->size;
+    memory_drop(op->block);
+    break;
   case OP_TO:
   case OP_FROM:
   case OP_WITHIN: run_move(op); break;

@@ -19,7 +19,7 @@ if not (FOLDER / "libnulltorch.so").exists() or torch.version.cuda or not torch.
     raise ModuleNotFoundError("cuda_tensors needs libnulltorch.so and torch 2.13 without CUDA")
 os.environ["FRAMELOOM_CUDA_DRIVER"] = str(FOLDER / "libnullcuda.so")
 driver = ctypes.CDLL(str(FOLDER / "libnullcuda.so"))
-for _name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending"):
+for _name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending", "loom_nullgpu_peak"):
     getattr(driver, _name).restype = ctypes.c_long
 _null = ctypes.CDLL(str(FOLDER / "libnulltorch.so"), mode=ctypes.RTLD_GLOBAL)
 _null.loom_nulltorch_new.restype = ctypes.c_void_p
