@@ -3,16 +3,11 @@
 #define LOOM_FRONTEND_DEVICE_DEVICE_H
 
 #include "frontend/base/base.h"
-#include "runtime/device.h"
 
 /* ---- device_object.c ---- */
 
 PyObject *loom_py_open_device(PyObject *module, PyObject *name);
 bool loom_device_init(PyObject *module);
-/* IndexError where a kernel of an earlier call has reported one (loom_device_reported()). */
-bool device_raise_reported(loom_device *device);
-/* What a run of a plan orders, and what became of its graphs: a new dict. */
-PyObject *device_plan_facts(loom_device_plan *plan);
 
 /* ---- standin.c ---- */
 

@@ -1,6 +1,7 @@
 /* Devices, their memory and plans on them, as objects of Python. _device.py makes arrays of them.
  */
 #include "frontend/compile/compile.h"
+#include "frontend/compile/placed.h"
 #include "frontend/device/device.h"
 #include "frontend/device/internal.h"
 #include "frontend/pygraph/pygraph.h"
@@ -37,13 +38,6 @@ static void *device_raise(const loom_error *err) {
 
 static PyObject *device_none(bool good, const loom_error *err) {
   return good ? Py_NewRef(Py_None) : device_raise(err);
-}
-
-bool device_raise_reported(loom_device *device) {
-  loom_error err = {0};
-  if (!loom_device_reported(device, &err)) return false;
-  PyErr_SetString(PyExc_IndexError, err.message);
-  return true;
 }
 
 static loom_device *device_of(PyObject *self) { return ((device_object *)self)->device; }
@@ -113,7 +107,7 @@ static PyObject *device_copy(PyObject *self, PyObject *args, bool up) {
          : loom_device_download(device_of(self), view.buf, address, (size_t)view.len, &err);
   Py_END_ALLOW_THREADS PyBuffer_Release(&view);
   if (!good) return device_raise(&err);
-  return !up && device_raise_reported(device_of(self)) ? NULL : Py_NewRef(Py_None);
+  return !up && placed_raise_reported(device_of(self)) ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *device_upload(PyObject *self, PyObject *args) {
@@ -240,7 +234,7 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
-  if (device_raise_reported(plan->device)) return NULL;
+  if (placed_raise_reported(plan->device)) return NULL;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
@@ -293,20 +287,8 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   return result;
 }
 
-PyObject *device_plan_facts(loom_device_plan *plan) {
-  static const char *const states[] = {
-      [LOOM_GRAPH_SINGLE] = "single", [LOOM_GRAPH_LOOPS] = "loops", [LOOM_GRAPH_UNUSED] = "unused",
-      [LOOM_GRAPH_WAITS] = "waits",   [LOOM_GRAPH_USED] = "used",   [LOOM_GRAPH_FAILED] = "failed"};
-  loom_device_plan_facts f = loom_device_plan_facts_of(plan);
-  return Py_BuildValue("{sIsIsKsNsssIsIsKsK}", "launches", (unsigned)f.launches, "copies",
-                       (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
-                       PyBool_FromLong(f.waits), "graph", states[f.graph], "pieces",
-                       (unsigned)f.pieces, "depth", (unsigned)f.depth, "replays",
-                       (unsigned long long)f.replays, "updates", (unsigned long long)f.updates);
-}
-
 static PyObject *plan_facts(PyObject *self, PyObject *unused) {
-  return device_plan_facts(((plan_object *)self)->plan);
+  return placed_facts(((plan_object *)self)->plan);
 }
 
 /* ---- types ---- */

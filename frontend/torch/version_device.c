@@ -3,7 +3,7 @@
  * and before what torch orders next. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
-#include "frontend/device/device.h"
+#include "frontend/compile/placed.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/torch.h"
 #include "frontend/torch/torch_internal.h"
@@ -95,7 +95,7 @@ static bool placed_run(const compiled *c, const version *v, const loom_call *cal
   loom_error err = {0};
   placed_memory memory = {.place = c->place};
   void *stream = NULL;
-  if (device_raise_reported(c->device) || !torch_stream(c->place, &stream)) return false;
+  if (placed_raise_reported(c->device) || !torch_stream(c->place, &stream)) return false;
   for (uint32_t i = 0; i < inputs; i++)
     addresses[i] = (uint64_t)(uintptr_t)call->inputs[i];
   for (uint32_t i = 0; i < outputs; i++)

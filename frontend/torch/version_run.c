@@ -1,7 +1,7 @@
 /* A call of one version of an FX graph: torch's tensors become buffers, the plan or the interpreter
  * runs, and its outputs become tensors and ints. */
 #include "frontend/base/base.h"
-#include "frontend/device/device.h"
+#include "frontend/compile/placed.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"
@@ -291,7 +291,7 @@ static PyObject *run_given(const run *r, uint32_t place) {
 /* The host waits for the device, which may have found errors. */
 static PyObject *run_result_on_host(const run *r, PyObject *tensor) {
   PyObject *copy = PyObject_CallMethod(tensor, "cpu", NULL);
-  if (copy && r->version->placed && device_raise_reported(r->compiled->device)) Py_CLEAR(copy);
+  if (copy && r->version->placed && placed_raise_reported(r->compiled->device)) Py_CLEAR(copy);
   return copy;
 }
 

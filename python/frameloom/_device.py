@@ -7,7 +7,6 @@ where in the result. So nothing may run the function as plain Python, and nothin
 """
 
 import _thread
-import atexit as _atexit
 import contextvars as _contextvars
 import sys as _sys
 import types as _types
@@ -28,7 +27,9 @@ def _opened(name):
     name = f"{name}:0" if name in ("cuda", "hip") else name
     if name not in _open:
         if not _open:
-            _atexit.register(_tell_late)
+            import atexit
+
+            atexit.register(_tell_late)
         _open[name] = _native.open_device(name)
     return _open[name]
 

@@ -50,9 +50,6 @@ NULL_EXPORT long loom_nullgpu_live(const char *what);
 NULL_EXPORT long loom_nullgpu_calls(const char *symbol);
 /* Work that was ordered and has not run. */
 NULL_EXPORT long loom_nullgpu_pending(void);
-/* Bytes of memory at the highest point since the last call, beyond those that are there now: of
- * work that has run. */
-NULL_EXPORT long loom_nullgpu_peak(void);
 /* What the runtime has to leave as it was: CUDA's contexts on this thread's stack, HIP's current
  * device. */
 NULL_EXPORT int loom_nullgpu_depth(void);
@@ -65,9 +62,6 @@ NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architectur
 /* What this stream gets to do is kept and not run, as while it is captured into a graph; NULL:
  * none. It cannot be waited for, memory is there at once, and what is freed stays. */
 NULL_EXPORT void loom_nullgpu_capture(void *stream);
-/* A stream gets to do all that was kept. */
-NULL_EXPORT void loom_nullgpu_replay(void *stream);
-NULL_EXPORT void loom_nullgpu_forget(void);
 /* A kernel as a function of C, in place of what a module has under this name, whose lists have so
  * many words. */
 NULL_EXPORT void loom_nullgpu_kernel(const char *name, loom_kernel_fn function, uint32_t buffers,

@@ -74,6 +74,9 @@ static size_t null_block_count, null_block_capacity;
 
 static size_t null_now, null_peak; /* bytes, in the order of the streams */
 
+/* Bytes at the highest point since the last call, beyond those that are there now: of work that has
+ * run. */
+NULL_EXPORT long loom_nullgpu_peak(void);
 long loom_nullgpu_peak(void) {
   size_t peak = null_peak - null_now;
   null_peak = null_now;
@@ -255,7 +258,11 @@ static void *copy_bytes(const void *from, size_t size) {
   return from ? memcpy(made, from, size) : made;
 }
 
-/* Memory that was freed meanwhile is the graph's as long as there is one. */
+/* A stream gets to do all that was kept while another one was captured. Memory that was freed
+ * meanwhile stays until it is forgotten. */
+NULL_EXPORT void loom_nullgpu_replay(void *handle);
+NULL_EXPORT void loom_nullgpu_forget(void);
+
 void loom_nullgpu_replay(void *handle) {
   null_stream *stream = stream_of(handle);
   for (const null_op *op = null_recorded.first; stream && op; op = op->next) {
