@@ -133,7 +133,8 @@ typedef enum loom_device_graph_state {
 typedef struct loom_device_plan_facts {
   uint32_t launches, copies; /* without those of loops and branches */
   uint64_t arena;            /* bytes; 0 where they depend on sizes */
-  bool waits;                /* each call waits for its end, since kernels report errors */
+  bool asks;                 /* each call waits, since the host reads conditions or counts */
+  bool reports;              /* kernels may report errors */
   loom_device_graph_state graph;
   uint32_t pieces;           /* graphs that a run takes */
   uint32_t depth;            /* steps of theirs that have to follow each other */

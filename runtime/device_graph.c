@@ -304,7 +304,8 @@ loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *p) {
   const loom_plan_header *h = loom_plan_header_of(p->plan);
   device_graphs *set = p->graphs;
   loom_device_plan_facts facts = {.arena = h->flags & LOOM_PLAN_ARENA_REGISTER ? 0 : h->arena_size,
-                                  .waits = !p->silent};
+                                  .asks = p->asks,
+                                  .reports = !p->silent};
   for (uint32_t i = 0; i < h->instrs.count; i++) {
     facts.launches += p->plan->instrs[i].opcode == LOOM_PLAN_LAUNCH;
     facts.copies += p->plan->instrs[i].opcode == LOOM_PLAN_COPY;

@@ -9,7 +9,8 @@
 
 /* Raises IndexError where a kernel of an earlier call has reported one (loom_device_reported()). */
 bool placed_raise_reported(loom_device *device);
-/* What a run of a plan orders, and what became of its graphs: a new dict. */
-PyObject *placed_facts(loom_device_plan *plan);
+/* What a run of a plan orders, and what became of its graphs: a new dict. `defers`: errors are not
+ * waited for. */
+PyObject *placed_facts(loom_device_plan *plan, bool defers);
 
 #endif

@@ -288,7 +288,7 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
 }
 
 static PyObject *plan_facts(PyObject *self, PyObject *unused) {
-  return placed_facts(((plan_object *)self)->plan);
+  return placed_facts(((plan_object *)self)->plan, !((plan_object *)self)->assumes);
 }
 
 /* ---- types ---- */

@@ -279,7 +279,9 @@ static PyObject *version_describe(const compiled *c, const version *v) {
   torch_description d = version_description(c, v);
   PyObject *row = torch_describe(&d), *sizes = row ? version_sizes(c, v) : NULL;
   PyObject *why = c->why_static && !v->general ? c->why_static : Py_None;
-  PyObject *plan = !sizes ? NULL : v->placed ? placed_facts(v->placed) : Py_NewRef(Py_None);
+  PyObject *plan = !sizes      ? NULL
+                   : v->placed ? placed_facts(v->placed, !v->checks)
+                               : Py_NewRef(Py_None);
   bool good = plan && PyDict_SetItemString(row, "device_plan", plan) == 0 &&
               PyDict_SetItemString(row, "sizes", sizes) == 0 &&
               PyDict_SetItemString(row, "static_because", why) == 0;
