@@ -68,6 +68,9 @@ typedef struct loom_device_plan loom_device_plan; /* a plan whose kernels are on
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
                            loom_error *err);
 void loom_device_plan_free(loom_device_plan *plan);
+/* Has a graph of others captured a run? It may use the plan's constants as long as the process
+ * lives. */
+bool loom_device_plan_is_captured(const loom_device_plan *plan);
 
 typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */

@@ -154,7 +154,9 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   return false;
 }
 
-/* Kernels that run still need their code. */
+bool loom_device_plan_is_captured(const loom_device_plan *p) { return p->captured; }
+
+/* Kernels that run still need their code, and so do those that a graph of others has. */
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;

@@ -16,6 +16,7 @@ void version_unref(version *v) {
   for (uint32_t i = 0; i < v->result_count; i++)
     Py_XDECREF(v->results[i].object);
   if (v->placed) {
+    if (loom_device_plan_is_captured(v->placed)) Py_XINCREF(v->constants);
     Py_BEGIN_ALLOW_THREADS loom_device_plan_free(v->placed);
     Py_END_ALLOW_THREADS
   }
