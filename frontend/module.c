@@ -53,7 +53,7 @@ static PyMethodDef module_methods[] = {
                "different.")},
     {"torch_compile", torch_py_compile, METH_VARARGS,
      PyDoc_STR("torch_compile(graph_module, cpu, interpret, fastmath, visible, gradients, "
-               "frozen, device)\n--\n\nA "
+               "frozen, device, cudagraphs)\n--\n\nA "
                "callable for an FX graph of ATen ops. device: \"\" is the CPU.")},
     {"torch_has_row", torch_py_has_row, METH_O,
      PyDoc_STR("torch_has_row(name)\n--\n\nIs \"gelu.default\" an operation of ATen with a row of "

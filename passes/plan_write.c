@@ -14,6 +14,7 @@
 typedef struct write_lists {
   MlirValue *values; /* buffers, then scalars */
   intptr_t buffers, scalars;
+  intptr_t reads; /* the first buffers: operands */
 } write_lists;
 
 typedef struct write_part { /* chunks [first, first + count) of a stage */
@@ -78,6 +79,7 @@ static bool write_gather(plan_state *s, loom_builder *b, MlirOperation op, write
     else
       scalars[out->scalars++] = buffer;
   }
+  out->reads = out->buffers;
   for (intptr_t i = 0; i < results; i++)
     out->values[out->buffers++] = write_buffer(s, b, loom_result(op, i));
   for (int kept = 0; kept < 2; kept++) {
@@ -94,11 +96,20 @@ static bool write_gather(plan_state *s, loom_builder *b, MlirOperation op, write
   return true;
 }
 
+/* The first operation of a kernel that may find an index out of bounds; empty: none. */
+static MlirStringRef write_reports(MlirOperation kernel) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
+    if (loom_info(op)->indexed) return mlirStringRefCreateFromCString(loom_info(op)->name);
+  return (MlirStringRef){NULL, 0};
+}
+
 static void write_launch(plan_state *s, loom_builder *b, MlirOperation op, const write_lists *lists,
                          write_part part) {
   MlirOperation kernel = plan_kernel(s, op);
   int32_t segments[] = {(int32_t)lists->buffers, (int32_t)lists->scalars};
-  loom_named attrs[9] = {
+  loom_named attrs[11] = {
       {"kernel", loom_get_attr(op, "kernel")},
       {"stage", loom_attr_i64(s->ctx, part.stage)},
       {"chunks", loom_attr_i64(s->ctx, part.count)},
@@ -109,6 +120,11 @@ static void write_launch(plan_state *s, loom_builder *b, MlirOperation op, const
   int count = 6;
   if (loom_sizes()->symbol_count)
     attrs[count++] = (loom_named){"symbols", loom_attr_i64(s->ctx, loom_sizes()->symbol_count)};
+  if (lists->reads && loom_is_for_gpu(op))
+    attrs[count++] = (loom_named){loom_mark_reads, loom_attr_i64(s->ctx, lists->reads)};
+  MlirStringRef reports = loom_is_for_gpu(op) ? write_reports(kernel) : (MlirStringRef){0};
+  if (reports.length)
+    attrs[count++] = (loom_named){loom_mark_reports, mlirStringAttrGet(s->ctx, reports)};
   if (part.first) attrs[count++] = (loom_named){loom_mark_first, loom_attr_i64(s->ctx, part.first)};
   if (loom_get_attr(op, loom_mark_once).ptr ||
       part.stage < loom_get_i64(kernel, loom_mark_once_stages, 0))

@@ -96,14 +96,13 @@ static cuda_copy cuda_copy_of(const driver_step *step) {
                      .depth = 1};
 }
 
-static int cuda_add(const loom_device *device, void *graph, void *before, const driver_step *step,
-                    void **node) {
+static int cuda_add(const loom_device *device, void *graph, void *const *before, size_t count,
+                    const driver_step *step, void **node) {
   cuda_kernel_node kernel = cuda_node(step);
   cuda_copy copy = cuda_copy_of(step);
-  size_t count = before != NULL;
   return step->function
-             ? cuda.GraphAddKernelNode(node, graph, &before, count, &kernel)
-             : cuda.GraphAddMemcpyNode(node, graph, &before, count, &copy, device->context);
+             ? cuda.GraphAddKernelNode(node, graph, before, count, &kernel)
+             : cuda.GraphAddMemcpyNode(node, graph, before, count, &copy, device->context);
 }
 
 static int cuda_set(const loom_device *device, void *exec, void *node, const driver_step *step) {

@@ -184,7 +184,7 @@ bool loom_device_wait(loom_device *device, loom_error *err) {
 /* ---- other streams ---- */
 
 /* The second stream goes on when the first one's work so far is done. */
-static bool device_order(loom_device *device, void *first, void *second, loom_error *err) {
+static bool device_chain(loom_device *device, void *first, void *second, loom_error *err) {
   const driver *d = device->driver;
   if (first == second) return true;
   if (!device_enter(device, err)) return false;
@@ -199,11 +199,11 @@ static bool device_order(loom_device *device, void *first, void *second, loom_er
 }
 
 bool loom_device_after(loom_device *device, uint64_t stream, loom_error *err) {
-  return device_order(device, device->driver->kind->stream(stream), device->stream, err);
+  return device_chain(device, device->driver->kind->stream(stream), device->stream, err);
 }
 
 bool loom_device_before(loom_device *device, uint64_t stream, loom_error *err) {
-  return device_order(device, device->stream, device->driver->kind->stream(stream), err);
+  return device_chain(device, device->stream, device->driver->kind->stream(stream), err);
 }
 
 loom_device *loom_device_on(loom_device *device, void *stream, loom_error *err) {

@@ -4,7 +4,7 @@
  * else returns before the work is done. Functions may be called from any thread, and leave the
  * thread's current context as they found it.
  *
- * Sections by file: device.c, device_plan.c, device_run.c, device_control.c,
+ * Sections by file: device.c, device_plan.c, device_run.c, device_control.c, device_report.c,
  * device_graph.c.
  */
 #ifndef LOOM_DEVICE_H
@@ -68,6 +68,9 @@ typedef struct loom_device_plan loom_device_plan; /* a plan whose kernels are on
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
                            loom_error *err);
 void loom_device_plan_free(loom_device_plan *plan);
+/* Has a graph of others captured a run? It may use the plan's constants as long as the process
+ * lives. */
+bool loom_device_plan_is_captured(const loom_device_plan *plan);
 
 typedef struct loom_device_call {
   const loom_address *inputs; /* for each input that is an array or a constant */
@@ -77,9 +80,13 @@ typedef struct loom_device_call {
   const int64_t *symbols;
   /* Of loom_device_on(): the work is ordered on that stream. NULL: on the plan's device's own. */
   loom_device *on;
-  /* From the second call on, launches are one graph of the driver. Not where the host has to do
-   * with the run (LOOM_GRAPH_LOOPS), or where `on` or `allocate` is given. */
+  /* From the second call on, launches are graphs of the driver: one for each piece between what
+   * the host does. Not where the stream is captured. */
   bool graphs;
+  /* Errors of indices are not waited for: loom_device_reported() tells of them later, under this
+   * title. */
+  bool defers;
+  const char *title;
   /* Asked now and then while loops are run: true stops the call. May be NULL. */
   int (*poll)(void *context);
   /* Calls of the host in the plan: their buffers are addresses of the device. They are to order
@@ -92,6 +99,12 @@ typedef struct loom_device_call {
   loom_address (*allocate)(void *context, size_t size);
   void (*release)(void *context, loom_address memory);
   void *memory_context; /* of both */
+  /* As in loom_call: outputs that are 0 are made, and their addresses written to `outputs`, before
+   * what uses them first is ordered; an input is given up when what uses it last is. With graphs
+   * all are made first and none is given up. Both may be NULL. */
+  bool (*lend)(void *context, uint32_t output);
+  void (*give_up)(void *context, uint32_t input);
+  void *lend_context; /* of both */
 } loom_device_call;
 
 /* Orders the work of a call. Waits for it only where kernels can report errors, for conditions and
@@ -100,12 +113,20 @@ typedef struct loom_device_call {
 bool loom_device_plan_run(loom_device_plan *plan, const loom_device_call *call, uint32_t *status,
                           loom_error *err);
 
+/* ---- device_report.c ---- */
+
+/* Has a kernel of a call that did not wait reported an error? Then *err says where; each is told
+ * once. Nothing is waited for: what the device has not done yet is told later. */
+bool loom_device_reported(loom_device *device, loom_error *err);
+/* The same, when all such calls have ended. */
+bool loom_device_reported_late(loom_device *device, loom_error *err);
+
 /* ---- device_graph.c ---- */
 
 /* What became of a plan's graph. */
 typedef enum loom_device_graph_state {
   LOOM_GRAPH_SINGLE, /* there are no two launches or copies to put together */
-  LOOM_GRAPH_LOOPS,  /* the host runs loops, branches or calls of the plan */
+  LOOM_GRAPH_LOOPS,  /* the host runs loops, branches or calls, and there are no two between */
   LOOM_GRAPH_UNUSED, /* no call has asked for it */
   LOOM_GRAPH_WAITS,  /* the next call makes it */
   LOOM_GRAPH_USED,
@@ -115,9 +136,12 @@ typedef enum loom_device_graph_state {
 typedef struct loom_device_plan_facts {
   uint32_t launches, copies; /* without those of loops and branches */
   uint64_t arena;            /* bytes; 0 where they depend on sizes */
-  bool waits;                /* each call waits for its end, since kernels report errors */
+  bool asks;                 /* each call waits, since the host reads conditions or counts */
+  bool reports;              /* kernels may report errors */
   loom_device_graph_state graph;
-  uint64_t replays, updates; /* runs of the graph, and steps that were changed before them */
+  uint32_t pieces;           /* graphs that a run takes */
+  uint32_t depth;            /* steps of theirs that have to follow each other */
+  uint64_t replays, updates; /* runs of graphs, and steps that were changed before them */
 } loom_device_plan_facts;
 
 loom_device_plan_facts loom_device_plan_facts_of(loom_device_plan *plan);

@@ -146,11 +146,13 @@ static bool loop_for(loop *l, loom_error *err) {
 /* Is the condition true? What kernels have reported ends the loop, too, for what they have computed
  * since may keep it true. */
 static bool loop_asks(loop *l, bool *more, loom_error *err) {
-  uint32_t status = 0;
+  uint32_t words[DEVICE_WORDS_OF_STATUS] = {0}, status = 0, count = l->outer->p->report_count;
   uint8_t truth = 0;
   bool good = region_run(&l->test, l->outer, err);
   if (good && l->outer->status)
-    good = device_run_read(l->outer, &status, l->outer->status, sizeof status, err);
+    good = device_run_read(l->outer, words, l->outer->status, count * sizeof *words, err);
+  for (uint32_t i = 0; i < count; i++)
+    status |= words[i];
   good = good && device_run_read(l->outer, &truth, l->more, sizeof truth, err);
   *more = truth && !(status & PLAN_STOPS);
   return good;

@@ -9,15 +9,18 @@
 
 /* ---- device.c ---- */
 
+typedef struct device_reports device_reports;
+
 struct loom_device {
   const driver *driver;
   char name[16], architecture[16];
   int number, handle;
-  void *context;        /* CUDA's */
-  void *stream, *event; /* `event` orders other streams */
-  loom_device *root;    /* the device with its own stream */
-  pthread_mutex_t lock; /* the root's: of `event` and `others` */
-  loom_device *others;  /* the root's: those of loom_device_on(), the last one first */
+  void *context;           /* CUDA's */
+  void *stream, *event;    /* `event` orders other streams */
+  loom_device *root;       /* the device with its own stream */
+  pthread_mutex_t lock;    /* the root's: of `event` and `others` */
+  loom_device *others;     /* the root's: those of loom_device_on(), the last one first */
+  device_reports *reports; /* the root's: device_report.c; NULL: nobody has needed it */
 };
 
 /* Around calls of the driver: makes the device the thread's. */
@@ -28,22 +31,32 @@ void device_finish(loom_device *device);
 
 /* ---- device_plan.c ---- */
 
+#define DEVICE_WORDS_OF_STATUS 16 /* of a run; further kernels share the last one */
+
 typedef struct device_kernel {
   void *function;
   uint32_t buffers, params; /* words of the lists that it gets */
   uint32_t threads;
   bool blocks, silent;
+  uint32_t report; /* which word of the status it writes; silent ones none */
 } device_kernel;
 
+typedef struct device_graphs device_graphs;
 typedef struct device_graph device_graph;
+typedef struct device_parts device_parts;
 
 struct loom_device_plan {
   loom_device *device;
   loom_plan *plan;
   void *module;
-  device_graph *graph; /* device_graph.c; NULL: there is none to make of the plan */
-  bool silent;         /* no kernel reports anything */
-  bool hosted;         /* it has loops, branches or calls of the host */
+  device_graphs *graphs; /* device_graph.c; NULL: there is none to make of the plan */
+  bool silent;           /* no kernel reports anything */
+  device_parts *parts;   /* device_parts.c; NULL: the arena is always one piece */
+  bool asks;             /* the host reads conditions and counts on the device */
+  _Atomic bool captured; /* a graph of others has its kernels: its code is never unloaded */
+  uint32_t
+      report_count; /* words of the status: one for each kernel that reports, as far as there are */
+  char reports[DEVICE_WORDS_OF_STATUS][64]; /* for people */
   /* For the plan, then for each of its regions. */
   device_kernel *kernels[];
 };
@@ -61,8 +74,10 @@ typedef struct device_run {
   int64_t *registers;  /* NULL: none */
   loom_address memory; /* arena, and of a plan the status; 0: none */
   uint64_t room;       /* bytes of it */
-  loom_address status; /* a word; 0: no kernel reports anything */
+  loom_address status; /* words of the plan's `report_count`; 0: no kernel reports anything */
   uint32_t stopped;    /* the status that has ended the run early */
+  loom_address *parts; /* memory of the parts of the arena; NULL: it is one piece */
+  bool captured;       /* others make a graph of the stream's work */
 } device_run;
 
 /* Makes `registers`, and memory for the arena and `more` bytes behind it, which begin at *after. Of
@@ -105,15 +120,54 @@ typedef struct device_step {
 /* Runs a loop or a branch. */
 bool device_control(device_run *r, const loom_plan_instr *in, loom_error *err);
 
+/* ---- device_parts.c ---- */
+
+/* The buffers of an instruction; `copied` is room for those of a copy. */
+const uint32_t *device_instr_buffers(const loom_plan *plan, const loom_plan_instr *in,
+                                     uint32_t copied[2], uint32_t *count);
+/* Sets p->parts. */
+bool device_parts_new(loom_device_plan *p, loom_error *err);
+void device_parts_free(loom_device_plan *p);
+/* For a run whose memory is the caller's: open, then before and after each instruction with each of
+ * its buffers, then close. */
+bool device_parts_open(device_run *r, loom_error *err);
+bool device_parts_before(device_run *r, uint32_t instr, uint32_t buffer, loom_error *err);
+void device_parts_after(device_run *r, uint32_t instr, uint32_t buffer);
+loom_address device_parts_find(const device_run *r, uint32_t buffer);
+void device_parts_close(device_run *r);
+
+/* ---- device_report.c ---- */
+
+/* Before a plan whose kernels report errors is run: not while a stream is captured. */
+bool device_report_ready(loom_device *device, loom_error *err);
+/* Has the run's words copied when they are known. Not ordered: there are too many calls whose words
+ * have not come. */
+bool device_report_order(const device_run *r, bool *ordered, loom_error *err);
+
+/* ---- device_order.c ---- */
+
+typedef struct device_order device_order;
+
+/* Of instructions [first, end). NULL: there is no memory. */
+device_order *device_order_new(const loom_plan *plan, uint32_t first, uint32_t end);
+void device_order_free(device_order *order);
+/* The steps, by number from `first` on, that a step has to wait for. Others come before these. */
+const uint32_t *device_order_before(const device_order *order, uint32_t step, uint32_t *count);
+/* Steps of the longest path. */
+uint32_t device_order_depth(const device_order *order);
+
 /* ---- device_graph.c ---- */
 
-/* Sets p->graph. */
-bool device_graph_new(loom_device_plan *p, loom_error *err);
-/* No run of it is under way. */
-void device_graph_free(loom_device_plan *p);
-/* For a run by the graph: NULL, or open, then each instruction's step, then close, which orders the
- * run where all steps were good and returns whether it has. Between, the graph is the thread's. */
-device_graph *device_graph_open(loom_device_plan *p);
+/* Sets p->graphs. */
+bool device_graphs_new(loom_device_plan *p, loom_error *err);
+/* No run of them is under way. */
+void device_graphs_free(loom_device_plan *p);
+/* The end of the piece that begins with an instruction; 0: none does. */
+uint32_t device_graph_piece(const loom_device_plan *p, uint32_t first);
+/* For a piece by its graph on this stream: NULL, or open, then each instruction's step, then close,
+ * which orders the piece where all steps were good and returns whether it has. Between, the plan's
+ * graphs are the thread's. */
+device_graph *device_graph_open(loom_device_plan *p, loom_device *device, uint32_t first);
 bool device_graph_step(device_graph *graph, uint32_t instr, const device_step *step);
 bool device_graph_close(device_graph *graph, bool good);
 

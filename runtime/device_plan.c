@@ -3,6 +3,7 @@
  * architecture and the driver's version, and with the checks of every entry of that cache. */
 #include "runtime/device_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,19 @@ static uint32_t plan_parts(const loom_plan *plan) {
   return plan->region_count > 1 ? plan->region_count : 1;
 }
 
+/* A word of the status for a kernel that reports errors. */
+static void plan_report(loom_device_plan *p, const loom_plan *plan, const loom_plan_kernel *row,
+                        device_kernel *kernel) {
+  const uint32_t last = DEVICE_WORDS_OF_STATUS - 1;
+  const char *name = plan->names + row->name,
+             *op = row->op ? plan->names + row->op - 1 : "a kernel";
+  p->silent = false;
+  kernel->report = p->report_count < last ? p->report_count : last;
+  snprintf(p->reports[kernel->report], sizeof *p->reports, "%s (%s%s)", op, name,
+           p->report_count > last ? " or one before it" : "");
+  p->report_count = kernel->report + 1;
+}
+
 static bool plan_kernel(loom_device_plan *p, const loom_plan *plan, const loom_plan_kernel *row,
                         device_kernel *kernel, loom_error *err) {
   const driver *d = p->device->driver;
@@ -80,7 +94,7 @@ static bool plan_kernel(loom_device_plan *p, const loom_plan *plan, const loom_p
   kernel->threads = row->threads;
   kernel->blocks = row->flags & LOOM_PLAN_KERNEL_BLOCKS;
   kernel->silent = row->flags & LOOM_PLAN_KERNEL_SILENT;
-  p->silent &= kernel->silent;
+  if (!kernel->silent) plan_report(p, plan, row, kernel);
   return driver_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
                       "there is no kernel %s on %s", name, p->device->name);
 }
@@ -99,15 +113,16 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
   return true;
 }
 
-/* Looks through the plan before anything is loaded. */
-static void plan_survey(loom_device_plan *p) {
-  const loom_plan_header *h = loom_plan_header_of(p->plan);
-  p->silent = true;
+/* Does the host read what the device computes? */
+static bool plan_asks(const loom_plan *plan) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
   for (uint32_t i = 0; i < h->instrs.count; i++) {
-    uint16_t opcode = p->plan->instrs[i].opcode;
-    p->hosted |= opcode == LOOM_PLAN_FOR || opcode == LOOM_PLAN_WHILE ||
-                 opcode == LOOM_PLAN_BRANCH || opcode == LOOM_PLAN_HOST_CALL;
+    const loom_plan_instr *in = &plan->instrs[i];
+    if (in->opcode == LOOM_PLAN_WHILE || in->opcode == LOOM_PLAN_BRANCH ||
+        (in->opcode == LOOM_PLAN_FOR && !in->op))
+      return true;
   }
+  return false;
 }
 
 bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_plan **out,
@@ -122,11 +137,14 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   if (!p) return loom_fail(err, "out of memory");
   p->device = device;
   p->plan = loom_plan_ref(plan);
-  plan_survey(p);
+  p->silent = true;
+  for (uint32_t n = 0; n < plan_parts(plan); n++)
+    p->asks |= plan_asks(n ? plan->regions[n] : plan);
   loom_bytes image = {plan->bytes + h->image.offset, h->image.count};
-  bool good = device_graph_new(p, err) && device_enter(device, err);
+  bool good = device_graphs_new(p, err) && device_parts_new(p, err) && device_enter(device, err);
   if (good) {
-    good = (!h->image.count || module_find(p, &image, err)) && plan_kernels(p, err);
+    good = (!h->image.count || module_find(p, &image, err)) && plan_kernels(p, err) &&
+           (p->silent || device_report_ready(device, err));
     if (!good && p->module) device->driver->ModuleUnload(p->module);
     if (!good) p->module = NULL;
     device_leave(device);
@@ -136,19 +154,23 @@ bool loom_device_plan_load(loom_device *device, loom_plan *plan, loom_device_pla
   return false;
 }
 
-/* Kernels that run still need their code. */
+bool loom_device_plan_is_captured(const loom_device_plan *p) { return p->captured; }
+
+/* Kernels that run still need their code, and so do those that a graph of others has. */
 void loom_device_plan_free(loom_device_plan *p) {
   loom_error ignored;
   if (!p) return;
-  for (int i = 0; i < 2 && (p->module || p->graph); i++) { /* as loom_device_free() */
+  if (p->captured) p->module = NULL;
+  for (int i = 0; i < 2 && (p->module || p->graphs); i++) { /* as loom_device_free() */
     if (!device_enter(p->device, &ignored)) continue;
     device_finish(p->device);
-    device_graph_free(p);
+    device_graphs_free(p);
     if (p->module && !p->device->driver->ModuleUnload(p->module)) p->module = NULL;
     device_leave(p->device);
   }
   for (uint32_t n = 0; n < plan_parts(p->plan); n++)
     free(p->kernels[n]);
+  device_parts_free(p);
   loom_plan_unref(p->plan);
   free(p);
 }

@@ -14,6 +14,7 @@
 loom_address device_run_find(const device_run *r, uint32_t buffer) {
   const place *at = &r->plan->places[buffer];
   if (at->kind == PLACE_OUTPUT) return r->outputs[at->index];
+  if (at->kind == PLACE_ARENA && r->parts) return device_parts_find(r, buffer);
   if (at->kind == PLACE_ARENA) return r->memory + at->offset;
   if (at->kind == PLACE_ARENA_AT) return r->memory + (uint64_t)r->registers[at->index];
   return r->inputs[at->index]; /* PLACE_INPUT, PLACE_CONST */
@@ -56,7 +57,7 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, device_st
     return loom_fail(err, "a launch of %llu blocks", (unsigned long long)grid);
   out->word_count = kernel->buffers + kernel->params;
   run_fill(r, in, out->words);
-  out->status = r->status;
+  out->status = r->status ? r->status + kernel->report * sizeof(uint32_t) : 0;
   out->begin = in->b;
   out->end = out->begin + chunks;
   void *arguments[] = {out->words, out->words + kernel->buffers, &out->begin, &out->end,
@@ -140,6 +141,49 @@ static bool run_instr(device_run *r, const loom_plan_instr *in, loom_error *err)
   }
 }
 
+/* ---- what comes and goes within a run ---- */
+
+static bool run_lend(const device_run *r, uint32_t buffer, loom_error *err) {
+  const loom_plan_buffer *b = &r->plan->buffers[buffer];
+  const loom_device_call *call = r->call;
+  if (b->kind != LOOM_PLAN_BUFFER_OUTPUT || call->outputs[b->index]) return true;
+  return call->lend(call->lend_context, b->index) ||
+         loom_fail(err, "there is no memory for a result on %s", r->device->name);
+}
+
+static bool run_lend_all(device_run *r, uint32_t instr, loom_error *err) {
+  uint32_t copied[2], count;
+  const uint32_t *list = device_instr_buffers(r->plan, &r->plan->instrs[instr], copied, &count);
+  bool good = true;
+  for (uint32_t i = 0; good && i < count; i++)
+    good = (!r->call->lend || run_lend(r, list[i], err)) &&
+           (!r->parts || device_parts_before(r, instr, list[i], err));
+  return good;
+}
+
+static void run_give_up_all(device_run *r, uint32_t instr) {
+  uint32_t copied[2], count;
+  const uint32_t *list = device_instr_buffers(r->plan, &r->plan->instrs[instr], copied, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    const loom_plan_buffer *b = &r->plan->buffers[list[i]];
+    if (r->parts) device_parts_after(r, instr, list[i]);
+    if (r->call->give_up && b->kind == LOOM_PLAN_BUFFER_INPUT &&
+        r->plan->last[b->index] == instr + 1)
+      r->call->give_up(r->call->lend_context, b->index);
+  }
+}
+
+/* The instructions of a whole plan, whose caller makes results when they are needed. */
+static bool run_lending(device_run *r, loom_error *err) {
+  bool good = true;
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = h->prologue; good && !r->stopped && i < h->instrs.count; i++) {
+    good = run_lend_all(r, i, err) && run_instr(r, &r->plan->instrs[i], err);
+    if (good) run_give_up_all(r, i);
+  }
+  return good;
+}
+
 bool device_run_instrs(device_run *r, loom_error *err) {
   bool good = true;
   const loom_plan_header *h = loom_plan_header_of(r->plan);
@@ -148,20 +192,33 @@ bool device_run_instrs(device_run *r, loom_error *err) {
   return good;
 }
 
-/* The same by the plan's graph. False: nothing was ordered. */
-static bool run_graph(const device_run *r) {
+/* A piece by its graph. False: nothing was ordered. */
+static bool run_graph(const device_run *r, uint32_t first, uint32_t end) {
   loom_error ignored;
-  const loom_plan *plan = r->plan;
-  const loom_device_call *call = r->call;
-  bool own = !call->on && !call->allocate;
-  device_graph *graph = call->graphs && own ? device_graph_open(r->p) : NULL;
+  device_graph *graph = device_graph_open(r->p, r->device, first);
   if (!graph) return false;
   device_step step;
   bool good = true;
-  const loom_plan_header *h = loom_plan_header_of(plan);
-  for (uint32_t i = h->prologue; good && i < h->instrs.count; i++)
-    good = run_step(r, &plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
+  for (uint32_t i = first; good && i < end; i++)
+    good = run_step(r, &r->plan->instrs[i], &step, &ignored) && device_graph_step(graph, i, &step);
   return device_graph_close(graph, good);
+}
+
+/* The same as device_run_instrs(), of a whole plan: by graphs, as far as there are any. */
+static bool run_pieces(device_run *r, loom_error *err) {
+  bool good = true;
+  const loom_plan_header *h = loom_plan_header_of(r->plan);
+  for (uint32_t i = 0; r->call->lend && good && i < h->buffers.count; i++)
+    good = run_lend(r, i, err);
+  for (uint32_t i = h->prologue, end; good && !r->stopped && i < h->instrs.count;) {
+    end = device_graph_piece(r->p, i);
+    if (end && run_graph(r, i, end)) {
+      i = end;
+      continue;
+    }
+    good = run_instr(r, &r->plan->instrs[i++], err);
+  }
+  return good;
 }
 
 /* ---- memory ---- */
@@ -229,6 +286,7 @@ bool device_run_open(device_run *r, const int64_t *symbols, uint64_t more, uint6
   if ((count && run_prologue(r->plan, symbols, r->registers)) ||
       run_arena_size(r->plan, r->registers, &arena))
     return r->stopped = LOOM_STATUS_SIZE, true;
+  if (r->parts) arena = 0;
   return run_arena(r, arena, more, after, err);
 }
 
@@ -243,6 +301,7 @@ bool device_run_set_symbol(device_run *r, uint32_t symbol, int64_t value, loom_e
 
 void device_run_close(device_run *r) {
   if (r->p) device_run_free(r, r->memory);
+  if (r->p) device_parts_close(r);
   free(r->registers);
 }
 
@@ -250,11 +309,11 @@ void device_run_close(device_run *r) {
 static bool run_memory(device_run *r, loom_error *err) {
   const driver *d = r->device->driver;
   uint64_t after;
-  if (!device_run_open(r, r->call->symbols, r->p->silent ? 0 : sizeof(uint64_t), &after, err))
-    return false;
+  uint32_t words = r->p->report_count;
+  if (!device_run_open(r, r->call->symbols, words * sizeof(uint32_t), &after, err)) return false;
   if (r->p->silent || r->stopped) return true;
   r->status = r->memory + after;
-  return driver_check(d, d->MemsetD32Async(r->status, 0, 1, r->device->stream), err,
+  return driver_check(d, d->MemsetD32Async(r->status, 0, words, r->device->stream), err,
                       "the status of a run on %s cannot be cleared", r->device->name);
 }
 
@@ -262,34 +321,60 @@ static bool run_memory(device_run *r, loom_error *err) {
 
 /* Errors of this run, at once: its results are not to be used. */
 static bool run_read_status(const device_run *r, uint32_t *out, loom_error *err) {
-  uint32_t status = 0;
+  uint32_t words[DEVICE_WORDS_OF_STATUS] = {0}, status = r->stopped;
+  size_t size = r->p->report_count * sizeof *words;
   bool known = r->p->silent || r->stopped & (LOOM_STATUS_SIZE | LOOM_STATUS_HOST);
-  bool good = known || device_run_read(r, &status, r->status, sizeof status, err);
-  *out = (status & PLAN_STOPS) | r->stopped;
+  bool good = known || device_run_read(r, words, r->status, size, err);
+  for (uint32_t i = 0; i < r->p->report_count; i++)
+    status |= words[i] & PLAN_STOPS;
+  *out = status;
   return good;
 }
 
-/* A stream that is captured cannot be waited for, which statuses, conditions and loops need, and
- * what the host does between launches would be no part of the graph. */
-static bool run_refuse_capture(const device_run *r, loom_error *err) {
+/* The same at once or later, as the caller wants it. */
+static bool run_end(const device_run *r, uint32_t *status, loom_error *err) {
+  bool ordered = false;
+  bool later = r->call->defers && !r->p->silent && !r->stopped;
+  if (later && !device_report_order(r, &ordered, err)) return false;
+  if (ordered || !later || !r->captured) return ordered || run_read_status(r, status, err);
+  return loom_fail(err, "too many graphs have been captured on %s whose kernels report errors",
+                   r->device->name);
+}
+
+/* A stream that is captured cannot be waited for, which conditions, counts and errors at once need.
+ */
+static bool run_ask_capture(device_run *r, loom_error *err) {
   const driver *d = r->device->driver;
+  const loom_device_call *call = r->call;
   int capturing = 0;
-  if (!r->call->on) return true;
-  return driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
-                      "a stream of %s cannot be asked", r->device->name) &&
-         (!capturing ||
-          loom_fail(err,
-                    "work on %s is being captured into a graph, of which a plan can be no part",
-                    r->device->name));
+  if (!call->on) return true;
+  if (!driver_check(d, d->StreamIsCapturing(r->device->stream, &capturing), err,
+                    "a stream of %s cannot be asked", r->device->name))
+    return false;
+  r->captured = capturing != 0;
+  if (!capturing) return true;
+  bool waits = r->p->asks || (!r->p->silent && !call->defers);
+  if (waits || !call->allocate)
+    return loom_fail(err,
+                     "work on %s is being captured into a graph, and this call has to wait for it",
+                     r->device->name);
+  return r->p->captured = true;
 }
 
 static bool run_all(device_run *r, uint32_t *status, loom_error *err) {
   loom_device *device = r->device;
-  if (!run_refuse_capture(r, err)) return false;
-  bool good = run_memory(r, err);
-  good = good && (r->stopped || run_graph(r) || device_run_instrs(r, err));
-  good = good && run_read_status(r, status, err);
-  if (!good) device->driver->StreamSynchronize(device->stream); /* what was ordered reads memory */
+  if (!run_ask_capture(r, err)) return false;
+  bool graphs = r->call->graphs && !r->captured;
+  bool parts = !graphs && r->call->allocate && r->p->parts;
+  bool lends = parts || r->call->lend;
+  bool good = (!parts || device_parts_open(r, err)) && run_memory(r, err);
+  good = good && (r->stopped || (graphs  ? run_pieces(r, err)
+                                 : lends ? run_lending(r, err)
+                                         : device_run_instrs(r, err)));
+  *status = r->stopped;
+  good = good && run_end(r, status, err);
+  if (!good && !r->captured)
+    device->driver->StreamSynchronize(device->stream); /* it reads memory */
   device_run_close(r);
   return good;
 }

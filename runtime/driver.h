@@ -29,11 +29,17 @@ enum {
   DRIVER_NOT_FOUND = 500,
   DRIVER_NOT_READY = 600,
   DRIVER_LAUNCH_FAILED = 719,
+  DRIVER_CAPTURE_UNSUPPORTED = 900,
   DRIVER_UNKNOWN = 999
 };
 
 /* Of CUpointer_attribute and hipPointer_attribute, and flags; also in common. */
-enum { DRIVER_POINTER_DEVICE = 9, DRIVER_STREAM_NON_BLOCKING = 1, DRIVER_EVENT_DISABLE_TIMING = 2 };
+enum {
+  DRIVER_POINTER_DEVICE = 9,
+  DRIVER_STREAM_NON_BLOCKING = 1,
+  DRIVER_EVENT_DISABLE_TIMING = 2,
+  DRIVER_HOST_PORTABLE = 1
+};
 
 /* ---- driver.c ---- */
 
@@ -90,8 +96,8 @@ struct driver_kind {
   /* From one device to another, on the stream of the latter. */
   int (*copy)(const struct loom_device *to_device, uint64_t to,
               const struct loom_device *from_device, uint64_t from, size_t size);
-  /* Adds a step to a graph, behind the node `before` (NULL: it is the first). */
-  int (*graph_add)(const struct loom_device *device, void *graph, void *before,
+  /* Adds a step to a graph, behind the nodes `before`. */
+  int (*graph_add)(const struct loom_device *device, void *graph, void *const *before, size_t count,
                    const driver_step *step, void **node);
   /* Changes a step's addresses and numbers in what was made of the graph. */
   int (*graph_set)(const struct loom_device *device, void *exec, void *node,

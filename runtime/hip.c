@@ -115,12 +115,11 @@ static hip_kernel_node hip_node(const driver_step *launch) {
                            .arguments = launch->arguments};
 }
 
-static int hip_add(const loom_device *device, void *graph, void *before, const driver_step *step,
-                   void **node) {
+static int hip_add(const loom_device *device, void *graph, void *const *before, size_t count,
+                   const driver_step *step, void **node) {
   hip_kernel_node kernel = hip_node(step);
-  size_t count = before != NULL;
-  return step->function ? hip.GraphAddKernelNode(node, graph, &before, count, &kernel)
-                        : hip.GraphAddMemcpyNode(node, graph, &before, count, step->to, step->from,
+  return step->function ? hip.GraphAddKernelNode(node, graph, before, count, &kernel)
+                        : hip.GraphAddMemcpyNode(node, graph, before, count, step->to, step->from,
                                                  step->size, HIP_COPY_WITHIN);
 }
 

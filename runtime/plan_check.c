@@ -196,7 +196,7 @@ static bool check_instr(const loom_plan_header *h, const uint8_t *bytes,
            (!(in->flags & LOOM_PLAN_CHUNKS_REGISTER) || in->chunks < h->register_count) &&
            (!(in->flags & LOOM_PLAN_SCRATCH_REGISTER) || in->scratch < h->register_count) &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count) &&
-           check_params(h, bytes, in);
+           check_params(h, bytes, in) && in->c <= in->buffer_count;
   case LOOM_PLAN_HOST_CALL:
     return plan_check_name(h, bytes, in->a) && in->c <= in->buffer_count &&
            check_list(h, bytes, in->buffers, in->buffer_count, h->buffers.count);
@@ -249,6 +249,7 @@ static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_e
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
     good =
         plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+        (!kernels[i].op || plan_check_name(h, bytes, kernels[i].op - 1)) &&
         kernels[i].threads <= 1024 &&
         8ull * ((kernels[i].entry & 0xffff) + (kernels[i].entry >> 16)) <= LOOM_PLAN_LAUNCH_BYTES;
   return good || loom_fail(err, "plan: not valid for a device");

@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 10u
+#define LOOM_PLAN_VERSION 11u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -120,7 +120,8 @@ typedef struct loom_plan_site {
 } loom_plan_site;
 
 typedef enum loom_plan_opcode {
-  LOOM_PLAN_LAUNCH,    /* kernel `a` over `chunks` from chunk `b` on; lists: buffers, then params */
+  LOOM_PLAN_LAUNCH, /* kernel `a` over `chunks` from chunk `b` on; lists: buffers, then params. For
+                       a GPU: `c` buffers are read, the rest may be written */
   LOOM_PLAN_HOST_CALL, /* name `a`, slot `b`; buffers list: `c` read, the rest written */
   LOOM_PLAN_COPY,      /* buffer `a` to buffer `b` */
   LOOM_PLAN_SIZE, /* register a = register b OP register c, `op` a loom_expr_kind; stops on overflow
@@ -170,8 +171,9 @@ typedef struct loom_plan_instr {
 typedef struct loom_plan_kernel {
   uint32_t entry; /* bytes from the start of the image's code; on a GPU LOOM_PLAN_KERNEL_LISTS */
   uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
-  /* Of a GPU: threads of a block, and LOOM_PLAN_KERNEL_*. */
-  uint32_t threads, flags;
+  /* Of a GPU: threads of a block, LOOM_PLAN_KERNEL_*, and 1 + the name of the operation whose
+   * errors it reports, or 0. */
+  uint32_t threads, flags, op;
 } loom_plan_kernel;
 
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */

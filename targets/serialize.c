@@ -92,11 +92,13 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   const void *key = (const void *)(uintptr_t)(entry + 1);
   int64_t known = loom_map_get(&s->kernels, key, -1);
   if (known >= 0) return (uint32_t)known;
-  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0};
+  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0, 0};
   if (s->gpu) {
     row.entry = LOOM_PLAN_KERNEL_LISTS(s->gpu->rows[entry].buffers, s->gpu->rows[entry].params);
     row.threads = s->gpu->rows[entry].threads;
     row.flags = s->gpu->rows[entry].flags;
+    MlirStringRef op = loom_get_str(launch, loom_mark_reports);
+    if (op.length) row.op = 1 + serial_name(s, op.data, op.length);
   }
   serial_put(&s->table, &row, sizeof row);
   if (loom_map_put(&s->kernels, key, s->kernel_count)) return s->kernel_count++;
@@ -176,6 +178,7 @@ static bool serial_launch(serial_state *s, MlirOperation op) {
     return loom_fail(s->err, "a kernel with scratch memory has no form on a GPU");
   instr.fp_mask = (uint32_t)loom_get_i64(op, "fp", 15);
   instr.b = (uint32_t)first;
+  instr.c = (uint32_t)loom_get_i64(op, loom_mark_reads, 0);
   instr.chunks = (uint32_t)chunks;
   instr.scratch = (uint32_t)scratch;
   instr.buffers = (uint32_t)(s->indices.size / sizeof(uint32_t));

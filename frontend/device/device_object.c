@@ -1,6 +1,7 @@
 /* Devices, their memory and plans on them, as objects of Python. _device.py makes arrays of them.
  */
 #include "frontend/compile/compile.h"
+#include "frontend/compile/placed.h"
 #include "frontend/device/device.h"
 #include "frontend/device/internal.h"
 #include "frontend/pygraph/pygraph.h"
@@ -23,8 +24,10 @@ typedef struct memory_object {
 
 typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
+  loom_device *device;
   uint32_t inputs, scalars, outputs, symbols;
-  bool assumes;   /* of the graph */
+  bool assumes; /* of the graph */
+  char title[64];
   PyObject *weak; /* weak references */
 } plan_object;
 
@@ -103,7 +106,8 @@ static PyObject *device_copy(PyObject *self, PyObject *args, bool up) {
       up ? loom_device_upload(device_of(self), address, view.buf, (size_t)view.len, &err)
          : loom_device_download(device_of(self), view.buf, address, (size_t)view.len, &err);
   Py_END_ALLOW_THREADS PyBuffer_Release(&view);
-  return device_none(good, &err);
+  if (!good) return device_raise(&err);
+  return !up && placed_raise_reported(device_of(self)) ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *device_upload(PyObject *self, PyObject *args) {
@@ -118,9 +122,11 @@ static PyObject *device_download(PyObject *self, PyObject *args) {
 
 static PyObject *device_wait(PyObject *self, PyObject *unused) {
   loom_error err = {0};
-  bool good;
+  bool good, reported;
   Py_BEGIN_ALLOW_THREADS good = loom_device_wait(device_of(self), &err);
-  Py_END_ALLOW_THREADS return device_none(good, &err);
+  reported = good && loom_device_reported_late(device_of(self), &err);
+  Py_END_ALLOW_THREADS if (reported) PyErr_SetString(PyExc_IndexError, err.message);
+  return reported ? NULL : device_none(good, &err);
 }
 
 static PyObject *device_order(PyObject *self, PyObject *number,
@@ -181,7 +187,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   if (!made) return NULL;
   made->plan = NULL;
   made->weak = NULL;
-  loom_device *device = device_of(self);
+  loom_device *device = made->device = device_of(self);
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
                                   .fastmath = fastmath != 0,
@@ -196,6 +202,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS if (good) {
     const loom_plan_header *h = loom_plan_header_of(plan);
     made->assumes = graph->assumes;
+    snprintf(made->title, sizeof made->title, "%s", title);
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
     made->outputs = h->output_count;
@@ -227,6 +234,7 @@ static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
+  if (placed_raise_reported(plan->device)) return NULL;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
@@ -268,6 +276,8 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
                            .outputs = at + plan->inputs + plan->scalars,
                            .symbols = numbers,
                            .graphs = loom_config.cudagraphs,
+                           .defers = !plan->assumes,
+                           .title = plan->title,
                            .poll = loom_poll_signals};
   if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
@@ -277,16 +287,8 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   return result;
 }
 
-/* What it does, and what became of its graph. */
 static PyObject *plan_facts(PyObject *self, PyObject *unused) {
-  static const char *const states[] = {
-      [LOOM_GRAPH_SINGLE] = "single", [LOOM_GRAPH_LOOPS] = "loops", [LOOM_GRAPH_UNUSED] = "unused",
-      [LOOM_GRAPH_WAITS] = "waits",   [LOOM_GRAPH_USED] = "used",   [LOOM_GRAPH_FAILED] = "failed"};
-  loom_device_plan_facts f = loom_device_plan_facts_of(((plan_object *)self)->plan);
-  return Py_BuildValue("{sIsIsKsNsssKsK}", "launches", (unsigned)f.launches, "copies",
-                       (unsigned)f.copies, "arena", (unsigned long long)f.arena, "waits",
-                       PyBool_FromLong(f.waits), "graph", states[f.graph], "replays",
-                       (unsigned long long)f.replays, "updates", (unsigned long long)f.updates);
+  return placed_facts(((plan_object *)self)->plan, !((plan_object *)self)->assumes);
 }
 
 /* ---- types ---- */

@@ -7,6 +7,7 @@
  * are kept. After that the general version, in which such ops run through torch, serves all other
  * sizes. A call that cannot be compiled runs in eager torch. */
 #include "frontend/base/base.h"
+#include "frontend/compile/placed.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"
@@ -278,8 +279,13 @@ static PyObject *version_describe(const compiled *c, const version *v) {
   torch_description d = version_description(c, v);
   PyObject *row = torch_describe(&d), *sizes = row ? version_sizes(c, v) : NULL;
   PyObject *why = c->why_static && !v->general ? c->why_static : Py_None;
-  bool good = sizes && PyDict_SetItemString(row, "sizes", sizes) == 0 &&
+  PyObject *plan = !sizes      ? NULL
+                   : v->placed ? placed_facts(v->placed, !v->checks)
+                               : Py_NewRef(Py_None);
+  bool good = plan && PyDict_SetItemString(row, "device_plan", plan) == 0 &&
+              PyDict_SetItemString(row, "sizes", sizes) == 0 &&
               PyDict_SetItemString(row, "static_because", why) == 0;
+  Py_XDECREF(plan);
   Py_XDECREF(sizes);
   if (!good) Py_CLEAR(row);
   return row;
@@ -324,8 +330,10 @@ static PyObject *compiled_graph(PyObject *self, PyObject *unused) {
 
 static PyMethodDef compiled_methods[] = {
     {"report", compiled_report, METH_NOARGS,
-     PyDoc_STR("report()\n--\n\nA list with a dict for each compiled version: ops, host_calls, "
-               "host_places, kernels, compile_ms (milliseconds), cached, device.")},
+     PyDoc_STR(
+         "report()\n--\n\nA list with a dict for each compiled version: ops, host_calls, "
+         "host_places, kernels, compile_ms (milliseconds), cached, device, and of one on a device "
+         "device_plan.")},
     {"result_strides", compiled_result_strides, METH_NOARGS,
      PyDoc_STR("result_strides()\n--\n\nFor each result its strides in elements, as a tuple; None "
                "where they are as torch declares or follow from symbols.")},
@@ -399,10 +407,10 @@ static bool compiled_place(compiled *c, const char *device) {
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module, *frozen;
   const char *cpu, *device;
-  int interpret, fastmath, gradients;
+  int interpret, fastmath, gradients, graphs;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppLpO!s", &graph_module, &cpu, &interpret, &fastmath, &visible,
-                        &gradients, &PyDict_Type, &frozen, &device))
+  if (!PyArg_ParseTuple(args, "OsppLpO!sp", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients, &PyDict_Type, &frozen, &device, &graphs))
     return NULL;
   compiled *c = compiled_new();
   if (!c || !compiled_place(c, device)) {
@@ -424,6 +432,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->visible = visible;
   c->fastmath = fastmath;
   c->gradients = gradients;
+  c->graphs = graphs;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
   bool good = c->name && c->own && c->inputs && compiled_freeze(c, frozen) &&

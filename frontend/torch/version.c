@@ -16,6 +16,7 @@ void version_unref(version *v) {
   for (uint32_t i = 0; i < v->result_count; i++)
     Py_XDECREF(v->results[i].object);
   if (v->placed) {
+    if (loom_device_plan_is_captured(v->placed)) Py_XINCREF(v->constants);
     Py_BEGIN_ALLOW_THREADS loom_device_plan_free(v->placed);
     Py_END_ALLOW_THREADS
   }
@@ -65,10 +66,10 @@ bool version_is_idle(const version *v) {
 
 static bool version_compile(const compiled *c, version *v) {
   if (c->interpret || version_is_idle(v)) return true;
-  if (c->device) return version_compile_placed(c, v);
   for (uint32_t i = 0; i < v->result_count && !v->general; i++)
     if (v->results[i].kind == FX_RESULT_OUTPUT)
       v->graph.outputs[v->results[i].number].lent = version_is_large(&v->results[i].spec);
+  if (c->device) return version_compile_placed(c, v);
   loom_error err = {0};
   const char *title = PyUnicode_AsUTF8(c->name);
   char *trace = compile_trace_folder(title);
@@ -137,7 +138,7 @@ static bool version_lend(const compiled *c, version *v) {
   v->made_by = calloc(v->graph.output_count + 1, sizeof *v->made_by);
   v->placeholder = calloc(v->graph.input_count + 1, sizeof *v->placeholder);
   if (!v->made_by || !v->placeholder) return PyErr_NoMemory(), false;
-  if (!v->plan || v->general || c->device) return true;
+  if (!v->plan || v->general) return true;
   for (uint32_t i = 0; i < v->result_count; i++) {
     const fx_result *result = &v->results[i];
     if (result->kind == FX_RESULT_OUTPUT && v->graph.outputs[result->number].lent)

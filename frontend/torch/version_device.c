@@ -3,6 +3,7 @@
  * and before what torch orders next. */
 #include "frontend/base/base.h"
 #include "frontend/compile/compile.h"
+#include "frontend/compile/placed.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/torch.h"
 #include "frontend/torch/torch_internal.h"
@@ -70,27 +71,52 @@ static void placed_release(void *context, loom_address at) {
   PyGILState_Release(state);
 }
 
+typedef struct placed_lending {
+  const loom_call *call;
+  loom_address *outputs;
+} placed_lending;
+
+static bool placed_lend(void *context, uint32_t output) {
+  placed_lending *l = context;
+  if (!l->call->lend(l->call->host_context, output)) return false;
+  l->outputs[output] = (uint64_t)(uintptr_t)l->call->outputs[output];
+  return true;
+}
+
+/* In the order of the stream: torch's allocator gives the memory to what is ordered later. */
+static void placed_give_up(void *context, uint32_t input) {
+  placed_lending *l = context;
+  l->call->release(l->call->host_context, input);
+}
+
 static bool placed_run(const compiled *c, const version *v, const loom_call *call,
                        loom_address *addresses, uint32_t *status) {
   uint32_t inputs = v->graph.input_count, outputs = v->graph.output_count;
   loom_error err = {0};
   placed_memory memory = {.place = c->place};
   void *stream = NULL;
-  if (!torch_stream(c->place, &stream)) return false;
+  if (placed_raise_reported(c->device) || !torch_stream(c->place, &stream)) return false;
   for (uint32_t i = 0; i < inputs; i++)
     addresses[i] = (uint64_t)(uintptr_t)call->inputs[i];
   for (uint32_t i = 0; i < outputs; i++)
     addresses[inputs + i] = (uint64_t)(uintptr_t)call->outputs[i];
+  placed_lending lending = {.call = call, .outputs = addresses + inputs};
   loom_device_call placed = {.inputs = addresses,
                              .outputs = addresses + inputs,
                              .scalars = call->scalars,
                              .symbols = call->symbols,
+                             .graphs = c->graphs,
+                             .defers = !v->checks,
+                             .title = PyUnicode_AsUTF8(c->name),
                              .poll = loom_poll_signals,
                              .host = call->host,
                              .host_context = call->host_context,
                              .allocate = placed_allocate,
                              .release = placed_release,
-                             .memory_context = &memory};
+                             .memory_context = &memory,
+                             .lend = call->lend ? placed_lend : NULL,
+                             .give_up = call->release ? placed_give_up : NULL,
+                             .lend_context = &lending};
   bool good;
   Py_BEGIN_ALLOW_THREADS placed.on = loom_device_on(c->device, stream, &err);
   good = placed.on && loom_device_plan_run(v->placed, &placed, status, &err);

@@ -1,6 +1,7 @@
 /* A call of one version of an FX graph: torch's tensors become buffers, the plan or the interpreter
  * runs, and its outputs become tensors and ints. */
 #include "frontend/base/base.h"
+#include "frontend/compile/placed.h"
 #include "frontend/torch/compiled_internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"
@@ -140,7 +141,8 @@ static bool run_lend(void *context, uint32_t output) {
   uint32_t result = r->version->made_by[output];
   if (r->arrays[output] || !result) return r->arrays[output] != NULL; /* nothing lies at NULL */
   PyGILState_STATE state = PyGILState_Ensure();
-  r->arrays[output] = torch_empty(&r->version->results[result - 1].spec, &r->outputs[output]);
+  r->arrays[output] = torch_empty_on(r->compiled->place, &r->version->results[result - 1].spec,
+                                     &r->outputs[output]);
   PyGILState_Release(state);
   return r->arrays[output] != NULL;
 }
@@ -286,10 +288,17 @@ static PyObject *run_given(const run *r, uint32_t place) {
   return copy ? copy : r->args[place];
 }
 
+/* The host waits for the device, which may have found errors. */
+static PyObject *run_result_on_host(const run *r, PyObject *tensor) {
+  PyObject *copy = PyObject_CallMethod(tensor, "cpu", NULL);
+  if (copy && r->version->placed && placed_raise_reported(r->compiled->device)) Py_CLEAR(copy);
+  return copy;
+}
+
 static PyObject *run_result(const run *r, PyObject *before, const fx_result *result) {
   switch (result->kind) {
   case FX_RESULT_OUTPUT:
-    if (result->host) return PyObject_CallMethod(r->arrays[result->number], "cpu", NULL);
+    if (result->host) return run_result_on_host(r, r->arrays[result->number]);
     return result->expanded ? run_view(r, r->arrays[result->number], result)
                             : Py_NewRef(r->arrays[result->number]);
   case FX_RESULT_INPUT: return Py_NewRef(r->args[result->number]);

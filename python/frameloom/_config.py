@@ -45,7 +45,7 @@ class Config(Patchable):
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     optimize          have LLVM optimize the code of kernels; without, most compile in less time and run longer
-    cudagraphs        on devices, order several launches of a call as one graph of the driver, from its second call on
+    cudagraphs        on devices, order several launches of a call as a graph of the driver, from its second call on
     check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
     """

@@ -8,6 +8,7 @@ where in the result. So nothing may run the function as plain Python, and nothin
 
 import _thread
 import contextvars as _contextvars
+import sys as _sys
 import types as _types
 import weakref as _weakref
 
@@ -25,8 +26,30 @@ _open = {}
 def _opened(name):
     name = f"{name}:0" if name in ("cuda", "hip") else name
     if name not in _open:
+        if not _open:
+            import atexit
+
+            atexit.register(_tell_late)
         _open[name] = _native.open_device(name)
     return _open[name]
+
+
+def watch(name):
+    """What kernels on this device have reported by the end of the process is told, if nobody else has told it."""
+    try:
+        _opened(name)
+    except DeviceError:  # who uses it tells so
+        pass
+
+
+def _tell_late():
+    for native in _open.values():
+        try:
+            native.wait()
+        except IndexError as error:
+            print(f"frameloom: at the end of the process: {error}", file=_sys.stderr)
+        except DeviceError:  # as in a forked process
+            pass
 
 
 class device:

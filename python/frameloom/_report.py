@@ -170,21 +170,25 @@ class DevicePlan(NamedTuple):
     launches: int
     copies: int
     arena: int  # bytes of memory of each call beside arguments and results
-    waits: bool  # each call waits for its end, since its kernels report errors
+    waits: bool  # each call waits for the device: for conditions and counts, or for values that decide whether it runs at all
     graph: str  # "single": there is one launch; "loops": the host runs loops or branches; "unused"; "waits": for the next call; "used"; "failed"
-    replays: int  # calls that ran as one graph of the driver
-    updates: int  # launches and copies that were changed in it
+    pieces: int  # graphs that a call takes: one for each piece between what the host does
+    depth: int  # launches and copies of them that have to follow each other
+    replays: int  # runs of these graphs
+    updates: int  # launches and copies that were changed in them
 
     def __str__(self):
+        graphs = "one graph of the driver" if self.pieces == 1 else f"{self.pieces} graphs of the driver"
+        graphs += f" ({self.depth} steps deep)"
         graph = {
             "single": "no graph for a single launch",
             "loops": "loops and branches, which the host runs: ordered one by one",
-            "unused": "ordered one by one (config.cudagraphs is off)",
-            "waits": "one graph of the driver from the next call on",
-            "used": f"one graph of the driver, {_count(self.replays, 'call')} of it, {_count(self.updates, 'change')}",
+            "unused": "ordered one by one (cudagraphs is off)",
+            "waits": f"{graphs} from the next call on",
+            "used": f"{graphs}, {_count(self.replays, 'call')} of {'it' if self.pieces == 1 else 'them'}, {_count(self.updates, 'change')}",
             "failed": "ordered one by one, since the driver has refused a graph of them",
         }[self.graph]
-        waits = ", waits for its end" if self.waits else ""
+        waits = ", waits for the device" if self.waits else ""
         return (f"{self.device}: {self.launches} launch{'es' * (self.launches != 1)}, {self.copies} cop{'y' if self.copies == 1 else 'ies'}, "
                 f"{self.arena} bytes of arena{waits}; {graph}")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from . import torch as frontend
-from ._report import _count
+from ._report import DevicePlan, _count
 
 
 class HostCall(NamedTuple):
@@ -35,6 +35,8 @@ class TorchGraph(NamedTuple):
     text        the captured graph, as MLIR text
     eager       why the whole graph runs in eager torch, or None
     device      where its kernels run: "cpu", "cuda:0", "hip:0"
+    device_plans
+                for each compiled version on a device a `DevicePlan`: what its calls order there
     """
 
     kind: str
@@ -46,6 +48,7 @@ class TorchGraph(NamedTuple):
     text: str
     eager: str | None
     device: str = "cpu"
+    device_plans: tuple = ()
 
 
 class TorchExplanation:
@@ -73,7 +76,8 @@ class TorchExplanation:
         """All fields as JSON text."""
         names = ("name", "graph_count", "graph_break_count", "op_count", "kernel_count", "compile_ms", "break_reasons")
         fields = {name: getattr(self, name) for name in names}
-        graphs = [g._asdict() | {"host_calls": [c._asdict() for c in g.host_calls]} for g in self.graphs]
+        rows = ("host_calls", "device_plans")
+        graphs = [g._asdict() | {name: [row._asdict() for row in getattr(g, name)] for name in rows} for g in self.graphs]
         return json.dumps(fields | {"graphs": graphs}, indent=2)
 
     def __str__(self):
@@ -92,6 +96,7 @@ class TorchExplanation:
             lines.append(
                 f"graph {i} ({g.kind}){where}: {_count(g.ops, 'op')}, {_count(g.kernels, 'kernel')}{cached}, {g.compile_ms:.1f} ms"
             )
+            lines += [f"  on the device: {plan}" for plan in g.device_plans]
             lines += [f"  through torch: {call}" for call in g.host_calls]
         return "\n".join(lines + [f"break: {reason}" for reason in self.break_reasons])
 
@@ -121,6 +126,7 @@ def _describe(kind, made, module, reason):
         made.graph() or "",
         None,
         next((v["device"] for v in versions), "cpu"),
+        tuple(DevicePlan(v["device"], **v["device_plan"]) for v in versions if v["device_plan"]),
     )
 
 

@@ -21,7 +21,7 @@ from functorch.compile import min_cut_rematerialization_partition
 
 from torch.utils._python_dispatch import _disable_current_modes
 
-from frameloom import _native
+from frameloom import _device, _native
 from frameloom._config import Patchable
 
 with _disable_current_modes():  # the probe needs real tensors
@@ -44,6 +44,9 @@ class Options:
     freezing         without gradients, parameters and buffers become constants: what depends on them
                      alone is computed once, weights are packed once. They are looked at in each call; one that was changed
                      (but through `.data`) makes the graph with parameters as inputs run
+    cudagraphs       on devices, order the launches of a call as graphs of the driver, as `mode="reduce-overhead"` and
+                     `mode="max-autotune"` do, and `frameloom.config.cudagraphs` unless the mode is "max-autotune-no-cudagraphs".
+                     Arguments are read where they lie, and results are new tensors in each call
     strict           raise what goes wrong while a graph is prepared or compiled; else eager torch runs that graph, and a
                      warning says why
     """
@@ -52,6 +55,7 @@ class Options:
     fastmath: bool = False
     fallback_random: bool = False
     freezing: bool = False
+    cudagraphs: bool = False
     strict: bool = False
 
 
@@ -111,6 +115,10 @@ def _options(mode, options):
     for name, kind in known.items():
         if not isinstance(getattr(made, name), kind):
             raise TypeError(f"frameloom: the option {name} is a {kind.__name__}, not {getattr(made, name)!r}")
+    if mode in ("max-autotune", "reduce-overhead"):
+        made.cudagraphs = True
+    elif mode != "max-autotune-no-cudagraphs":
+        made.cudagraphs |= bool(_native.get_setting("cudagraphs"))
     if made.cpu not in ("", "native", "x86-64-v3", "x86-64-v4"):
         raise ValueError(f"frameloom: unknown cpu {made.cpu!r}; known are native, x86-64-v3, x86-64-v4")
     return made
@@ -140,12 +148,14 @@ def _compile_graph(module, options, interpret, visible, gradients=False, constan
     """`constants` are tensors that inputs of these numbers are taken to be, whatever is passed for them."""
     _refuse(module)
     device = _torch_devices.name_of(module)
+    if device:
+        _device.watch(device)
     if device and interpret:
         raise NotImplementedError("the interpreter runs on the CPU")
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
-        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {}, device)
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {}, device, options.cudagraphs)
     compiled_graphs.append(graph)
     return graph
 

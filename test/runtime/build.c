@@ -63,7 +63,8 @@ void build_seal_plan(uint8_t *plan, size_t size) {
 
 loom_bytes build_plan(const plan_parts *parts) {
   static const char names[] = "add\0call\0fill";
-  loom_plan_kernel kernels[] = {{ENTRY_ADD, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0}, {ENTRY_FILL, 9, 0, 0}};
+  loom_plan_kernel kernels[] = {
+      {ENTRY_ADD, 0, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0, 0}, {ENTRY_FILL, 9, 0, 0, 0}};
   uint8_t image[TEST_IMAGE_SIZE];
   build_image(image);
   if (parts->target) memcpy(image, parts->device_code, sizeof image);

@@ -59,7 +59,8 @@ NULL_EXPORT int loom_nullgpu_last(void);
 /* What the driver says of itself: its version, devices, their architecture (90: sm_90; 0x90a:
  * gfx90a). */
 NULL_EXPORT void loom_nullgpu_describe(int version, int devices, int architecture);
-/* What this stream gets to do is being captured into a graph, so the driver says; NULL: nothing. */
+/* What this stream gets to do is kept and not run, as while it is captured into a graph; NULL:
+ * none. It cannot be waited for, memory is there at once, and what is freed stays. */
 NULL_EXPORT void loom_nullgpu_capture(void *stream);
 /* A kernel as a function of C, in place of what a module has under this name, whose lists have so
  * many words. */

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAPH_NODES 64
-#define GRAPH_BEFORE 8
+#define GRAPH_NODES 1024
 
 typedef struct null_node {
   null_work work;
-  struct null_node *before[GRAPH_BEFORE];
   size_t count;
+  struct null_node *before[];
 } null_node;
 
 typedef struct null_graph {
@@ -68,10 +67,10 @@ static bool graph_has(const null_graph *graph, const void *node) {
 int null_graph_add(void **node, void *handle, void *const *before, size_t count,
                    const null_work *work) {
   null_graph *graph = handle;
-  bool good = null_has(NULL_GRAPH, graph) && graph->count < GRAPH_NODES && count <= GRAPH_BEFORE;
+  bool good = null_has(NULL_GRAPH, graph) && graph->count < GRAPH_NODES;
   for (size_t i = 0; good && i < count; i++)
     good = graph_has(graph, before[i]);
-  null_node *made = good ? calloc(1, sizeof *made) : NULL;
+  null_node *made = good ? calloc(1, sizeof *made + count * sizeof *made->before) : NULL;
   if (!made) return free(work->words), DRIVER_INVALID_VALUE;
   made->work = *work;
   for (made->count = 0; made->count < count; made->count++)

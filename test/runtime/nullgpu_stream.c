@@ -68,7 +68,20 @@ static uint8_t *null_device, *null_view;
 static size_t null_next = MEMORY_PAGE, null_used;
 static long null_waiting;
 static null_block **null_blocks;
+/* What the captured stream was given, in place of running it. */
+static null_stream *null_captured, null_recorded = {.device = -1};
 static size_t null_block_count, null_block_capacity;
+
+static size_t null_now, null_peak; /* bytes, in the order of the streams */
+
+/* Bytes at the highest point since the last call, beyond those that are there now: of work that has
+ * run. */
+NULL_EXPORT long loom_nullgpu_peak(void);
+long loom_nullgpu_peak(void) {
+  size_t peak = null_peak - null_now;
+  null_peak = null_now;
+  return (long)peak;
+}
 
 long loom_nullgpu_pending(void) { return null_waiting; }
 
@@ -152,9 +165,14 @@ static void run_op(null_op *op, int device) {
   switch (op->kind) {
   case OP_ALLOC:
     op->block->open = true;
+    null_now += op->block->size;
+    if (null_now > null_peak) null_peak = null_now;
     memset(null_view + op->block->offset, MEMORY_FRESH, op->block->size);
     break;
-  case OP_FREE: memory_drop(op->block); break;
+  case OP_FREE:
+    null_now -= op->block->size;
+    memory_drop(op->block);
+    break;
   case OP_TO:
   case OP_FROM:
   case OP_WITHIN: run_move(op); break;
@@ -182,6 +200,10 @@ static null_op *order(null_stream *stream, null_kind kind) {
   null_op *op = calloc(1, sizeof *op);
   if (!op) return NULL;
   op->kind = kind;
+  if (null_captured && stream == null_captured) {
+    stream = &null_recorded;
+    null_waiting--;
+  }
   if (stream->last)
     stream->last->next = op;
   else
@@ -223,18 +245,55 @@ int null_StreamSynchronize(void *stream) {
   NULL_CALL(StreamSynchronize, true);
   null_stream *s = stream_of(stream);
   if (!s) return DRIVER_INVALID_HANDLE;
+  if (s == null_captured) return DRIVER_CAPTURE_UNSUPPORTED;
   run_until(s, UINT64_MAX);
   return null_broken_now();
 }
 
-static void *stream_captured;
+void loom_nullgpu_capture(void *stream) { null_captured = stream ? stream_of(stream) : NULL; }
 
-void loom_nullgpu_capture(void *stream) { stream_captured = stream; }
+static void *copy_bytes(const void *from, size_t size) {
+  void *made = malloc(size ? size : 1);
+  if (!made) abort();
+  return from ? memcpy(made, from, size) : made;
+}
+
+/* A stream gets to do all that was kept while another one was captured. Memory that was freed
+ * meanwhile stays until it is forgotten. */
+NULL_EXPORT void loom_nullgpu_replay(void *handle);
+NULL_EXPORT void loom_nullgpu_forget(void);
+
+void loom_nullgpu_replay(void *handle) {
+  null_stream *stream = stream_of(handle);
+  for (const null_op *op = null_recorded.first; stream && op; op = op->next) {
+    if (op->kind == OP_FREE) continue;
+    null_op *made = order(stream, op->kind), *next = made ? made->next : NULL;
+    if (!made) abort();
+    *made = *op;
+    made->next = next;
+    const null_function *f = op->work.function;
+    size_t words = f ? f->buffers + f->params + 1 : 0;
+    if (op->kind == OP_LAUNCH) made->work.words = copy_bytes(op->owned, words * sizeof(uint64_t));
+    made->owned = op->kind == OP_LAUNCH ? made->work.words
+                  : op->owned           ? copy_bytes(op->owned, op->size)
+                                        : NULL;
+  }
+}
+
+void loom_nullgpu_forget(void) {
+  for (null_op *op = null_recorded.first, *next; op; op = next) {
+    next = op->next;
+    if (op->kind == OP_FREE) memory_drop(op->block);
+    free(op->owned);
+    free(op);
+  }
+  null_recorded = (null_stream){.device = -1};
+}
 
 int null_StreamIsCapturing(void *stream, int *status) {
   NULL_CALL(StreamIsCapturing, true);
   if (!stream_of(stream)) return DRIVER_INVALID_HANDLE;
-  *status = stream_captured && stream == stream_captured;
+  *status = null_captured && stream_of(stream) == null_captured;
   return 0;
 }
 
@@ -298,6 +357,11 @@ int null_MemAllocAsync(uint64_t *address, size_t size, void *stream) {
   if (size > MEMORY_MOST || !memory_map()) return DRIVER_OUT_OF_MEMORY;
   null_block *block =
       block_new(size, s == &null_legacy || s == &null_thread ? null_current() : s->device);
+  if (block && s == null_captured) { /* the graph's, at once */
+    run_op(&(null_op){.kind = OP_ALLOC, .block = block}, block->device);
+    *address = (uintptr_t)null_device + block->offset;
+    return 0;
+  }
   null_op *op = block ? order(s, OP_ALLOC) : NULL;
   if (!op) return DRIVER_OUT_OF_MEMORY;
   op->block = block;
@@ -341,17 +405,43 @@ int null_MemcpyHtoDAsync(uint64_t to, const void *from, size_t size, void *strea
   return 0;
 }
 
-/* It is done when the call returns. */
+static struct {
+  uint8_t *begin, *end;
+} null_pinned[16];
+static size_t null_pinned_count;
+
+int null_MemAllocHost(void **address, size_t size, unsigned flags) {
+  NULL_CALL(MemAllocHost, true);
+  if (!size || flags != DRIVER_HOST_PORTABLE || null_pinned_count == 16)
+    return DRIVER_INVALID_VALUE;
+  uint8_t *made = calloc(1, size);
+  if (!made) return DRIVER_OUT_OF_MEMORY;
+  null_pinned[null_pinned_count].begin = made;
+  null_pinned[null_pinned_count++].end = made + size;
+  *address = made;
+  return 0;
+}
+
+static bool is_pinned(const void *address) {
+  bool is = false;
+  for (size_t i = 0; i < null_pinned_count; i++)
+    is |= (const uint8_t *)address >= null_pinned[i].begin &&
+          (const uint8_t *)address < null_pinned[i].end;
+  return is;
+}
+
+/* To memory that the driver has not made it is done when the call returns. */
 int null_MemcpyDtoHAsync(void *to, uint64_t from, size_t size, void *stream) {
   NULL_CALL(MemcpyDtoHAsync, true);
   null_stream *s = stream_of(stream);
   if (!s || !memory_find(from)) return DRIVER_INVALID_VALUE;
+  if (s == null_captured && !is_pinned(to)) return DRIVER_CAPTURE_UNSUPPORTED;
   null_op *op = order(s, OP_FROM);
   if (!op) return DRIVER_OUT_OF_MEMORY;
   op->target = to;
   op->from = from;
   op->size = size;
-  run_until(s, s->ordered);
+  if (!is_pinned(to)) run_until(s, s->ordered);
   return null_broken_now();
 }
 

@@ -389,7 +389,10 @@ static void in_memory_of_the_caller(void **state) {
   assert_int_equal(c.held, 0);
   assert_int_equal(null.calls(NULL_SYMBOL("cuMemAllocAsync", "hipMallocAsync")), before + 1);
   calls_check(&c);
-  assert_int_equal(loom_device_plan_facts_of(c.loaded).graph, LOOM_GRAPH_LOOPS);
+  assert_int_equal(loom_device_plan_facts_of(c.loaded).graph, LOOM_GRAPH_WAITS);
+  assert_true(calls_run(&c, &status, &err)); /* a graph on this stream, behind the call */
+  calls_check(&c);
+  assert_int_equal(loom_device_plan_facts_of(c.loaded).graph, LOOM_GRAPH_USED);
   c.lent = 0;
   c.missing = 1;
   assert_false(calls_run(&c, &status, &err));

@@ -81,7 +81,7 @@ FUNCTIONS = [softmax, chained, sorted_pieces, picked, centred]
 
 def assert_alike(got, wanted):
     for one, other in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
-        np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-5 * max(1, np.abs(other).max()))
 
 
 def floats_of(shape):
@@ -115,6 +115,45 @@ def test_one_graph_from_the_second_call_on(gpu):
     assert gpu.count() == (first[0] + first[0] - start[0], first[1] + 3)
 
 
+def apart(a, b):
+    c = np.cumsum(a, axis=0) @ b.T
+    return b.max(axis=1), a.sum(axis=0), c.max(axis=0)
+
+
+def in_a_row(a, b):
+    return np.cumsum(np.cumsum(np.cumsum(a, axis=0) @ b.T, axis=1), axis=0)
+
+
+@pytest.mark.parametrize("function, wide", [(apart, True), (in_a_row, False)], ids=["apart", "in a row"])
+def test_what_does_not_depend_on_each_other_may_overlap(gpu, function, wide):
+    """The driver of the tests takes such steps in another order than the plan's."""
+    compiled = frameloom.compile(function, device=gpu.device)
+    for _ in range(4):
+        a, b = floats_of((40, 300)), floats_of((40, 300))
+        assert_alike(compiled(gpu.device.array(a), gpu.device.array(b)), function(a, b))
+    plan = frameloom.explain(compiled, gpu.device.array(a), gpu.device.array(b)).device_plans[-1]
+    steps = plan.launches + plan.copies
+    assert plan.graph == "used" and plan.pieces == 1 and (plan.depth < steps if wide else plan.depth == steps)
+
+
+def test_pieces_between_what_the_host_does(gpu):
+    """A loop of many iterations is the host's; the steps before and behind it are a graph each."""
+
+    def looped(a, b):
+        c = np.cumsum(a, axis=0) @ b.T
+        for _ in range(40):
+            c = np.sin(c) + 1
+        return np.cumsum(c, axis=1).sum(axis=0), c.max(axis=1)
+
+    compiled = frameloom.compile(looped, device=gpu.device)
+    start = gpu.count()[1]
+    for _ in range(4):
+        a, b = floats_of((40, 300)), floats_of((40, 300))
+        assert_alike(compiled(gpu.device.array(a), gpu.device.array(b)), looped(a, b))
+    plan = frameloom.explain(compiled, gpu.device.array(a), gpu.device.array(b)).device_plans[-1]
+    assert plan.graph == "used" and plan.pieces == 2 and gpu.count()[1] == start + 6
+
+
 def test_numbers_change(gpu):
     compiled = frameloom.compile(lambda a, s: ((a * s).sum(axis=0), a.sum(axis=1) - s), device=gpu.device)
     a = floats_of((40, 300))
@@ -130,7 +169,7 @@ def test_errors_of_kernels_are_raised(gpu):
     for index in (good, good, bad, good, bad):
         if index is bad:
             with pytest.raises(IndexError):
-                compiled(gpu.device.array(a), gpu.device.array(index))
+                np.asarray(compiled(gpu.device.array(a), gpu.device.array(index))[0])
         else:
             assert_alike(compiled(gpu.device.array(a), gpu.device.array(index)), (a[index] + 1, a.sum(axis=0)))
 
@@ -179,9 +218,9 @@ def test_explain_says_so(gpu):
     fresh, used = explanation.device_plans
     assert fresh.graph == "waits" and used.graph == "used" and used.replays == 2 and used.launches == fresh.launches > 1
     assert fresh.device == gpu.device.name and explanation.graph_count == 1 and explanation.op_count > 2
-    assert "one graph of the driver, 2 calls of it" in str(explanation) and '"replays": 2' in explanation.json()
+    assert f"one graph of the driver ({used.depth} steps deep), 2 calls of it" in str(explanation) and '"replays": 2' in explanation.json()
     with frameloom.config.patch(cudagraphs=False):
-        assert "ordered one by one (config.cudagraphs is off)" in str(frameloom.explain(compiled, a, a))
+        assert "ordered one by one (cudagraphs is off)" in str(frameloom.explain(compiled, a, a))
     single = frameloom.explain(frameloom.compile(lambda a: a + 1, device=gpu.device), a)
     assert single.device_plans[0].graph == "single"
 

@@ -267,8 +267,15 @@ def test_indices(gpu):
     compiled = frameloom.compile(lambda a, i: a[i], device=gpu)
     a, index = np.arange(10.0), np.array([3, 1, 9])
     np.testing.assert_array_equal(np.asarray(compiled(gpu.array(a), gpu.array(index))), a[index])
-    with pytest.raises(IndexError, match="out of bounds"):
-        compiled(gpu.array(a), gpu.array(index + 1))
+    assert not frameloom.explain(compiled, gpu.array(a), gpu.array(index)).device_plans[0].waits
+    for read in (np.asarray, lambda c: gpu.synchronize(), lambda c: np.asarray(gpu.array(a))):
+        waits = null.loom_nullgpu_calls(b"cuStreamSynchronize")
+        c = compiled(gpu.array(a), gpu.array(index + 1))
+        assert null.loom_nullgpu_calls(b"cuStreamSynchronize") == waits, "nobody has waited"
+        with pytest.raises(IndexError, match=r"out of bounds in gather \(k0_s0\) of test_indices.<locals>.<lambda>, in a call before"):
+            read(c)
+    with pytest.raises(IndexError, match="out of bounds"):  # a number is waited for
+        frameloom.compile(lambda a, i: a[i].sum(), device=gpu)(gpu.array(a), gpu.array(index + 1))
     np.testing.assert_array_equal(np.asarray(compiled(gpu.array(a), gpu.array(index))), a[index])
 
 
@@ -280,6 +287,7 @@ def test_values_that_lead_to_a_raise_or_a_warning(gpu):
         return np.sqrt(a)
 
     compiled = frameloom.compile(positive, device=gpu)
+    assert frameloom.explain(compiled, gpu.array(np.full(4, 9.0))).device_plans[0].waits
     np.testing.assert_array_equal(np.asarray(compiled(gpu.array(np.full(4, 9.0)))), np.full(4, 3.0))
     with pytest.raises(frameloom.DeviceError, match="would have to run as plain Python"):
         compiled(gpu.array(np.full(4, -9.0)))

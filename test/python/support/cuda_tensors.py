@@ -19,7 +19,7 @@ if not (FOLDER / "libnulltorch.so").exists() or torch.version.cuda or not torch.
     raise ModuleNotFoundError("cuda_tensors needs libnulltorch.so and torch 2.13 without CUDA")
 os.environ["FRAMELOOM_CUDA_DRIVER"] = str(FOLDER / "libnullcuda.so")
 driver = ctypes.CDLL(str(FOLDER / "libnullcuda.so"))
-for _name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending"):
+for _name in ("loom_nullgpu_live", "loom_nullgpu_calls", "loom_nullgpu_pending", "loom_nullgpu_peak"):
     getattr(driver, _name).restype = ctypes.c_long
 _null = ctypes.CDLL(str(FOLDER / "libnulltorch.so"), mode=ctypes.RTLD_GLOBAL)
 _null.loom_nulltorch_new.restype = ctypes.c_void_p
@@ -227,10 +227,19 @@ def set_stream(handle, device=0):
 
 
 def capture(on, device=0):
-    """The driver says that torch's current stream is being captured into a graph."""
+    """torch's current stream is captured into a graph: what it gets to do is kept and not run."""
+    driver.loom_nullgpu_capture(_current(device) if on else None)
+
+
+def replay(device=0):
+    """torch's current stream gets to do what was captured."""
+    driver.loom_nullgpu_replay(_current(device))
+
+
+def _current(device):
     stream = ctypes.c_void_p()
     _good(_null.aoti_torch_get_current_cuda_stream(device, ctypes.byref(stream)))
-    driver.loom_nullgpu_capture(stream if on else None)
+    return stream
 
 
 def live():

@@ -213,14 +213,6 @@ def test_what_torch_raises_inside_of_a_plan_is_raised():
     close(f(4 * torch.eye(3).cuda()).cpu().contiguous(), 2 * torch.eye(3) + 1)
 
 
-def test_an_index_out_of_bounds_is_torchs_error():
-    f = compiled(lambda x, i: x[i] * 2)
-    x = torch.randn(5, 3).cuda()
-    close(on_cpu(f(x, torch.tensor([4, 0]).cuda())), x.cpu()[[4, 0]] * 2)
-    with pytest.raises(IndexError):
-        f(x, torch.tensor([5, 0]).cuda())
-
-
 def refusal(f, *inputs):
     """Why a graph is left to eager torch, which gives the same."""
     explained = ft.explain(f, *inputs)
@@ -505,16 +497,3 @@ def test_an_error_of_the_driver_is_told():
         with pytest.raises(frameloom.DeviceError, match="(on|of) cuda:0"):
             f(x)
     close(on_cpu(f(x)), x.cpu().softmax(0))
-
-
-def test_a_stream_that_is_captured_is_refused():
-    f = compiled(lambda x: x * 2)
-    x = torch.randn(3).cuda()
-    f(x)
-    cuda_tensors.capture(True)
-    try:
-        with pytest.raises(frameloom.DeviceError, match="is being captured into a graph"):
-            f(x)
-    finally:
-        cuda_tensors.capture(False)
-    close(on_cpu(f(x)), x.cpu() * 2)
