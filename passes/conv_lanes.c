@@ -16,6 +16,7 @@
  * off, and a place within the input: a masked load of a page that is not there takes long. The last
  * tile of a line starts early enough to be whole: some sums are made twice, and finished once.
  */
+#include "loom_ops_logic.h"
 #include "passes/conv.h"
 
 #define LANES_TILE 8     /* pixels: as many sums as hide the latency of a multiply-add */
@@ -25,13 +26,27 @@
 #define LANES_SHORT 3    /* tiles of a short line */
 #define LANES_PLACES 16  /* of the window, unrolled and in registers */
 
+/* The buffer that the input is, maybe one of half floats: each load widens them. */
 static int lanes_input(const lower_kernel *kernel, const conv_plan *p) {
+  MlirValue value = loom_operand(p->op, 0);
+  MlirOperation def = loom_def(value);
+  bool widens = p->dtype == LOOM_F32 && def.ptr && loom_is(def, LOOM_OP_CONVERT);
+  if (widens) value = loom_operand(def, 0);
   for (int i = 0; i < kernel->operand_count; i++) {
     const lower_buffer *buffer = &kernel->operands[i];
-    if (mlirValueEqual(buffer->value, loom_operand(p->op, 0)) && buffer->slot >= 0)
-      return buffer->strides[1] == 1 && buffer->strides[3] != 1 ? i : -1;
+    if (!mlirValueEqual(buffer->value, value) || buffer->slot < 0) continue;
+    if (widens && !loom_dtype_is_half(buffer->type.dtype)) return -1;
+    return buffer->strides[1] == 1 && buffer->strides[3] != 1 ? i : -1;
   }
   return -1;
+}
+
+/* Are there no masks for some elements that the kernel reads or writes? */
+static bool lanes_are_unmasked(const lower_kernel *kernel, const conv_plan *p) {
+  bool half = loom_dtype_is_half(kernel->operands[p->input].type.dtype);
+  for (int i = 0; i < kernel->result_count; i++)
+    half |= loom_dtype_is_half(kernel->results[i].type.dtype);
+  return half && kernel->vector_bytes < 64;
 }
 
 void conv_lanes_plan(const lower_kernel *kernel, conv_plan *p) {
@@ -46,7 +61,8 @@ void conv_lanes_plan(const lower_kernel *kernel, conv_plan *p) {
   p->lanes = true;
   p->input = input;
   p->vl = kernel->vector_bytes / (int)size;
-  while (p->vl > p->groups)
+  while (p->vl > p->groups || (p->vl > LANES_LEAST && p->groups % p->vl != 0 &&
+                               lanes_are_unmasked(kernel, p)))
     p->vl /= 2;
   int64_t most = kernel->vector_bytes == 64 ? LANES_TILE : LANES_TILE / 2;
   p->tile = (int)loom_ceil_div(p->x, loom_ceil_div(p->x, most));
@@ -128,6 +144,11 @@ static int64_t lanes_stride(const lower *l, const conv_plan *p, int dim) {
   return l->kernel->operands[p->input].strides[dim];
 }
 
+/* Of the input in memory. */
+static loom_dtype lanes_dtype(const lower *l, const conv_plan *p) {
+  return l->kernel->operands[p->input].type.dtype;
+}
+
 static MlirValue lanes_weight(lower *l, const conv_plan *p, MlirValue row, int64_t column) {
   MlirValue ptr = alone_address(l, row, alone_const(l, column * p->padded_groups), p->dtype);
   loom_builder b = alone_here(l);
@@ -146,18 +167,21 @@ static MlirValue lanes_inside(lower *l, MlirValue *at, int64_t size) {
 static MlirValue lanes_load(lower *l, const lanes_job *at, MlirValue line, MlirValue exists,
                             int64_t column) {
   const conv_plan *p = at->job->p;
-  MlirValue mask = l->mask;
+  loom_dtype dtype = lanes_dtype(l, p);
+  MlirValue mask = l->mask, inside = {NULL};
   MlirValue x = alone_op(l, "arith.addi", at->left, column);
   if (at->edge) {
-    MlirValue inside = lanes_inside(l, &x, loom_num_dim(p->in.dims[3]));
+    inside = lanes_inside(l, &x, loom_num_dim(p->in.dims[3]));
     loom_builder b = alone_here(l);
     inside = lane_splat(&b, lane_op2(&b, "arith.andi", inside, exists), p->vl);
-    mask = mask.ptr ? lane_op2(&b, "arith.andi", mask, inside) : inside;
   }
   MlirValue offset = alone_op(l, "arith.muli", x, lanes_stride(l, p, 3));
-  MlirValue ptr = alone_address(l, line, offset, p->dtype);
+  MlirValue ptr = alone_address(l, line, offset, dtype);
   loom_builder b = alone_here(l);
-  return lane_load(&b, ptr, p->dtype, p->vl, mask);
+  bool select = inside.ptr && !mask.ptr && lanes_are_unmasked(l->kernel, p);
+  if (inside.ptr && !select) mask = mask.ptr ? lane_op2(&b, "arith.andi", mask, inside) : inside;
+  MlirValue value = lane_load(&b, ptr, dtype, p->vl, mask);
+  return select ? lane_select(&b, inside, value, conv_zero(l, l->depth, p, p->vl)) : value;
 }
 
 /* A line of the window, whose weights are at hand. */
@@ -169,7 +193,7 @@ static void lanes_row(lower *l, const lanes_job *at, MlirValue row, const MlirVa
   MlirValue y = alone_add_scaled(l, at->top, row, p->dilation[0]), exists = {NULL};
   if (at->edge) exists = lanes_inside(l, &y, loom_num_dim(p->in.dims[2]));
   MlirValue offset = alone_op(l, "arith.muli", y, lanes_stride(l, p, 2));
-  MlirValue line = alone_address(l, at->first, offset, p->dtype);
+  MlirValue line = alone_address(l, at->first, offset, lanes_dtype(l, p));
   for (int64_t i = 0; i <= reach && !l->failed; i++) {
     MlirValue value = {NULL};
     for (int r = 0; r < p->tile; r++) {
@@ -263,7 +287,7 @@ static void lanes_place_tile(lower *l, lanes_job *at) {
 static void lanes_place_vector(lower *l, lanes_job *at) {
   const conv_plan *p = at->job->p;
   MlirValue group = l->vars[CONV_GROUP].iv;
-  at->first = alone_address(l, at->image, group, p->dtype);
+  at->first = alone_address(l, at->image, group, lanes_dtype(l, p));
   MlirValue from = alone_add_scaled(l, group, l->vars[CONV_ROW].iv, p->depth * p->padded_groups);
   at->weights = alone_address(l, at->job->weights, from, p->dtype);
   for (int64_t k = 0; p->held && k < p->depth; k++)
@@ -329,7 +353,7 @@ static void lanes_line(lower *l, void *user, const MlirValue *carried, MlirValue
       lanes_within(l, at.top, (p->window[0] - 1) * p->dilation[0] + 1, loom_num_dim(p->in.dims[2]));
   MlirValue offset = alone_op(l, "arith.muli", l->vars[CONV_N].iv, lanes_stride(l, p, 0));
   at.image = l->pointers[l->kernel->operands[p->input].slot];
-  at.image = alone_address(l, at.image, offset, p->dtype);
+  at.image = alone_address(l, at.image, offset, lanes_dtype(l, p));
   at.job->sums = alone_address(l, l->scratch, alone_const(l, p->tile_offset), LOOM_U8);
   lower_for(l, alone_const(l, 0), alone_const(l, p->rows), alone_const(l, 1), CONV_ROW, 0, NULL,
             lanes_channel, &at, NULL);
