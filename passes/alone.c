@@ -12,6 +12,8 @@ static const alone_kind alone_kinds[] = {
      true},
     {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true, gpu_convolution_plan,
      gpu_convolution_lower, true},
+    {LOOM_OP_CONVOLUTION_INPUT, convolution_plan, convolution_lower, true, gpu_convolution_plan,
+     gpu_convolution_lower, true},
     {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower, false},
     {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true,
      gpu_convolution_plan, gpu_convolution_lower, true},

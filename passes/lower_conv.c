@@ -31,7 +31,7 @@ void conv_input_index(const lower *l, const conv_job *job, lower_index *dims) {
   }
 }
 
-static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
+static const lower_at *conv_result_at(lower *l, const conv_plan *p, int64_t pixel) {
   lower_at *at = lower_at_new(l, p->out.rank);
   if (!at) return NULL;
   alone_coef(l, &at->dims[0], CONV_N, 1);
@@ -39,6 +39,7 @@ static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
   alone_coef(l, &at->dims[1], CONV_ROW, 1);
   for (int i = 0; i < p->spatial; i++)
     alone_coef(l, &at->dims[i + 2], conv_out_var(p, i), 1);
+  at->dims[p->out.rank - 1].constant = pixel;
   return lower_at_intern(l, at);
 }
 
@@ -258,20 +259,22 @@ static void conv_step(lower *l, void *user, const MlirValue *carried, MlirValue 
 
 /* ---- the epilogue ---- */
 
-static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
-  const lower_at *at = conv_result_at(l, p);
+void conv_finish(lower *l, const conv_plan *p, MlirValue sum, int64_t pixel) {
+  const lower_at *at = conv_result_at(l, p, pixel);
   if (!at || l->failed) return;
   lower_finish(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
 }
 
+MlirValue conv_repeat_first(lower *l, const conv_plan *p, MlirValue sum) {
+  if (!l->mask.ptr) return sum;
+  loom_builder b = alone_here(l);
+  MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
+  return lane_select(&b, l->mask, sum, first);
+}
+
 void conv_finish_sums(lower *l, const conv_plan *p, MlirValue ptr) {
   loom_builder b = alone_here(l);
-  MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
-  if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
-    MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
-    sum = lane_select(&b, l->mask, sum, first);
-  }
-  conv_finish(l, p, sum);
+  conv_finish(l, p, conv_repeat_first(l, p, lane_load(&b, ptr, p->dtype, p->xl, l->mask)), 0);
 }
 
 static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -448,7 +451,7 @@ static void conv_window_row(lower *l, void *user, const MlirValue *carried, Mlir
   conv_job *job = user;
   MlirValue sum = conv_zero(l, 0, job->p, job->p->xl);
   conv_depths(l, job, 1, &sum, conv_window_place);
-  if (!l->failed) conv_finish(l, job->p, sum);
+  if (!l->failed) conv_finish(l, job->p, sum, 0);
 }
 
 static void conv_window_group(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

@@ -11,6 +11,8 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
+#include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_reductions.h"
@@ -19,6 +21,10 @@
 
 #define CONV_SPATIAL 3
 #define CONV_MAX_PHASES 16
+#define CONV_SPREAD_CHANNELS                                                                       \
+  4 /* lanes of a kernel whose lanes are channels (passes/conv_lanes.c) */
+#define CONV_SPREAD_STRIDE 4
+#define CONV_SPREAD_WINDOW 16
 
 typedef struct conv_call {
   fx_call *c;
@@ -290,6 +296,39 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   return out;
 }
 
+/* Has a depthwise convolution's gradient its channels side by side in memory? Then one kernel makes
+ * the gradient of the input, where the phases of a stride would be as many, and passes that join
+ * them. Halves that several kernels read are converted into C order first. */
+static bool conv_is_spread(const conv_call *v, const loom_type *types, bool alone) {
+  const fx_value *gradient = fx_value_of(v->c->im, v->c->args[0]);
+  const loom_type *weights = &types[2];
+  torch_spec spec;
+  if (v->c->im->place != TORCH_CPU || v->spatial != 2 || v->groups != types[1].dims[1] ||
+      v->groups != weights->dims[0] || weights->dims[1] != 1 || v->groups < CONV_SPREAD_CHANNELS ||
+      (v->strides[0] == 1 && v->strides[1] == 1) || v->strides[1] > CONV_SPREAD_STRIDE)
+    return false;
+  for (int d = 0; d < 2; d++)
+    if (v->dilation[d] != 1 || LOOM_DIM_IS_SYM(types[0].dims[d + 2]) ||
+        LOOM_DIM_IS_SYM(types[1].dims[d + 2]) || weights->dims[d + 2] > CONV_SPREAD_WINDOW)
+      return false;
+  if (loom_dtype_is_half(types[0].dtype) && !alone) return false;
+  if (!gradient || gradient->placeholder < 0 || !fx_read_spec(v->c->im, gradient->meta, &spec))
+    return error_drop(), false;
+  return spec.strides[1] == 1 && spec.strides[3] != 1;
+}
+
+static loom_value conv_spread_gradient(const conv_call *v, loom_value gradient, loom_value w,
+                                       const loom_type *to) {
+  int64_t pairs[2 * CONV_SPATIAL];
+  conv_pairs(v, pairs);
+  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = (int64_t *)v->strides, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = pairs, .count = 4},
+                        {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)v->dilation, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)to->dims + 2, .count = 2}};
+  return loom_emit(v->b, LOOM_OP_CONVOLUTION_INPUT, (loom_value[]){gradient, w}, 2, attrs, 4, NULL,
+                   0);
+}
+
 /* ---- the gradient of the weights ---- */
 
 /* Of weights of type `to`, from a convolution's input and the gradient of its result. */
@@ -377,7 +416,9 @@ bool aten_convolution_backward(fx_call *c, loom_value *out) {
   loom_value gradient = values[0], x = values[1], w = values[2];
   if (mask[0])
     out[0] = call.transposed ? conv_forward(&call, gradient, w)
-                             : conv_input_gradient(&call, gradient, w, &types[1]);
+             : conv_is_spread(&call, types, !mask[1] && !mask[2])
+                 ? conv_spread_gradient(&call, gradient, w, &types[1])
+                 : conv_input_gradient(&call, gradient, w, &types[1]);
   if (mask[1])
     out[1] = call.transposed ? conv_weight_gradient(&call, gradient, x, &types[2])
                              : conv_weight_gradient(&call, x, gradient, &types[2]);

@@ -193,6 +193,42 @@ def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
             assert (block[:128] == 1).all() and (block[-128:] == 1).all()
 
 
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_random_gradients_of_depthwise_inputs(tmp_path, cpu, options, spatial):
+    """Each pixel of the gradient goes to the places of its window, in tensors of any layout and with something added."""
+    if cpu == "x86-64-v4" and not HAS_AVX512:
+        pytest.skip("no AVX-512")
+    rng = np.random.default_rng(30 + spatial)
+    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    for case in range(12 if spatial == 2 else 3):
+        channels, dtype = int(rng.choice([1, 4, 7, 16, 33])), rng.choice(["float32", "float32", "float64", "int8"])
+        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 6, 3))
+        dilation = dilation if case % 3 == 0 else np.ones(spatial, int)
+        padding = rng.integers(0, 5, (spatial, 2)) * rng.integers(0, 2)
+        size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 1, 9, 20], spatial)
+        pixels = (size + padding.sum(1) - dilation * (window - 1) - 1) // stride + 1
+        gradient, weights = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((2, channels, *pixels), (channels, 1, *window)))
+        padded = np.zeros((2, channels, *(size + padding.sum(1))))
+        for place in np.ndindex(*window):
+            at = tuple(slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, pixels, stride))
+            padded[(slice(None), slice(None), *at)] += gradient * weights[(slice(None), 0, *place)].reshape(-1, *[1] * spatial)
+        expected = padded[(slice(None), slice(None), *(slice(low, low + n) for (low, _), n in zip(padding, size)))] * 2
+        last = (0, *range(2, 2 + spatial), 1) if case % 2 else None
+        (gradient, _), (weights, _) = fenced(gradient, rng, last), fenced(weights, rng)
+        result, block = fenced(np.zeros_like(expected, dtype), rng, last)
+        kinds, kind = f"({harness.tensor(gradient)}, {harness.tensor(weights)})", harness.tensor(result)
+        body = (f"%0 = loom.convolution_input %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
+                f"dilation = {listed(dilation)} sizes = {listed(size)} : {kinds} -> {kind}\n"
+                f"%1 = loom.add %0, %0 : {kind}\nyield %1")
+        kernel = harness.Kernel(harness.kernel("k", [gradient, weights], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
+        for parts in (1, 3):
+            result[...] = 0
+            assert kernel.run([gradient, weights], [result], parts=parts, reverse=parts > 1) == 0
+            np.testing.assert_array_equal(result, expected.astype(int).astype(dtype))
+            assert (block[:128] == 1).all() and (block[-128:] == 1).all()
+
+
 def sort(tmp_path, array, axis, numbers, name="k"):
     out = np.zeros(array.shape, np.int64 if numbers else array.dtype)
     body = (f"%0 = loom.sort %a0 axis = {axis} {{indices = {str(numbers).lower()}}} : ({harness.tensor(array)}) -> "
