@@ -277,7 +277,7 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   let description = [{
     result[o, i, k] is the sum over n and y of rhs[n, o, y] * lhs[n, g I + i, y * strides + k * dilation - low], where g is
     the group of output channel o and lhs is zero outside. Attributes are the convolution's; `window` has the spatial
-    sizes of its weights.
+    sizes of its weights. Of half floats the result is float32.
   }];
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$window, I64Attr:$groups);

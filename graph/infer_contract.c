@@ -88,11 +88,17 @@ bool infer_convolution(infer_state *s) {
   return true;
 }
 
+/* Sums of half floats are f32. */
+static loom_dtype infer_sum_dtype(loom_dtype dtype) {
+  return loom_dtype_is_half(dtype) ? LOOM_F32 : dtype;
+}
+
 bool infer_convolution_gradient(infer_state *s) {
   const loom_type *lhs = infer_operand(s, 0), *rhs = infer_operand(s, 1);
   int spatial = lhs->rank - 2;
   int64_t groups = infer_attr(s, 4)->i;
-  if (lhs->dtype != rhs->dtype || lhs->rank != rhs->rank || spatial < 0)
+  if (infer_sum_dtype(lhs->dtype) != infer_sum_dtype(rhs->dtype) || lhs->rank != rhs->rank ||
+      spatial < 0)
     return INFER_FAIL(s, "operands need one element type and one rank of at least 2");
   if (!infer_dtype(s, lhs->dtype) || !infer_list(s, 0, spatial) || !infer_list(s, 1, 2 * spatial) ||
       !infer_list(s, 2, spatial) || !infer_list(s, 3, spatial))
@@ -102,7 +108,7 @@ bool infer_convolution_gradient(infer_state *s) {
   if (groups < 1 || lhs->dims[1] % groups != 0 || rhs->dims[1] % groups != 0)
     return INFER_FAIL(s, "channels and groups do not agree");
   if (lhs->dims[0] != rhs->dims[0]) return INFER_FAIL(s, "sizes differ in dimension 0");
-  loom_type result = {.dtype = lhs->dtype, .rank = lhs->rank};
+  loom_type result = {.dtype = infer_sum_dtype(lhs->dtype), .rank = lhs->rank};
   result.dims[0] = rhs->dims[1];
   result.dims[1] = lhs->dims[1] / groups;
   for (int i = 0; i < spatial; i++) {
@@ -151,11 +157,6 @@ bool infer_convolution_input(infer_state *s) {
 }
 
 /* ---- attention ---- */
-
-/* Sums of half floats are f32. */
-static loom_dtype infer_sum_dtype(loom_dtype dtype) {
-  return loom_dtype_is_half(dtype) ? LOOM_F32 : dtype;
-}
 
 static bool infer_attention_mask(infer_state *s, const loom_type *mask, const loom_type *q,
                                  const loom_type *k) {

@@ -328,7 +328,7 @@ static loom_cell convolution_gradient_element(const interp_call *c, const int64_
       inside &= l[i + 2] >= 0 && l[i + 2] < lhs->type.dims[i + 2];
     }
     loom_cell element = inside ? interp_load(lhs, l) : (loom_cell){0};
-    dot_step(lhs->type.dtype, &sum, element, interp_load(rhs, at));
+    dot_step(c->results[0].type.dtype, &sum, element, interp_load(rhs, at));
   } while (interp_next(&space, r));
   return sum;
 }
