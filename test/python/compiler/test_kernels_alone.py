@@ -50,6 +50,30 @@ def test_scatter_combines_duplicates_on_an_axis_of_one_element(tmp_path, combine
     np.testing.assert_array_equal(target.ravel(), expected)
 
 
+@pytest.mark.parametrize("combine", ["add", "mul", "min", "max"])
+def test_scatter_of_lines_that_follow_each_other(tmp_path, combine):
+    """More updates than lines, of which some follow each other: the line before may still be in registers. A bad index is reported
+    and updates nothing, whatever comes before and after."""
+    rng = np.random.default_rng(4)
+    apply = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[combine]
+    for rows, lanes, dtype in [(3, 16, "float64"), (7, 64, "float32"), (1, 32, "int32"), (5, 24, "float32"), (40, 256, "int32")]:
+        indices = np.repeat(rng.integers(-rows, rows, 3 * rows), rng.integers(1, 5, 3 * rows))
+        target, updates = (rng.integers(1, 4, (n, lanes)).astype(dtype) / (4 if dtype[0] == "f" else 1) for n in (rows, len(indices)))
+        target, updates = target.astype(dtype), updates.astype(dtype)
+        folder = tmp_path / f"{rows}x{lanes}"
+        folder.mkdir()
+        kernel = scatter(folder, target, indices, updates, 0, combine)
+        for bad in (False, True):
+            if bad:
+                indices[len(indices) // 2] = rows
+                indices[len(indices) // 2 + 1] = 0
+            expected, out = target.copy(), target.copy()
+            good = indices < rows
+            apply.at(expected, indices[good], updates[good])
+            assert kernel.run([out, indices, updates], [out], parts=2, reverse=True) == (INDEX if bad else 0)
+            np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("bad", [7, -8, 2**62, -2**63])
 def test_scatter_reports_bad_indices(tmp_path, bad):
     target, updates = np.arange(7.0), np.array([10.0, 20.0, 30.0])

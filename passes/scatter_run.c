@@ -1,0 +1,90 @@
+/* Scatters that combine whole lines of a result with fewer lines than there are updates: segments
+ * are summed, or the gradients of an embedding. Updates of one line often follow each other. A line
+ * that was read anew for each would wait for the store before.
+ *
+ *     for an index: same = it is the one before
+ *       old = same ? the registers' line : the result's line, there
+ *       registers = old + update; the result's line, there = registers
+ *
+ * Nothing branches: while the line stays the same, a line of scratch is read in its place, which no
+ * store is under way to. The order of the additions is that of the updates, as in any other form.
+ * An index that is out of bounds is reported, and its line goes to scratch. */
+#include "passes/scatter.h"
+
+#define RUN_VECTORS 8
+
+bool scatter_run_plan(const lower_kernel *kernel, scatter_job *j) {
+  const int64_t numbers[] = {j->outer, j->count, j->rows, j->lanes, j->size, j->to_dims[j->axis]};
+  int64_t size = (int64_t)loom_dtype_size(j->to.dtype), vl = kernel->vector_bytes / size;
+  for (int i = 0; i < 6; i++)
+    if (LOOM_STRIDE_IS_SYM(numbers[i])) return false;
+  if (j->along || !j->combine || j->to.rank != 2 || j->axis != 0 || j->indices.rank != 1 ||
+      size < 4 || j->count < j->to_dims[0])
+    return false;
+  int64_t lanes = j->chunks > 1 ? j->size : j->lanes;
+  const lower_buffer *to = &kernel->results[0];
+  if (j->lanes % lanes != 0 || lanes % vl != 0 || lanes / vl > RUN_VECTORS) return false;
+  if (to->strides[1] != 1 || LOOM_STRIDE_IS_SYM(to->strides[0])) return false;
+  j->vl = (int)vl;
+  j->vectors = (int)(lanes / vl);
+  return true;
+}
+
+/* Vector `v` of the update. */
+static MlirValue run_update(lower *l, scatter_job *j, int v) {
+  lower_at *at = lower_at_new(l, j->updates.rank);
+  if (!at) return (MlirValue){NULL};
+  alone_coef(l, &at->dims[0], SCATTER_INDEX, 1);
+  at->dims[1].coef[SCATTER_LANE] = 1;
+  at->dims[1].constant = (int64_t)v * j->vl;
+  lower_value value = lower_emit(l, loom_operand(j->op, 2), lower_at_intern(l, at));
+  return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
+}
+
+/* Carried: the line before, as a number; its vectors. */
+static void run_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  loom_dtype dtype = j->to.dtype;
+  lower_value inside = {{NULL}, 0, false, LOOM_BOOL}, target = scatter_target(l, j, &inside);
+  if (l->failed) return;
+  MlirValue none = {NULL},
+            line = alone_op(l, "arith.muli", target.v, l->kernel->results[0].strides[0]);
+  line = alone_op2(l, "arith.addi", line, j->low[SCATTER_LANE]);
+  MlirValue to = l->pointers[l->kernel->results[0].slot];
+  to = alone_address(l, to, line, dtype);
+  loom_builder b = alone_here(l);
+  to = lane_select(&b, inside.v, to, l->scratch);
+  MlirValue same = lane_cmpi(&b, "eq", target.v, carried[0]);
+  MlirValue from = lane_select(&b, same, l->scratch, to);
+  MlirValue all = lane_splat(&b, same, j->vl);
+  next[0] = lane_select(&b, inside.v, target.v, alone_const(l, -1));
+  for (int v = 0; v < j->vectors && !l->failed; v++) {
+    MlirValue update = run_update(l, j, v), at = alone_const(l, (int64_t)v * j->vl);
+    if (l->failed) return;
+    MlirValue source = alone_address(l, from, at, dtype);
+    MlirValue place = alone_address(l, to, at, dtype);
+    b = alone_here(l);
+    MlirValue old = lane_load(&b, source, dtype, j->vl, none);
+    old = lane_select(&b, all, carried[1 + v], old);
+    next[1 + v] = lower_combine(&b, j->combine, dtype, old, update);
+    lane_store(&b, next[1 + v], place, dtype, none);
+  }
+}
+
+void scatter_run_chunk(lower *l, scatter_job *j) {
+  MlirValue values[1 + RUN_VECTORS];
+  loom_builder b = alone_here(l);
+  values[0] = alone_const(l, -1);
+  MlirType type = lane_type(b.ctx, j->to.dtype, j->vl);
+  for (int v = 0; v < j->vectors; v++)
+    values[1 + v] = loom_dtype_is_float(j->to.dtype) ? lane_const_float(&b, type, 0)
+                                                     : lane_const_int(&b, type, 0);
+  alone_set(l, SCATTER_LANE, j->low[SCATTER_LANE]);
+  l->lane_var = SCATTER_LANE;
+  l->width = j->vl;
+  lower_for(l, alone_const(l, 0), alone_const(l, j->count), alone_const(l, 1), SCATTER_INDEX,
+            1 + j->vectors, values, run_index, j, values);
+  l->lane_var = -1;
+  l->width = 1;
+  l->vars[SCATTER_LANE].iv = (MlirValue){NULL};
+}
