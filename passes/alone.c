@@ -131,6 +131,15 @@ MlirValue alone_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dt
   return lane_address(&b, ptr, offset, dtype);
 }
 
+void alone_prefetch(lower *l, MlirValue ptr) {
+  loom_builder b = alone_here(l);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
+                         {"hint", mlirIntegerAttrGet(i32, 3)},
+                         {"cache", mlirIntegerAttrGet(i32, 1)}};
+  loom_build(&b, "llvm.intr.prefetch", 1, &ptr, 0, NULL, 3, attrs);
+}
+
 MlirValue alone_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,
                              MlirValue sum) {
   if (loom_dtype_is_float(dtype)) return lane_fma(b, x, y, sum);

@@ -341,7 +341,6 @@ static void conv_tile_add(lower *l, const conv_job *job, const MlirValue *sums) 
   }
 }
 
-#define CONV_LINE_BYTES 64
 #define CONV_PREFETCHES 12
 
 /* Fetches the run's weights of the next tile: a run of each row is short, and the next one far
@@ -353,21 +352,14 @@ static void conv_prefetch(lower *l, const conv_job *job, MlirValue weights) {
   int64_t step = p->weight_step * size, rows = (p->mr - 1) * row;
   int64_t low = step < 0 ? (p->run - 1) * step : 0;
   int64_t last = rows + (p->run - 1) * (step < 0 ? -step : step) + size - 1;
-  if (row < 0 || row > CONV_LINE_BYTES * 2) return;
+  if (row < 0 || row > ALONE_LINE_BYTES * 2) return;
   MlirValue next = alone_op(l, "arith.addi", job->row0, p->mr);
   next = alone_op(l, "arith.minsi", next, p->rows - p->mr);
   next = alone_op(l, "arith.muli", alone_op2(l, "arith.subi", next, job->row0), row);
   weights = alone_address(l, weights, next, LOOM_U8);
-  loom_builder b = alone_here(l);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
-  loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
-                         {"hint", mlirIntegerAttrGet(i32, 3)},
-                         {"cache", mlirIntegerAttrGet(i32, 1)}};
-  for (int64_t i = 0; i < CONV_PREFETCHES && i * CONV_LINE_BYTES < p->mr * row; i++) {
-    int64_t line = i * CONV_LINE_BYTES < last ? i * CONV_LINE_BYTES : last;
-    MlirValue at = alone_address(l, weights, alone_const(l, low + line), LOOM_U8);
-    b = alone_here(l);
-    loom_build(&b, "llvm.intr.prefetch", 1, &at, 0, NULL, 3, attrs);
+  for (int64_t i = 0; i < CONV_PREFETCHES && i * ALONE_LINE_BYTES < p->mr * row; i++) {
+    int64_t line = i * ALONE_LINE_BYTES < last ? i * ALONE_LINE_BYTES : last;
+    alone_prefetch(l, alone_address(l, weights, alone_const(l, low + line), LOOM_U8));
   }
 }
 

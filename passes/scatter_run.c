@@ -9,9 +9,11 @@
  * Nothing branches: while the line stays the same, a line of scratch is read in its place, which no
  * store is under way to. The order of the additions is that of the updates, as in any other form.
  * An index that is out of bounds is reported, and its line goes to scratch. */
+#include "passes/passes.h"
 #include "passes/scatter.h"
 
 #define RUN_VECTORS 8
+#define RUN_AHEAD 16 /* updates */
 
 bool scatter_run_plan(const lower_kernel *kernel, scatter_job *j) {
   const int64_t numbers[] = {j->outer, j->count, j->rows, j->lanes, j->size, j->to_dims[j->axis]};
@@ -41,6 +43,51 @@ static MlirValue run_update(lower *l, scatter_job *j, int v) {
   return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
 }
 
+/* The gather of whole lines from a buffer of the kernel that makes the updates; or null. */
+static MlirOperation run_gather(const lower *l, const scatter_job *j, const lower_buffer **table) {
+  MlirOperation def = loom_def(loom_operand(j->op, 2)), none = {NULL};
+  if (!def.ptr || loom_class_of(def) != LOOM_CLASS_MOVE || !loom_info(def)->indexed ||
+      loom_get_i64(def, "axis", -1) != 0)
+    return none;
+  for (int i = 0; i < l->kernel->operand_count; i++) {
+    *table = &l->kernel->operands[i];
+    if ((*table)->slot < 0 || !mlirValueEqual((*table)->value, loom_operand(def, 0))) continue;
+    bool lines = (*table)->type.rank == 2 && (*table)->strides[1] == 1 &&
+                 loom_type_elements(&(*table)->type) > 0 &&
+                 !LOOM_STRIDE_IS_SYM((*table)->strides[0]);
+    return lines ? def : none;
+  }
+  return none;
+}
+
+/* Lines of a table lie anywhere in memory, so that no hardware foresees them: what an update some
+ * steps ahead gathers is fetched. At the end that is the last one. */
+static void run_fetch(lower *l, const scatter_job *j) {
+  const lower_buffer *table = NULL;
+  loom_type indices;
+  MlirOperation gather = run_gather(l, j, &table);
+  if (!gather.ptr || !loom_type_from_mlir(mlirValueGetType(loom_operand(gather, 1)), &indices) ||
+      indices.rank != 1)
+    return;
+  lower_at *at = lower_at_new(l, 1);
+  if (!at) return;
+  int64_t lines = table->type.dims[0], size = (int64_t)loom_dtype_size(table->type.dtype);
+  MlirValue ahead = alone_op(l, "arith.addi", l->vars[SCATTER_INDEX].iv, RUN_AHEAD);
+  ahead = alone_op(l, "arith.minsi", ahead, j->count - 1);
+  lower_index_opaque(l, (lower_value){ahead, l->depth, false, LOOM_I64}, 1u << SCATTER_INDEX,
+                     &at->dims[0]);
+  lower_value index = lower_emit(l, loom_operand(gather, 1), lower_at_intern(l, at));
+  if (l->failed) return;
+  loom_builder b = alone_here(l);
+  MlirValue line = lower_convert(NULL, &b, index.v, indices.dtype, LOOM_I64);
+  line = alone_op(l, "arith.minsi", alone_op(l, "arith.maxsi", line, 0), lines - 1);
+  MlirValue offset = alone_op(l, "arith.muli", line, table->strides[0]);
+  offset = alone_op2(l, "arith.addi", offset, j->low[SCATTER_LANE]);
+  MlirValue ptr = alone_address(l, l->pointers[table->slot], offset, table->type.dtype);
+  for (int64_t i = 0; i < (int64_t)j->vectors * j->vl * size; i += ALONE_LINE_BYTES)
+    alone_prefetch(l, alone_address(l, ptr, alone_const(l, i), LOOM_U8));
+}
+
 /* Carried: the line before, as a number; its vectors. */
 static void run_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
@@ -56,6 +103,8 @@ static void run_index(lower *l, void *user, const MlirValue *carried, MlirValue 
   to = lane_select(&b, inside.v, to, l->scratch);
   MlirValue same = lane_cmpi(&b, "eq", target.v, carried[0]);
   MlirValue from = lane_select(&b, same, l->scratch, to);
+  run_fetch(l, j);
+  b = alone_here(l);
   MlirValue all = lane_splat(&b, same, j->vl);
   next[0] = lane_select(&b, inside.v, target.v, alone_const(l, -1));
   for (int v = 0; v < j->vectors && !l->failed; v++) {
