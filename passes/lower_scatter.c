@@ -100,8 +100,6 @@ bool scatter_plan(const lower_kernel *kernel, alone_plan *out) {
   if (!scatter_read(kernel, out->op, &job)) return false;
   out->stages[0] = job.chunks;
   out->stage_count = 1;
-  if (scatter_run_plan(kernel, &job))
-    out->scratch = (int64_t)job.vectors * job.vl * (int64_t)loom_dtype_size(job.to.dtype);
   return true;
 }
 

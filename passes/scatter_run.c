@@ -6,9 +6,9 @@
  *       old = same ? the registers' line : the result's line, there
  *       registers = old + update; the result's line, there = registers
  *
- * Nothing branches: while the line stays the same, a line of scratch is read in its place, which no
+ * Nothing branches: while the line stays the same, another line is read in its place, which no
  * store is under way to. The order of the additions is that of the updates, as in any other form.
- * An index that is out of bounds is reported, and its line goes to scratch. */
+ * An index that is out of bounds is reported, and writes back what line 0 has. */
 #include "passes/passes.h"
 #include "passes/scatter.h"
 
@@ -21,7 +21,7 @@ bool scatter_run_plan(const lower_kernel *kernel, scatter_job *j) {
   for (int i = 0; i < 6; i++)
     if (LOOM_STRIDE_IS_SYM(numbers[i])) return false;
   if (j->along || !j->combine || j->to.rank != 2 || j->axis != 0 || j->indices.rank != 1 ||
-      size < 4 || j->count < j->to_dims[0])
+      size < 4 || j->to_dims[0] < 2 || j->count < j->to_dims[0])
     return false;
   int64_t lanes = j->chunks > 1 ? j->size : j->lanes;
   const lower_buffer *to = &kernel->results[0];
@@ -88,25 +88,30 @@ static void run_fetch(lower *l, const scatter_job *j) {
     alone_prefetch(l, alone_address(l, ptr, alone_const(l, i), LOOM_U8));
 }
 
+/* The chunk's part of a line of the result. */
+static MlirValue run_line(lower *l, const scatter_job *j, MlirValue line) {
+  const lower_buffer *to = &l->kernel->results[0];
+  MlirValue offset = alone_op(l, "arith.muli", line, to->strides[0]);
+  offset = alone_op2(l, "arith.addi", offset, j->low[SCATTER_LANE]);
+  return alone_address(l, l->pointers[to->slot], offset, j->to.dtype);
+}
+
 /* Carried: the line before, as a number; its vectors. */
 static void run_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   loom_dtype dtype = j->to.dtype;
   lower_value inside = {{NULL}, 0, false, LOOM_BOOL}, target = scatter_target(l, j, &inside);
   if (l->failed) return;
-  MlirValue none = {NULL},
-            line = alone_op(l, "arith.muli", target.v, l->kernel->results[0].strides[0]);
-  line = alone_op2(l, "arith.addi", line, j->low[SCATTER_LANE]);
-  MlirValue to = l->pointers[l->kernel->results[0].slot];
-  to = alone_address(l, to, line, dtype);
+  MlirValue none = {NULL}, zero = alone_const(l, 0), one = alone_const(l, 1);
   loom_builder b = alone_here(l);
-  to = lane_select(&b, inside.v, to, l->scratch);
   MlirValue same = lane_cmpi(&b, "eq", target.v, carried[0]);
-  MlirValue from = lane_select(&b, same, l->scratch, to);
+  MlirValue other = lane_select(&b, lane_cmpi(&b, "eq", target.v, zero), one, zero);
+  other = lane_select(&b, same, other, target.v);
+  MlirValue from = run_line(l, j, other), to = run_line(l, j, target.v);
   run_fetch(l, j);
   b = alone_here(l);
-  MlirValue all = lane_splat(&b, same, j->vl);
-  next[0] = lane_select(&b, inside.v, target.v, alone_const(l, -1));
+  MlirValue all = lane_splat(&b, same, j->vl), good = lane_splat(&b, inside.v, j->vl);
+  next[0] = target.v;
   for (int v = 0; v < j->vectors && !l->failed; v++) {
     MlirValue update = run_update(l, j, v), at = alone_const(l, (int64_t)v * j->vl);
     if (l->failed) return;
@@ -115,7 +120,8 @@ static void run_index(lower *l, void *user, const MlirValue *carried, MlirValue 
     b = alone_here(l);
     MlirValue old = lane_load(&b, source, dtype, j->vl, none);
     old = lane_select(&b, all, carried[1 + v], old);
-    next[1 + v] = lower_combine(&b, j->combine, dtype, old, update);
+    MlirValue made = lower_combine(&b, j->combine, dtype, old, update);
+    next[1 + v] = lane_select(&b, good, made, old);
     lane_store(&b, next[1 + v], place, dtype, none);
   }
 }

@@ -77,12 +77,12 @@ func.func @wide(%x: tensor<100x768xf32>, %i: tensor<1000xi64>, %u: tensor<1000x7
 // -----
 
 // More updates than lines, which are two vectors each (scatter_run.c): the line before stays in registers. Where the index is the same
-// again, the line that is read is one of scratch, so that no load waits for the store before.
+// again, another line is read, so that no load waits for the store before.
 // CHECK-LABEL: func.func private @k1_s0_body
 // CHECK: scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}, %[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}}) -> (i64, vector<8xf32>, vector<8xf32>)
-// CHECK: %[[TO:.*]] = arith.select %{{.*}} : !llvm.ptr
-// CHECK: %[[SAME:.*]] = arith.cmpi eq, %{{.*}}, %[[BEFORE]]
-// CHECK: arith.select %[[SAME]], %{{.*}}, %[[TO]] : !llvm.ptr
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[AT:.*]], %[[BEFORE]]
+// CHECK: %[[OTHER:.*]] = arith.select %{{.*}} : i64
+// CHECK: arith.select %[[SAME]], %[[OTHER]], %[[AT]] : i64
 // CHECK: llvm.load {{.*}} -> vector<8xf32>
 // CHECK: %[[OLD:.*]] = llvm.load {{.*}} -> vector<8xf32>
 // CHECK: arith.select %{{.*}}, %[[X]], %[[OLD]]
