@@ -15,6 +15,14 @@
  * Where the windows of a tile leave the input, each load has a mask, which is on for all lanes or
  * off, and a place within the input: a masked load of a page that is not there takes long. The last
  * tile of a line starts early enough to be whole: some sums are made twice, and finished once.
+ *
+ * Half floats are widened by each load. A tile whose sums are each made once is finished from
+ * registers, unless it is at an edge.
+ *
+ * The gradient of an input (loom.convolution_input) is a convolution with reversed windows of what
+ * has zeros between its elements, as many as the stride says. A tile begins at an element there, so
+ * which pixels and places of the window meet which column is known when compiling; of the window's
+ * lines, each spread[0]-th is read.
  */
 #include "passes/conv.h"
 #include "passes/passes.h"
