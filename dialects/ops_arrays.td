@@ -277,7 +277,7 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   let description = [{
     result[o, i, k] is the sum over n and y of rhs[n, o, y] * lhs[n, g I + i, y * strides + k * dilation - low], where g is
     the group of output channel o and lhs is zero outside. Attributes are the convolution's; `window` has the spatial
-    sizes of its weights.
+    sizes of its weights. Of half floats the result is float32.
   }];
   let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$window, I64Attr:$groups);
@@ -289,6 +289,27 @@ def ConvolutionGradientOp : Loom_PureInferredOp<"convolution_gradient"> {
   let dtypes = "iuf";
   let shape = "convolution_gradient";
   let fusion = "alone";
+  let fp = FpOverflowInvalid;
+}
+
+def ConvolutionInputOp : Loom_PureInferredOp<"convolution_input"> {
+  let group = "reductions";
+  let summary = "Gradient of a depthwise convolution with respect to its input, from the gradient of its result and its weights";
+  let description = [{
+    result[n, c, x] is the sum of lhs[n, c, y] * rhs[c, 0, k] over all y and k with y * strides + k * dilation - low = x.
+    Attributes are the convolution's; `sizes` has the spatial sizes of its input, and its groups are its channels.
+  }];
+  let arguments = (ins Loom_Tensor:$lhs, Loom_Tensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$sizes);
+  let results = (outs Loom_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `strides` `=` $strides `padding` `=` $padding `dilation` `=` $dilation `sizes` `=` $sizes attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let dtypes = "iuf";
+  let shape = "convolution_input";
+  let windowed = 1;
+  let fusion = "dot";
   let fp = FpOverflowInvalid;
 }
 

@@ -417,6 +417,7 @@ static const struct {
     {"dot_general", infer_dot_general, false},
     {"convolution", infer_convolution, false},
     {"convolution_gradient", infer_convolution_gradient, false},
+    {"convolution_input", infer_convolution_input, false},
     {"attention", infer_attention, false},
     {"attention_gradient", infer_attention_gradient, false},
     {"assume_shape", infer_assume_shape, true},

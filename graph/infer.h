@@ -48,6 +48,7 @@ bool infer_windows(infer_state *s);
 bool infer_dot_general(infer_state *s);
 bool infer_convolution(infer_state *s);
 bool infer_convolution_gradient(infer_state *s);
+bool infer_convolution_input(infer_state *s);
 bool infer_attention(infer_state *s);
 bool infer_attention_gradient(infer_state *s);
 

@@ -88,11 +88,17 @@ bool infer_convolution(infer_state *s) {
   return true;
 }
 
+/* Sums of half floats are f32. */
+static loom_dtype infer_sum_dtype(loom_dtype dtype) {
+  return loom_dtype_is_half(dtype) ? LOOM_F32 : dtype;
+}
+
 bool infer_convolution_gradient(infer_state *s) {
   const loom_type *lhs = infer_operand(s, 0), *rhs = infer_operand(s, 1);
   int spatial = lhs->rank - 2;
   int64_t groups = infer_attr(s, 4)->i;
-  if (lhs->dtype != rhs->dtype || lhs->rank != rhs->rank || spatial < 0)
+  if (infer_sum_dtype(lhs->dtype) != infer_sum_dtype(rhs->dtype) || lhs->rank != rhs->rank ||
+      spatial < 0)
     return INFER_FAIL(s, "operands need one element type and one rank of at least 2");
   if (!infer_dtype(s, lhs->dtype) || !infer_list(s, 0, spatial) || !infer_list(s, 1, 2 * spatial) ||
       !infer_list(s, 2, spatial) || !infer_list(s, 3, spatial))
@@ -102,7 +108,7 @@ bool infer_convolution_gradient(infer_state *s) {
   if (groups < 1 || lhs->dims[1] % groups != 0 || rhs->dims[1] % groups != 0)
     return INFER_FAIL(s, "channels and groups do not agree");
   if (lhs->dims[0] != rhs->dims[0]) return INFER_FAIL(s, "sizes differ in dimension 0");
-  loom_type result = {.dtype = lhs->dtype, .rank = lhs->rank};
+  loom_type result = {.dtype = infer_sum_dtype(lhs->dtype), .rank = lhs->rank};
   result.dims[0] = rhs->dims[1];
   result.dims[1] = lhs->dims[1] / groups;
   for (int i = 0; i < spatial; i++) {
@@ -116,12 +122,41 @@ bool infer_convolution_gradient(infer_state *s) {
   return true;
 }
 
-/* ---- attention ---- */
-
-/* Sums of half floats are f32. */
-static loom_dtype infer_sum_dtype(loom_dtype dtype) {
-  return loom_dtype_is_half(dtype) ? LOOM_F32 : dtype;
+/* Pixels of the result of a convolution whose input has this size; 0: the window does not fit. */
+static int64_t infer_pixels(infer_state *s, int i, int64_t size, int64_t window) {
+  int64_t stride = infer_attr(s, 0)->ints[i], low = infer_attr(s, 1)->ints[2 * i],
+          high = infer_attr(s, 1)->ints[2 * i + 1], dilation = infer_attr(s, 2)->ints[i], extent;
+  if (stride < 1 || dilation < 1 || low < 0 || high < 0 || window < 1 || size < 1 ||
+      __builtin_mul_overflow(dilation, window - 1, &extent) ||
+      __builtin_add_overflow(size, low, &size) || __builtin_add_overflow(size, high, &size))
+    return 0;
+  return size <= extent ? 0 : (size - extent - 1) / stride + 1;
 }
+
+bool infer_convolution_input(infer_state *s) {
+  const loom_type *lhs = infer_operand(s, 0), *rhs = infer_operand(s, 1);
+  int spatial = lhs->rank - 2;
+  if (lhs->dtype != rhs->dtype || lhs->rank != rhs->rank || spatial < 0)
+    return INFER_FAIL(s, "operands need one element type and one rank of at least 2");
+  if (!infer_dtype(s, lhs->dtype) || !infer_list(s, 0, spatial) || !infer_list(s, 1, 2 * spatial) ||
+      !infer_list(s, 2, spatial) || !infer_list(s, 3, spatial))
+    return false;
+  if (LOOM_DIM_IS_SYM(lhs->dims[1]) || rhs->dims[0] != lhs->dims[1] || rhs->dims[1] != 1)
+    return INFER_FAIL(s, "each channel needs weights of its own");
+  loom_type result = *lhs;
+  for (int i = 0; i < spatial; i++) {
+    int64_t size = infer_attr(s, 3)->ints[i];
+    if (LOOM_DIM_IS_SYM(rhs->dims[i + 2]) || LOOM_DIM_IS_SYM(lhs->dims[i + 2]))
+      return INFER_FAIL(s, "spatial dimension %d must be static", i);
+    if (infer_pixels(s, i, size, rhs->dims[i + 2]) != lhs->dims[i + 2])
+      return INFER_FAIL(s, "spatial dimension %d of the gradient is not the convolution's", i);
+    result.dims[i + 2] = size;
+  }
+  s->out[0] = result;
+  return true;
+}
+
+/* ---- attention ---- */
 
 static bool infer_attention_mask(infer_state *s, const loom_type *mask, const loom_type *q,
                                  const loom_type *k) {

@@ -179,6 +179,7 @@ static bool interp_dispatch(const interp_call *c) {
   case LOOM_OP_DOT_GENERAL: return interp_dot_general(c);
   case LOOM_OP_CONVOLUTION: return interp_convolution(c);
   case LOOM_OP_CONVOLUTION_GRADIENT: return interp_convolution_gradient(c);
+  case LOOM_OP_CONVOLUTION_INPUT: return interp_convolution_input(c);
   case LOOM_OP_ATTENTION: return interp_attention(c);
   case LOOM_OP_ATTENTION_GRADIENT: return interp_attention_gradient(c);
   case LOOM_OP_ASSUME_SHAPE: return interp_assume_shape(c);

@@ -42,6 +42,7 @@ bool interp_sort(const interp_call *c);
 bool interp_dot_general(const interp_call *c);
 bool interp_convolution(const interp_call *c);
 bool interp_convolution_gradient(const interp_call *c);
+bool interp_convolution_input(const interp_call *c);
 bool interp_attention(const interp_call *c);
 bool interp_attention_gradient(const interp_call *c);
 bool interp_random(const interp_call *c);

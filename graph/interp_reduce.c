@@ -328,7 +328,7 @@ static loom_cell convolution_gradient_element(const interp_call *c, const int64_
       inside &= l[i + 2] >= 0 && l[i + 2] < lhs->type.dims[i + 2];
     }
     loom_cell element = inside ? interp_load(lhs, l) : (loom_cell){0};
-    dot_step(lhs->type.dtype, &sum, element, interp_load(rhs, at));
+    dot_step(c->results[0].type.dtype, &sum, element, interp_load(rhs, at));
   } while (interp_next(&space, r));
   return sum;
 }
@@ -338,6 +338,38 @@ bool interp_convolution_gradient(const interp_call *c) {
   if (interp_empty(&c->results[0].type)) return true;
   do
     interp_store(&c->results[0], index, convolution_gradient_element(c, index));
+  while (interp_next(&c->results[0].type, index));
+  return true;
+}
+
+/* One element of a depthwise convolution's input: the pixels whose windows read it. */
+static loom_cell convolution_input_element(const interp_call *c, const int64_t *index) {
+  const loom_buffer *lhs = &c->operands[0], *rhs = &c->operands[1];
+  const loom_attr *a = c->view->attrs;
+  loom_type window = rhs->type;
+  int64_t k[LOOM_MAX_RANK] = {0};
+  loom_cell sum = {0};
+  window.dims[0] = 1;
+  do {
+    int64_t l[LOOM_MAX_RANK] = {index[0], index[1]}, r[LOOM_MAX_RANK];
+    bool read = true;
+    memcpy(r, k, sizeof r);
+    r[0] = index[1];
+    for (int i = 0; i < lhs->type.rank - 2; i++) {
+      int64_t stride = a[0].ints[i], at = index[i + 2] + a[1].ints[2 * i] - k[i + 2] * a[2].ints[i];
+      l[i + 2] = at / stride;
+      read &= at >= 0 && at % stride == 0 && l[i + 2] < lhs->type.dims[i + 2];
+    }
+    if (read) dot_step(lhs->type.dtype, &sum, interp_load(lhs, l), interp_load(rhs, r));
+  } while (interp_next(&window, k));
+  return sum;
+}
+
+bool interp_convolution_input(const interp_call *c) {
+  int64_t index[LOOM_MAX_RANK] = {0};
+  if (interp_empty(&c->results[0].type)) return true;
+  do
+    interp_store(&c->results[0], index, convolution_input_element(c, index));
   while (interp_next(&c->results[0].type, index));
   return true;
 }

@@ -12,6 +12,8 @@ static const alone_kind alone_kinds[] = {
      true},
     {LOOM_OP_CONVOLUTION, convolution_plan, convolution_lower, true, gpu_convolution_plan,
      gpu_convolution_lower, true},
+    {LOOM_OP_CONVOLUTION_INPUT, convolution_plan, convolution_lower, true, gpu_convolution_plan,
+     gpu_convolution_lower, true},
     {LOOM_OP_SORT, sort_plan, sort_lower, false, gpu_sort_plan, gpu_sort_lower, false},
     {LOOM_OP_CONVOLUTION_GRADIENT, conv_gradient_plan, conv_gradient_lower, true,
      gpu_convolution_plan, gpu_convolution_lower, true},
@@ -127,6 +129,15 @@ MlirValue alone_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale) {
 MlirValue alone_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype) {
   loom_builder b = alone_here(l);
   return lane_address(&b, ptr, offset, dtype);
+}
+
+void alone_prefetch(lower *l, MlirValue ptr) {
+  loom_builder b = alone_here(l);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
+                         {"hint", mlirIntegerAttrGet(i32, 3)},
+                         {"cache", mlirIntegerAttrGet(i32, 1)}};
+  loom_build(&b, "llvm.intr.prefetch", 1, &ptr, 0, NULL, 3, attrs);
 }
 
 MlirValue alone_multiply_add(loom_builder *b, loom_dtype dtype, MlirValue x, MlirValue y,

@@ -57,6 +57,9 @@ MlirValue alone_op(lower *l, const char *name, MlirValue x, int64_t y);
 /* x + y * scale */
 MlirValue alone_add_scaled(lower *l, MlirValue x, MlirValue y, int64_t scale);
 MlirValue alone_address(lower *l, MlirValue ptr, MlirValue offset, loom_dtype dtype);
+#define ALONE_LINE_BYTES 64
+/* Fetches the line of memory at an address, which lies in an array, to be read soon. */
+void alone_prefetch(lower *l, MlirValue ptr);
 /* [low, high) of block number `block`: `size` each, at most `limit`. */
 void alone_block(lower *l, MlirValue block, int64_t size, int64_t limit, MlirValue *low,
                  MlirValue *high);

@@ -61,6 +61,8 @@ typedef struct conv_plan {
   loom_dtype dtype;
   int spatial;
   int64_t strides[CONV_SPATIAL], low[CONV_SPATIAL], dilation[CONV_SPATIAL], window[CONV_SPATIAL];
+  int64_t spread[CONV_SPATIAL];   /* steps between elements of the input, with zeros in between */
+  bool reversed;                  /* the windows, as in the gradient of a convolution's input */
   int64_t groups, rows, channels; /* of one group: output and input channels */
   int64_t x, lines, pixels;       /* last output dimension; all others but channels; all */
   int64_t depth;
@@ -80,8 +82,9 @@ typedef struct conv_plan {
   int tile, window_rows; /* rows of the result, and of the window, that are in registers at once */
   int64_t band_rows, band_pitch; /* of the input; elements between rows, for each phase */
   bool lanes;                    /* of channels; tiles are groups, panels are lines of all images */
-  bool held;                     /* the weights of a window are in registers at once */
-  int64_t padded_groups;         /* of which there are so many in the packed weights */
+  bool finished;         /* the sums of a tile are, in registers, where it is not at an edge */
+  bool held;             /* the weights of a window are in registers at once */
+  int64_t padded_groups; /* of which there are so many in the packed weights */
   int vl, mr, nv;
   int xl; /* lanes along a line: 1 where lines have one pixel, which no index tells from another */
   int64_t step;  /* pixels of a panel */
@@ -132,8 +135,12 @@ void conv_segments(lower *l, conv_job *job, void (*body)(lower *l, conv_job *job
 /* The place of lane 0 among the pixels of the panel. */
 MlirValue conv_within(lower *l, const conv_job *job);
 
-/* The element of the result at CONV_N, CONV_GROUP, CONV_ROW, CONV_OUT, ... is finished: the lanes'
- * sums stand at `ptr`. */
+/* The element of the result at CONV_N, CONV_GROUP, CONV_ROW, CONV_OUT, ... is finished, `pixel`
+ * pixels on along the line. */
+void conv_finish(lower *l, const conv_plan *p, MlirValue sum, int64_t pixel);
+/* Lanes that are off repeat lane 0, so that they raise nothing of their own. */
+MlirValue conv_repeat_first(lower *l, const conv_plan *p, MlirValue sum);
+/* conv_finish where the lanes' sums stand at `ptr`. */
 void conv_finish_sums(lower *l, const conv_plan *p, MlirValue ptr);
 /* The weights of an output channel, counted through the groups. */
 MlirValue conv_weight_pointer(lower *l, const conv_job *job, MlirValue row);

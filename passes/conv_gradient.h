@@ -14,7 +14,8 @@
  * a chunk has all its tiles, so that a block of the gradient serves them from the cache.
  *
  * With one channel a group (depthwise) each lane has an input of its own: the input is turned like
- * the gradient, with its padding, and a row of a tile reads a vector of it.
+ * the gradient, with its padding, and a row of a tile reads a vector of it. Where channels are
+ * neighbours in memory nothing is packed (conv_gradient_lanes.c).
  *
  * The batch and the spatial sizes may be symbolic; then what follows from them are numbers
  * (loom_num_add), and blocks are those of the likely sizes.
@@ -64,6 +65,9 @@ typedef struct gradient_plan {
   int64_t pack_lines, pack_planes; /* chunks of the first stage: of the gradient, of the input */
   int64_t plane;                   /* elements of one of the latter */
   int64_t image_offset;            /* in the slots, bytes */
+  bool lanes;               /* both operands are read where they lie (conv_gradient_lanes.c) */
+  int64_t lane_tile, turns; /* pixels of a tile; sums of a place, which take turns */
+  int64_t lane_lines, padded_rows; /* of a chunk; channels in whole vectors */
 } gradient_plan;
 
 bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_plan *out);
@@ -107,6 +111,13 @@ void gradient_pieces(lower *l, int64_t a, int64_t b, int width, lower_body piece
 MlirValue gradient_first(lower *l, const gradient_plan *p, MlirValue panel);
 /* How many channels of a panel exist: a group may have fewer than a panel. */
 int64_t gradient_lanes(const gradient_plan *p);
+
+/* ---- conv_gradient_lanes.c ---- */
+
+/* Decides whether a gradient has the form, and how it is divided. */
+bool gradient_lanes_plan(const lower_kernel *kernel, gradient_plan *p);
+void gradient_lanes_stages(const gradient_plan *p, alone_plan *out);
+void gradient_lanes_lower(lower *l, gradient_plan *p, int stage);
 
 /* ---- conv_gradient_pack.c ---- */
 

@@ -10,9 +10,10 @@
 static MlirValue gradient_source(lower *l, const gradient_job *job, int64_t lane) {
   const gradient_plan *p = job->p;
   int64_t offset = loom_num_mul(job->turned->strides[1], lane);
-  MlirValue ptr = gradient_beside(l, job->image, offset, p->dtype);
+  loom_dtype dtype = job->turned->type.dtype;
+  MlirValue ptr = gradient_beside(l, job->image, offset, dtype);
   return gradient_along(l, ptr, l->vars[GRADIENT_PIXEL].iv,
-                        gradient_stride(p, job->turned, GRADIENT_SPATIAL - 1), p->dtype);
+                        gradient_stride(p, job->turned, GRADIENT_SPATIAL - 1), dtype);
 }
 
 /* A pixel whose channels are neighbours: vectors of them. */
@@ -20,10 +21,11 @@ static void gradient_pack_vectors(lower *l, gradient_job *job, MlirValue to) {
   const gradient_plan *p = job->p;
   MlirValue from = gradient_source(l, job, 0), none = {NULL};
   for (int v = 0; v < p->nv; v++) {
-    MlirValue source = gradient_beside(l, from, (int64_t)v * p->vl, p->dtype);
+    MlirValue source = gradient_beside(l, from, (int64_t)v * p->vl, job->turned->type.dtype);
     MlirValue at = gradient_beside(l, to, (int64_t)v * p->vl, p->dtype);
     loom_builder b = alone_here(l);
-    lane_store(&b, lane_load(&b, source, p->dtype, p->vl, none), at, p->dtype, none);
+    MlirValue value = lane_load(&b, source, job->turned->type.dtype, p->vl, none);
+    lane_store(&b, value, at, p->dtype, none);
   }
 }
 
@@ -40,7 +42,7 @@ static void gradient_pack_pixel(lower *l, void *user, const MlirValue *carried, 
     MlirValue from = gradient_source(l, job, lane), at = gradient_beside(l, to, lane, p->dtype);
     loom_builder b = alone_here(l);
     MlirValue value = gradient_splat(l, p, 1);
-    if (lane < p->rows) value = lane_load(&b, from, p->dtype, 1, none);
+    if (lane < p->rows) value = lane_load(&b, from, job->turned->type.dtype, 1, none);
     lane_store(&b, value, at, p->dtype, none);
   }
 }
@@ -54,14 +56,16 @@ static void gradient_pack_lanes(lower *l, gradient_job *job, int64_t lane, int64
   MlirValue rows[GRADIENT_SQUARE], none = {NULL}, to = job->square;
   MlirValue from = gradient_source(l, job, lane);
   if (l->vars[GRADIENT_LANE].iv.ptr) {
-    from = gradient_along(l, from, l->vars[GRADIENT_LANE].iv, job->turned->strides[1], p->dtype);
+    from = gradient_along(l, from, l->vars[GRADIENT_LANE].iv, job->turned->strides[1],
+                          job->turned->type.dtype);
     to = alone_address(l, to, l->vars[GRADIENT_LANE].iv, p->dtype);
   }
   for (int i = 0; i < square; i++) {
-    MlirValue at = gradient_beside(l, from, loom_num_mul(job->turned->strides[1], i), p->dtype);
+    MlirValue at =
+        gradient_beside(l, from, loom_num_mul(job->turned->strides[1], i), job->turned->type.dtype);
     loom_builder b = alone_here(l);
     rows[i] = gradient_splat(l, p, square);
-    if (i < count) rows[i] = lane_load(&b, at, p->dtype, square, none);
+    if (i < count) rows[i] = lane_load(&b, at, job->turned->type.dtype, square, none);
   }
   loom_builder b = alone_here(l);
   lower_turn(&b, rows, square, (int)loom_dtype_size(p->dtype), order);
@@ -115,10 +119,10 @@ static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, M
   MlirValue group = gradient_divide(l, rest, p->panels, &panel);
   MlirValue channel = alone_add_scaled(l, gradient_first(l, p, panel), group, p->rows);
   MlirValue ptr = l->pointers[p->pixels->slot];
-  ptr = gradient_along(l, ptr, n, p->pixels->strides[0], p->dtype);
-  ptr = gradient_along(l, ptr, channel, p->pixels->strides[1], p->dtype);
-  ptr = gradient_along(l, ptr, z, gradient_stride(p, p->pixels, 0), p->dtype);
-  job->image = gradient_along(l, ptr, y, gradient_stride(p, p->pixels, 1), p->dtype);
+  ptr = gradient_along(l, ptr, n, p->pixels->strides[0], p->pixels->type.dtype);
+  ptr = gradient_along(l, ptr, channel, p->pixels->strides[1], p->pixels->type.dtype);
+  ptr = gradient_along(l, ptr, z, gradient_stride(p, p->pixels, 0), p->pixels->type.dtype);
+  job->image = gradient_along(l, ptr, y, gradient_stride(p, p->pixels, 1), p->pixels->type.dtype);
   job->turned = p->pixels;
   job->line = job->reached = line;
   gradient_turn(l, job);
@@ -129,11 +133,12 @@ static void gradient_pack_line(lower *l, void *user, const MlirValue *carried, M
 static void gradient_copy_element(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   gradient_job *job = user;
   const gradient_plan *p = job->p;
+  loom_dtype dtype = p->image->type.dtype;
   MlirValue x = l->vars[GRADIENT_PIXEL].iv, none = {NULL};
-  MlirValue from = gradient_along(l, job->image, x, gradient_stride(p, p->image, 2), p->dtype);
+  MlirValue from = gradient_along(l, job->image, x, gradient_stride(p, p->image, 2), dtype);
   MlirValue to = gradient_along(l, job->target, x, 1, p->dtype);
   loom_builder b = alone_here(l);
-  lane_store(&b, lane_load(&b, from, p->dtype, 1, none), to, p->dtype, none);
+  lane_store(&b, lane_load(&b, from, dtype, 1, none), to, p->dtype, none);
 }
 
 static void gradient_copy_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -143,10 +148,11 @@ static void gradient_copy_vector(lower *l, void *user, const MlirValue *carried,
   MlirValue most = gradient_least(l, p->size[2], loom_num_sub(p->padded[2], p->low[2]));
   MlirValue last = alone_op(l, "arith.subi", most, vector);
   MlirValue x = alone_op2(l, "arith.minsi", l->vars[GRADIENT_PIXEL].iv, last);
-  MlirValue from = alone_address(l, job->image, x, p->dtype), none = {NULL};
+  loom_dtype dtype = p->image->type.dtype;
+  MlirValue from = alone_address(l, job->image, x, dtype), none = {NULL};
   MlirValue to = alone_address(l, job->target, x, p->dtype);
   loom_builder b = alone_here(l);
-  lane_store(&b, lane_load(&b, from, p->dtype, vector, none), to, p->dtype, none);
+  lane_store(&b, lane_load(&b, from, dtype, vector, none), to, p->dtype, none);
 }
 
 /* One line of the input that is not padding. */
@@ -154,9 +160,10 @@ static void gradient_copy_line(lower *l, void *user, const MlirValue *carried, M
   gradient_job *job = user, inner = *job;
   const gradient_plan *p = job->p;
   MlirValue z = l->vars[GRADIENT_PLANE].iv, y = l->vars[GRADIENT_LINE].iv;
+  loom_dtype dtype = p->image->type.dtype;
   int64_t reached = loom_num_sub(p->padded[2], p->low[2]); /* by the windows */
-  MlirValue from = gradient_along(l, job->image, z, gradient_stride(p, p->image, 0), p->dtype);
-  inner.image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->dtype);
+  MlirValue from = gradient_along(l, job->image, z, gradient_stride(p, p->image, 0), dtype);
+  inner.image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), dtype);
   int64_t first = loom_num_mul(p->padded[1], p->low[0]);
   first = loom_num_mul(loom_num_add(first, p->low[1]), p->padded[2]);
   MlirValue to = gradient_beside(l, job->target, loom_num_add(first, p->low[2]), p->dtype);
@@ -197,8 +204,9 @@ static void gradient_copy_image(lower *l, void *user, const MlirValue *carried, 
   MlirValue planes = gradient_least(l, p->size[0], loom_num_sub(p->padded[0], p->low[0]));
   job->target = gradient_along(l, gradient_slots(l, p->image_offset), chunk, p->plane, p->dtype);
   MlirValue n = gradient_divide(l, chunk, p->in.dims[1], &channel);
-  MlirValue ptr = gradient_along(l, l->pointers[p->image->slot], n, p->image->strides[0], p->dtype);
-  job->image = gradient_along(l, ptr, channel, p->image->strides[1], p->dtype);
+  loom_dtype dtype = p->image->type.dtype;
+  MlirValue ptr = gradient_along(l, l->pointers[p->image->slot], n, p->image->strides[0], dtype);
+  job->image = gradient_along(l, ptr, channel, p->image->strides[1], dtype);
   lower_for(l, alone_const(l, 0), alone_const(l, p->plane), alone_const(l, gradient_clear_width(p)),
             GRADIENT_PIXEL, 0, NULL, gradient_clear, job, NULL);
   lower_for(l, alone_const(l, 0), planes, alone_const(l, 1), GRADIENT_PLANE, 0, NULL,
@@ -232,10 +240,11 @@ static void gradient_turn_image(lower *l, void *user, const MlirValue *carried, 
   MlirValue panel = gradient_divide(l, rest, p->batch, &n), from = l->pointers[p->image->slot];
   MlirValue there = gradient_inside(l, y, p->low[1], p->size[1], &y);
   there = alone_op2(l, "arith.andi", there, gradient_inside(l, z, p->low[0], p->size[0], &z));
-  from = gradient_along(l, from, n, p->image->strides[0], p->dtype);
-  from = gradient_along(l, from, gradient_first(l, p, panel), p->image->strides[1], p->dtype);
-  from = gradient_along(l, from, z, gradient_stride(p, p->image, 0), p->dtype);
-  job->image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->dtype);
+  from = gradient_along(l, from, n, p->image->strides[0], p->image->type.dtype);
+  from = gradient_along(l, from, gradient_first(l, p, panel), p->image->strides[1],
+                        p->image->type.dtype);
+  from = gradient_along(l, from, z, gradient_stride(p, p->image, 0), p->image->type.dtype);
+  job->image = gradient_along(l, from, y, gradient_stride(p, p->image, 1), p->image->type.dtype);
   job->target = gradient_beside(l, job->target, p->low[2] * p->step, p->dtype);
   job->turned = p->image;
   job->line = p->size[2];

@@ -75,7 +75,7 @@ static bool gradient_too_many(int64_t a, int64_t b) {
 static bool gradient_image(gradient_plan *p) {
   int missing = GRADIENT_SPATIAL - (p->out.rank - 2);
   int64_t size = (int64_t)loom_dtype_size(p->dtype), inner = 1;
-  p->direct = !p->paired;
+  p->direct = !p->paired && p->image->type.dtype == p->dtype;
   for (int d = 0; d < GRADIENT_SPATIAL; d++)
     p->direct &= p->low[d] == 0 && loom_num_at_most(p->padded[d], p->size[d]);
   if (p->paired) inner = p->step;
@@ -187,6 +187,7 @@ bool gradient_plan_make(const lower_kernel *kernel, MlirOperation op, gradient_p
   if (!gradient_types(kernel, p)) return false;
   gradient_sizes(p);
   if (loom_type_elements(&p->out) == 0) return true; /* nothing to compute */
+  if (gradient_lanes_plan(kernel, p)) return true;
   gradient_registers(kernel, p);
   if (!gradient_image(p)) return alone_refuse(op, "an input that is too large");
   gradient_blocks(p);
@@ -210,6 +211,7 @@ bool conv_gradient_plan(const lower_kernel *kernel, alone_plan *out) {
   out->stage_count = 1;
   out->stages[0] = 0;
   if (loom_type_elements(&p.out) == 0) return true;
+  if (p.lanes) return gradient_lanes_stages(&p, out), true;
   int64_t size = (int64_t)loom_dtype_size(p.dtype);
   out->slots = p.image_offset;
   if (!p.direct) {

@@ -16,10 +16,12 @@ static void conv_pack_weight(lower *l, void *user, const MlirValue *carried, Mli
   alone_coef(l, &at->dims[0], CONV_CHUNK, 1);
   alone_coef(l, &at->dims[1], CONV_C, 1);
   for (int i = 0; i < p->spatial; i++) {
+    int64_t sign = p->reversed ? -1 : 1;
+    at->dims[i + 2].constant = p->reversed ? p->window[i] - 1 : 0;
     if (i < p->unrolled)
-      alone_coef(l, &at->dims[i + 2], CONV_WINDOW + i, 1);
+      alone_coef(l, &at->dims[i + 2], CONV_WINDOW + i, sign);
     else
-      at->dims[i + 2].constant = job->place[i];
+      at->dims[i + 2].constant += sign * job->place[i];
   }
   lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
   if (l->failed) return;
@@ -128,17 +130,42 @@ static MlirValue conv_load(lower *l, const conv_job *job) {
   return stride == 1 ? parts[0] : conv_pick(&b, parts, stride, 0, p->xl);
 }
 
+/* Places between zeros become indices of the input. Null: every place is one; else is this one? */
+static MlirValue conv_gather_in(lower *l, const conv_plan *p, lower_index *dims) {
+  MlirValue exists = {NULL};
+  for (int i = 0; i < p->spatial; i++) {
+    int64_t spread = p->spread[i], before;
+    lower_index quotient = {0}, rest = {0};
+    lower_value left;
+    if (spread == 1) continue;
+    before = p->low[i] > 0 ? loom_ceil_div(p->low[i], spread) : 0; /* no place is negative then */
+    dims[i + 2].constant += before * spread;
+    lower_index_divmod(l, &dims[i + 2], spread, &quotient, &rest);
+    quotient.constant -= before;
+    dims[i + 2] = quotient;
+    MlirValue zero = alone_const(l, 0);
+    loom_builder b = alone_here(l);
+    MlirValue good = lane_cmpi(&b, "eq", lower_index_base(l, &rest, &left) ? left.v : zero, zero);
+    exists = exists.ptr ? lane_op2(&b, "arith.andi", exists, good) : good;
+  }
+  return exists;
+}
+
 MlirValue conv_input(lower *l, const conv_job *job) {
   const conv_plan *p = job->p;
   if (p->line) return conv_load(l, job);
   lower_at *at = lower_at_new(l, p->in.rank);
   if (!at) return (MlirValue){NULL};
   conv_input_index(l, job, at->dims);
+  MlirValue exists = conv_gather_in(l, p, at->dims);
   const lower_at *index = lower_at_intern(l, at);
   MlirValue input = loom_operand(p->op, 0);
   bool inside = job->inside && !p->repeats;
   lower_value value = inside ? lower_emit(l, input, index) : lower_emit_or_zero(l, input, index);
-  return l->failed ? (MlirValue){NULL} : lower_wide(l, value);
+  if (l->failed) return (MlirValue){NULL};
+  MlirValue wide = lower_wide(l, value);
+  loom_builder b = alone_here(l);
+  return exists.ptr ? lane_select(&b, exists, wide, conv_zero(l, l->depth, p, p->xl)) : wide;
 }
 
 /* ---- packing a panel ---- */

@@ -31,12 +31,24 @@ static bool conv_types(const lower_kernel *kernel, MlirOperation op, conv_plan *
   return true;
 }
 
+/* The gradient of an input is a convolution of what has zeros between its elements. */
+static void conv_spread(conv_plan *p) {
+  for (int i = 0; i < p->spatial; i++) {
+    p->spread[i] = p->reversed ? p->strides[i] : 1;
+    if (!p->reversed) continue;
+    p->strides[i] = 1;
+    p->low[i] = (p->window[i] - 1) * p->dilation[i] - p->low[i];
+  }
+}
+
 static void conv_sizes(conv_plan *p) {
   int64_t padding[2 * CONV_SPATIAL] = {0};
   loom_get_i64s(p->op, "strides", p->strides, CONV_SPATIAL);
   loom_get_i64s(p->op, "padding", padding, 2 * CONV_SPATIAL);
   loom_get_i64s(p->op, "dilation", p->dilation, CONV_SPATIAL);
-  p->groups = loom_get_i64(p->op, "groups", 1);
+  int64_t sizes[CONV_SPATIAL];
+  p->reversed = loom_get_i64s(p->op, "sizes", sizes, CONV_SPATIAL) > 0;
+  p->groups = p->reversed ? p->weights.dims[0] : loom_get_i64(p->op, "groups", 1);
   p->rows = p->weights.dims[0] / p->groups;
   p->channels = p->weights.dims[1];
   p->depth = p->channels;
@@ -50,6 +62,7 @@ static void conv_sizes(conv_plan *p) {
     *product = loom_num_mul(*product, loom_num_dim(p->out.dims[i + 2]));
   }
   p->pixels = loom_num_mul(p->lines, p->x);
+  conv_spread(p);
 }
 
 /* The buffer of the kernel that the weights are, maybe through slices (windows are reversed in the
@@ -126,6 +139,10 @@ static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
     p->weight_run = strides[1];
   }
   p->weight_row = strides[0];
+  if (p->direct && p->reversed) {
+    p->weight_base += (p->depth - 1) * p->weight_step;
+    p->weight_step = -p->weight_step;
+  }
   if (p->direct) return;
   conv_line(p, strides, plain, count, 1, &step);
   p->run = p->depth;
@@ -176,6 +193,7 @@ static void conv_registers(const lower_kernel *kernel, conv_plan *p) {
   int64_t best = INT64_MAX;
   p->vl = kernel->vector_bytes / size;
   if (size < 4 && kernel->vector_bytes < 64) p->vl = 1; /* there are no masks for them */
+  if (p->reversed) p->vl = 1; /* neighbours of the result read other places of the window */
   int64_t pixels = loom_num_hint(p->pixels);
   while (p->vl > 1 && p->vl / 2 >= pixels && !LOOM_STRIDE_IS_SYM(p->pixels))
     p->vl /= 2;
@@ -264,7 +282,7 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   conv_weights(kernel, p);
   conv_registers(kernel, p);
   conv_lanes_plan(kernel, p);
-  if (!p->lanes) conv_planes_plan(kernel, p);
+  if (!p->lanes && !p->reversed) conv_planes_plan(kernel, p);
   conv_chunks(p);
   conv_unroll(p);
   if (!p->lanes) conv_input_line(kernel, p);

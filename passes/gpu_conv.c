@@ -132,6 +132,8 @@ static void conv_finish(lower *l, const dot_plan *p, MlirValue sum);
 static bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, gpu_conv *c) {
   dot_plan *p = &c->dot;
   memset(c, 0, sizeof *c);
+  if (loom_get_i64s(op, "sizes", c->strides, CONV_SPATIAL) > 0)
+    return alone_refuse(op, "an op of the CPU's kernels");
   c->gradient = loom_op_of(op) == LOOM_OP_CONVOLUTION_GRADIENT;
   if (!conv_types(kernel, op, c)) return false;
   conv_sizes(op, c);

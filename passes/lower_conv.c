@@ -31,7 +31,7 @@ void conv_input_index(const lower *l, const conv_job *job, lower_index *dims) {
   }
 }
 
-static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
+static const lower_at *conv_result_at(lower *l, const conv_plan *p, int64_t pixel) {
   lower_at *at = lower_at_new(l, p->out.rank);
   if (!at) return NULL;
   alone_coef(l, &at->dims[0], CONV_N, 1);
@@ -39,6 +39,7 @@ static const lower_at *conv_result_at(lower *l, const conv_plan *p) {
   alone_coef(l, &at->dims[1], CONV_ROW, 1);
   for (int i = 0; i < p->spatial; i++)
     alone_coef(l, &at->dims[i + 2], conv_out_var(p, i), 1);
+  at->dims[p->out.rank - 1].constant = pixel;
   return lower_at_intern(l, at);
 }
 
@@ -258,20 +259,22 @@ static void conv_step(lower *l, void *user, const MlirValue *carried, MlirValue 
 
 /* ---- the epilogue ---- */
 
-static void conv_finish(lower *l, const conv_plan *p, MlirValue sum) {
-  const lower_at *at = conv_result_at(l, p);
+void conv_finish(lower *l, const conv_plan *p, MlirValue sum, int64_t pixel) {
+  const lower_at *at = conv_result_at(l, p, pixel);
   if (!at || l->failed) return;
   lower_finish(l, loom_result(p->op, 0), at, (lower_value){sum, l->depth, p->xl > 1, p->dtype});
 }
 
+MlirValue conv_repeat_first(lower *l, const conv_plan *p, MlirValue sum) {
+  if (!l->mask.ptr) return sum;
+  loom_builder b = alone_here(l);
+  MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
+  return lane_select(&b, l->mask, sum, first);
+}
+
 void conv_finish_sums(lower *l, const conv_plan *p, MlirValue ptr) {
   loom_builder b = alone_here(l);
-  MlirValue sum = lane_load(&b, ptr, p->dtype, p->xl, l->mask);
-  if (l->mask.ptr) { /* lanes that are off repeat lane 0, so that they raise nothing of their own */
-    MlirValue first = lane_splat(&b, lane_extract(&b, sum, 0), p->xl);
-    sum = lane_select(&b, l->mask, sum, first);
-  }
-  conv_finish(l, p, sum);
+  conv_finish(l, p, conv_repeat_first(l, p, lane_load(&b, ptr, p->dtype, p->xl, l->mask)), 0);
 }
 
 static void conv_finish_pixels(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -338,7 +341,6 @@ static void conv_tile_add(lower *l, const conv_job *job, const MlirValue *sums) 
   }
 }
 
-#define CONV_LINE_BYTES 64
 #define CONV_PREFETCHES 12
 
 /* Fetches the run's weights of the next tile: a run of each row is short, and the next one far
@@ -350,21 +352,14 @@ static void conv_prefetch(lower *l, const conv_job *job, MlirValue weights) {
   int64_t step = p->weight_step * size, rows = (p->mr - 1) * row;
   int64_t low = step < 0 ? (p->run - 1) * step : 0;
   int64_t last = rows + (p->run - 1) * (step < 0 ? -step : step) + size - 1;
-  if (row < 0 || row > CONV_LINE_BYTES * 2) return;
+  if (row < 0 || row > ALONE_LINE_BYTES * 2) return;
   MlirValue next = alone_op(l, "arith.addi", job->row0, p->mr);
   next = alone_op(l, "arith.minsi", next, p->rows - p->mr);
   next = alone_op(l, "arith.muli", alone_op2(l, "arith.subi", next, job->row0), row);
   weights = alone_address(l, weights, next, LOOM_U8);
-  loom_builder b = alone_here(l);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
-  loom_named attrs[3] = {{"rw", mlirIntegerAttrGet(i32, 0)},
-                         {"hint", mlirIntegerAttrGet(i32, 3)},
-                         {"cache", mlirIntegerAttrGet(i32, 1)}};
-  for (int64_t i = 0; i < CONV_PREFETCHES && i * CONV_LINE_BYTES < p->mr * row; i++) {
-    int64_t line = i * CONV_LINE_BYTES < last ? i * CONV_LINE_BYTES : last;
-    MlirValue at = alone_address(l, weights, alone_const(l, low + line), LOOM_U8);
-    b = alone_here(l);
-    loom_build(&b, "llvm.intr.prefetch", 1, &at, 0, NULL, 3, attrs);
+  for (int64_t i = 0; i < CONV_PREFETCHES && i * ALONE_LINE_BYTES < p->mr * row; i++) {
+    int64_t line = i * ALONE_LINE_BYTES < last ? i * ALONE_LINE_BYTES : last;
+    alone_prefetch(l, alone_address(l, weights, alone_const(l, low + line), LOOM_U8));
   }
 }
 
@@ -448,7 +443,7 @@ static void conv_window_row(lower *l, void *user, const MlirValue *carried, Mlir
   conv_job *job = user;
   MlirValue sum = conv_zero(l, 0, job->p, job->p->xl);
   conv_depths(l, job, 1, &sum, conv_window_place);
-  if (!l->failed) conv_finish(l, job->p, sum);
+  if (!l->failed) conv_finish(l, job->p, sum, 0);
 }
 
 static void conv_window_group(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

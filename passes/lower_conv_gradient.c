@@ -392,7 +392,9 @@ void conv_gradient_lower(lower *l, const alone_plan *plan, int stage) {
   if (loom_type_elements(&p.out) == 0) return;
   gradient_job job = {.p = &p};
   l->var_count = GRADIENT_VARS;
-  if (stage == 0)
+  if (p.lanes)
+    gradient_lanes_lower(l, &p, stage);
+  else if (stage == 0)
     gradient_pack(l, &job);
   else
     lower_for(l, l->begin, l->end, alone_const(l, 1), GRADIENT_CHUNK, 0, NULL, gradient_chunk, &job,

@@ -256,8 +256,11 @@ static void scatter_chunk(lower *l, void *user, const MlirValue *carried, MlirVa
     j->low[vars[cut]] = cut == j->cut ? first : lower_int(l, 0).v;
     j->high[vars[cut]] = cut == j->cut ? last : lower_int(l, extents[cut]).v;
   }
-  lower_for(l, j->low[SCATTER_OUTER], j->high[SCATTER_OUTER], lower_int(l, 1).v, SCATTER_OUTER, 0,
-            NULL, scatter_outer, j, NULL);
+  if (j->vectors)
+    scatter_run_chunk(l, j);
+  else
+    lower_for(l, j->low[SCATTER_OUTER], j->high[SCATTER_OUTER], lower_int(l, 1).v, SCATTER_OUTER, 0,
+              NULL, scatter_outer, j, NULL);
 }
 
 /* An axis of one element may have stride 0: its place would not depend on the index then, and the
@@ -285,6 +288,7 @@ void scatter_lower(lower *l, const alone_plan *plan, int stage) {
   }
   if (loom_type_elements(&job.updates) == 0) return;
   scatter_open(l, &job);
+  scatter_run_plan(l->kernel, &job);
   lower_for(l, l->begin, l->end, lower_int(l, 1).v, SCATTER_CHUNK, 0, NULL, scatter_chunk, &job,
             NULL);
 }

@@ -32,7 +32,16 @@ typedef struct scatter_job {
   lower_index target;     /* along the axis */
   const lower_at *update; /* of the lane loop */
   const lower_at *place;
+  int vl, vectors; /* of lines that stay in registers (scatter_run.c); 0: they do not */
 } scatter_job;
+
+/* ---- scatter_run.c ---- */
+
+/* Decides whether a scatter has the form. */
+bool scatter_run_plan(const lower_kernel *kernel, scatter_job *j);
+void scatter_run_chunk(lower *l, scatter_job *j);
+
+/* ---- lower_scatter.c ---- */
 
 /* False after a diagnostic. */
 bool scatter_read(const lower_kernel *kernel, MlirOperation op, scatter_job *j);

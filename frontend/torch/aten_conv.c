@@ -11,6 +11,8 @@
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
+#include "frontend/torch/fx.h"
+#include "frontend/torch/fx_internal.h"
 #include "graph/emit.h"
 #include "loom_ops_arithmetic.h"
 #include "loom_ops_reductions.h"
@@ -19,6 +21,10 @@
 
 #define CONV_SPATIAL 3
 #define CONV_MAX_PHASES 16
+#define CONV_SPREAD_CHANNELS                                                                       \
+  4 /* lanes of a kernel whose lanes are channels (passes/conv_lanes.c) */
+#define CONV_SPREAD_STRIDE 4
+#define CONV_SPREAD_WINDOW 16
 
 typedef struct conv_call {
   fx_call *c;
@@ -290,6 +296,54 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   return out;
 }
 
+/* Has this argument, one of the graph's, its channels side by side in memory? */
+static bool conv_is_last(const conv_call *v, int i) {
+  const fx_value *x = fx_value_of(v->c->im, v->c->args[i]);
+  torch_spec spec;
+  if (!x || x->placeholder < 0 || !fx_read_spec(v->c->im, x->meta, &spec))
+    return error_drop(), false;
+  return spec.rank > 2 && spec.strides[1] == 1 && spec.strides[spec.rank - 1] != 1;
+}
+
+/* Has each channel weights of its own? */
+static bool conv_is_depthwise(const conv_call *v, const loom_type *types) {
+  return v->groups == types[1].dims[1] && v->groups == types[2].dims[0] && types[2].dims[1] == 1;
+}
+
+/* Is it that of a depthwise convolution, for which one kernel makes the gradient of the input? The
+ * phases of a stride would be as many kernels, and passes that join them. */
+static bool conv_is_spread(const conv_call *v, const loom_type *types) {
+  const loom_type *weights = &types[2];
+  if (v->c->im->place != TORCH_CPU || v->spatial != 2 || !conv_is_depthwise(v, types) ||
+      v->groups < CONV_SPREAD_CHANNELS || (v->strides[0] == 1 && v->strides[1] == 1) ||
+      v->strides[1] > CONV_SPREAD_STRIDE)
+    return false;
+  for (int d = 0; d < 2; d++)
+    if (v->dilation[d] != 1 || LOOM_DIM_IS_SYM(types[0].dims[d + 2]) ||
+        LOOM_DIM_IS_SYM(types[1].dims[d + 2]) || weights->dims[d + 2] > CONV_SPREAD_WINDOW)
+      return false;
+  return conv_is_last(v, 0);
+}
+
+/* Half floats are read as they are for the gradient of the weights. But where channels lie side by
+ * side and several of them have weights in common, they are first converted and put in C order: to
+ * pick single pixels takes longer. */
+static bool conv_keeps_halves(const conv_call *v, const loom_type *types, int i) {
+  return v->c->im->place == TORCH_CPU && (conv_is_depthwise(v, types) || !conv_is_last(v, i));
+}
+
+static loom_value conv_spread_gradient(const conv_call *v, loom_value gradient, loom_value w,
+                                       const loom_type *to) {
+  int64_t pairs[2 * CONV_SPATIAL];
+  conv_pairs(v, pairs);
+  loom_attr attrs[4] = {{.kind = LOOM_ATTR_I64S, .ints = (int64_t *)v->strides, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = pairs, .count = 4},
+                        {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)v->dilation, .count = 2},
+                        {.kind = LOOM_ATTR_I64S, .ints = (int64_t *)to->dims + 2, .count = 2}};
+  return loom_emit(v->b, LOOM_OP_CONVOLUTION_INPUT, (loom_value[]){gradient, w}, 2, attrs, 4, NULL,
+                   0);
+}
+
 /* ---- the gradient of the weights ---- */
 
 /* Of weights of type `to`, from a convolution's input and the gradient of its result. */
@@ -364,23 +418,28 @@ static bool conv_mask(fx_call *c, bool *mask) {
 bool aten_convolution_backward(fx_call *c, loom_value *out) {
   conv_call call;
   bool mask[3];
-  loom_value values[3] = {fx_tensor(c, 0), fx_tensor(c, 1), fx_tensor(c, 2)};
+  loom_value values[3] = {fx_tensor(c, 0), fx_tensor(c, 1), fx_tensor(c, 2)}, given[3];
   loom_type types[3];
   for (int i = 0; i < 3; i++) {
     if (values[i] == LOOM_NO_VALUE) return false;
     types[i] = *loom_emit_type(c->b, values[i]);
     if (fx_is_empty(&types[i])) return fx_decline(c, "a size of 0");
+    given[i] = values[i];
     values[i] = conv_operand(c, i, &types[i]);
   }
   if (!fx_sizes_known(&types[2], 0)) return fx_decline(c, "weights of a symbolic size");
   if (!conv_read(c, 4, &types[1], &call) || !conv_mask(c, mask)) return false;
-  loom_value gradient = values[0], x = values[1], w = values[2];
+  loom_value gradient = values[0], w = values[2];
+  bool spread = !call.transposed && conv_is_spread(&call, types);
   if (mask[0])
     out[0] = call.transposed ? conv_forward(&call, gradient, w)
+             : spread        ? conv_spread_gradient(&call, gradient, w, &types[1])
                              : conv_input_gradient(&call, gradient, w, &types[1]);
+  for (int i = 0; i < 2; i++)
+    if (!conv_keeps_halves(&call, types, i)) given[i] = values[i];
   if (mask[1])
-    out[1] = call.transposed ? conv_weight_gradient(&call, gradient, x, &types[2])
-                             : conv_weight_gradient(&call, x, gradient, &types[2]);
+    out[1] = call.transposed ? conv_weight_gradient(&call, given[0], given[1], &types[2])
+                             : conv_weight_gradient(&call, given[1], given[0], &types[2]);
   if (mask[2])
     out[2] = loom_emit_reduce(c->b, "sum", gradient, ((1u << types[0].rank) - 1) & ~2u, false);
   for (uint32_t i = 0; i < 3; i++) {

@@ -197,6 +197,9 @@ func.func @others(%f: tensor<4x8xf32>, %p: tensor<4x8xi1>, %k: tensor<2xui64>, %
   %convolution_134 = loom.convolution %image, %filter strides = [2] padding = [1, 1] dilation = [1] groups = 1 : (tensor<1x2x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x4xf32>
   // CHECK: loom.convolution_gradient %{{.*}}, %{{.*}} strides = [2] padding = [1, 1] dilation = [1] window = [3] groups = 1 : (tensor<1x2x8xf32>, tensor<1x3x4xf32>) -> tensor<3x2x3xf32>
   %convolution_gradient_1 = loom.convolution_gradient %image, %convolution_134 strides = [2] padding = [1, 1] dilation = [1] window = [3] groups = 1 : (tensor<1x2x8xf32>, tensor<1x3x4xf32>) -> tensor<3x2x3xf32>
+  // CHECK: loom.convolution_input %{{.*}}, %{{.*}} strides = [2] padding = [1, 1] dilation = [1] sizes = [8] : (tensor<1x3x4xf32>, tensor<3x1x3xf32>) -> tensor<1x3x8xf32>
+  %own = loom.slice %filter starts = [0, 0, 0] sizes = [3, 1, 3] steps = [1, 1, 1] : (tensor<3x2x3xf32>) -> tensor<3x1x3xf32>
+  %convolution_input_1 = loom.convolution_input %convolution_134, %own strides = [2] padding = [1, 1] dilation = [1] sizes = [8] : (tensor<1x3x4xf32>, tensor<3x1x3xf32>) -> tensor<1x3x8xf32>
   // CHECK: loom.assume_shape %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %assume_shape_41 = loom.assume_shape %f : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: loom.size %{{.*}} axis = 1 : (tensor<4x8xf32>) -> tensor<i64>

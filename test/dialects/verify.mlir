@@ -935,6 +935,24 @@ func.func @f(%x: tensor<1x2x8xf32>, %g: tensor<2x3x6xf32>) {
 
 // -----
 
+func.func @f(%g: tensor<1x3x6xf32>, %w: tensor<3x1x3xf32>) {
+  // expected-error@+2 {{spatial dimension 0 of the gradient is not the convolution's}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = loom.convolution_input %g, %w strides = [1] padding = [0, 0] dilation = [1] sizes = [9] : (tensor<1x3x6xf32>, tensor<3x1x3xf32>) -> tensor<1x3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%g: tensor<1x3x6xf32>, %w: tensor<3x2x3xf32>) {
+  // expected-error@+2 {{each channel needs weights of its own}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = loom.convolution_input %g, %w strides = [1] padding = [0, 0] dilation = [1] sizes = [8] : (tensor<1x3x6xf32>, tensor<3x2x3xf32>) -> tensor<1x3x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4x8xf32>) {
   // expected-error@+1 {{sizes differ in dimension 1}}
   %0 = loom.assume_shape %a : (tensor<4x8xf32>) -> tensor<4x7xf32>

@@ -377,7 +377,10 @@ class Function:
             return
         text = f"strides = {strides} padding = {pads} dilation = {dilation}"
         a, exact = self.argument(image, dtype), dtype == "i32"
-        if self.rng.random() < 0.5:
+        if ins == outs == groups and self.rng.random() < 0.5:
+            a, b = self.argument(result, dtype), self.argument(weights, dtype)
+            self.emit(f"convolution_input {a.name}, {b.name} {text} sizes = {size}", [a, b], image, dtype, exact, False)
+        elif self.rng.random() < 0.5:
             b = self.argument(weights, dtype)
             self.emit(f"convolution {a.name}, {b.name} {text} groups = {groups}", [a, b], result, dtype, exact, False)
         else:

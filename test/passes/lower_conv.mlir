@@ -152,3 +152,24 @@ func.func @lanes(%x: tensor<1x20x16x16xf32> {loom.strides = array<i64: 5120, 1, 
   %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 20 : (tensor<1x20x16x16xf32>, tensor<20x1x3x3xf32>) -> tensor<1x20x16x16xf32>
   return %0 : tensor<1x20x16x16xf32>
 }
+
+// -----
+
+// The gradient of a depthwise convolution's input, of stride 2. A tile begins at an element of the gradient, so each column of it meets
+// known pixels and places: four pixels of a line read three columns of one or two lines of the gradient. The window is reversed
+// where it is packed.
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-NOT: masked
+// CHECK: scf.for
+// CHECK-COUNT-3: llvm.load {{.*}} -> vector<8xf32>
+// CHECK-COUNT-6: llvm.intr.fma
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<8xf32>
+// CHECK: scf.for
+// CHECK-COUNT-3: llvm.intr.masked.load
+// CHECK-LABEL: loom.plan @spread
+func.func @spread(%g: tensor<1x16x8x8xf32> {loom.strides = array<i64: 1024, 1, 128, 16>}, %w: tensor<16x1x3x3xf32>) -> (tensor<1x16x16x16xf32> {loom.strides = array<i64: 4096, 1, 256, 16>}) {
+  %0 = loom.convolution_input %g, %w strides = [2, 2] padding = [1, 1, 1, 1] dilation = [1, 1] sizes = [16, 16] : (tensor<1x16x8x8xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x16x16xf32>
+  return %0 : tensor<1x16x16x16xf32>
+}

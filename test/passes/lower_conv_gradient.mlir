@@ -51,3 +51,22 @@ func.func @depthwise(%x: tensor<4x16x20x20xf32>, %g: tensor<4x16x20x20xf32>) -> 
   %0 = loom.convolution_gradient %x, %g strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] window = [3, 3] groups = 16 : (tensor<4x16x20x20xf32>, tensor<4x16x20x20xf32>) -> tensor<16x1x3x3xf32>
   return %0 : tensor<16x1x3x3xf32>
 }
+
+// -----
+
+// Channels of their own weights that are neighbours in memory: nothing is packed. A chunk of the first stage sums some lines, six
+// pixels at a time: six vectors of the gradient, and eight of the input, each for up to three places of the window. The places have
+// four sums each, which take turns. Halves are widened where they are read. The second stage adds up the chunks' sums of a place.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-6: llvm.load {{.*}} -> vector<8xi16>
+// CHECK-COUNT-8: llvm.load {{.*}} -> vector<8xf32>
+// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: arith.addf
+// CHECK-LABEL: loom.plan @neighbours
+func.func @neighbours(%x: tensor<4x16x20x20xf32> {loom.strides = array<i64: 6400, 1, 320, 16>}, %g: tensor<4x16x20x20xbf16> {loom.strides = array<i64: 6400, 1, 320, 16>}) -> tensor<16x1x3x3xf32> {
+  %0 = loom.convolution_gradient %x, %g strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] window = [3, 3] groups = 16 : (tensor<4x16x20x20xf32>, tensor<4x16x20x20xbf16>) -> tensor<16x1x3x3xf32>
+  return %0 : tensor<16x1x3x3xf32>
+}

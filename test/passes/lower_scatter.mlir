@@ -73,3 +73,23 @@ func.func @wide(%x: tensor<100x768xf32>, %i: tensor<1000xi64>, %u: tensor<1000x7
   %0 = loom.scatter "add" %x, %i, %u axis = 0 : (tensor<100x768xf32>, tensor<1000xi64>, tensor<1000x768xf32>) -> tensor<100x768xf32>
   return %0 : tensor<100x768xf32>
 }
+
+// -----
+
+// More updates than lines, which are two vectors each (scatter_run.c): the line before stays in registers. Where the index is the same
+// again, another line is read, so that no load waits for the store before.
+// CHECK-LABEL: func.func private @k1_s0_body
+// CHECK: scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}, %[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}}) -> (i64, vector<8xf32>, vector<8xf32>)
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[AT:.*]], %[[BEFORE]]
+// CHECK: %[[OTHER:.*]] = arith.select %{{.*}} : i64
+// CHECK: arith.select %[[SAME]], %[[OTHER]], %[[AT]] : i64
+// CHECK: llvm.load {{.*}} -> vector<8xf32>
+// CHECK: %[[OLD:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// CHECK: arith.select %{{.*}}, %[[X]], %[[OLD]]
+// CHECK: arith.addf
+// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK-LABEL: loom.plan @segments
+func.func @segments(%x: tensor<10x16xf32>, %i: tensor<100xi64>, %u: tensor<100x16xf32>) -> tensor<10x16xf32> {
+  %0 = loom.scatter "add" %x, %i, %u axis = 0 : (tensor<10x16xf32>, tensor<100xi64>, tensor<100x16xf32>) -> tensor<10x16xf32>
+  return %0 : tensor<10x16xf32>
+}

@@ -421,6 +421,13 @@ def test_contractions():
         weights[place] = (convolve(image, one, 2, 1, 2, 2, 2) * gradient).sum()
     cases.append(Case("convolution_gradient {0}, {1} strides = [2] padding = [1, 2] dilation = [2] window = [3] groups = 2 : {t}",
                       [image, gradient], weights, ulp=64))
+    gradient, own = random.standard_normal((2, 4, 3)), random.standard_normal((4, 1, 3))
+    inputs = np.zeros((2, 4, 7))
+    for place in np.ndindex(*inputs.shape):  # the convolution is linear in its input, too
+        one = np.zeros_like(inputs)
+        one[place] = 1
+        inputs[place] = (convolve(one, own, 2, 1, 2, 2, 4) * gradient).sum()
+    cases.append(Case("convolution_input {0}, {1} strides = [2] padding = [1, 2] dilation = [2] sizes = [7] : {t}", [gradient, own], inputs, ulp=64))
     interpreted_alike(cases)
 
 

@@ -50,6 +50,30 @@ def test_scatter_combines_duplicates_on_an_axis_of_one_element(tmp_path, combine
     np.testing.assert_array_equal(target.ravel(), expected)
 
 
+@pytest.mark.parametrize("combine", ["add", "mul", "min", "max"])
+def test_scatter_of_lines_that_follow_each_other(tmp_path, combine):
+    """More updates than lines, of which some follow each other: the line before may still be in registers. A bad index is reported
+    and updates nothing, whatever comes before and after."""
+    rng = np.random.default_rng(4)
+    apply = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[combine]
+    for rows, lanes, dtype in [(3, 16, "float64"), (7, 64, "float32"), (1, 32, "int32"), (5, 24, "float32"), (40, 256, "int32")]:
+        indices = np.repeat(rng.integers(-rows, rows, 3 * rows), rng.integers(1, 5, 3 * rows))
+        target, updates = (rng.integers(1, 4, (n, lanes)).astype(dtype) / (4 if dtype[0] == "f" else 1) for n in (rows, len(indices)))
+        target, updates = target.astype(dtype), updates.astype(dtype)
+        folder = tmp_path / f"{rows}x{lanes}"
+        folder.mkdir()
+        kernel = scatter(folder, target, indices, updates, 0, combine)
+        for bad in (False, True):
+            if bad:
+                indices[len(indices) // 2] = rows
+                indices[len(indices) // 2 + 1] = 0
+            expected, out = target.copy(), target.copy()
+            good = indices < rows
+            apply.at(expected, indices[good], updates[good])
+            assert kernel.run([out, indices, updates], [out], parts=2, reverse=True) == (INDEX if bad else 0)
+            np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("bad", [7, -8, 2**62, -2**63])
 def test_scatter_reports_bad_indices(tmp_path, bad):
     target, updates = np.arange(7.0), np.array([10.0, 20.0, 30.0])
@@ -158,17 +182,21 @@ def test_convolutions_of_columns(tmp_path, monkeypatch, cpu, options, outs):
 @pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
 @pytest.mark.parametrize("spatial", [0, 1, 2, 3])
 def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
-    """Like the convolutions above: the sum over all pixels of what a weight is multiplied with."""
+    """Like the convolutions above: the sum over all pixels of what a weight is multiplied with. Halves are summed as float32. Some
+    channels have weights of their own and are neighbours in memory."""
     if cpu == "x86-64-v4" and not HAS_AVX512:
         pytest.skip("no AVX-512")
     rng = np.random.default_rng(10 + spatial)
     listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
-    for case in range(10 if spatial else 2):
-        groups, dtype = int(rng.choice([1, 1, 2, 5])), rng.choice(["float32", "float32", "float64", "int8"])
+    for case in range(15 if spatial else 2):
+        groups, dtype = int(rng.choice([1, 1, 2, 5])), rng.choice(["float32", "float16", "float64", "int8"])
         window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 4, 3))
         padding = rng.integers(0, 5, (spatial, 2)) * rng.integers(0, 2)
         size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 0, 1, 9, 20], spatial)
         ins, outs = groups * int(rng.choice([1, 2, 5, 12])), groups * int(rng.choice([1, 2, 3, 9, 17, 40]))
+        if case % 2 and spatial:
+            ins = outs = groups = int(rng.choice([4, 7, 16, 33]))
+        last = (0, *range(2, 2 + spatial), 1) if ins == outs == groups and case % 4 else None
         x = rng.integers(-2, 3, (int(rng.integers(1, 4)), ins, *size)).astype(dtype)
         pixels = (size + padding.sum(1) - dilation * (window - 1) - 1) // stride + 1
         gradient = rng.integers(-2, 3, (x.shape[0], outs, *pixels)).astype(dtype)
@@ -180,7 +208,8 @@ def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
             view = view.reshape(x.shape[0], groups, ins // groups, -1)
             each = gradient.astype(float).reshape(x.shape[0], groups, outs // groups, -1)
             expected[(slice(None), slice(None), *place)] = np.einsum("ngip,ngop->goi", view, each).reshape(outs, -1)
-        (x, _), (gradient, _) = fenced(x, rng), fenced(gradient, rng)
+        (x, _), (gradient, _) = fenced(x, rng, last), fenced(gradient, rng, last)
+        dtype = "float32" if dtype == "float16" else dtype
         result, block = fenced(np.zeros_like(expected, dtype), rng)
         kinds, kind = f"({harness.tensor(x)}, {harness.tensor(gradient)})", harness.tensor(result)
         body = (f"%0 = loom.convolution_gradient %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
@@ -189,6 +218,42 @@ def test_random_gradients_of_convolutions(tmp_path, cpu, options, spatial):
         for parts in (1, 3):
             result[...] = 0
             assert kernel.run([x, gradient], [result], parts=parts, reverse=parts > 1) == 0
+            np.testing.assert_array_equal(result, expected.astype(int).astype(dtype))
+            assert (block[:128] == 1).all() and (block[-128:] == 1).all()
+
+
+@pytest.mark.parametrize("cpu, options", [("x86-64-v3", ""), ("x86-64-v4", "loom.vector = 64 : i64")])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_random_gradients_of_depthwise_inputs(tmp_path, cpu, options, spatial):
+    """Each pixel of the gradient goes to the places of its window, in tensors of any layout and with something added."""
+    if cpu == "x86-64-v4" and not HAS_AVX512:
+        pytest.skip("no AVX-512")
+    rng = np.random.default_rng(30 + spatial)
+    listed = lambda a: "[" + ", ".join(map(str, np.ravel(a))) + "]"
+    for case in range(12 if spatial == 2 else 3):
+        channels, dtype = int(rng.choice([1, 4, 7, 16, 33])), rng.choice(["float32", "float32", "float64", "int8"])
+        window, stride, dilation = (rng.integers(1, high, spatial) for high in (5, 6, 3))
+        dilation = dilation if case % 3 == 0 else np.ones(spatial, int)
+        padding = rng.integers(0, 5, (spatial, 2)) * rng.integers(0, 2)
+        size = np.maximum(1, dilation * (window - 1) + 1 - padding.sum(1)) + rng.choice([0, 1, 9, 20], spatial)
+        pixels = (size + padding.sum(1) - dilation * (window - 1) - 1) // stride + 1
+        gradient, weights = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((2, channels, *pixels), (channels, 1, *window)))
+        padded = np.zeros((2, channels, *(size + padding.sum(1))))
+        for place in np.ndindex(*window):
+            at = tuple(slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, pixels, stride))
+            padded[(slice(None), slice(None), *at)] += gradient * weights[(slice(None), 0, *place)].reshape(-1, *[1] * spatial)
+        expected = padded[(slice(None), slice(None), *(slice(low, low + n) for (low, _), n in zip(padding, size)))] * 2
+        last = (0, *range(2, 2 + spatial), 1) if case % 2 else None
+        (gradient, _), (weights, _) = fenced(gradient, rng, last), fenced(weights, rng)
+        result, block = fenced(np.zeros_like(expected, dtype), rng, last)
+        kinds, kind = f"({harness.tensor(gradient)}, {harness.tensor(weights)})", harness.tensor(result)
+        body = (f"%0 = loom.convolution_input %a0, %a1 strides = {listed(stride)} padding = {listed(padding)} "
+                f"dilation = {listed(dilation)} sizes = {listed(size)} : {kinds} -> {kind}\n"
+                f"%1 = loom.add %0, %0 : {kind}\nyield %1")
+        kernel = harness.Kernel(harness.kernel("k", [gradient, weights], body, [result]), str(tmp_path / f"k{case}"), cpu, options)
+        for parts in (1, 3):
+            result[...] = 0
+            assert kernel.run([gradient, weights], [result], parts=parts, reverse=parts > 1) == 0
             np.testing.assert_array_equal(result, expected.astype(int).astype(dtype))
             assert (block[:128] == 1).all() and (block[-128:] == 1).all()
 

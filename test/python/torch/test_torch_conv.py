@@ -147,6 +147,32 @@ def test_random_planes_of_neighbouring_channels(cpu):
     assert not host_calls()
 
 
+@pytest.mark.parametrize("cpu", KINDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_strided_gradients_of_neighbouring_channels(dtype, cpu):
+    """The gradient of the result has its channels side by side: one kernel makes the gradient of the input, without joining phases.
+    Halves are widened where they are read."""
+    rng = random.Random(5)
+    for channels in (4, 20, 33):
+        torch._dynamo.reset()
+        window, stride = [rng.choice([1, 3, 4, 7]) for _ in range(2)], [rng.choice([1, 2, 2, 3, 4]), 2]
+        padding = [rng.randint(0, k) for k in window]
+        tensors = [torch.randn(2, channels, rng.choice([7, 16, 28]), 28), torch.randn(channels, 1, *window)]
+        x, w = (t.to(dtype).to(memory_format=torch.channels_last) for t in tensors)
+        x.requires_grad_()
+        function = lambda x, w: F.conv2d(x, w, None, stride, padding, 1, channels)
+        compiled = torch.compile(function, backend=ft.backend, options={"cpu": cpu})
+        y, exact = compiled(x, w), [t.detach().double().requires_grad_() for t in (x, w)]
+        g = torch.randn(y.shape).to(dtype).to(memory_format=torch.channels_last)
+        expected = function(*exact)
+        made, = torch.autograd.grad(expected, exact[:1], g.double())
+        tolerance = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 1e-5 if dtype == torch.float32 else 2e-2}
+        torch.testing.assert_close(y.double(), expected, **tolerance)
+        torch.testing.assert_close(torch.autograd.grad(y, [x], g)[0].double(), made, **tolerance)
+        assert [version["kernels"] for version in list(ft.compiled_graphs)[-1].report()] <= [2]
+    assert not host_calls()
+
+
 class Inverted(torch.nn.Module):
     """A block of MobileNetV2: an expansion, a convolution of each channel by itself, a projection."""
 
