@@ -4,8 +4,8 @@
                            [--door tensors] [--table FILE] [--again] [--missing] [model ...]
 
 A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm
-with few layers (small.py), `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
-a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
+with few layers (small.py), `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process
+of its own (worker.py): a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
 or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
 where it was; `--again` forgets it for the models of this run. All models take hours: bench/results/zoo.json has on record what
 became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those of which
@@ -248,9 +248,11 @@ def page(results, all_names):
         "counts as the same in two cases: it is at most four times as far from a run in float64 as eager's result is, or at most eight times "
         "as far from eager's result as that one moves when weights and inputs change by a millionth. *torch cannot*: eager torch raises, or "
         "torch's own `aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
-        "An empty cell: the step was not run. The answers are to be right, so the models are small: those of timm have one layer a stage, or two "
-        "where there are no stages, half of the channels and pictures of 64 pixels a side, or the least of this that their constructor takes "
-        "(`test/zoo/small.py`); those of transformers have two layers of 32 channels (`test/zoo/tiny.py`). "
+        "*Hang*: it took more than the limit of CPU time, which is five minutes unless one is given. An empty cell: the step was not run. "
+        "The answers are to be right, so the models are small: those of timm have one layer a stage, or two where there are no stages, half of "
+        "the channels and pictures of 64 pixels a side, as far as their constructor takes that (`test/zoo/small.py`; those of earlier commits "
+        "than 247c098bc9 have more); those of transformers have two layers of 32 channels, as far as their configuration takes that "
+        "(`test/zoo/tiny.py`). "
         f"Models are of the commits {commits(results)}.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
