@@ -58,11 +58,16 @@ class Patience:
 
 
 class Run:
-    """One module or file in one mode: rows by the id of a test."""
+    """One module or file in one mode: rows by the id of a test.
 
-    def __init__(self, name, command, limit, environment=None):
+    `known`: rows of tests that are not run again. `heard` is given the row of each test as soon as it has ended: what it keeps
+    stays when this process is killed.
+    """
+
+    def __init__(self, name, command, limit, environment=None, known=None, heard=None):
         self.name, self.command, self.limit = name, command, limit
         self.environment = environment or {}
+        self.known, self.heard = known or {}, heard or (lambda row: None)
         self.rows = {}
         self.counts = [0, 0]
         self.failure = None
@@ -79,7 +84,7 @@ class Run:
         reader, writer = os.pipe()
         with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w+") as skipped, \
                 tempfile.TemporaryFile() as output:
-            skipped.write("\n".join(self.rows))
+            skipped.write("\n".join((self.known | self.rows).keys()))
             skipped.flush()
             paths = os.pathsep.join(os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
             # What is wrong is looked for, not what is slow: all is compiled that would not be before many more calls. Sets have
@@ -101,6 +106,7 @@ class Run:
             return False
         if begun not in self.rows:
             self.rows[begun] = {"id": begun, "outcomes": [how], "traces": [f"exit {process.returncode}\n{words}"]}
+        self.heard(self.rows[begun])
         return True
 
     def follow(self, process, reader):
@@ -126,6 +132,8 @@ class Run:
                 self.counts = row.get("counts") or self.counts
                 if "outcomes" in row:
                     self.rows[row["id"]] = row
+                    if "begun" not in row:
+                        self.heard(row)
                 if "id" in row:
                     begun = row["id"] if "begun" in row else None
         watched.close()

@@ -3,9 +3,9 @@
     python test/zoo/run.py [--sample N] [--only SOURCE] [--steps forward,training,...] [--limit SECONDS] [--processes N]
                            [--door tensors] [--table FILE] [--again] [--missing] [model ...]
 
-A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm,
-`transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process of its own (worker.py):
-a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
+A model is named SOURCE/NAME, or by a part of that: `classic/` are hand-written (classics.py), `timm/` one of every module of timm
+with few layers (small.py), `transformers/` every architecture of transformers with small sizes (tiny.py). Each runs in a process
+of its own (worker.py): a forward pass, a training step, steps of an optimizer, a training step with sizes as symbols (steps.py); a step that crashes
 or hangs is noted and the model goes on behind it. What was found is kept in build/zoo, so that a run that was stopped goes on
 where it was; `--again` forgets it for the models of this run. All models take hours: bench/results/zoo.json has on record what
 became of each that was ever run, and of which commit, for the page that `--table` writes. `--missing` runs those of which
@@ -36,7 +36,7 @@ DOORS = {  # where what was found is, what compiles, and what breaks
     "frameloom": ("zoo", '`torch.compile(model, backend="frameloom")`', "Dynamo breaks the graph"),
     "tensors": ("zoo-tensors", "`frameloom.compile(model)`", "the graph breaks"),
 }
-SOURCES = {"classic": "written by hand", "timm": "timm, one of each module", "transformers": "transformers, small sizes"}
+SOURCES = {"classic": "written by hand", "timm": "timm, one of each module, small sizes", "transformers": "transformers, small sizes"}
 
 
 class Door:
@@ -51,31 +51,47 @@ class Door:
 door = Door("frameloom")
 
 
+def kept_file(name):
+    return door.kept / (name.replace("/", "-") + ".json")
+
+
 def kept(name):
     """A model's rows by step, from earlier runs."""
-    path = door.kept / (name.replace("/", "-") + ".json")
+    path = kept_file(name)
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def keep(name, rows):
+    """Whoever kills this run finds the file as it was before or as it is behind."""
+    path = kept_file(name)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(rows, indent=1))
+    new.replace(path)
+
+
 def run_batch(names, options):
-    """Runs what is missing of some models: rows by step, by the models' names. They are kept."""
+    """Runs what is missing of some models: rows by step, by the models' names. Each is kept when its step has ended."""
     wanted = set(options.steps.split(","))
     found = {name: {} if options.again else kept(name) for name in names}
     missing = [name for name, rows in found.items() if not rows or outcome(rows["build"]) == "built" and not rows.keys() >= wanted]
     if not missing:
         return found
+    known = {f"{name} {step}": row for name in missing for step, row in found[name].items()}
+
+    def heard(row):
+        name, _, step = row["id"].partition(" ")
+        if step:  # not that the worker does not load
+            found[name][step] = row
+            keep(name, found[name])
+
     command = [sys.executable, str(HERE / "worker.py"), *missing, "--steps", options.steps, "--door", door.name]
-    done = process.Run(names[0], command, options.limit, {"OMP_NUM_THREADS": "1"})
+    done = process.Run(names[0], command, options.limit, {"OMP_NUM_THREADS": "1"}, known, heard)
     if names[0] in done.rows:  # no step had begun
         raise SystemExit(f"the worker of {', '.join(missing)} does not load:\n{done.failure}")
-    for key, row in done.rows.items():
+    for key in done.rows:
         name, step = key.split(" ")
-        found[name][step] = row
-    for name in missing:
-        for step in found[name]:
-            if outcome(found[name][step]) == "hang" and step != "build" and torch_hangs(name, step, options):
-                found[name][step] = {"outcomes": ["torch cannot"], "detail": f"aot_eager takes more than {options.limit:.0f} s, too"}
-        (door.kept / (name.replace("/", "-") + ".json")).write_text(json.dumps(found[name], indent=1))
+        if outcome(found[name][step]) == "hang" and step != "build" and torch_hangs(name, step, options):
+            heard({"id": key, "outcomes": ["torch cannot"], "detail": f"aot_eager takes more than {options.limit:.0f} s, too"})
     return found
 
 
@@ -232,7 +248,12 @@ def page(results, all_names):
         "counts as the same in two cases: it is at most four times as far from a run in float64 as eager's result is, or at most eight times "
         "as far from eager's result as that one moves when weights and inputs change by a millionth. *torch cannot*: eager torch raises, or "
         "torch's own `aot_eager` raises or differs as well. *Left out*: eager torch does not run the small model. "
-        f"An empty cell: the step was not run. Models are of the commits {commits(results)}.")
+        "*Hang*: it took more than the limit of CPU time, which is five minutes unless one is given. An empty cell: the step was not run. "
+        "The answers are to be right, so the models are small: those of timm have one layer a stage, or two where there are no stages, half of "
+        "the channels and pictures of 64 pixels a side, as far as their constructor takes that (`test/zoo/small.py`; those of earlier commits "
+        "than 247c098bc9 have more); those of transformers have two layers of 32 channels, as far as their configuration takes that "
+        "(`test/zoo/tiny.py`). "
+        f"Models are of the commits {commits(results)}.")
     lines = ["# A zoo of models", "", *textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), "", *totals(results, all_names), ""]
     bad = [f"- `{name}`, {step}, {what}: {cell(detail)[:300]}" for name, rows in ran.items() for step, what, detail in wrong_steps(rows)]
     lines += ["## Wrong, raised, crashed, hung", "", *(bad or ["None."]), ""]

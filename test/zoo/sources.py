@@ -8,6 +8,7 @@ import sys
 import torch
 
 import classics
+import small
 import steps
 
 PACKAGES = pathlib.Path(__file__).resolve().parents[2] / "build" / "zoo-packages"  # scripts/setup.sh
@@ -64,32 +65,28 @@ def one_of_each(timm):
     return sorted(found)
 
 
-# Keyword arguments that leave out layers, tried in this order: each is known to some of timm's models.
-SHALLOW = ({"depth": 2}, {"depths": (1, 1, 1, 1)}, {"layers": (1, 1, 1, 1)}, {})
+SHRUNK = ("layers and channels", "layers", "")  # what is made smaller (small.py), tried in this order
 
 
 def timm_model(name):
+    """(model, arguments): the smallest that eager torch runs, of the fewest layers before the fewest pixels."""
     why = None
-    for shallow in SHALLOW:
+    for shrunk in SHRUNK:
         for side in PIXELS:
             try:
-                return timm_attempt(name, side, shallow)
+                return timm_attempt(name, side, shrunk)
             except Exception as error:
-                why = why or error
-                if isinstance(error, TypeError) and any(f"'{key}'" in str(error) for key in shallow):
-                    break  # this model does not know the keyword
+                why = error
     raise why
 
 
-def timm_attempt(name, side, shallow):
+def timm_attempt(name, side, shrunk):
     """(model, arguments) with pictures of a size, told to the model where it takes that."""
-    import timm
-
     x = torch.randn(2, 3, side, side)
     for last, sized in enumerate(({"img_size": side}, {})):
         try:
             torch.manual_seed(0)
-            module = timm.create_model(name, num_classes=10, **sized, **shallow).eval()
+            module = small.create(name, shrunk, num_classes=10, **sized).eval()
             with torch.no_grad():
                 module(x)
             return module, {"x": x}

@@ -79,7 +79,7 @@ RULES = [
      r"local_attn_chunk_length|\w+_window_size", at_most(8)),
     (r"num_frames|prediction_length|num_mask\w+", at_most(8)),
     (r"context_length", at_most(64)),
-    (r"bottleneck_\w*(dim|channels)|encoder_hidden|decoder_hidden|classifier_proj_size|xvector_output_dim|tdnn_dim", width),
+    (r"bottleneck_\w*(dim|channels)|encoder_hidden|decoder_hidden|classifier_proj_size|xvector_output_dim|tdnn_dim|backbone_channel_list", width),
 ]
 RULES = [(re.compile(pattern), rule) for pattern, rule in RULES]
 
@@ -151,6 +151,15 @@ def products(made, fields):
         made["rotary_dim"] = now("n_embd") // now("n_head") // 2
 
 
+def feature_sizes(made, fields):
+    """Sizes of a backbone's maps of features, in proportion to the side of its pictures."""
+    before = vars(fields.get("backbone_config") or object).get("image_size")
+    after = made.get("backbone_config", {}).get("image_size")
+    if "backbone_feature_sizes" in fields and before and after:
+        (before, *_), (after, *_) = pair(before), pair(after)
+        made["backbone_feature_sizes"] = [[side * after // before for side in sides] for sides in fields["backbone_feature_sizes"]]
+
+
 def different(config):
     """Fields of a part that are not the defaults of its class."""
     try:
@@ -169,7 +178,7 @@ def smaller(config, kept=(), filled=False, shared=None, exact=False):
     shared = hidden_sizes(config) if shared is None else shared
     context = {
         "shared": shared,
-        "hidden": first(fields, HIDDEN, 256),
+        "hidden": first(fields, HIDDEN, first(vars(fields.get("backbone_config") or object), HIDDEN, 256)),
         "heads": first(fields, ("num_attention_heads", "n_head", "num_heads", "n_heads"), 1),
         "patch": first(fields, ("patch_size", "patch_sizes"), 16),
     }
@@ -206,6 +215,7 @@ def smaller(config, kept=(), filled=False, shared=None, exact=False):
             made[name] = rule(value, context)
         elif isinstance(value, (list, tuple)) and value and all(numbers(v) for v in value):
             made[name] = type(value)(rule(v, context) for v in value)
+    feature_sizes(made, fields)
     if exact:
         products(made, fields)
     return {name: value for name, value in made.items() if name not in fields or value != fields[name]}
