@@ -12,7 +12,8 @@
  * slab comes to the place of the one that was multiplied before, which all threads have left at the
  * barrier, so that one barrier a slab is enough.
  *
- * Sums of halves are f32. In which order an instruction adds up its steps is the GPU's matter.
+ * Sums of halves and of TF32 are f32, of int8 int32. In which order an instruction adds up its
+ * steps is the GPU's matter.
  */
 #include "passes/gpu_tile.h"
 
@@ -39,7 +40,7 @@ typedef struct mma_job {
 
 /* Slabs that fit. */
 static int mma_stages(const mma_job *job) {
-  int size = (int)loom_dtype_size(job->p->dtype);
+  int size = (int)loom_dtype_size(job->p->factor);
   bool async = job->slabs[0].async && job->slabs[1].async;
   return async && MMA_STAGES * job->slab * size <= TILE_SHARED ? MMA_STAGES : 2;
 }
@@ -69,7 +70,7 @@ static int mma_part_rows(const mma_job *job) {
 
 static void mma_open(lower *l, mma_job *job) {
   const dot_plan *p = job->p;
-  int size = (int)loom_dtype_size(p->dtype), row = p->block.columns + job->matrix->pad;
+  int size = (int)loom_dtype_size(p->factor), row = p->block.columns + job->matrix->pad;
   for (int s = 0; s < 2; s++) {
     gpu_slab_plan(l->kernel, p, s, &job->slabs[s]);
     job->slabs[s].offset = job->slab;
@@ -236,7 +237,7 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
 }
 
 static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
-  int count = job->tall * job->wide * mma_carried(job), size = (int)loom_dtype_size(job->p->dtype);
+  int count = job->tall * job->wide * mma_carried(job), size = (int)loom_dtype_size(job->p->factor);
   MlirValue values[LOWER_CARRIED], loaded[2 * SLAB_PIECES];
   for (int i = 0; i < job->tall * job->wide; i++)
     sums[i] = tile_zero(l, job->p, job->matrix->sums);

@@ -22,10 +22,12 @@
 
 /* ---- the plan ---- */
 
-static int slab_size(const gpu_slab *s) { return (int)loom_dtype_size(s->p->dtype); }
+static int slab_size(const gpu_slab *s) { return (int)loom_dtype_size(s->p->factor); }
 
 /* As which type elements are moved. */
-static loom_dtype slab_dtype(const gpu_slab *s) { return slab_size(s) == 2 ? LOOM_I16 : LOOM_F64; }
+static loom_dtype slab_dtype(const gpu_slab *s) {
+  return slab_size(s) == 2 ? LOOM_I16 : s->p->factor;
+}
 
 static int slab_piece(const gpu_slab *s) { return SLAB_BYTES / slab_size(s); }
 
@@ -36,7 +38,7 @@ static int slab_flips(const gpu_slab *s) {
 }
 
 /* Pieces of a line that a warp reads at once: they stay together. */
-static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces; }
+static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces[s->turned]; }
 
 /* Neighbouring lines that have one order, since they lie in different banks anyway. */
 static int slab_equal(const gpu_slab *s) {
@@ -65,7 +67,7 @@ static int slab_order(const gpu_slab *s, int line) {
 static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   const dot_operand *o = s->operand;
   int lane = o->lane_group, along = s->turned ? lane : DOT_DEPTH;
-  if (!(o->known || o->apart) || o->operand < 0 || o->stored != s->p->dtype ||
+  if (!(o->known || o->apart) || o->operand < 0 || o->stored != s->p->factor ||
       o->strides[along] != 1)
     return 0;
   if (kernel->operands[o->operand].slot < 0) return 0;
@@ -271,7 +273,7 @@ static MlirType slab_type(lower *l, const gpu_slab *s) {
 static MlirValue slab_zero(lower *l, const gpu_slab *s) {
   loom_builder b = lower_at_level(l, 0);
   MlirType type = slab_type(l, s);
-  return slab_size(s) == 8 ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
+  return slab_size(s) >= 4 ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
 }
 
 static MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i) {
@@ -326,7 +328,8 @@ static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   slab_lanes_end(l);
   if (l->failed) return value;
   b = lower_at_level(l, l->depth);
-  value = lane_to_memory(&b, value, s->p->dtype);
+  if (s->p->factor == LOOM_I8) value = loom_build1(&b, "arith.trunci", value, slab_type(l, s));
+  value = lane_to_memory(&b, value, s->p->factor);
   if (!slab_ragged(s)) return value;
   MlirValue inside = lane_cmpi(&b, "slt", step, tile_int(l, depth));
   return lane_select(&b, inside, value, slab_zero(l, s));
@@ -553,6 +556,25 @@ static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue offset, int lane, 
   return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, run / 2));
 }
 
+/* The four words of a fragment whose steps are lines of their own, each of one element or of four.
+ */
+static MlirValue slab_gather_words(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
+  int run = 4 / slab_size(s), half = slab_matrix(s)->k / 2;
+  loom_dtype dtype = run == 1 ? LOOM_I32 : LOOM_I8;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue all = lane_const_int(&b, lane_type(b.ctx, dtype, 4 * run), 0);
+  for (int i = 0; i < 4 * run; i++) {
+    int word = i / run, first = word % 2, second = word / 2;
+    int step = depth + (s->side ? first : second) * half + i % run;
+    MlirValue at =
+        slab_fragment_at(l, s, offset, step, lane + (s->side ? second : first) * SLAB_BANKS);
+    b = lower_at_level(l, l->depth);
+    all = slab_insert(l, all, lane_load(&b, at, dtype, 1, (MlirValue){NULL}), i);
+  }
+  b = lower_at_level(l, l->depth);
+  return run == 1 ? all : loom_build1(&b, "llvm.bitcast", all, lane_int(b.ctx, 32, 4));
+}
+
 /* A double: of the piece that two fragments share, or by itself. */
 static MlirValue slab_double(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth,
                              int part) {
@@ -569,6 +591,8 @@ static MlirValue slab_double(lower *l, gpu_slab *s, MlirValue offset, int lane, 
 
 MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
   const gpu_matrix *m = slab_matrix(s);
+  if (m->run == 0 && s->turned && slab_size(s) != 2)
+    return slab_gather_words(l, s, offset, lane, depth);
   if (m->run == 0) {
     int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
     return slab_ldmatrix(l, s, slab_fragment_at(l, s, offset, line, at));

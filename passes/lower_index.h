@@ -194,13 +194,11 @@ typedef struct lower_memo lower_memo;
 
 /* Passes over a row that stays in registers (gpu_rows.c). */
 typedef struct lower_rounds {
-  int count;        /* of a pass; 0: a pass is a loop */
+  int count, depth; /* of a pass; 0: a pass is a loop. Scopes around it */
   MlirValue inside; /* is the member's vector of this round in the row: i1, or null: all are */
-  MlirBlock block;  /* where the rounds' scopes begin at number `serial`, */
-  int depth;        /* and their surroundings */
+  MlirBlock block;  /* around it, in which the rounds' scopes begin at number `serial` */
   uint32_t serial;
 } lower_rounds;
-
 /* Threads that share the lane loops of a unit, for a GPU (gpu.h). */
 typedef struct lower_team {
   int size;         /* 0: a thread has loops of its own */

@@ -399,10 +399,10 @@ static bool compiled_place(compiled *c, const char *device) {
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module, *frozen;
   const char *cpu, *device;
-  int interpret, fastmath, gradients;
+  int interpret, fastmath, gradients, tf32;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppLpO!s", &graph_module, &cpu, &interpret, &fastmath, &visible,
-                        &gradients, &PyDict_Type, &frozen, &device))
+  if (!PyArg_ParseTuple(args, "OsppLpO!sp", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients, &PyDict_Type, &frozen, &device, &tf32))
     return NULL;
   compiled *c = compiled_new();
   if (!c || !compiled_place(c, device)) {
@@ -424,6 +424,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->visible = visible;
   c->fastmath = fastmath;
   c->gradients = gradients;
+  c->tf32 = tf32;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
   bool good = c->name && c->own && c->inputs && compiled_freeze(c, frozen) &&
