@@ -85,9 +85,9 @@ typedef struct dot_plan dot_plan;
 struct dot_plan {
   MlirOperation op;
   MlirValue result;
-  loom_dtype dtype; /* of the result */
-  loom_dtype work;  /* of packed operands and sums: as dtype, but one byte for bool, f32 for half
-                       floats */
+  loom_dtype dtype;  /* of the result */
+  loom_dtype work;   /* of packed operands and sums: as dtype, but one byte for bool, f32 for half
+                        floats */
   loom_dtype factor; /* of what instructions on matrices multiply: as dtype, but int8 where both
                         operands of a product of int32 are converted from that (on a GPU) */
   loom_type type;

@@ -95,7 +95,7 @@ struct gpu_matrix {
   int beside;           /* calls beside each other, whose right operand is loaded at once */
   int run;              /* steps of the depth that a thread has in a fragment; 0: see ldmatrix */
   int reach;            /* steps next to each other that a thread has in several fragments */
-  int pieces[2];        /* of 16 bytes that a warp reads at once of a line along the depth, across */
+  int pieces[2]; /* of 16 bytes that a warp reads at once of a line along the depth, across */
   /* Of lhs and rhs whose lines go along the depth, and across it; of the sums. */
   matrix_place of[2], turned[2], of_sum;
   int sums;        /* of a thread, */
