@@ -106,7 +106,27 @@
    .sums_step = 2,                                                                                 \
    .pad = 16}
 
+/* Of a warpgroup, for a whole slab: 64 rows, each of 32 steps (gpu_wgmma.c). */
+#define MATRIX_WGMMA(NAME, DTYPE)                                                                  \
+  {.name = NAME,                                                                                   \
+   .set = "wgmma",                                                                                 \
+   .dtype = DTYPE,                                                                                 \
+   .threads = 128,                                                                                 \
+   .m = 64,                                                                                        \
+   .n = 128,                                                                                       \
+   .k = 32,                                                                                        \
+   .beside = 1,                                                                                    \
+   .pieces = {1, 1},                                                                               \
+   .of_sum = {{TERM(4, 8, 1), TERM(32, 4, 16)}, {TERM(1, 4, 2), NO_TERM}},                         \
+   .sums = 64,                                                                                     \
+   .sums_beside = 2,                                                                               \
+   .sums_step = 8,                                                                                 \
+   .sums_group = 4,                                                                                \
+   .pad = 8}
+
 static const gpu_matrix matrix_table[] = {
+    MATRIX_WGMMA("wgmma_bf16", LOOM_BF16),
+    MATRIX_WGMMA("wgmma_f16", LOOM_F16),
     MATRIX_MMA("mma_bf16", LOOM_BF16, 16, 1, LDMATRIX_TURNED),
     MATRIX_MMA("mma_f16", LOOM_F16, 16, 1, LDMATRIX_TURNED),
     MATRIX_MMA("mma_tf32", LOOM_F32, 8, 2, WORDS_TURNED(1)),
@@ -158,13 +178,30 @@ static bool matrix_may(const lower_kernel *kernel, const dot_plan *p) {
   return p->factor != LOOM_F32 || loom_option(kernel->op, loom_mark_tf32).ptr;
 }
 
+/* Warpgroups take operands whose lines go along the depth, and large tiles alone; what is left has
+ * the instructions of warps. */
+static bool matrix_is_of(const lower_kernel *kernel, const dot_plan *p, const gpu_matrix *m,
+                         MlirStringRef set) {
+  bool group = loom_str_is(set, "wgmma");
+  if (!gpu_is_group(m)) return loom_str_is(set, m->set) || (group && gpu_matrix_is_nvidia(m));
+  int64_t rows = loom_num_hint(p->extents[DOT_ROW]), batch = loom_num_hint(p->extents[DOT_BATCH]);
+  int64_t columns = loom_num_hint(p->extents[DOT_COLUMN]);
+  int64_t tiles = loom_ceil_div(rows, 2 * m->m) * loom_ceil_div(columns, m->n) * batch;
+  return group && rows > m->m && columns > m->n / 2 && 2 * tiles >= tile_processors(kernel) &&
+         !gpu_slab_is_turned(p, 0) && !gpu_slab_is_turned(p, 1);
+}
+
+bool gpu_matrix_is_nvidia(const gpu_matrix *m) {
+  return loom_str_is(loom_str(m->set), "mma") || gpu_is_group(m);
+}
+
 /* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
 const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
   if (!set.ptr || !mlirAttributeIsAString(set) || p->element != dot_element) return NULL;
   for (size_t i = 0; i < sizeof matrix_table / sizeof *matrix_table; i++)
     if (matrix_table[i].dtype == p->factor && matrix_may(kernel, p) &&
-        loom_str_is(mlirStringAttrGetValue(set), matrix_table[i].set))
+        matrix_is_of(kernel, p, &matrix_table[i], mlirStringAttrGetValue(set)))
       return &matrix_table[i];
   return NULL;
 }

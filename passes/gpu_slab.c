@@ -98,17 +98,22 @@ static int slab_computed_width(const lower_kernel *kernel, gpu_slab *s) {
   return width;
 }
 
+bool gpu_slab_is_turned(const dot_plan *p, int side) {
+  const dot_operand *o = side ? &p->rhs : &p->lhs;
+  bool along = (o->known || o->apart) && o->strides[DOT_DEPTH] == 1;
+  return o->strides[o->lane_group] == 1 && !along;
+}
+
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *s) {
   const gpu_tile *tile = &p->block;
   int lanes = side ? tile->columns : tile->rows;
   *s = (gpu_slab){.p = p, .side = side, .operand = side ? &p->rhs : &p->lhs};
-  s->turned = s->operand->strides[s->operand->lane_group] == 1 &&
-              !((s->operand->known || s->operand->apart) && s->operand->strides[DOT_DEPTH] == 1);
+  s->turned = gpu_slab_is_turned(p, side);
   s->lines = s->turned ? tile->depth : lanes;
   s->length = s->turned ? lanes : tile->depth;
   s->width = slab_width(kernel, s);
   s->direct = s->width > 0;
-  s->async = s->direct && loom_str_is(loom_str(tile->matrix->set), "mma");
+  s->async = s->direct && gpu_matrix_is_nvidia(tile->matrix);
   if (s->direct)
     s->bytes[kernel->operands[s->operand->operand].slot] = s->width * slab_size(s);
   else
@@ -472,6 +477,13 @@ void gpu_slab_copy(lower *l, const gpu_slab *s, MlirValue number, MlirValue offs
     lower_if(l, s->there, slab_copy_any, &job);
   else
     slab_copy_any(l, &job, NULL, NULL);
+}
+
+MlirValue gpu_slab_line(lower *l, const gpu_slab *s, MlirValue offset, MlirValue line) {
+  MlirValue at = dot_op(l, "arith.muli", line, (int64_t)s->length * slab_size(s));
+  loom_builder b = lower_at_level(l, l->depth);
+  at = lane_op2(&b, "arith.addi", at, offset);
+  return slab_bytes(l, s->memory, tile_add(l, at, (int64_t)s->offset * slab_size(s)));
 }
 
 /* ---- fragments ---- */

@@ -99,7 +99,7 @@ static int64_t tile_cost(const dot_plan *p, int64_t processors) {
   return cost + TILE_LAUNCH + values * TILE_READ;
 }
 
-static int64_t tile_processors(const lower_kernel *kernel) {
+int64_t tile_processors(const lower_kernel *kernel) {
   MlirAttribute attr = loom_option(kernel->op, loom_mark_processors);
   bool given = attr.ptr && mlirAttributeIsAInteger(attr) && mlirIntegerAttrGetValueInt(attr) > 0;
   return given ? mlirIntegerAttrGetValueInt(attr) : TILE_PROCESSORS;

@@ -52,6 +52,8 @@ void tile_align(const lower *l, MlirOperation access, loom_dtype dtype, int widt
 /* Rows and columns beyond the last one are the last one. `step`: a tile's. */
 MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step);
 MlirValue tile_zero(lower *l, const dot_plan *p, int width);
+/* Multiprocessors that large tiles have to keep busy. */
+int64_t tile_processors(const lower_kernel *kernel);
 /* Slabs of the depth, in all parts: a number. */
 int64_t tile_slabs(const dot_plan *p);
 /* May there be none, which is only known in the kernel? */
@@ -101,11 +103,14 @@ struct gpu_matrix {
   int sums;        /* of a thread, */
   int sums_beside; /* so many of which are next to each other in a row, */
   int sums_step;   /* and the next ones so many rows below */
-  int pad;         /* elements behind a row of sums in shared memory */
+  int sums_group; /* so many are about one run of columns, the next ones about the next 8; 0: all */
+  int pad;        /* elements behind a row of sums in shared memory */
 };
 
 /* The instruction for a product; NULL: the GPU has none. */
 const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p);
+/* Is it NVIDIA's: sums of a thread are single registers, and there are asynchronous copies? */
+bool gpu_matrix_is_nvidia(const gpu_matrix *matrix);
 /* The value of a place's terms for a thread (i32). */
 MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread);
 MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, MlirValue b,
@@ -144,6 +149,8 @@ typedef struct gpu_slab {
 
 /* How an operand's slabs are copied and lie. */
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *out);
+/* Do lines of the operand go across the depth? */
+bool gpu_slab_is_turned(const dot_plan *p, int side);
 void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *slab);
 /* What the thread has of slab `number`, in registers: loaded, and stored to shared memory
  * from byte `offset` on. */
@@ -156,6 +163,21 @@ void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue o
  * of the slab at byte `offset`. Before, gpu_slab_aim() says where the warp's first row begins. */
 void gpu_slab_aim(lower *l, gpu_slab *slab, MlirValue thread, MlirValue warp);
 MlirValue gpu_slab_fragment(lower *l, gpu_slab *slab, MlirValue offset, int lane, int depth);
+
+/* Where the first line of a slab from `line` on lies, whose place is at byte `offset`. */
+MlirValue gpu_slab_line(lower *l, const gpu_slab *slab, MlirValue offset, MlirValue line);
+
+/* ---- gpu_wgmma.c: instructions of warpgroups ---- */
+
+bool gpu_is_group(const gpu_matrix *matrix);
+/* Memory of a thread for its sums, which becomes registers: zeros. */
+MlirValue gpu_group_sums(lower *l, const gpu_matrix *matrix);
+/* What threads have written to shared memory is to be seen by these instructions. */
+void gpu_group_fence(lower *l);
+void gpu_group_multiply(lower *l, const gpu_matrix *matrix, MlirValue sums, MlirValue rows,
+                        MlirValue columns);
+/* The sums of each warpgroup go to shared memory by turns, and to the epilogue. */
+void gpu_group_finish(lower *l, gpu_block *block, const gpu_matrix *matrix, MlirValue sums);
 
 /* ---- gpu_mma.c ---- */
 
