@@ -31,7 +31,6 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-
 static _Thread_local sim_block *sim_running;
 static uint64_t sim_seed;
 
