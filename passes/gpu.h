@@ -84,6 +84,22 @@ void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
  */
 void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
 
+/* ---- gpu_online.c: the two reductions of a softmax in one pass ---- */
+
+typedef struct gpu_online {
+  const lower_group *group; /* of the first one */
+  MlirOperation largest, sum;
+  const lower_at *at; /* of the operand */
+} gpu_online;
+
+/* Is `op` one of two such reductions, of a row that does not stay in registers? */
+bool gpu_online_find(const lower *l, MlirOperation op, gpu_online *out);
+/* Both, which are remembered at `at`. */
+void gpu_online_emit(lower *l, gpu_online *online, const lower_at *at, const lower_at *operand_at,
+                     int level);
+/* Two of the pairs become one. */
+void gpu_online_merge(loom_builder *b, const MlirValue *x, const MlirValue *y, MlirValue *out);
+
 /* ---- gpu_turn.c ---- */
 
 #define GPU_TURN 32 /* elements along the side of a tile */
