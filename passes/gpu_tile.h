@@ -2,7 +2,8 @@
  *
  * Sections by file: gpu_tile.c (which tile, what a block begins and ends with), gpu_dot.c
  * (multiply-adds), gpu_mma.c (instructions on matrices), gpu_slab.c (their operands in shared
- * memory), gpu_matrix.c (the instructions).
+ * memory), gpu_fragment.c (what is read there), gpu_wgmma.c (warpgroups), gpu_matrix.c (the
+ * instructions).
  */
 #ifndef LOOM_GPU_TILE_H
 #define LOOM_GPU_TILE_H
@@ -120,6 +121,7 @@ MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, M
 
 #define SLAB_PIECES 32 /* of a thread, at most */
 #define SLAB_BANKS 8   /* pieces of 16 bytes that lie in all banks once */
+#define SLAB_BYTES 16  /* of a piece */
 
 /* One operand's part of a slab: lines of elements, cut into pieces of 16 bytes which lie in another
  * order in each line. */
@@ -159,6 +161,24 @@ void gpu_slab_zero(lower *l, const gpu_slab *slab, MlirValue *out);
 void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue offset, const MlirValue *values);
 /* Or it is copied there without registers. */
 void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue offset);
+/* Of a slab: bytes of an element, as which type it is moved, elements of a piece, neighbouring
+ * pieces of a line that change places. */
+int slab_size(const gpu_slab *s);
+loom_dtype slab_dtype(const gpu_slab *s);
+int slab_piece(const gpu_slab *s);
+int slab_flips(const gpu_slab *s);
+/* The order of a line: some of the bits of its number. */
+int slab_order(const gpu_slab *s, int line);
+/* The piece of element `at` of a line, in the line's order. */
+MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValue at);
+/* ptr + so many elements, or bytes. */
+MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue offset);
+MlirValue slab_bytes(lower *l, MlirValue ptr, MlirValue bytes);
+/* A vector with another element `i`. */
+MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i);
+
+/* ---- gpu_fragment.c: what is read of a slab ---- */
+
 /* The fragment of the rows (columns) from `lane` on of the warp, and of the steps from `depth` on,
  * of the slab at byte `offset`. Before, gpu_slab_aim() says where the warp's first row begins. */
 void gpu_slab_aim(lower *l, gpu_slab *slab, MlirValue thread, MlirValue warp);
