@@ -37,7 +37,7 @@ typedef struct dot_operand {
   int lane_group; /* DOT_ROW of lhs, DOT_COLUMN of rhs */
   /* Where it lies, if that is known: */
   bool known;
-  loom_dtype stored;           /* half floats may lie there that are multiplied as f32 */
+  loom_dtype stored;           /* half floats may lie there that are multiplied as f32, or int8 */
   MlirValue root;              /* what it is a view of */
   int operand;                 /* that operand of the kernel, or -1 */
   int64_t base;                /* in elements */
@@ -85,9 +85,11 @@ typedef struct dot_plan dot_plan;
 struct dot_plan {
   MlirOperation op;
   MlirValue result;
-  loom_dtype dtype; /* of the result */
-  loom_dtype work;  /* of packed operands and sums: as dtype, but one byte for bool, f32 for half
-                       floats */
+  loom_dtype dtype;  /* of the result */
+  loom_dtype work;   /* of packed operands and sums: as dtype, but one byte for bool, f32 for half
+                        floats */
+  loom_dtype factor; /* of what instructions on matrices multiply: as dtype, but int8 where both
+                        operands of a product of int32 are converted from that (on a GPU) */
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;

@@ -151,9 +151,10 @@ static lower_value emit_load_one(lower *l, MlirValue ptr, const emit_place *plac
   loom_builder b = lower_at_level(l, level);
   MlirValue address = place->address;
   if (at->guard.ptr) address = lane_select(&b, at->guard, address, ptr);
-  lower_value out = {lane_load(&b, address, dtype, 1, (MlirValue){NULL}), level, place->wide,
-                     dtype};
-  return out;
+  MlirValue none = {NULL};
+  MlirValue v = place->wide ? gpu_load(l, &b, address, dtype, 1, none)
+                            : lane_load(&b, address, dtype, 1, none);
+  return (lower_value){v, level, place->wide, dtype};
 }
 
 /* Lanes a few elements apart: as many loads of consecutive elements, none beyond the first and the
@@ -227,8 +228,7 @@ lower_value emit_load(lower *l, const lower_buffer *buffer, int operand, const l
     out.v = lane_gather(&b, place.address, place.offsets, dtype, mask);
   } else {
     if (place.reversed && mask.ptr) mask = lane_reverse(&b, mask);
-    out.v = lane_load(&b, place.address, dtype, l->width, mask);
-    gpu_align_load(l, out.v, dtype);
+    out.v = gpu_load(l, &b, place.address, dtype, l->width, mask);
     if (place.reversed)
       out.v = loom_dtype_is_complex(dtype) ? lane_pair_reverse(&b, out.v) : lane_reverse(&b, out.v);
   }

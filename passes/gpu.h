@@ -56,6 +56,20 @@ void gpu_first(lower *l, lower_body body, void *user);
 void gpu_align(const lower *l, MlirOperation access, loom_dtype dtype);
 void gpu_align_load(const lower *l, MlirValue value, loom_dtype dtype);
 
+/* ---- gpu_rows.c: rows that stay in registers ---- */
+
+/* The rounds of a pass over a row by a team, where passes keep what they load; 0 where they do not.
+ */
+int gpu_row_rounds(const lower *l, int64_t team, int width);
+/* A pass, in the place of a lane loop. */
+void gpu_rounds(lower *l, MlirValue low, MlirValue high, int var, int carried,
+                const MlirValue *inits, lower_body body, void *user, MlirValue *out);
+/* What only members do whose vector is in the row. */
+void gpu_inside(lower *l, lower_body body, void *user);
+/* Loads consecutive elements, zeros for members whose vector is outside of the row. */
+MlirValue gpu_load(const lower *l, loom_builder *b, MlirValue address, loom_dtype dtype, int width,
+                   MlirValue mask);
+
 /* ---- gpu_reduce.c ---- */
 
 /* The value of the thread of the same warp whose number differs in the bits of `mask`. */
@@ -69,6 +83,22 @@ void gpu_share_rows(lower *l, MlirValue *low, MlirValue *high, MlirValue *step);
 /* The parts of a reduction: a row's are shared by the members of a team, a column's by the teams.
  */
 void gpu_share_parts(lower *l, bool lanes, MlirValue *low, MlirValue *step);
+
+/* ---- gpu_online.c: the two reductions of a softmax in one pass ---- */
+
+typedef struct gpu_online {
+  const lower_group *group; /* of the first one */
+  MlirOperation largest, sum;
+  const lower_at *at; /* of the operand */
+} gpu_online;
+
+/* Is `op` one of two such reductions, of a row that does not stay in registers? */
+bool gpu_online_find(const lower *l, MlirOperation op, gpu_online *out);
+/* Both, which are remembered at `at`. */
+void gpu_online_emit(lower *l, gpu_online *online, const lower_at *at, const lower_at *operand_at,
+                     int level);
+/* Two of the pairs become one. */
+void gpu_online_merge(loom_builder *b, const MlirValue *x, const MlirValue *y, MlirValue *out);
 
 /* ---- gpu_turn.c ---- */
 

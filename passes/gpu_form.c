@@ -5,7 +5,8 @@
  *
  *   lanes   elementwise kernels, and reductions of columns: a unit is as many lanes of a row as a
  *           block has threads, each with a vector of up to 16 bytes; a warp takes a short row
- *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block
+ *   rows    reductions of rows, softmax, normalisations: a unit is a row, of a warp or a block,
+ *           and stays in registers where it fits (gpu_rows.c)
  *   columns reductions of columns with many rows: a unit is the columns of up to 32 threads, and
  *           the other threads of the block take other rows of them
  *   turned  elementwise kernels some of whose operands lie the other way: a unit is a tile
@@ -35,6 +36,7 @@
 #define FORM_SHARED 16384  /* bytes of shared memory for the results of columns, about */
 #define FORM_BLOCKS 1024   /* that parts make, at most, */
 #define FORM_JOINED 256    /* and of a row whose parts every block joins */
+#define FORM_WHOLE 64      /* rows that are not cut where they stay in registers, at least */
 #define FORM_SCAN 64       /* elements of a row that a team scans, at least */
 #define FORM_PART 16       /* elements of a thread in a part, at least */
 
@@ -137,6 +139,7 @@ static void form_cut_row(const lower *l, int64_t rows, lower_schedule *out) {
   int64_t work = plan->inner.loops[0].extent * form_step(plan);
   int64_t least = (int64_t)GPU_BLOCK * FORM_PART, most = FORM_BLOCKS / rows;
   if (!form_is_primary(l)) return;
+  if (rows >= FORM_WHOLE && gpu_row_rounds(l, out->team, out->width)) return;
   if (most > work / least) most = work / least;
   form_cut(l, most, plan->inner.count == 1 ? (int64_t)GPU_BLOCK * out->width : 1, out);
   if (out->splits) out->team = GPU_BLOCK;
@@ -309,9 +312,11 @@ static void form_single(lower *l, void *user, const MlirValue *carried, MlirValu
     plan->groups[g].lanes.tail = LOWER_TAIL_NONE;
   }
   l->team.once = l->team.aligned = false;
+  l->team.rounds.count = 0;
   form_within(l, user);
   l->team.once = team.once;
   l->team.aligned = team.aligned;
+  l->team.rounds.count = team.rounds.count;
   plan->lanes = lanes;
   for (int g = 0; g < plan->group_count; g++)
     plan->groups[g].lanes = groups[g];
@@ -368,6 +373,7 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
   l->team.teams = schedule->teams;
   l->team.columns = (int)schedule->block;
   form_numbers(l, &job, total);
+  if (!schedule->splits) l->team.rounds.count = gpu_row_rounds(l, schedule->team, width);
   l->team.once = !l->plan->lane_reduced && schedule->block <= (int64_t)schedule->team * width;
   if (width == 1) {
     form_teams(l, &job, NULL, NULL);

@@ -86,6 +86,10 @@ void gpu_lanes(lower *l, MlirValue low, MlirValue high, int var, int carried,
     lanes_shared(l, &columns);
     return;
   }
+  if (l->team.rounds.count) {
+    gpu_rounds(l, low, high, var, carried, inits, body, user, out);
+    return;
+  }
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue width = lower_int(l, l->width).v;
   MlirValue start =

@@ -13,13 +13,13 @@
 #define TERM(BY, OF, SCALE) {BY, OF, SCALE}
 #define NO_TERM {1, 1, 0}
 
-/* Lines of the four matrices of ldmatrix: number t / 8 of thread t. Of lhs they are rows 0 to 7 and
- * 8 to 15 of the first steps, then of the next ones; of rhs both steps of the first columns, then
- * of the next ones. */
-#define LDMATRIX_OF                                                                                \
+/* Lines of the four matrices of ldmatrix, of PIECE elements: number t / 8 of thread t. Of lhs they
+ * are rows 0 to 7 and 8 to 15 of the first steps, then of the next ones; of rhs both steps of the
+ * first columns, then of the next ones. */
+#define LDMATRIX_OF(PIECE)                                                                         \
   {                                                                                                \
-    {{TERM(1, 8, 1), TERM(8, 2, 8)}, {TERM(16, 2, 8), NO_TERM}}, {                                 \
-      {TERM(1, 8, 1), TERM(16, 2, 8)}, { TERM(8, 2, 8), NO_TERM }                                  \
+    {{TERM(1, 8, 1), TERM(8, 2, 8)}, {TERM(16, 2, PIECE), NO_TERM}}, {                             \
+      {TERM(1, 8, 1), TERM(16, 2, 8)}, { TERM(8, 2, PIECE), NO_TERM }                              \
     }                                                                                              \
   }
 #define LDMATRIX_TURNED                                                                            \
@@ -44,18 +44,26 @@
 #define RUNS(...) .of = RUNS_OF(__VA_ARGS__), .turned = RUNS_TURNED(__VA_ARGS__)
 #define SUMS(ROW, COLUMN) .of_sum = {{ROW, NO_TERM}, {COLUMN, NO_TERM}}
 
-#define MATRIX_MMA(NAME, DTYPE)                                                                    \
+/* What ldmatrix does not turn: in a word of a fragment thread t has steps t % 4 * RUN and the next
+ * ones of row or column t / 4. */
+#define WORDS_TURNED(RUN)                                                                          \
+  {                                                                                                \
+    {{TERM(1, 4, RUN), NO_TERM}, {TERM(4, 8, 1), NO_TERM}}, {                                      \
+      {TERM(1, 4, RUN), NO_TERM}, { TERM(4, 8, 1), NO_TERM }                                       \
+    }                                                                                              \
+  }
+#define MATRIX_MMA(NAME, DTYPE, DEPTH, ACROSS, TURNED)                                             \
   {.name = NAME,                                                                                   \
    .set = "mma",                                                                                   \
    .dtype = DTYPE,                                                                                 \
    .threads = 32,                                                                                  \
    .m = 16,                                                                                        \
    .n = 8,                                                                                         \
-   .k = 16,                                                                                        \
+   .k = DEPTH,                                                                                     \
    .beside = 2,                                                                                    \
-   .pieces = 1,                                                                                    \
-   .of = LDMATRIX_OF,                                                                              \
-   .turned = LDMATRIX_TURNED,                                                                      \
+   .pieces = {1, ACROSS},                                                                          \
+   .of = LDMATRIX_OF(DEPTH / 2),                                                                   \
+   .turned = TURNED,                                                                               \
    SUMS(TERM(4, 8, 1), TERM(1, 4, 2)),                                                             \
    .sums = 4,                                                                                      \
    .sums_beside = 2,                                                                               \
@@ -70,7 +78,7 @@
    .n = 16,                                                                                        \
    .k = 16,                                                                                        \
    .beside = 1,                                                                                    \
-   .pieces = 1,                                                                                    \
+   .pieces = {1, 1},                                                                               \
    .run = 4,                                                                                       \
    .reach = 8,                                                                                     \
    RUNS(1, 16, 16, 4, 8),                                                                          \
@@ -88,7 +96,7 @@
    .n = 16,                                                                                        \
    .k = 16,                                                                                        \
    .beside = 1,                                                                                    \
-   .pieces = 1,                                                                                    \
+   .pieces = {1, 1},                                                                               \
    .run = 16,                                                                                      \
    .reach = 16,                                                                                    \
    RUNS(1, 16, 16, 1, 0),                                                                          \
@@ -98,9 +106,31 @@
    .sums_step = 2,                                                                                 \
    .pad = 16}
 
+/* Of a warpgroup, for a whole slab: 64 rows, each of 32 steps (gpu_wgmma.c). */
+#define MATRIX_WGMMA(NAME, DTYPE)                                                                  \
+  {.name = NAME,                                                                                   \
+   .set = "wgmma",                                                                                 \
+   .dtype = DTYPE,                                                                                 \
+   .threads = 128,                                                                                 \
+   .m = 64,                                                                                        \
+   .n = 128,                                                                                       \
+   .k = 32,                                                                                        \
+   .beside = 1,                                                                                    \
+   .pieces = {1, 1},                                                                               \
+   .of_sum = {{TERM(4, 8, 1), TERM(32, 4, 16)}, {TERM(1, 4, 2), NO_TERM}},                         \
+   .sums = 64,                                                                                     \
+   .sums_beside = 2,                                                                               \
+   .sums_step = 8,                                                                                 \
+   .sums_group = 4,                                                                                \
+   .pad = 8}
+
 static const gpu_matrix matrix_table[] = {
-    MATRIX_MMA("mma_bf16", LOOM_BF16),
-    MATRIX_MMA("mma_f16", LOOM_F16),
+    MATRIX_WGMMA("wgmma_bf16", LOOM_BF16),
+    MATRIX_WGMMA("wgmma_f16", LOOM_F16),
+    MATRIX_MMA("mma_bf16", LOOM_BF16, 16, 1, LDMATRIX_TURNED),
+    MATRIX_MMA("mma_f16", LOOM_F16, 16, 1, LDMATRIX_TURNED),
+    MATRIX_MMA("mma_tf32", LOOM_F32, 8, 2, WORDS_TURNED(1)),
+    MATRIX_MMA("mma_s8", LOOM_I8, 32, 1, WORDS_TURNED(4)),
     {.name = "mma_f64",
      .set = "mma",
      .dtype = LOOM_F64,
@@ -109,7 +139,7 @@ static const gpu_matrix matrix_table[] = {
      .n = 8,
      .k = 4,
      .beside = 1,
-     .pieces = 2,
+     .pieces = {2, 2},
      .run = 1,
      .reach = 1,
      RUNS(4, 8, 1, 4, 1),
@@ -128,7 +158,7 @@ static const gpu_matrix matrix_table[] = {
      .n = 16,
      .k = 4,
      .beside = 1,
-     .pieces = 1,
+     .pieces = {1, 1},
      .run = 1,
      .reach = 2,
      RUNS(1, 16, 16, 4, 2),
@@ -141,13 +171,37 @@ static const gpu_matrix matrix_table[] = {
     MATRIX_WMMA("wmma_f16", LOOM_F16),
 };
 
+/* Fewer bits than f32 has are for those who ask for it. Products of int8 whose result is int8 are
+ * sums of int8. */
+static bool matrix_may(const lower_kernel *kernel, const dot_plan *p) {
+  if (p->factor == LOOM_I8) return p->work == LOOM_I32;
+  return p->factor != LOOM_F32 || loom_option(kernel->op, loom_mark_tf32).ptr;
+}
+
+/* Warpgroups take operands whose lines go along the depth, and large tiles alone; what is left has
+ * the instructions of warps. */
+static bool matrix_is_of(const lower_kernel *kernel, const dot_plan *p, const gpu_matrix *m,
+                         MlirStringRef set) {
+  bool group = loom_str_is(set, "wgmma");
+  if (!gpu_is_group(m)) return loom_str_is(set, m->set) || (group && gpu_matrix_is_nvidia(m));
+  int64_t rows = loom_num_hint(p->extents[DOT_ROW]), batch = loom_num_hint(p->extents[DOT_BATCH]);
+  int64_t columns = loom_num_hint(p->extents[DOT_COLUMN]);
+  int64_t tiles = loom_ceil_div(rows, 2 * m->m) * loom_ceil_div(columns, m->n) * batch;
+  return group && rows > m->m && columns > m->n / 2 && 2 * tiles >= tile_processors(kernel) &&
+         !gpu_slab_is_turned(p, 0) && !gpu_slab_is_turned(p, 1);
+}
+
+bool gpu_matrix_is_nvidia(const gpu_matrix *m) {
+  return loom_str_is(loom_str(m->set), "mma") || gpu_is_group(m);
+}
+
 /* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
 const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
   if (!set.ptr || !mlirAttributeIsAString(set) || p->element != dot_element) return NULL;
   for (size_t i = 0; i < sizeof matrix_table / sizeof *matrix_table; i++)
-    if (matrix_table[i].dtype == p->dtype &&
-        loom_str_is(mlirStringAttrGetValue(set), matrix_table[i].set))
+    if (matrix_table[i].dtype == p->factor && matrix_may(kernel, p) &&
+        matrix_is_of(kernel, p, &matrix_table[i], mlirStringAttrGetValue(set)))
       return &matrix_table[i];
   return NULL;
 }

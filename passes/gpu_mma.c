@@ -12,7 +12,10 @@
  * slab comes to the place of the one that was multiplied before, which all threads have left at the
  * barrier, so that one barrier a slab is enough.
  *
- * Sums of halves are f32. In which order an instruction adds up its steps is the GPU's matter.
+ * A warpgroup multiplies whole slabs, which it reads from shared memory itself (gpu_wgmma.c).
+ *
+ * Sums of halves and of TF32 are f32, of int8 int32. In which order an instruction adds up its
+ * steps is the GPU's matter.
  */
 #include "passes/gpu_tile.h"
 
@@ -30,6 +33,7 @@ typedef struct mma_job {
   gpu_slab slabs[2];
   int stages, slab;  /* slabs in shared memory at once; elements of one */
   int tall, wide;    /* products of a warp down and across */
+  MlirValue group;   /* the memory of a warpgroup's sums, or null */
   MlirValue warp[2]; /* its first row and column in the tile */
   /* Within the loop: */
   MlirValue next, offset; /* number of a slab on its way, and its place: bytes */
@@ -39,7 +43,7 @@ typedef struct mma_job {
 
 /* Slabs that fit. */
 static int mma_stages(const mma_job *job) {
-  int size = (int)loom_dtype_size(job->p->dtype);
+  int size = (int)loom_dtype_size(job->p->factor);
   bool async = job->slabs[0].async && job->slabs[1].async;
   return async && MMA_STAGES * job->slab * size <= TILE_SHARED ? MMA_STAGES : 2;
 }
@@ -69,7 +73,7 @@ static int mma_part_rows(const mma_job *job) {
 
 static void mma_open(lower *l, mma_job *job) {
   const dot_plan *p = job->p;
-  int size = (int)loom_dtype_size(p->dtype), row = p->block.columns + job->matrix->pad;
+  int size = (int)loom_dtype_size(p->factor), row = p->block.columns + job->matrix->pad;
   for (int s = 0; s < 2; s++) {
     gpu_slab_plan(l->kernel, p, s, &job->slabs[s]);
     job->slabs[s].offset = job->slab;
@@ -81,13 +85,16 @@ static void mma_open(lower *l, mma_job *job) {
   gpu_block_open(l, job->block);
   mma_warps(l, job);
   int slabs = job->stages * job->slab * size;
-  int sums = mma_part_rows(job) * row * (int)loom_dtype_size(p->work);
+  int rows = gpu_is_group(job->matrix) ? job->matrix->m : mma_part_rows(job);
+  int sums = rows * row * (int)loom_dtype_size(p->work);
   loom_builder b = lower_at_level(l, l->depth);
   job->block->memory = gpu_shared(l, &b, slabs > sums ? slabs : sums);
   for (int s = 0; s < 2; s++) {
     gpu_slab_open(l, job->block, &job->slabs[s]);
-    gpu_slab_aim(l, &job->slabs[s], job->block->thread, job->warp[s]);
+    if (!gpu_is_group(job->matrix))
+      gpu_slab_aim(l, &job->slabs[s], job->block->thread, job->warp[s]);
   }
+  if (gpu_is_group(job->matrix)) job->group = gpu_group_sums(l, job->matrix);
 }
 
 /* ---- slabs ---- */
@@ -162,6 +169,12 @@ static void mma_store(lower *l, const mma_job *job, MlirValue offset, const Mlir
 static void mma_step(lower *l, mma_job *job, MlirValue offset, int depth, MlirValue *sums) {
   const gpu_matrix *m = job->matrix;
   MlirValue left[MMA_PRODUCTS], right[MMA_PRODUCTS];
+  if (job->group.ptr) {
+    MlirValue rows = gpu_slab_line(l, &job->slabs[0], offset, job->warp[0]);
+    MlirValue columns = gpu_slab_line(l, &job->slabs[1], offset, job->warp[1]);
+    gpu_group_multiply(l, m, job->group, rows, columns);
+    return;
+  }
   for (int i = 0; i < job->tall && !l->failed; i++)
     left[i] = gpu_slab_fragment(l, &job->slabs[0], offset, i * m->m, depth);
   for (int i = 0; i < job->wide && !l->failed; i += m->beside) {
@@ -185,7 +198,8 @@ static void mma_step(lower *l, mma_job *job, MlirValue offset, int depth, MlirVa
  * pairs of registers, which would be taken apart for each instruction; AMD's instructions have
  * vectors of registers. */
 static int mma_carried(const mma_job *job) {
-  return loom_str_is(loom_str(job->matrix->set), "mma") ? job->matrix->sums : 1;
+  if (job->group.ptr) return 0; /* they have memory of their own */
+  return gpu_matrix_is_nvidia(job->matrix) ? job->matrix->sums : 1;
 }
 
 static void mma_take_apart(lower *l, const mma_job *job, const MlirValue *sums, MlirValue *out) {
@@ -221,6 +235,7 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
   MlirValue free = places[job->stages - 1];
   if (mma_any(job, true))
     mma_call(l, job->stages == 2 ? "loom_gpu_copy_wait_all" : "loom_gpu_copy_wait_older");
+  if (job->group.ptr) gpu_group_fence(l);
   loom_builder b = lower_at_level(l, l->depth);
   gpu_barrier(l, &b);
   mma_copy_group(l, job, dot_op(l, "arith.addi", number, job->stages - 1), free);
@@ -236,7 +251,7 @@ static void mma_slab(lower *l, void *user, const MlirValue *carried, MlirValue *
 }
 
 static void mma_multiply(lower *l, mma_job *job, MlirValue *sums) {
-  int count = job->tall * job->wide * mma_carried(job), size = (int)loom_dtype_size(job->p->dtype);
+  int count = job->tall * job->wide * mma_carried(job), size = (int)loom_dtype_size(job->p->factor);
   MlirValue values[LOWER_CARRIED], loaded[2 * SLAB_PIECES];
   for (int i = 0; i < job->tall * job->wide; i++)
     sums[i] = tile_zero(l, job->p, job->matrix->sums);
@@ -311,6 +326,10 @@ void gpu_mma_block(lower *l, gpu_block *block) {
   job.wide = tile->wide / tile->matrix->n;
   mma_open(l, &job);
   mma_multiply(l, &job, sums);
+  if (job.group.ptr && !l->failed) {
+    gpu_group_finish(l, block, job.matrix, job.group);
+    return;
+  }
   for (int first = 0; first < job.tall && !l->failed; first += mma_part(&job))
     mma_finish(l, &job, sums, first);
 }

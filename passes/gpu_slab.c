@@ -18,25 +18,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SLAB_BYTES 16
-
 /* ---- the plan ---- */
 
-static int slab_size(const gpu_slab *s) { return (int)loom_dtype_size(s->p->dtype); }
+int slab_size(const gpu_slab *s) { return (int)loom_dtype_size(s->p->factor); }
 
 /* As which type elements are moved. */
-static loom_dtype slab_dtype(const gpu_slab *s) { return slab_size(s) == 2 ? LOOM_I16 : LOOM_F64; }
+loom_dtype slab_dtype(const gpu_slab *s) { return slab_size(s) == 2 ? LOOM_I16 : s->p->factor; }
 
-static int slab_piece(const gpu_slab *s) { return SLAB_BYTES / slab_size(s); }
+int slab_piece(const gpu_slab *s) { return SLAB_BYTES / slab_size(s); }
 
 /* Neighbouring pieces of a line that change places. */
-static int slab_flips(const gpu_slab *s) {
+int slab_flips(const gpu_slab *s) {
   int count = s->length / slab_piece(s);
   return count < SLAB_BANKS ? count : SLAB_BANKS;
 }
 
 /* Pieces of a line that a warp reads at once: they stay together. */
-static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces; }
+static int slab_unit(const gpu_slab *s) { return s->p->block.matrix->pieces[s->turned]; }
 
 /* Neighbouring lines that have one order, since they lie in different banks anyway. */
 static int slab_equal(const gpu_slab *s) {
@@ -53,7 +51,7 @@ static int slab_skews(const gpu_slab *s) {
 
 /* The order of a line: some of the bits of its number. Where two numbers have no bit in common, the
  * order of their sum is the xor of their orders. */
-static int slab_order(const gpu_slab *s, int line) {
+int slab_order(const gpu_slab *s, int line) {
   int orders = slab_flips(s) / slab_unit(s), reach = s->p->block.matrix->reach;
   if (!orders) return 0;
   int order = line / slab_equal(s) % orders * slab_unit(s);
@@ -65,7 +63,7 @@ static int slab_order(const gpu_slab *s, int line) {
 static int slab_width(const lower_kernel *kernel, const gpu_slab *s) {
   const dot_operand *o = s->operand;
   int lane = o->lane_group, along = s->turned ? lane : DOT_DEPTH;
-  if (!(o->known || o->apart) || o->operand < 0 || o->stored != s->p->dtype ||
+  if (!(o->known || o->apart) || o->operand < 0 || o->stored != s->p->factor ||
       o->strides[along] != 1)
     return 0;
   if (kernel->operands[o->operand].slot < 0) return 0;
@@ -96,17 +94,22 @@ static int slab_computed_width(const lower_kernel *kernel, gpu_slab *s) {
   return width;
 }
 
+bool gpu_slab_is_turned(const dot_plan *p, int side) {
+  const dot_operand *o = side ? &p->rhs : &p->lhs;
+  bool along = (o->known || o->apart) && o->strides[DOT_DEPTH] == 1;
+  return o->strides[o->lane_group] == 1 && !along;
+}
+
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *s) {
   const gpu_tile *tile = &p->block;
   int lanes = side ? tile->columns : tile->rows;
   *s = (gpu_slab){.p = p, .side = side, .operand = side ? &p->rhs : &p->lhs};
-  s->turned = s->operand->strides[s->operand->lane_group] == 1 &&
-              !((s->operand->known || s->operand->apart) && s->operand->strides[DOT_DEPTH] == 1);
+  s->turned = gpu_slab_is_turned(p, side);
   s->lines = s->turned ? tile->depth : lanes;
   s->length = s->turned ? lanes : tile->depth;
   s->width = slab_width(kernel, s);
   s->direct = s->width > 0;
-  s->async = s->direct && loom_str_is(loom_str(tile->matrix->set), "mma");
+  s->async = s->direct && gpu_matrix_is_nvidia(tile->matrix);
   if (s->direct)
     s->bytes[kernel->operands[s->operand->operand].slot] = s->width * slab_size(s);
   else
@@ -122,7 +125,7 @@ static MlirValue slab_xor(lower *l, MlirValue x, MlirValue y) {
 }
 
 /* The piece of element `at` of a line, in the line's order. */
-static MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValue at) {
+MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValue at) {
   MlirValue piece = dot_op(l, "arith.divui", at, slab_piece(s));
   int orders = slab_flips(s) / slab_unit(s);
   if (orders < 2) return piece;
@@ -135,7 +138,7 @@ static MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValu
   return slab_xor(l, piece, order);
 }
 
-static MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue offset) {
+MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue offset) {
   loom_builder b = lower_at_level(l, l->depth);
   return lane_address(&b, memory, offset, slab_dtype(s));
 }
@@ -144,7 +147,7 @@ static MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, Mli
 static int slab_step(const gpu_slab *s) { return GPU_BLOCK / (s->length / s->width); }
 
 /* ptr + so many bytes. */
-static MlirValue slab_bytes(lower *l, MlirValue ptr, MlirValue bytes) {
+MlirValue slab_bytes(lower *l, MlirValue ptr, MlirValue bytes) {
   loom_builder b = lower_at_level(l, l->depth);
   return lane_address(&b, ptr, bytes, LOOM_I8);
 }
@@ -271,10 +274,10 @@ static MlirType slab_type(lower *l, const gpu_slab *s) {
 static MlirValue slab_zero(lower *l, const gpu_slab *s) {
   loom_builder b = lower_at_level(l, 0);
   MlirType type = slab_type(l, s);
-  return slab_size(s) == 8 ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
+  return slab_size(s) >= 4 ? lane_const_float(&b, type, 0) : lane_const_int(&b, type, 0);
 }
 
-static MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i) {
+MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i) {
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue at = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 32), i);
   return loom_build3(&b, "llvm.insertelement", vector, element, at, mlirValueGetType(vector));
@@ -326,7 +329,8 @@ static MlirValue slab_element(lower *l, const slab_job *job, int i) {
   slab_lanes_end(l);
   if (l->failed) return value;
   b = lower_at_level(l, l->depth);
-  value = lane_to_memory(&b, value, s->p->dtype);
+  if (s->p->factor == LOOM_I8) value = loom_build1(&b, "arith.trunci", value, slab_type(l, s));
+  value = lane_to_memory(&b, value, s->p->factor);
   if (!slab_ragged(s)) return value;
   MlirValue inside = lane_cmpi(&b, "slt", step, tile_int(l, depth));
   return lane_select(&b, inside, value, slab_zero(l, s));
@@ -469,113 +473,4 @@ void gpu_slab_copy(lower *l, const gpu_slab *s, MlirValue number, MlirValue offs
     lower_if(l, s->there, slab_copy_any, &job);
   else
     slab_copy_any(l, &job, NULL, NULL);
-}
-
-/* ---- fragments ---- */
-
-static const gpu_matrix *slab_matrix(const gpu_slab *s) { return s->p->block.matrix; }
-
-void gpu_slab_aim(lower *l, gpu_slab *s, MlirValue thread, MlirValue warp) {
-  const gpu_matrix *m = slab_matrix(s);
-  const matrix_place *place = s->turned ? &m->turned[s->side] : &m->of[s->side];
-  MlirValue line = matrix_value(l, place->line, thread), at = matrix_value(l, place->at, thread);
-  if (s->turned)
-    at = dot_add_scaled(l, at, warp, 1);
-  else
-    line = dot_add_scaled(l, line, warp, 1);
-  s->piece = slab_find(l, s, line, at);
-  s->base = dot_add_scaled(l, dot_op(l, "arith.remui", at, slab_piece(s)), line, s->length);
-  s->base = tile_add(l, s->base, s->offset);
-  s->level = l->depth;
-}
-
-/* Element `at` of line `line` from where the thread's part is. Bits of both differ from the
- * thread's, so that the pieces' order is a matter of xor. */
-static MlirValue slab_fragment_at(lower *l, gpu_slab *s, MlirValue offset, int line, int at) {
-  int piece = at / slab_piece(s), low = piece % slab_flips(s), flip = low ^ slab_order(s, line);
-  if (!s->bases[flip].ptr) {
-    loom_builder b = lower_at_level(l, s->level);
-    MlirValue moved = lane_op2(&b, "arith.xori", s->piece, tile_int(l, flip));
-    moved = lane_op2(&b, "arith.muli", moved, tile_int(l, slab_piece(s)));
-    moved = lane_op2(&b, "arith.addi", s->base, moved);
-    s->bases[flip] = lane_address(&b, s->memory, moved, slab_dtype(s));
-  }
-  MlirValue place = slab_bytes(l, s->bases[flip], offset);
-  int64_t more = (int64_t)line * s->length + (piece - low) * slab_piece(s) + at % slab_piece(s);
-  return more ? slab_address(l, s, place, tile_int(l, more)) : place;
-}
-
-static MlirValue slab_ldmatrix(lower *l, const gpu_slab *s, MlirValue line) {
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), types[] = {mlirValueGetType(line), i32};
-  MlirValue operands[] = {line, loom_build_int(&b, i32, l->team.sites++)};
-  const char *name = s->turned ? "loom_gpu_ldmatrix_turned" : "loom_gpu_ldmatrix";
-  return gpu_call(&b, l->kernel->op, name, 2, types, operands, lane_int(b.ctx, 32, 4));
-}
-
-/* Words of 4 bytes next to each other. */
-static MlirValue slab_words(lower *l, MlirValue at, int count) {
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirValue value = lane_load(&b, at, LOOM_I32, count, (MlirValue){NULL});
-  tile_align(l, loom_def(value), LOOM_I32, count);
-  return value;
-}
-
-/* A run of halves along the depth, as words: of a piece that two fragments share, or of two pieces.
- */
-static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth, int part) {
-  static const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7};
-  const gpu_matrix *m = slab_matrix(s);
-  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), SLAB_BYTES / 4), high;
-  loom_builder b = lower_at_level(l, l->depth);
-  if (m->run < m->reach) {
-    lane_halves(&b, low, &low, &high);
-    return part ? high : low;
-  }
-  int next = depth + slab_piece(s);
-  high = slab_words(l, slab_fragment_at(l, s, offset, lane, next), SLAB_BYTES / 4);
-  b = lower_at_level(l, l->depth);
-  return lane_shuffle2(&b, low, high, m->run / 2, all);
-}
-
-/* The same, of steps that are lines of their own. */
-static MlirValue slab_gather(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
-  int run = slab_matrix(s)->run;
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirType type = lane_int(b.ctx, 16, run);
-  MlirValue halves = lane_const_int(&b, type, 0);
-  for (int i = 0; i < run; i++) {
-    MlirValue at = slab_fragment_at(l, s, offset, depth + i, lane);
-    b = lower_at_level(l, l->depth);
-    halves = slab_insert(l, halves, lane_load(&b, at, LOOM_I16, 1, (MlirValue){NULL}), i);
-  }
-  b = lower_at_level(l, l->depth);
-  return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, run / 2));
-}
-
-/* A double: of the piece that two fragments share, or by itself. */
-static MlirValue slab_double(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth,
-                             int part) {
-  const gpu_matrix *m = slab_matrix(s);
-  bool pair = !s->turned && m->reach == 2;
-  int step = depth + (pair ? 0 : part * m->run);
-  MlirValue place = s->turned ? slab_fragment_at(l, s, offset, step, lane)
-                              : slab_fragment_at(l, s, offset, lane, step);
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirValue value = lane_load(&b, place, slab_dtype(s), pair ? 2 : 1, (MlirValue){NULL});
-  tile_align(l, loom_def(value), slab_dtype(s), pair ? 2 : 1);
-  return pair ? lane_extract(&b, value, part) : value;
-}
-
-MlirValue gpu_slab_fragment(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth) {
-  const gpu_matrix *m = slab_matrix(s);
-  if (m->run == 0) {
-    int line = s->turned ? depth : lane, at = s->turned ? lane : depth;
-    return slab_ldmatrix(l, s, slab_fragment_at(l, s, offset, line, at));
-  }
-  int shared = m->reach / m->run, number = depth / m->k; /* fragments of a reach; of the slab */
-  int part = number % shared, first = (number - part) * m->k;
-  if (m->dtype == LOOM_F64) return slab_double(l, s, offset, lane, first, part);
-  return s->turned ? slab_gather(l, s, offset, lane, first + part * m->run)
-                   : slab_run(l, s, offset, lane, first, part);
 }

@@ -25,9 +25,9 @@
 #define TILE_LAUNCH 128
 #define TILE_READ 1
 #define TILE_GROUP 8 /* tiles down that blocks next to each other have */
-/* For instructions on matrices: steps of a slab of halves, and registers of a thread for sums, at
- * most. */
-#define TILE_HALF_DEPTH 32
+/* For instructions on matrices: bytes of a slab's depth, but of f64, and registers of a thread for
+ * sums, at most. */
+#define TILE_LINE 64
 #define TILE_MATRIX_SUMS 64
 
 /* ---- the choice of a tile ---- */
@@ -99,7 +99,7 @@ static int64_t tile_cost(const dot_plan *p, int64_t processors) {
   return cost + TILE_LAUNCH + values * TILE_READ;
 }
 
-static int64_t tile_processors(const lower_kernel *kernel) {
+int64_t tile_processors(const lower_kernel *kernel) {
   MlirAttribute attr = loom_option(kernel->op, loom_mark_processors);
   bool given = attr.ptr && mlirAttributeIsAInteger(attr) && mlirIntegerAttrGetValueInt(attr) > 0;
   return given ? mlirIntegerAttrGetValueInt(attr) : TILE_PROCESSORS;
@@ -126,11 +126,11 @@ static const gpu_tile tile_matrix_sizes[] = {
 
 /* Does this kernel have a tile of these sizes? */
 static bool tile_fits(const dot_plan *p, const gpu_matrix *matrix, gpu_tile *tile) {
-  int size = (int)loom_dtype_size(p->dtype);
+  int size = (int)loom_dtype_size(p->factor);
   tile->matrix = matrix;
   tile->depth = TILE_DEPTH;
   if (!matrix) return tile->tall < 8 || loom_dtype_size(p->work) <= 4;
-  if (size == 2) tile->depth = TILE_HALF_DEPTH;
+  if (size < 8) tile->depth = TILE_LINE / size;
   return tile_warps(tile) && 2 * (tile->rows + tile->columns) * tile->depth * size <= TILE_SHARED;
 }
 

@@ -2,7 +2,8 @@
  *
  * Sections by file: gpu_tile.c (which tile, what a block begins and ends with), gpu_dot.c
  * (multiply-adds), gpu_mma.c (instructions on matrices), gpu_slab.c (their operands in shared
- * memory), gpu_matrix.c (the instructions).
+ * memory), gpu_fragment.c (what is read there), gpu_wgmma.c (warpgroups), gpu_matrix.c (the
+ * instructions).
  */
 #ifndef LOOM_GPU_TILE_H
 #define LOOM_GPU_TILE_H
@@ -52,6 +53,8 @@ void tile_align(const lower *l, MlirOperation access, loom_dtype dtype, int widt
 /* Rows and columns beyond the last one are the last one. `step`: a tile's. */
 MlirValue tile_clamp(lower *l, MlirValue at, int64_t extent, int step);
 MlirValue tile_zero(lower *l, const dot_plan *p, int width);
+/* Multiprocessors that large tiles have to keep busy. */
+int64_t tile_processors(const lower_kernel *kernel);
 /* Slabs of the depth, in all parts: a number. */
 int64_t tile_slabs(const dot_plan *p);
 /* May there be none, which is only known in the kernel? */
@@ -95,17 +98,20 @@ struct gpu_matrix {
   int beside;           /* calls beside each other, whose right operand is loaded at once */
   int run;              /* steps of the depth that a thread has in a fragment; 0: see ldmatrix */
   int reach;            /* steps next to each other that a thread has in several fragments */
-  int pieces;           /* of 16 bytes that a warp reads at once of a line */
+  int pieces[2]; /* of 16 bytes that a warp reads at once of a line along the depth, across */
   /* Of lhs and rhs whose lines go along the depth, and across it; of the sums. */
   matrix_place of[2], turned[2], of_sum;
   int sums;        /* of a thread, */
   int sums_beside; /* so many of which are next to each other in a row, */
   int sums_step;   /* and the next ones so many rows below */
-  int pad;         /* elements behind a row of sums in shared memory */
+  int sums_group; /* so many are about one run of columns, the next ones about the next 8; 0: all */
+  int pad;        /* elements behind a row of sums in shared memory */
 };
 
 /* The instruction for a product; NULL: the GPU has none. */
 const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p);
+/* Is it NVIDIA's: sums of a thread are single registers, and there are asynchronous copies? */
+bool gpu_matrix_is_nvidia(const gpu_matrix *matrix);
 /* The value of a place's terms for a thread (i32). */
 MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread);
 MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, MlirValue b,
@@ -115,6 +121,7 @@ MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, M
 
 #define SLAB_PIECES 32 /* of a thread, at most */
 #define SLAB_BANKS 8   /* pieces of 16 bytes that lie in all banks once */
+#define SLAB_BYTES 16  /* of a piece */
 
 /* One operand's part of a slab: lines of elements, cut into pieces of 16 bytes which lie in another
  * order in each line. */
@@ -144,6 +151,8 @@ typedef struct gpu_slab {
 
 /* How an operand's slabs are copied and lie. */
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *out);
+/* Do lines of the operand go across the depth? */
+bool gpu_slab_is_turned(const dot_plan *p, int side);
 void gpu_slab_open(lower *l, const gpu_block *block, gpu_slab *slab);
 /* What the thread has of slab `number`, in registers: loaded, and stored to shared memory
  * from byte `offset` on. */
@@ -152,10 +161,43 @@ void gpu_slab_zero(lower *l, const gpu_slab *slab, MlirValue *out);
 void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue offset, const MlirValue *values);
 /* Or it is copied there without registers. */
 void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue offset);
+/* Of a slab: bytes of an element, as which type it is moved, elements of a piece, neighbouring
+ * pieces of a line that change places. */
+int slab_size(const gpu_slab *s);
+loom_dtype slab_dtype(const gpu_slab *s);
+int slab_piece(const gpu_slab *s);
+int slab_flips(const gpu_slab *s);
+/* The order of a line: some of the bits of its number. */
+int slab_order(const gpu_slab *s, int line);
+/* The piece of element `at` of a line, in the line's order. */
+MlirValue slab_find(lower *l, const gpu_slab *s, MlirValue line, MlirValue at);
+/* ptr + so many elements, or bytes. */
+MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue offset);
+MlirValue slab_bytes(lower *l, MlirValue ptr, MlirValue bytes);
+/* A vector with another element `i`. */
+MlirValue slab_insert(lower *l, MlirValue vector, MlirValue element, int i);
+
+/* ---- gpu_fragment.c: what is read of a slab ---- */
+
 /* The fragment of the rows (columns) from `lane` on of the warp, and of the steps from `depth` on,
  * of the slab at byte `offset`. Before, gpu_slab_aim() says where the warp's first row begins. */
 void gpu_slab_aim(lower *l, gpu_slab *slab, MlirValue thread, MlirValue warp);
 MlirValue gpu_slab_fragment(lower *l, gpu_slab *slab, MlirValue offset, int lane, int depth);
+
+/* Where the first line of a slab from `line` on lies, whose place is at byte `offset`. */
+MlirValue gpu_slab_line(lower *l, const gpu_slab *slab, MlirValue offset, MlirValue line);
+
+/* ---- gpu_wgmma.c: instructions of warpgroups ---- */
+
+bool gpu_is_group(const gpu_matrix *matrix);
+/* Memory of a thread for its sums, which becomes registers: zeros. */
+MlirValue gpu_group_sums(lower *l, const gpu_matrix *matrix);
+/* What threads have written to shared memory is to be seen by these instructions. */
+void gpu_group_fence(lower *l);
+void gpu_group_multiply(lower *l, const gpu_matrix *matrix, MlirValue sums, MlirValue rows,
+                        MlirValue columns);
+/* The sums of each warpgroup go to shared memory by turns, and to the epilogue. */
+void gpu_group_finish(lower *l, gpu_block *block, const gpu_matrix *matrix, MlirValue sums);
 
 /* ---- gpu_mma.c ---- */
 

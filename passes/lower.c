@@ -160,10 +160,14 @@ static void lower_store_results(lower *l, bool full, const lower_value *values) 
     if (l->plan->full[i] == full) lower_store(l, i, l->plan->at[i], values[i]);
 }
 
+static void lower_full_store(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  lower_store_results(l, true, user);
+}
+
 static void lower_full_body(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   lower_value values[64];
   lower_results(l, true, values);
-  lower_store_results(l, true, values);
+  gpu_inside(l, lower_full_store, values);
 }
 
 static void lower_lane_loop(lower *l, MlirValue low, MlirValue high, lower_body body) {

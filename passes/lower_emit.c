@@ -283,7 +283,10 @@ void lower_flag_add(lower *l, loom_builder *b, MlirValue bits) {
 void lower_flag(lower *l, lower_value condition, uint32_t flag) {
   if (l->dry) return;
   loom_builder b = lower_at_level(l, condition.level);
-  lower_flag_add(l, &b, lower_flag_bits(&b, condition.v, flag));
+  MlirValue bits = lower_flag_bits(&b, condition.v, flag), inside = l->team.rounds.inside;
+  if (inside.ptr && condition.level == l->depth)
+    bits = lane_select(&b, inside, bits, loom_build_int(&b, mlirValueGetType(bits), 0));
+  lower_flag_add(l, &b, bits);
 }
 
 int lower_level_of(const lower *l, const loom_builder *b) {

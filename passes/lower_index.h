@@ -192,6 +192,13 @@ typedef struct lower_plan {
 
 typedef struct lower_memo lower_memo;
 
+/* Passes over a row that stays in registers (gpu_rows.c). */
+typedef struct lower_rounds {
+  int count, depth; /* of a pass; 0: a pass is a loop. Scopes around it */
+  MlirValue inside; /* is the member's vector of this round in the row: i1, or null: all are */
+  MlirBlock block;  /* around it, in which the rounds' scopes begin at number `serial` */
+  uint32_t serial;
+} lower_rounds;
 /* Threads that share the lane loops of a unit, for a GPU (gpu.h). */
 typedef struct lower_team {
   int size;         /* 0: a thread has loops of its own */
@@ -206,6 +213,7 @@ typedef struct lower_team {
   int shared;       /* bytes of shared memory that the stage needs */
   int blocks;       /* that a multiprocessor is to have at once, at least; 0: it does not matter */
   int sites;        /* calls that wait for other threads */
+  lower_rounds rounds;
 } lower_team;
 
 /* A symbolic number that has been computed, at the outermost scope. */

@@ -176,6 +176,10 @@ static MlirValue reduce_same(loom_builder *b, loom_dtype dtype, MlirValue x, Mli
 void reduce_merge(loom_builder *b, const reduce_run *run, const MlirValue *x, const MlirValue *y,
                   MlirValue *out) {
   char kind[16];
+  if (run->online) {
+    gpu_online_merge(b, x, y, out);
+    return;
+  }
   for (int i = 0, c = 0; i < run->group->count; i++) {
     reduce_kind(run->group->members[i], kind);
     if (!reduce_is_arg(run->group->members[i])) {
@@ -429,7 +433,7 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
     if (at != l->plan->kept_at) l->plan->read_elsewhere = true;
     return reduce_dry(l, op, g, operand_at);
   }
-  reduce_run run = {g, operand_at, true, g->lanes.width, 0, 1, {0}};
+  reduce_run run = {g, operand_at, true, g->lanes.width, 0, 1, {0}, false};
   out.level = at->guard.ptr ? at->guard_level : 0;
   if (out.level < l->team.level) out.level = l->team.level;
   out.lanes = at->guard.ptr && mlirTypeIsAVector(mlirValueGetType(at->guard));
@@ -445,6 +449,12 @@ lower_value lower_emit_reduce(lower *l, MlirOperation op, const lower_at *at) {
   reduce_layout(&run);
   lower_outer saved;
   lower_leave(l, out.level, out.lanes, &saved);
+  gpu_online online;
+  if (!out.lanes && at == l->plan->kept_at && gpu_online_find(l, op, &online)) {
+    gpu_online_emit(l, &online, at, operand_at, out.level);
+    lower_return(l, &saved);
+    return lower_emit(l, loom_result(op, 0), at);
+  }
   MlirValue inits[16], accs[16] = {{NULL}};
   if (l->plan->splits && g->depth < l->stage) {
     reduce_combine(l, &run, out.lanes, accs);

@@ -12,6 +12,7 @@ typedef struct reduce_run {
   int width, count;
   int rows;                             /* columns: rows taken at once */
   loom_dtype dtypes[2 * LOWER_MEMBERS]; /* of the carried values */
+  bool online; /* they are a largest element and a sum of exponentials beneath it */
 } reduce_run;
 
 /* ---- lower_reduce.c: carried values and loops ---- */

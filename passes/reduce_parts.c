@@ -237,7 +237,7 @@ void lower_reduce_part(lower *l, MlirValue low, MlirValue high) {
     const lower_group *group = &plan->groups[g];
     if (group->depth != l->stage) continue;
     const lower_at *at = reduce_operand_at(l, group, plan->kept_at);
-    reduce_run run = {group, at, plan->lane_reduced, group->lanes.width, 0, 1, {0}};
+    reduce_run run = {group, at, plan->lane_reduced, group->lanes.width, 0, 1, {0}, false};
     reduce_layout(&run);
     if (plan->lane_reduced) {
       reduce_part_row(l, &run);

@@ -94,13 +94,16 @@ static bool dot_linear(const dot_operand *o, const int64_t *strides, int group, 
   return true;
 }
 
-/* Goes on to what `op` makes f32 of, where these are half floats: they are what is stored. */
-static bool dot_follow_halves(MlirOperation op, loom_opcode code, dot_operand *o) {
+/* Goes on to what `op` makes f32 of, where these are half floats, or int32, where these are int8
+ * and the kernel is for a GPU: they are what is stored. */
+static bool dot_follow_narrow(const lower *l, MlirOperation op, loom_opcode code, dot_operand *o) {
   loom_type narrow;
-  if (loom_op_table[code].lower != LOOM_LOWER_CONVERT || o->stored != LOOM_F32 ||
-      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &narrow) ||
-      !loom_dtype_is_half(narrow.dtype))
+  if (loom_op_table[code].lower != LOOM_LOWER_CONVERT ||
+      !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &narrow))
     return false;
+  bool halves = o->stored == LOOM_F32 && loom_dtype_is_half(narrow.dtype);
+  bool bytes = o->stored == LOOM_I32 && narrow.dtype == LOOM_I8;
+  if (!halves && !(bytes && l->kernel->target == LANES_GPU)) return false;
   o->stored = narrow.dtype;
   o->root = loom_operand(op, 0);
   return true;
@@ -119,7 +122,7 @@ static const lower_at *dot_follow(lower *l, dot_operand *o) {
   o->stored = o->type.dtype;
   for (MlirOperation op = loom_def(o->root); op.ptr && at; op = loom_def(o->root)) {
     if (!loom_opcode_of(op, &code)) break;
-    if (dot_follow_halves(op, code, o)) continue;
+    if (dot_follow_narrow(l, op, code, o)) continue;
     if (loom_info(op)->fusion != LOOM_CLASS_VIEW || code == LOOM_OP_WINDOWS) break;
     at = lower_at_operand(l, op, code, at);
     o->root = loom_operand(op, 0);
@@ -433,6 +436,8 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   p->rhs.known = dot_find_layout(kernel, &p->rhs);
   p->element = dot_element;
   p->finish = dot_finish_sums;
+  bool bytes = p->lhs.stored == LOOM_I8 && p->rhs.stored == LOOM_I8;
+  p->factor = bytes ? LOOM_I8 : p->dtype;
   if (kernel->target == LANES_GPU) return gpu_dot_plan(kernel, p);
   dot_choose_inner(kernel, p, dot_registers(kernel, p));
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];

@@ -31,8 +31,6 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#define SIM_STACK 65536u
-
 static _Thread_local sim_block *sim_running;
 static uint64_t sim_seed;
 

@@ -11,8 +11,9 @@
 #include "runtime/simulator.h"
 
 #define SIM_WARP 32
-#define SIM_WAVE 64      /* threads that do something together, at most: a wave of AMD's CDNA */
+#define SIM_WAVE 128     /* threads that do something together, at most: a warpgroup */
 #define SIM_THREADS 1024 /* of a block, at most */
+#define SIM_STACK 65536u /* bytes of a thread's own memory */
 #define SIM_ZONE 65536u  /* bytes before and behind shared memory that are nobody's */
 
 /* ---- sim.c ---- */
@@ -90,6 +91,8 @@ bool sim_copies_any(const sim_fiber *fiber);
 /* ---- sim_memory.c ---- */
 
 /* Bytes of shared memory hold something, or nothing: something is on its way to them. */
+/* A read of shared memory by an instruction on matrices. */
+void sim_memory_read(sim_block *block, const void *at, uint32_t bytes);
 void sim_memory_set_written(sim_block *block, const void *at, uint32_t bytes, bool written);
 bool sim_memory_init(sim_block *block, size_t shared);
 void sim_memory_fini(sim_block *block);

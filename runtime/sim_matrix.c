@@ -11,12 +11,14 @@
 #include "graph/types.h"
 #include "runtime/sim.h"
 
-#define MATRIX_SIDE 16 /* of a matrix, at most */
+#define MATRIX_SIDE 16  /* of a matrix, at most, */
+#define MATRIX_DEPTH 32 /* and steps */
 
 typedef struct matrix_call {
   uint32_t a[8], b[8]; /* halves by twos, */
   double da, db;       /* or an element */
   float c[8];
+  uint32_t ic[4];
   double dc[4];
   const uint16_t *line; /* of ldmatrix */
 } matrix_call;
@@ -102,6 +104,22 @@ static matrix_place mma_c(int t, int i) {
 }
 static const matrix_form matrix_mma = {32, 16, 8, 16, 8, 4, 4, mma_a, mma_b, mma_c};
 
+/* PTX ISA 9.7.14.5.7, fragments of mma.m16n8k8 with .tf32; those of c are the same. */
+static matrix_place mma32_a(int t, int i) {
+  return (matrix_place){t / 4 + i % 2 * 8, t % 4 + i / 2 * 4};
+}
+static matrix_place mma32_b(int t, int i) { return (matrix_place){t / 4, t % 4 + i * 4}; }
+static const matrix_form matrix_mma32 = {32, 16, 8, 8, 4, 2, 4, mma32_a, mma32_b, mma_c};
+
+/* PTX ISA 9.7.14.5.10, fragments of mma.m16n8k32 with .s8. */
+static matrix_place mma8_a(int t, int i) {
+  return (matrix_place){t / 4 + i / 4 % 2 * 8, t % 4 * 4 + i % 4 + i / 8 * 16};
+}
+static matrix_place mma8_b(int t, int i) {
+  return (matrix_place){t / 4, t % 4 * 4 + i % 4 + i / 4 * 16};
+}
+static const matrix_form matrix_mma8 = {32, 16, 8, 32, 16, 8, 4, mma8_a, mma8_b, mma_c};
+
 /* PTX ISA 9.7.14.5.2, fragments of mma.m8n8k4 with .f64. */
 static matrix_place mma64_ab(int t, int i) { return (matrix_place){t / 4, t % 4 + i}; }
 static matrix_place mma64_c(int t, int i) { return (matrix_place){t / 4, t % 4 * 2 + i}; }
@@ -124,6 +142,22 @@ static matrix_place wmma_ab(int t, int i) { return (matrix_place){t % 16, i}; }
 static matrix_place wmma_c(int t, int i) { return (matrix_place){2 * i + t / 16, t % 16}; }
 static const matrix_form matrix_wmma = {32, 16, 16, 16, 16, 16, 8, wmma_ab, wmma_ab, wmma_c};
 
+/* PTX ISA 9.7.9.21, cvt.rna.tf32.f32: to nearest, ties away from zero. */
+static double matrix_tf32(uint32_t bits) {
+  float value;
+  if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0x1000u) & ~0x1fffu;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Element i of a fragment. */
+static double matrix_element(const uint32_t *fragment, double wide, int i, int kind) {
+  if (kind == 64) return wide;
+  if (kind == 32) return matrix_tf32(fragment[i]);
+  if (kind == 8) return (int8_t)(fragment[i / 4] >> i % 4 * 8);
+  return matrix_half(fragment, i, kind);
+}
+
 /* The matrices that the fragments make. Where threads have the same element the last one's is
  * taken; all are to be the same. */
 static void matrix_gather(const matrix_form *form, void *const *calls, int kind, double *a,
@@ -132,18 +166,18 @@ static void matrix_gather(const matrix_form *form, void *const *calls, int kind,
     const matrix_call *call = calls[t];
     for (int i = 0; i < form->a; i++) {
       matrix_place at = form->of_a(t, i);
-      a[at.line * form->k + at.at] = kind == 64 ? call->da : matrix_half(call->a, i, kind);
+      a[at.line * form->k + at.at] = matrix_element(call->a, call->da, i, kind);
     }
     for (int i = 0; i < form->b; i++) {
       matrix_place at = form->of_b(t, i);
-      b[at.line * form->k + at.at] = kind == 64 ? call->db : matrix_half(call->b, i, kind);
+      b[at.line * form->k + at.at] = matrix_element(call->b, call->db, i, kind);
     }
   }
 }
 
-/* `kind`: 0: bf16, 1: f16, 64: f64. */
+/* `kind`: 0: bf16, 1: f16, 32: tf32, 64: f64, 8: int8, whose products are exact in f64. */
 static void matrix_multiply(const matrix_form *form, void *const *calls, int kind) {
-  double a[MATRIX_SIDE * MATRIX_SIDE], b[MATRIX_SIDE * MATRIX_SIDE];
+  double a[MATRIX_SIDE * MATRIX_DEPTH], b[MATRIX_SIDE * MATRIX_DEPTH];
   sim_count_matrix(sim_current());
   matrix_gather(form, calls, kind, a, b);
   for (int t = 0; t < form->threads; t++)
@@ -151,11 +185,13 @@ static void matrix_multiply(const matrix_form *form, void *const *calls, int kin
       matrix_call *call = calls[t];
       matrix_place at = form->of_c(t, i);
       const double *x = a + at.line * form->k, *y = b + at.at * form->k;
-      double sum = kind == 64 ? call->dc[i] : (double)call->c[i];
+      double sum = kind == 64 ? call->dc[i] : kind == 8 ? 0 : (double)call->c[i];
       for (int k = 0; k < form->k; k++)
         sum = kind == 64 ? fma(x[k], y[k], sum) : sum + x[k] * y[k];
       if (kind == 64)
         call->dc[i] = sum;
+      else if (kind == 8)
+        call->ic[i] += (uint32_t)(int32_t)sum;
       else
         call->c[i] = (float)sum;
     }
@@ -165,6 +201,8 @@ static void matrix_multiply(const matrix_form *form, void *const *calls, int kin
   static void NAME(void *const *calls) { matrix_multiply(&FORM, calls, KIND); }
 MATRIX_EXCHANGE(matrix_mma_bf16, matrix_mma, 0)
 MATRIX_EXCHANGE(matrix_mma_f16, matrix_mma, 1)
+MATRIX_EXCHANGE(matrix_mma_tf32, matrix_mma32, 32)
+MATRIX_EXCHANGE(matrix_mma_s8, matrix_mma8, 8)
 MATRIX_EXCHANGE(matrix_mma_f64, matrix_mma64, 64)
 MATRIX_EXCHANGE(matrix_mfma_bf16, matrix_mfma, 0)
 MATRIX_EXCHANGE(matrix_mfma_f16, matrix_mfma, 1)
@@ -189,6 +227,12 @@ loom_f32x4 loom_sim_mma_bf16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t 
 }
 loom_f32x4 loom_sim_mma_f16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
   MATRIX_BODY(mma_f16, a, b, c, 32);
+}
+loom_f32x4 loom_sim_mma_tf32(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site) {
+  MATRIX_BODY(mma_tf32, a, b, c, 32);
+}
+loom_u32x4 loom_sim_mma_s8(loom_u32x4 a, loom_u32x2 b, loom_u32x4 c, uint32_t site) {
+  MATRIX_BODY(mma_s8, a, b, ic, 32);
 }
 loom_f64x2 loom_sim_mma_f64(double a, double b, loom_f64x2 c, uint32_t site) {
   MATRIX_BODY(mma_f64, da, db, dc, 32);

@@ -61,14 +61,17 @@ static sim_line *memory_line(sim_block *block, uintptr_t number) {
   return line;
 }
 
+#define MEMORY_ALIGNED 1024 /* what shared memory begins at a multiple of */
+
 /* ---- a block ---- */
 
 bool sim_memory_init(sim_block *block, size_t shared) {
   block->shared_size = shared;
-  block->zone = malloc(shared + 2 * SIM_ZONE + 64);
+  block->zone = malloc(shared + 2 * SIM_ZONE + MEMORY_ALIGNED);
   block->written = calloc(shared + 1, 1);
   if (!block->zone || !block->written) return false;
-  block->shared = (uint8_t *)(((uintptr_t)block->zone + SIM_ZONE + 63) & ~(uintptr_t)63);
+  block->shared = (uint8_t *)(((uintptr_t)block->zone + SIM_ZONE + MEMORY_ALIGNED - 1) &
+                              ~(uintptr_t)(MEMORY_ALIGNED - 1));
   return memory_grow(block);
 }
 
@@ -137,20 +140,31 @@ void sim_memory_set_written(sim_block *block, const void *at, uint32_t bytes, bo
     memset(block->written + offset, written, bytes);
 }
 
-void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code) {
-  sim_block *block = sim_current();
-  const uint8_t *at = pointer;
-  int64_t site = code >> 1;
-  bool writes = code & 1;
-  bool shared = at >= block->zone && at < block->shared + block->shared_size + SIM_ZONE;
-  if (shared && !memory_shared(block, at, bytes, writes, site)) return;
-  if (shared) sim_count_shared(block, (uint32_t)(at - block->shared), bytes, writes, site);
-  if (!shared) sim_count_access(block, (uintptr_t)at, bytes, writes, site);
+static void memory_bytes(sim_block *block, const uint8_t *at, uint32_t bytes, bool writes,
+                         int64_t site) {
   for (uintptr_t a = (uintptr_t)at, end = a + bytes; a < end;) {
     sim_line *line = memory_line(block, a / MEMORY_LINE);
     if (!line) return;
     for (uintptr_t next = (a / MEMORY_LINE + 1) * MEMORY_LINE; a < end && a < next; a++)
       memory_byte(block, line, a % MEMORY_LINE, writes, site);
-    line->site = (uint32_t)site;
+    if (site >= 0) line->site = (uint32_t)site;
   }
+}
+
+void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code) {
+  sim_block *block = sim_current();
+  const uint8_t *at = pointer;
+  int64_t site = code >> 1;
+  bool writes = code & 1;
+  uint8_t *own = block->stacks; /* of threads: on a GPU that is registers */
+  if (at >= own && at < own + (size_t)block->threads * SIM_STACK) return;
+  bool shared = at >= block->zone && at < block->shared + block->shared_size + SIM_ZONE;
+  if (shared && !memory_shared(block, at, bytes, writes, site)) return;
+  if (shared) sim_count_shared(block, (uint32_t)(at - block->shared), bytes, writes, site);
+  if (!shared) sim_count_access(block, (uintptr_t)at, bytes, writes, site);
+  memory_bytes(block, at, bytes, writes, site);
+}
+
+void sim_memory_read(sim_block *block, const void *at, uint32_t bytes) {
+  if (memory_shared(block, at, bytes, false, -1)) memory_bytes(block, at, bytes, false, -1);
 }

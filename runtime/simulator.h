@@ -71,9 +71,15 @@ loom_u32x4 loom_sim_ldmatrix_turned(const void *line, uint32_t site);
  * 64 threads) and AMD's WMMA. */
 loom_f32x4 loom_sim_mma_bf16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
 loom_f32x4 loom_sim_mma_f16(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+loom_f32x4 loom_sim_mma_tf32(loom_u32x4 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+loom_u32x4 loom_sim_mma_s8(loom_u32x4 a, loom_u32x2 b, loom_u32x4 c, uint32_t site);
 loom_f64x2 loom_sim_mma_f64(double a, double b, loom_f64x2 c, uint32_t site);
 loom_f32x4 loom_sim_mfma_bf16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
 loom_f32x4 loom_sim_mfma_f16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t site);
+/* A warpgroup's sums, rows and columns in shared memory (sim_group.c). */
+void loom_sim_wgmma_bf16(float *sums, const void *a, const void *b, uint32_t site);
+void loom_sim_wgmma_f16(float *sums, const void *a, const void *b, uint32_t site);
+void loom_sim_wgmma_fence(void);
 LOOM_WIDE loom_f64x4 loom_sim_mfma_f64(double a, double b, loom_f64x4 c, uint32_t site);
 LOOM_WIDE loom_f32x8 loom_sim_wmma_bf16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);
 LOOM_WIDE loom_f32x8 loom_sim_wmma_f16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);

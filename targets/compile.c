@@ -120,6 +120,7 @@ static void compile_set_target(compile_job *job, const loom_target *machine,
   if (job->options->fastmath) loom_set_attr(module, loom_mark_fastmath, mlirUnitAttrGet(job->ctx));
   if (job->options->open_sums)
     loom_set_attr(module, loom_mark_open_sums, mlirUnitAttrGet(job->ctx));
+  if (gpu && job->options->tf32) loom_set_attr(module, loom_mark_tf32, mlirUnitAttrGet(job->ctx));
   if (job->options->quiet) loom_set_attr(module, loom_mark_quiet, mlirUnitAttrGet(job->ctx));
   if (job->options->check && !gpu)
     loom_set_attr(module, loom_mark_check, mlirUnitAttrGet(job->ctx));

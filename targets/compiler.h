@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-#define LOOM_COMPILER_ABI 6
+#define LOOM_COMPILER_ABI 7
 
 typedef struct loom_compile_options {
   const char *cpu;              /* "native", "x86-64-v3", "x86-64-v4"; NULL: native */
@@ -17,6 +17,7 @@ typedef struct loom_compile_options {
   const char *trace_dir;        /* where every stage's IR is written, or NULL */
   bool fastmath;                /* contraction and reassociation allowed */
   bool open_sums;               /* sums of arrays may be added up in any order */
+  bool tf32;                    /* products of f32 on a GPU may round their operands to TF32 */
   bool check;                   /* kernels compare every access with the bounds of its buffer */
   bool quick;                   /* LLVM generates code for x86 without optimizing it */
   bool quiet;                   /* nobody asks which floating-point exceptions were raised */

@@ -24,7 +24,8 @@
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
-#define GPU_SHARED 3   /* the address space of shared memory, of NVPTX and AMDGPU alike */
+#define GPU_SHARED 3 /* the address space of shared memory, of NVPTX and AMDGPU alike */
+#define GPU_PATTERN 1024
 #define GPU_CONSTANT 4 /* of constant memory, where AMDGPU's arguments are */
 
 typedef struct gpu_entry {
@@ -293,7 +294,8 @@ static void gpu_share(const gpu_entry *e) {
       memory = LLVMAddGlobalInAddressSpace(e->module, type, name, GPU_SHARED);
       LLVMSetInitializer(memory, LLVMGetUndef(type));
       LLVMSetLinkage(memory, LLVMInternalLinkage);
-      LLVMSetAlignment(memory, 16);
+      /* wgmma finds its place in a pattern of 1,024 bytes by bits of the address. */
+      LLVMSetAlignment(memory, e->stage.shared >= GPU_PATTERN ? GPU_PATTERN : 16);
     }
     LLVMReplaceAllUsesWith(call, LLVMConstAddrSpaceCast(memory, e->ptr));
     LLVMInstructionEraseFromParent(call);

@@ -33,7 +33,7 @@ typedef struct loom_target_cpu {
   const char *features; /* static storage */
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
-  const char *matrix;   /* instructions on matrices: "mma", "mfma", "wmma" (passes/gpu_matrix.c);
+  const char *matrix;   /* instructions on matrices: "mma", "mfma", ... (passes/gpu_matrix.c);
                            NULL: none */
   bool quiet, quick;    /* of the options */
   struct loom_gpu_table *gpu;

@@ -170,6 +170,9 @@ bool loom_tool_lower(const loom_tool *tool, MlirModule module, const loom_target
   bool matrix = cpu.matrix && !loom_get_attr(op, loom_mark_matrix).ptr; /* tests give another one */
   if (matrix)
     loom_set_attr(op, loom_mark_matrix, loom_attr_str(mlirOperationGetContext(op), cpu.matrix));
+  bool group = loom_str_is(loom_get_str(op, loom_mark_matrix), "wgmma");
+  if (group && machine == &loom_target_nvptx && strcmp(cpu.name, "sm_90a") != 0)
+    return loom_tool_error(tool, tool->input, "instructions of warpgroups are for sm_90a alone");
   bool ok = loom_lower_module(module, machine->name, cpu.vector_bits, check, tool_stage, trace);
   if (ok) loom_trace_code(trace, module, machine, options);
   if (matrix) mlirOperationRemoveAttributeByName(op, loom_str(loom_mark_matrix));

@@ -159,7 +159,7 @@ static bool library_open(double *load_ms, loom_error *err) {
 typedef struct compile_key {
   char magic[16];
   uint32_t plan_version;
-  bool fastmath, open_sums, quiet, quick, check, simulated;
+  bool fastmath, open_sums, tf32, quiet, quick, check, simulated;
   char cpu[16], device[16];
   uint64_t library[4];
   uint32_t cpuid[16]; /* of "native": brand-independent feature words and the model */
@@ -201,6 +201,7 @@ static bool compile_make_key(const loom_graph *graph, const loom_compile_options
   head.plan_version = LOOM_PLAN_VERSION;
   head.fastmath = options->fastmath;
   head.open_sums = options->open_sums;
+  head.tf32 = options->tf32;
   head.quiet = options->quiet;
   head.quick = options->quick;
   head.check = options->check;

@@ -191,6 +191,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   loom_compile_options options = {.device = loom_device_architecture(device),
                                   .simulated = loom_device_is_simulated(device),
                                   .fastmath = fastmath != 0,
+                                  .tf32 = loom_config.tf32 != 0,
                                   .quick = !loom_config.optimize};
   loom_compile_report report;
   loom_plan *plan = NULL;

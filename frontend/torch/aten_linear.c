@@ -27,6 +27,15 @@ bool aten_product(fx_call *c, loom_value *out) {
   return out[0] != LOOM_NO_VALUE;
 }
 
+/* _int_mm: int8 as int32. On the CPU torch has instructions for it. */
+bool aten_int_product(fx_call *c, loom_value *out) {
+  if (c->im->place == TORCH_CPU) return fx_decline(c, "int8 on the CPU");
+  loom_value l = loom_emit_convert(c->b, fx_tensor(c, 0), LOOM_I32);
+  loom_value r = loom_emit_convert(c->b, fx_tensor(c, 1), LOOM_I32);
+  out[0] = loom_emit_dot(c->b, l, r, 0, 1, 0);
+  return out[0] != LOOM_NO_VALUE;
+}
+
 /* A term times the number at argument `i`, unless that is 1. */
 static loom_value linear_scaled(fx_call *c, loom_value v, int i, const loom_type *type) {
   PyObject *o = c->args[i];

@@ -407,10 +407,10 @@ static bool compiled_place(compiled *c, const char *device) {
 PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   PyObject *graph_module, *frozen;
   const char *cpu, *device;
-  int interpret, fastmath, gradients, graphs;
+  int interpret, fastmath, gradients, graphs, tf32;
   long long visible;
-  if (!PyArg_ParseTuple(args, "OsppLpO!sp", &graph_module, &cpu, &interpret, &fastmath, &visible,
-                        &gradients, &PyDict_Type, &frozen, &device, &graphs))
+  if (!PyArg_ParseTuple(args, "OsppLpO!spp", &graph_module, &cpu, &interpret, &fastmath, &visible,
+                        &gradients, &PyDict_Type, &frozen, &device, &graphs, &tf32))
     return NULL;
   compiled *c = compiled_new();
   if (!c || !compiled_place(c, device)) {
@@ -433,6 +433,7 @@ PyObject *torch_py_compile(PyObject *module, PyObject *args) {
   c->fastmath = fastmath;
   c->gradients = gradients;
   c->graphs = graphs;
+  c->tf32 = tf32;
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
   c->inputs = fx_placeholders(graph_module, &c->input_count, &c->symbols);
   bool good = c->name && c->own && c->inputs && compiled_freeze(c, frozen) &&

@@ -42,7 +42,7 @@ typedef struct compiled {
   fx_input *inputs; /* kinds */
   fx_symbols symbols;
   uint32_t input_count;
-  bool interpret, fastmath, gradients;
+  bool interpret, fastmath, gradients, tf32;
   bool graphs;     /* on a device: launches as graphs of the driver */
   bool is_program; /* made of a graph of ours: there is one version (program.c) */
   long long visible;

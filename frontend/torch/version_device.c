@@ -21,6 +21,7 @@ bool version_compile_placed(const compiled *c, version *v) {
                                   .trace_dir = trace,
                                   .fastmath = c->fastmath,
                                   .open_sums = c->gradients,
+                                  .tf32 = c->tf32,
                                   .quick = !loom_config.optimize,
                                   .quiet = true};
   bool good;

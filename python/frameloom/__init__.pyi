@@ -76,6 +76,7 @@ class _Config:
     fastmath: bool
     optimize: bool
     cudagraphs: bool
+    tf32: bool
     check: str
     cpu: str
     def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...

@@ -46,6 +46,7 @@ class Config(Patchable):
     fastmath          allow contraction and reassociation, for functions compiled from now on
     optimize          have LLVM optimize the code of kernels; without, most compile in less time and run longer
     cudagraphs        on devices, order several launches of a call as a graph of the driver, from its second call on
+    tf32              on NVIDIA's GPUs, round the operands of float32 matrix products to TF32, for functions compiled from now on
     check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
     """
@@ -67,6 +68,7 @@ class Config(Patchable):
     fastmath: bool
     optimize: bool
     cudagraphs: bool
+    tf32: bool
     check: str
     cpu: str
 

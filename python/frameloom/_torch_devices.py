@@ -53,3 +53,10 @@ def name_of(module):
         return ""
     _refuse_hosts(module)
     return f"{'hip' if torch.version.hip else 'cuda'}:{number}"
+
+
+def allows_tf32():
+    """torch's own switch for products of float32 on CUDA: `allow_tf32`, `set_float32_matmul_precision`, `fp32_precision`."""
+    switch = torch.backends.cuda.matmul
+    precision = getattr(switch, "fp32_precision", None)
+    return precision == "tf32" if precision is not None else switch.allow_tf32

@@ -155,7 +155,8 @@ def _compile_graph(module, options, interpret, visible, gradients=False, constan
     with _disable_current_modes():  # constants of the module are real tensors
         cpu = options.cpu or _native.get_setting("cpu")
         fastmath = options.fastmath or _native.get_setting("fastmath")
-        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {}, device, options.cudagraphs)
+        tf32 = bool(device) and _torch_devices.allows_tf32()
+        graph = _native.torch_compile(module, cpu, interpret, fastmath, visible, gradients, constants or {}, device, options.cudagraphs, tf32)
     compiled_graphs.append(graph)
     return graph
 

@@ -132,14 +132,14 @@ def function_of(head, arguments, body, names, types):
     return head + f"{begin}({', '.join(listed)}) -> ({types}) attributes {{loom.open_sums}} {{\n" + "\n".join(kept) + f"\n  return {', '.join(names)} : {types}\n}}\n"
 
 
-def close(got, want, running=False):
+def close(got, want, running=False, unit=None):
     """Numbers in printed rows; integers are the same, floats within what another order of operations gives. `running`: they are sums of
-    each other, so that the largest one says how exact all are."""
+    each other, so that the largest one says how exact all are. `unit`: of floats, where it is not their own."""
     g, w = got.split(), want.split()
     if len(g) != len(w) or g[:1] != w[:1]:
         return False
     dtype = w[0].partition("[")[0]
-    unit = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4}.get(dtype, 1e-10)
+    unit = unit or {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4}.get(dtype, 1e-10)
     largest = max([1.0, *(abs(float(n)) for n in w[1:] if math.isfinite(float(n)))]) if running and dtype.startswith(("float", "bfloat")) else 1.0
     for a, b in zip(g[1:], w[1:]):
         if a == b:

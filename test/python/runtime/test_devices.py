@@ -163,6 +163,16 @@ def test_products_by_instructions_on_matrices(gpu, dtype):
     assert_products_agree(gpu, dtype)
 
 
+def test_products_of_float32_are_exact_unless_the_setting_allows_tf32(gpu, monkeypatch):
+    """TF32 does not know 1 + 2**-12, which float32 does. The disk cache has both."""
+    x, y = np.full((64, 64), 1 + 2.0**-12, np.float32), np.eye(64, dtype=np.float32)
+    got = []
+    for on in (False, True, False):
+        monkeypatch.setattr(frameloom.config, "tf32", on)
+        got.append(np.asarray(frameloom.compile(lambda a, b: a @ b, device=gpu)(x, y))[3, 5])
+    assert got == [1 + 2.0**-12, 1, 1 + 2.0**-12]
+
+
 def test_attention(gpu):
     assert_attention_agrees(gpu)
 

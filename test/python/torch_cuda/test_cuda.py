@@ -125,6 +125,36 @@ def test_dtypes(dtype):
     close(on_cpu(compiled(f)(x.cuda(), y.cuda())), f(x, y))
 
 
+@pytest.mark.parametrize("switch", ["allow_tf32", "set_float32_matmul_precision"])
+def test_products_follow_torchs_switch_for_tf32(switch):
+    """TF32 does not know 1 + 2**-12, which f32 does. The graph is compiled again when the switch is turned."""
+
+    def turn(on):
+        if switch == "allow_tf32":
+            torch.backends.cuda.matmul.allow_tf32 = on
+        else:
+            torch.set_float32_matmul_precision("high" if on else "highest")
+
+    x, y = on_cuda([torch.full((64, 64), 1 + 2.0**-12), torch.eye(64)])
+    ours = compiled(torch.matmul)
+    try:
+        got = []
+        for on in (False, True, False):
+            turn(on)
+            got.append(on_cpu(ours(x, y))[3, 5].item())
+    finally:
+        turn(False)
+    assert got == [1 + 2.0**-12, 1, 1 + 2.0**-12]
+
+
+def test_products_of_int8():
+    x, y = (torch.randint(-128, 128, size, dtype=torch.int8) for size in ((32, 64), (48, 64)))
+    ours = compiled(lambda x, y: torch._int_mm(x, y.t()) + 1)
+    made, called = eager_ops(lambda: on_cpu(ours(*on_cuda([x, y]))))
+    assert made.dtype == torch.int32 and torch.equal(made, torch._int_mm(x, y.t()) + 1)
+    assert not called
+
+
 def test_empty_tensors():
     f = compiled(lambda x: (x * 2, x.sum(0), x.t() @ x))
     for rows in (0, 3):

@@ -2,7 +2,7 @@
 
 PTX goes through ptxas where it is found; objects of AMDGPU through the linker, and the code object has the kernels in it. Prints a
 row for each function: what ptxas says of registers on sm_90 and of spills on all, or why the compiler has no code for it yet. With
---sum, a row for each file: how many functions there are of each sort, and the bytes that they spill. A few bytes do not count in a
+--groups, only sm_90a, for products of warpgroups, of which none may wait for another. With --sum, a row for each file: how many functions there are of each sort, and the bytes that they spill. A few bytes do not count in a
 kernel that has come down to 64 or 128 registers by them: so many let one more block run at once.
 """
 import collections
@@ -15,6 +15,7 @@ from pathlib import Path
 
 NVIDIA = ("sm_80", "sm_90", "sm_90a", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx1100")
+GROUPS = ("sm_90a",) if "--groups" in sys.argv else ()
 FEW = 64
 RESULT = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers")
 NOT_YET = re.compile(r"error: (symbolic sizes on a GPU)$", re.MULTILINE)
@@ -44,7 +45,7 @@ def accept(bin, name, source, folder):
     """The kernels, the most registers of one on sm_90 (None: not known), and the bytes spilled on all."""
     registers, spilled, kernels = None, 0, []
     ptx, cubin, obj, code = (folder / f"x.{end}" for end in ("ptx", "cubin", "o", "hsaco"))
-    for arch in NVIDIA:
+    for arch in GROUPS or NVIDIA:
         compile(bin, "--target=nvptx", f"--mcpu={arch}", "--emit=asm", source, "-o", ptx)
         text = ptx.read_text()
         kernels = re.findall(r"\.entry (\w+)", text)
@@ -52,13 +53,15 @@ def accept(bin, name, source, folder):
             sys.exit(f"{name}: the PTX refers to what is not in it")
         if shutil.which("ptxas") and kernels:
             told = run("ptxas", "-v", f"-arch={arch}", ptx, "-o", cubin)
+            if "C75" in told:
+                sys.exit(f"{name}: ptxas makes products of warpgroups wait for each other\n{told}")
             rows = [tuple(map(int, row)) for row in RESULT.findall(told)]
             if len(rows) != len(kernels):
                 sys.exit(f"{name}: ptxas says of {len(rows)} of {len(kernels)} kernels what they use\n{told}")
             spilled += sum(stores + loads for stores, loads, used in rows if used not in (64, 128) or stores + loads > FEW)
-            if arch == "sm_90":
+            if arch in ("sm_90", *GROUPS):
                 registers = max(used for _, _, used in rows)
-    for arch in AMD:
+    for arch in () if GROUPS else AMD:
         compile(bin, "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
         run("ld.lld", "-shared", obj, "-o", code)
         symbols = run("llvm-readelf", "--dyn-syms", "--notes", code)
@@ -78,7 +81,7 @@ def functions(path):
 
 
 def main():
-    bin, paths = Path(sys.argv[1]), sys.argv[2:]
+    bin, paths = Path(sys.argv[1]), [word for word in sys.argv[2:] if word != "--groups"]
     sums = paths[0] == "--sum"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "x.mlir"
