@@ -141,15 +141,19 @@ static const gpu_matrix matrix_table[] = {
     MATRIX_WMMA("wmma_f16", LOOM_F16),
 };
 
-/* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
-const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
+const gpu_matrix *gpu_matrix_for(const lower_kernel *kernel, loom_dtype dtype) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
-  if (!set.ptr || !mlirAttributeIsAString(set) || p->element != dot_element) return NULL;
+  if (!set.ptr || !mlirAttributeIsAString(set)) return NULL;
   for (size_t i = 0; i < sizeof matrix_table / sizeof *matrix_table; i++)
-    if (matrix_table[i].dtype == p->dtype &&
+    if (matrix_table[i].dtype == dtype &&
         loom_str_is(mlirStringAttrGetValue(set), matrix_table[i].set))
       return &matrix_table[i];
   return NULL;
+}
+
+/* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
+const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
+  return p->element == dot_element ? gpu_matrix_for(kernel, p->dtype) : NULL;
 }
 
 MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread) {

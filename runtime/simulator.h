@@ -39,6 +39,8 @@ uint32_t loom_sim_thread(void);
 uint32_t loom_sim_block(void);
 void loom_sim_barrier(uint32_t site);
 uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site);
+uint32_t loom_sim_shuffle_wave_xor(uint32_t value, uint32_t mask, uint32_t site);
+float loom_sim_exp2(float x);
 void *loom_sim_shared(void);
 
 /* ---- sim_copy.c ---- */

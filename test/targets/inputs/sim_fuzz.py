@@ -290,9 +290,11 @@ def check(bin, source, seed):
         return "not yet"
     if error or len(sim) != len(x86):
         return f"sim: {error}"
-    scanned = 'loom.scan "sum"' in source.read_text()  # a sum near zero has the rounding of the large ones before it
+    text = source.read_text()
+    scanned = 'loom.scan "sum"' in text  # a sum near zero has the rounding of the large ones before it
+    gradient = "loom.attention_gradient" in text  # with halves, gradients of scores are rounded to halves before they are added up
     for want, got in zip(x86, sim):
-        if not close(got.partition(": ")[2], want.partition(": ")[2], scanned):
+        if not close(got.partition(": ")[2], want.partition(": ")[2], scanned or gradient and "float16[" in want):
             return f"differs: {got[:300]} instead of {want[:300]}"
     return "same"
 
