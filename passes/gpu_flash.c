@@ -37,8 +37,9 @@ static MlirValue forward_low(lower *l, const gpu_flash *f) {
 
 /* Scores become weights. NaN are left to the sums. Where all scores have been -inf, weights are
  * taken from 0, so that they are 0 and not NaN. */
-static void forward_softmax(lower *l, const gpu_flash *f, MlirValue *scores, MlirValue *largest,
+static void forward_softmax(lower *l, const flash_job *j, MlirValue *scores, MlirValue *largest,
                             MlirValue *sums, MlirValue *by) {
+  const gpu_flash *f = j->f;
   int values = gpu_flash_values(f), rows = gpu_flash_own_rows(f);
   MlirValue zero = attention_vector(l, &f->op, 0), low = forward_low(l, f), from[FLASH_ROWS];
   MlirValue total[FLASH_ROWS] = {{NULL}};
@@ -49,11 +50,20 @@ static void forward_softmax(lower *l, const gpu_flash *f, MlirValue *scores, Mli
     largest[k] = gpu_flash_share(l, f, "arith.maxnumf", most);
     loom_builder b = alone_here(l);
     from[k] = lane_select(&b, lane_cmpf(&b, "oeq", largest[k], low), zero, largest[k]);
-    by[k] = gpu_flash_exp2(l, lane_op2(&b, "arith.subf", before, from[k]));
+    by[k] = lane_op2(&b, "arith.subf", before, from[k]);
+    if (f->later) {
+      by[k] = lane_op2(&b, "arith.mulf", by[k], j->scale);
+      from[k] = lane_op2(&b, "arith.mulf", from[k], j->scale);
+    }
+    by[k] = gpu_flash_exp2(l, by[k]);
+    from[k] = lane_op1(&b, "arith.negf", from[k]);
   }
   for (int i = 0; i < f->cells * values; i++) {
     int k = gpu_flash_row(f, i % values);
-    scores[i] = gpu_flash_exp2(l, alone_op2(l, "arith.subf", scores[i], from[k]));
+    loom_builder b = alone_here(l);
+    MlirValue score = f->later ? lane_fma(&b, scores[i], j->scale, from[k])
+                               : lane_op2(&b, "arith.addf", scores[i], from[k]);
+    scores[i] = gpu_flash_exp2(l, score);
     total[k] = total[k].ptr ? alone_op2(l, "arith.addf", total[k], scores[i]) : scores[i];
   }
   for (int k = 0; k < rows; k++) {
@@ -78,7 +88,7 @@ static void forward_tile(lower *l, void *user, const MlirValue *carried, MlirVal
   gpu_flash_commit(l, j);
   gpu_flash_multiply(l, j, &x->k, here[0], f->columns[0], x->own, scores);
   gpu_flash_mask(l, j, true, scores);
-  forward_softmax(l, f, scores, largest, sums, by);
+  forward_softmax(l, j, scores, largest, sums, by);
   gpu_flash_end(l, &x->k, here[2], values);
   gpu_flash_wait(l, j, false);
   gpu_flash_begin(l, &x->v, following, x->high, here[0], values);
@@ -145,8 +155,10 @@ static void forward_end(lower *l, forward_job *x, MlirValue *values) {
   int rows = gpu_flash_own_rows(f);
   MlirValue *largest = values + x->results, *sums = largest + rows, by[FLASH_ROWS];
   flash_cell cells[FLASH_CELLS];
-  for (int k = 0; k < rows; k++)
+  for (int k = 0; k < rows; k++) {
     sums[k] = gpu_flash_share(l, f, "arith.addf", sums[k]);
+    if (f->later) largest[k] = alone_op2(l, "arith.mulf", largest[k], j->scale);
+  }
   if (f->splits * f->across == 1) {
     for (int k = 0; k < rows; k++)
       by[k] = gpu_flash_divisor(l, f, sums[k]);

@@ -39,6 +39,7 @@ typedef struct gpu_flash {
   int cells, columns[2]; /* of a warp: along the other side; along depth and width */
   int length;            /* of the longest row in shared memory, in elements */
   int64_t tiles;         /* of the own side; a number */
+  bool later;            /* scores are scaled when they become weights: the scale is above 0 */
   int64_t splits, split; /* parts of the other side; rows of one, a number */
 } gpu_flash;
 
@@ -62,9 +63,9 @@ typedef struct flash_tile {
   bool async;              /* pieces are copied without registers */
   gpu_slab place;          /* where all rows lie, */
   gpu_slab along, turned;  /* and the warp's; fragments that go along rows, and across them */
-  MlirValue thread, line, at_column, column; /* of the thread's first piece; `column` is there */
-  MlirValue there;                           /* does the thread have pieces? null: each has */
-  MlirValue inside;                          /* are the piece's columns there? null: they are */
+  MlirValue line, at_column, column; /* of the thread's first piece; `column` is there */
+  MlirValue there;                   /* does the thread have pieces? null: each has */
+  MlirValue inside;                  /* are the piece's columns there? null: they are */
   MlirValue aligned; /* do pieces lie at multiples of their size? null: they need not */
 } flash_tile;
 
@@ -150,13 +151,15 @@ void gpu_flash_multiply(lower *l, const flash_job *j, flash_tile *tile, MlirValu
 /* cells += weights, in the order of scores, times rows of a tile. */
 void gpu_flash_weigh(lower *l, const flash_job *j, flash_tile *tile, MlirValue offset, int count,
                      const MlirValue *weights, flash_cell *cells);
+/* Two numbers as halves in a word. */
+MlirValue gpu_flash_pair(lower *l, const gpu_flash *f, MlirValue low, MlirValue high);
 /* The largest value, or the sum, of the threads that share an own row. */
 MlirValue gpu_flash_share(lower *l, const gpu_flash *f, const char *op, MlirValue value);
 
 /* ---- gpu_flash_score.c ----------------------------------------------------------------------- */
 
-/* Scores times scale and log2(e), masked: -inf where causal hides them, or (`end`) where the other
- * row is not there. */
+/* Scores times scale and log2(e), or as they are (`later`), masked: -inf where causal hides them,
+ * or (`end`) where the other row is not there. */
 void gpu_flash_mask(lower *l, const flash_job *j, bool end, MlirValue *scores);
 /* 2 to the power of x. */
 MlirValue gpu_flash_exp2(lower *l, MlirValue x);

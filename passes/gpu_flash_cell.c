@@ -142,17 +142,26 @@ void gpu_flash_multiply(lower *l, const flash_job *j, flash_tile *tile, MlirValu
 
 /* ---- weights as fragments ---- */
 
+MlirValue gpu_flash_pair(lower *l, const gpu_flash *f, MlirValue low, MlirValue high) {
+  bool bfloat = f->dot.dtype == LOOM_BF16;
+  loom_builder b = alone_here(l);
+  MlirType f32 = mlirValueGetType(low), types[] = {f32, f32};
+  MlirValue both[] = {low, high};
+  return gpu_call(&b, l->kernel->op, bfloat ? "loom_gpu_pack_bf16" : "loom_gpu_pack_f16", 2, types,
+                  both, mlirIntegerTypeGet(b.ctx, 32));
+}
+
 /* Numbers of a thread as halves, by twos in words. */
 static MlirValue cell_pack(lower *l, const gpu_flash *f, const MlirValue *numbers) {
   int count = gpu_flash_values(f);
-  loom_dtype dtype = f->dot.dtype;
   loom_builder b = alone_here(l);
-  MlirValue halves = lane_const_int(&b, lane_int(b.ctx, 16, count), 0);
-  for (int v = 0; v < count; v++) {
-    MlirValue half = lane_to_memory(&b, lane_round(&b, dtype, numbers[v]), dtype);
-    halves = lane_insert(&b, halves, half, v);
+  MlirValue words = lane_const_int(&b, lane_int(b.ctx, 32, count / 2), 0);
+  for (int v = 0; v < count; v += 2) {
+    MlirValue word = gpu_flash_pair(l, f, numbers[v], numbers[v + 1]);
+    b = alone_here(l);
+    words = lane_insert(&b, words, word, v / 2);
   }
-  return loom_build1(&b, "llvm.bitcast", halves, lane_int(b.ctx, 32, count / 2));
+  return words;
 }
 
 /* With WMMA: the thread has every second number, and the thread at a distance of 16 the others. */

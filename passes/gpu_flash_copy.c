@@ -50,7 +50,6 @@ static void copy_share(lower *l, const flash_job *j, flash_tile *t) {
     t->length *= 2;
   t->even = loom_num_multiple(t->limit, t->rows) &&
             (t->own || !j->f->op.causal || j->f->own % t->rows == 0);
-  t->thread = tile_number(l, j->thread, 1, GPU_BLOCK);
   t->place = copy_view(j, t, false);
   t->place.memory = j->memory;
   t->width = copy_width(t);
@@ -233,7 +232,7 @@ static void copy_single_there(lower *l, void *user, const MlirValue *carried, Ml
 static void copy_single(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   copy_loop *loop = user;
   const flash_tile *t = loop->c->t;
-  MlirValue number = alone_add_scaled(l, t->thread, attention_iteration(l), GPU_BLOCK);
+  MlirValue number = attention_iteration(l);
   loop->line = alone_op(l, "arith.divui", number, t->length);
   loop->column = alone_op(l, "arith.remui", number, t->length);
   if (t->columns == t->length) {
@@ -247,9 +246,12 @@ static void copy_single(lower *l, void *user, const MlirValue *carried, MlirValu
 
 /* All elements of a tile, one after the other. */
 static void copy_singles(lower *l, copy_job *c, copy_element element) {
-  copy_loop loop = {c, element, {NULL}, {NULL}};
-  int count = c->t->rows * c->t->length / GPU_BLOCK;
-  attention_loop(l, alone_const(l, 0), alone_const(l, count), 1, copy_single, &loop);
+  copy_loop loop = {.c = c, .element = element};
+  loom_builder b = alone_here(l);
+  MlirValue thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread_anew", 0, NULL, NULL,
+                              mlirIntegerTypeGet(b.ctx, 32));
+  attention_loop(l, tile_number(l, thread, 1, GPU_BLOCK),
+                 alone_const(l, (int64_t)c->t->rows * c->t->length), GPU_BLOCK, copy_single, &loop);
 }
 
 static void copy_in(lower *l, copy_job *c, MlirValue line, MlirValue column) {
@@ -347,20 +349,17 @@ static void deliver_put(lower *l, const flash_job *j, const flash_tile *t,
   int beside = f->swapped ? 1 : f->matrix.sums_beside;
   for (int i = 0; i < t->columns / FLASH_SIDE; i++)
     for (int v = 0; v < gpu_flash_values(f); v += beside) {
-      loom_builder b = alone_here(l);
-      MlirValue halves = lane_const_int(&b, lane_int(b.ctx, 16, beside), 0);
-      for (int n = 0; n < beside; n++) {
-        MlirValue x = gpu_flash_value(l, f, &cells[i], v + n);
-        b = alone_here(l);
-        x = lane_to_memory(&b, lane_round(&b, f->dot.dtype, x), f->dot.dtype);
-        halves = beside == 1 ? x : lane_insert(&b, halves, x, n);
-      }
+      MlirValue low = gpu_flash_value(l, f, &cells[i], v);
+      MlirValue high = beside == 1 ? low : gpu_flash_value(l, f, &cells[i], v + 1);
+      MlirValue pair = gpu_flash_pair(l, f, low, high);
       MlirValue line = alone_op2(l, "arith.addi", j->down, j->row);
       line = alone_op(l, "arith.addi", line, gpu_flash_row(f, v) * f->matrix.sums_step);
       MlirValue x = alone_op(l, "arith.addi", j->x, i * FLASH_SIDE + gpu_flash_x(f, v));
       MlirValue to = gpu_slab_place(l, &t->place, line, x);
-      b = alone_here(l);
-      tile_align(l, lane_store(&b, halves, to, LOOM_I16, (MlirValue){NULL}), LOOM_I16, beside);
+      loom_builder b = alone_here(l);
+      loom_dtype as = beside == 1 ? LOOM_I16 : LOOM_I32;
+      if (beside == 1) pair = loom_build1(&b, "arith.trunci", pair, lane_int(b.ctx, 16, 1));
+      lane_store(&b, pair, to, as, (MlirValue){NULL});
     }
 }
 

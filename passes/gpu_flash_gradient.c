@@ -25,7 +25,7 @@ typedef struct gradient_job {
   bool first, second;             /* has the gradient of k or q; of v */
   flash_tile rows, grads;         /* of the other side: q or k; the result's gradient or v */
   MlirValue own[2][FLASH_CELLS];  /* own rows of k or q, and of v or the result's gradient */
-  MlirValue lines[2][FLASH_ROWS]; /* of own queries: logarithms times log2(e), and dots */
+  MlirValue lines[2][FLASH_ROWS]; /* of own queries: logarithms times -log2(e), and dots */
   MlirValue high, scale;          /* rows of the other side; not times log2(e) */
   int sums;                       /* carried values of results; behind them are the places */
 } gradient_job;
@@ -43,10 +43,10 @@ static MlirValue gradient_line(lower *l, const flash_job *j, bool own, MlirValue
   MlirValue head = attention_head(l, o, j->batch, j->head);
   MlirValue at = gpu_flash_offset(l, j, own, row, o->at.strides[2]);
   MlirValue ptr = alone_address(l, head, at, LOOM_F32), rows = alone_const(l, f->op.queries);
-  MlirValue none = attention_vector(l, &f->op, which ? 0 : INFINITY);
+  MlirValue none = attention_vector(l, &f->op, which ? 0 : -INFINITY);
   loom_builder b = alone_here(l);
   MlirValue x = lane_load(&b, ptr, LOOM_F32, 1, (MlirValue){NULL});
-  if (!which) x = lane_op2(&b, "arith.mulf", x, j->log2e);
+  if (!which) x = lane_op1(&b, "arith.negf", lane_op2(&b, "arith.mulf", x, j->log2e));
   if (own || loom_num_multiple(f->op.queries, f->other)) return x;
   return lane_select(&b, lane_cmpi(&b, "slt", row, rows), x, none);
 }
@@ -73,8 +73,12 @@ static void gradient_weights(lower *l, const gradient_job *g, const MlirValue *l
                              MlirValue *scores) {
   const gpu_flash *f = g->j.f;
   gpu_flash_mask(l, &g->j, !f->keys, scores);
-  for (int i = 0; i < f->cells * gpu_flash_values(f); i++)
-    scores[i] = gpu_flash_exp2(l, alone_op2(l, "arith.subf", scores[i], lse[i]));
+  for (int i = 0; i < f->cells * gpu_flash_values(f); i++) {
+    loom_builder b = alone_here(l);
+    MlirValue score = f->later ? lane_fma(&b, scores[i], g->j.scale, lse[i])
+                               : lane_op2(&b, "arith.addf", scores[i], lse[i]);
+    scores[i] = gpu_flash_exp2(l, score);
+  }
 }
 
 /* ---- a tile ---- */

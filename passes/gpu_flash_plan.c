@@ -58,6 +58,12 @@ static void flash_split(gpu_flash *f) {
   f->splits = splits;
 }
 
+/* Is it a constant above 0? */
+static bool flash_above(MlirValue scale) {
+  MlirAttribute value = loom_constant_of(scale);
+  return value.ptr && mlirAttributeIsAFloat(value) && mlirFloatAttrGetValueDouble(value) > 0;
+}
+
 bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   const attention_plan *p = &f->op;
   if (!flash_takes(kernel, f)) return false;
@@ -76,6 +82,7 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->tiles = loom_num_ceil(gpu_flash_rows(f, true), f->own);
   f->splits = 1;
   if (!p->gradient) flash_split(f);
+  f->later = !p->mask.buffer && flash_above(p->scale);
   return true;
 }
 
@@ -137,6 +144,8 @@ void gpu_flash_open(lower *l, const gpu_flash *f, int shared, flash_job *out) {
   j->thread =
       gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, mlirIntegerTypeGet(b.ctx, 32));
   l->team.size = GPU_BLOCK;
+  bool narrow = f->length <= FLASH_LARGE && f->across == 1;
+  l->team.blocks = narrow && !f->op.gradient && !f->op.mask.buffer ? 2 : 1;
   flash_warps(l, j);
   gpu_flash_places(l, j);
   b = alone_here(l);

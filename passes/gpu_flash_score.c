@@ -70,7 +70,7 @@ static void mask_scores(lower *l, const flash_job *j, MlirValue *scores) {
       MlirValue other = gpu_flash_other_at(l, j, i / values, i % values);
       MlirValue ptr = mask_address(l, j, rows[gpu_flash_row(f, i % values)], false, other);
       scores[i] = mask_score(l, j, ptr, scores[i]);
-    } else {
+    } else if (!f->later) {
       scores[i] = alone_op2(l, "arith.mulf", scores[i], j->scale);
     }
   }

@@ -13,8 +13,6 @@
  */
 #include "runtime/sim.h"
 
-#include <float.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -399,8 +397,3 @@ uint32_t loom_sim_shuffle_wave_xor(uint32_t value, uint32_t mask, uint32_t site)
   return call.result;
 }
 
-/* Subnormal results are zeros, as those of ex2.approx.ftz. */
-float loom_sim_exp2(float x) {
-  float y = exp2f(x);
-  return y < FLT_MIN ? 0.0F : y;
-}
