@@ -141,9 +141,9 @@ static void forward_logarithms(lower *l, const flash_job *j, const MlirValue *la
   for (int k = 0; k < gpu_flash_own_rows(f); k++) {
     line.row = gpu_flash_own_at(l, j, k);
     line.lse = gpu_flash_logarithm(l, f, largest[k], sums[k]);
-    MlirValue none = alone_const(l, 0), rows = alone_const(l, f->op.queries);
+    MlirValue first = alone_const(l, 1), rows = alone_const(l, f->op.queries);
     loom_builder b = alone_here(l);
-    MlirValue there = lane_op2(&b, "arith.andi", lane_cmpi(&b, "eq", j->x, none),
+    MlirValue there = lane_op2(&b, "arith.andi", lane_cmpi(&b, "slt", j->x, first),
                                lane_cmpi(&b, "slt", line.row, rows));
     lower_if(l, there, forward_store, &line);
   }

@@ -29,18 +29,18 @@
 #define FLASH_PARTS 2  /* sums of instructions in a cell, at most */
 
 typedef struct gpu_flash {
-  attention_plan op; /* its operands and sizes (attention_read) */
-  gpu_matrix matrix;
-  dot_plan dot;          /* what slabs ask of a product: the matrix and the type */
-  bool keys;             /* the block's own side are keys */
-  bool swapped;          /* the own side is the right operand */
-  int down, across;      /* warps down the own side, and across a tile of the other side */
-  int own, other;        /* rows of a tile */
-  int cells, columns[2]; /* of a warp: along the other side; along depth and width */
-  int length;            /* of the longest row in shared memory, in elements */
-  int64_t tiles;         /* of the own side; a number */
-  bool later;            /* scores are scaled when they become weights: the scale is above 0 */
-  int64_t splits, split; /* parts of the other side; rows of one, a number */
+  attention_plan op;         /* its operands and sizes (attention_read) */
+  gpu_matrix matrix, narrow; /* `narrow`: each fragment's steps of the depth are 16 in a row */
+  dot_plan dot, narrow_dot;  /* what slabs ask of a product: the matrix and the type */
+  bool keys;                 /* the block's own side are keys */
+  bool swapped;              /* the own side is the right operand */
+  int down, across;          /* warps down the own side, and across a tile of the other side */
+  int own, other;            /* rows of a tile */
+  int cells, columns[2];     /* of a warp: along the other side; along depth and width */
+  int length;                /* of the longest row in shared memory, in elements */
+  int64_t tiles;             /* of the own side; a number */
+  bool later;                /* scores are scaled when they become weights: the scale is above 0 */
+  int64_t splits, split;     /* parts of the other side; rows of one, a number */
 } gpu_flash;
 
 /* Where a tile's rows lie in device memory. */

@@ -169,8 +169,8 @@ static MlirValue cell_zip(lower *l, const flash_job *j, MlirValue words) {
   int count = gpu_flash_values(j->f);
   loom_builder b = alone_here(l);
   MlirType i32 = lane_int(b.ctx, 32, 1);
-  MlirValue out = lane_const_int(&b, lane_int(b.ctx, 32, count), 0), zero = alone_const(l, 0);
-  MlirValue first = lane_cmpi(&b, "eq", j->x, zero);
+  MlirValue out = lane_const_int(&b, lane_int(b.ctx, 32, count), 0), one_x = alone_const(l, 1);
+  MlirValue first = lane_cmpi(&b, "slt", j->x, one_x);
   MlirValue low = lane_const_int(&b, i32, 0xffff), half = lane_const_int(&b, i32, 16);
   for (int w = 0; w < count / 2; w++) {
     MlirValue mine = lane_extract(&b, words, w), other = gpu_shuffle(l, &b, mine, GPU_WARP / 2);

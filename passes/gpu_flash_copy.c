@@ -33,8 +33,9 @@ static int copy_width(const flash_tile *t) {
 }
 
 static gpu_slab copy_view(const flash_job *j, const flash_tile *t, bool turned) {
-  bool right = t->own == j->f->swapped;
-  return (gpu_slab){.p = &j->f->dot,
+  const gpu_flash *f = j->f;
+  bool right = t->own == f->swapped, pairs = !turned && t->columns % (2 * FLASH_SIDE) == 0;
+  return (gpu_slab){.p = pairs ? &f->dot : &f->narrow_dot,
                     .side = right ? 1 : 0,
                     .turned = turned,
                     .lines = t->rows,
@@ -65,7 +66,10 @@ static void copy_share(lower *l, const flash_job *j, flash_tile *t) {
   loom_builder b = alone_here(l);
   MlirValue rows = alone_const(l, t->rows), columns = alone_const(l, t->columns);
   MlirValue present = alone_const(l, t->present);
-  if (t->step > t->rows) t->there = lane_cmpi(&b, "slt", t->line, rows);
+  if (t->step > t->rows) {
+    t->there = lane_cmpi(&b, "slt", t->line, rows);
+    t->line = alone_op(l, "arith.minsi", t->line, t->rows - 1);
+  }
   if (t->columns < t->length) {
     MlirValue there = lane_cmpi(&b, "slt", t->at_column, columns);
     t->there = t->there.ptr ? lane_op2(&b, "arith.andi", t->there, there) : there;

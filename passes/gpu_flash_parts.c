@@ -63,7 +63,7 @@ static void parts_store_row(lower *l, void *user, const MlirValue *carried, Mlir
   parts_store *s = user;
   const gpu_flash *f = s->j->f;
   int values = gpu_flash_values(f);
-  MlirValue none = alone_const(l, 0), width = alone_const(l, f->op.width);
+  MlirValue second = alone_const(l, 1), width = alone_const(l, f->op.width);
   MlirValue row =
       attention_at(l, &f->op, parts_slots(l), alone_op(l, "arith.muli", s->at, f->op.width));
   for (int i = 0; i < f->columns[1] * values; i++) {
@@ -79,7 +79,7 @@ static void parts_store_row(lower *l, void *user, const MlirValue *carried, Mlir
       lower_if(l, lane_cmpi(&b, "slt", column, width), parts_store_value, s);
   }
   loom_builder b = alone_here(l);
-  lower_if(l, lane_cmpi(&b, "eq", s->j->x, none), parts_store_line, s);
+  lower_if(l, lane_cmpi(&b, "slt", s->j->x, second), parts_store_line, s);
 }
 
 void gpu_flash_part_store(lower *l, const flash_job *j, const flash_cell *cells,
@@ -159,6 +159,7 @@ static void parts_element(lower *l, void *user, const MlirValue *carried, MlirVa
   const gpu_flash *f = x->f;
   MlirValue low = attention_vector(l, &f->op, -INFINITY), zero = attention_vector(l, &f->op, 0);
   MlirValue none = alone_const(l, 0), count = alone_const(l, parts_count(f)), sums[] = {zero, zero};
+  MlirValue second = alone_const(l, 1);
   x->line = attention_divide(l, x->at, f->op.width, &x->column);
   x->head = attention_divide(l, x->line, f->op.queries, &x->row);
   x->batch = attention_divide(l, x->head, f->op.heads, &x->head);
@@ -173,7 +174,7 @@ static void parts_element(lower *l, void *user, const MlirValue *carried, MlirVa
   MlirValue by = gpu_flash_divisor(l, f, x->sum);
   if (f->op.results[0]) parts_deliver(l, x, alone_op2(l, "arith.mulf", sums[0], by));
   b = alone_here(l);
-  if (f->op.results[1]) lower_if(l, lane_cmpi(&b, "eq", x->column, none), parts_logarithm, x);
+  if (f->op.results[1]) lower_if(l, lane_cmpi(&b, "slt", x->column, second), parts_logarithm, x);
 }
 
 void gpu_flash_parts(lower *l, const gpu_flash *f) {

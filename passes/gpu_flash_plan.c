@@ -34,15 +34,17 @@ static bool flash_takes(const lower_kernel *kernel, gpu_flash *f) {
   if (!matrix || p->depth > FLASH_COLUMNS || p->width > FLASH_COLUMNS) return false;
   if (loom_num_low(p->queries) < 1 || loom_num_low(p->keys) < 1) return false;
   if (kernel->buffer_count >= TILE_BUFFERS) return false;
-  f->matrix = *matrix;
-  if (matrix->run && matrix->run < matrix->reach) { /* each fragment's steps are 16 in a row */
-    f->matrix.reach = matrix->run;
-    for (int s = 0; s < 2; s++)
-      f->matrix.of[s].at[0].scale = f->matrix.turned[s].line[0].scale = matrix->run;
+  f->matrix = f->narrow = *matrix;
+  if (matrix->run && matrix->run < matrix->reach) {
+    f->narrow.reach = matrix->run;
+    for (int i = 0; i < 2; i++)
+      f->narrow.of[i].at[0].scale = f->narrow.turned[i].line[0].scale = matrix->run;
   }
   f->swapped = matrix->m == matrix->n;
   f->dot = (dot_plan){.dtype = dtype, .work = LOOM_F32, .op = p->op};
   f->dot.block.matrix = &f->matrix;
+  f->narrow_dot = f->dot;
+  f->narrow_dot.block.matrix = &f->narrow;
   return true;
 }
 
