@@ -155,6 +155,7 @@ static void forward_end(lower *l, forward_job *x, MlirValue *values) {
   int rows = gpu_flash_own_rows(f);
   MlirValue *largest = values + x->results, *sums = largest + rows, by[FLASH_ROWS];
   flash_cell cells[FLASH_CELLS];
+  gpu_flash_wait(l, j, true);
   for (int k = 0; k < rows; k++) {
     sums[k] = gpu_flash_share(l, f, "arith.addf", sums[k]);
     if (f->later) largest[k] = alone_op2(l, "arith.mulf", largest[k], j->scale);
@@ -167,14 +168,10 @@ static void forward_end(lower *l, forward_job *x, MlirValue *values) {
   gpu_flash_put_together(l, f, f->columns[1], values, cells);
   if (f->splits * f->across > 1) {
     gpu_flash_part_store(l, j, cells, largest, sums);
-    gpu_flash_wait(l, j, true);
     return;
   }
   if (f->op.results[1]) forward_logarithms(l, j, largest, sums);
-  if (f->op.results[0])
-    gpu_flash_deliver(l, j, f->op.results[0], cells);
-  else
-    gpu_flash_wait(l, j, true);
+  if (f->op.results[0]) gpu_flash_deliver(l, j, f->op.results[0], cells);
 }
 
 /* ---- the kernel ---- */

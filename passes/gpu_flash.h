@@ -118,7 +118,7 @@ void gpu_flash_commit(lower *l, const flash_job *j);
 void gpu_flash_wait(lower *l, const flash_job *j, bool all);
 /* Own rows of an operand as fragments, one for each 16 columns, by way of shared memory. */
 void gpu_flash_own(lower *l, const flash_job *j, const attention_operand *o, MlirValue *fragments);
-/* The cells of a result, by way of shared memory, whose tiles nobody needs any more. */
+/* The cells of a result, by way of shared memory, whose tiles no thread reads any more. */
 void gpu_flash_deliver(lower *l, const flash_job *j, const lower_buffer *result,
                        const flash_cell *cells);
 

@@ -414,7 +414,6 @@ void gpu_flash_deliver(lower *l, const flash_job *j, const lower_buffer *result,
   t.at.head = attention_result_head(l, result, j->batch, j->f->keys ? j->group : j->head);
   copy_job c = {.t = &t, .first = j->own, .offset = alone_const(l, 0)};
   c.limit = alone_const(l, t.limit);
-  gpu_flash_wait(l, j, true);
   deliver_put(l, j, &t, cells);
   loom_builder b = alone_here(l);
   gpu_barrier(l, &b);

@@ -225,6 +225,10 @@ static void gradient_block(lower *l, gradient_job *g) {
     gradient_queries(l, g, sums);
   if (l->failed) return;
   if (g->first) gradient_deliver(l, g, f->keys ? 1 : 0, f->columns[0], sums);
+  if (g->first && g->second) {
+    loom_builder b = alone_here(l);
+    gpu_barrier(l, &b);
+  }
   if (g->second) gradient_deliver(l, g, 2, f->columns[1], sums + first);
 }
 
