@@ -11,8 +11,8 @@
  * up at the end.
  */
 #include "passes/gpu_attention.h"
-#include "passes/gpu_flash.h"
 #include "loom_ops_functions.h"
+#include "passes/gpu_flash.h"
 #include "passes/math.h"
 
 #include <math.h>

@@ -396,4 +396,3 @@ uint32_t loom_sim_shuffle_wave_xor(uint32_t value, uint32_t mask, uint32_t site)
   sim_together("shuffle", site, SIM_WAVE, sim_shuffle_wave, &call);
   return call.result;
 }
-
