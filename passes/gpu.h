@@ -72,7 +72,8 @@ MlirValue gpu_load(const lower *l, loom_builder *b, MlirValue address, loom_dtyp
 
 /* ---- gpu_reduce.c ---- */
 
-/* The value of the thread of the same warp whose number differs in the bits of `mask`. */
+/* The value of the thread of the same warp, or wave of 64, whose number differs in the bits of
+ * `mask`. */
 MlirValue gpu_shuffle(lower *l, loom_builder *b, MlirValue value, int mask);
 /* The carried values of all members of a team, or of all teams of a column, become one, in every
  * thread. Does nothing where a thread has loops of its own. */

@@ -12,6 +12,7 @@
  */
 #include "passes/gpu_attention.h"
 #include "loom_ops_functions.h"
+#include "passes/gpu_flash.h"
 #include "passes/math.h"
 
 #include <math.h>
@@ -151,7 +152,7 @@ bool gpu_attention_plan(const lower_kernel *kernel, alone_plan *out) {
   gpu_attention a = {0};
   if (!forward_divide(kernel, out->op, &a)) return false;
   out->stage_count = 1;
-  out->stages[0] = gpu_attention_blocks(&a);
+  if (!gpu_flash_plan(kernel, &a.op, out)) out->stages[0] = gpu_attention_blocks(&a);
   return !loom_num_take_failure() || alone_refuse(out->op, "a size that cannot be expressed");
 }
 
@@ -163,6 +164,7 @@ void gpu_attention_lower(lower *l, const alone_plan *plan, int stage) {
     l->failed = true;
     return;
   }
+  if (gpu_flash_lower(l, &a.op, stage)) return;
   gpu_attention_open(l, &a, &f.j);
   if (l->failed) return;
   f.high = alone_const(l, a.op.keys);

@@ -11,6 +11,7 @@
  * of q from all blocks of keys would, which would need atomic operations or much memory.
  */
 #include "passes/gpu_attention.h"
+#include "passes/gpu_flash.h"
 
 #include <string.h>
 
@@ -186,6 +187,8 @@ bool gpu_attention_gradient_plan(const lower_kernel *kernel, alone_plan *out) {
   gpu_attention a = {0};
   bool keys[2];
   if (!attention_read(kernel, out->op, &a.op)) return false;
+  if (gpu_flash_gradient_plan(kernel, &a.op, out))
+    return !loom_num_take_failure() || alone_refuse(out->op, "a size that cannot be expressed");
   out->stage_count = gradient_stages(&a.op, keys);
   for (int i = 0; i < out->stage_count; i++) {
     if (!gradient_divide(&a, keys[i])) return false;
@@ -199,8 +202,9 @@ void gpu_attention_gradient_lower(lower *l, const alone_plan *plan, int stage) {
   gradient_job g;
   bool keys[2];
   memset(&g, 0, sizeof g);
-  if (!attention_read(l->kernel, plan->op, &a.op) || gradient_stages(&a.op, keys) <= stage ||
-      !gradient_divide(&a, keys[stage])) {
+  bool read = attention_read(l->kernel, plan->op, &a.op);
+  if (read && gpu_flash_gradient_lower(l, &a.op, stage)) return;
+  if (!read || gradient_stages(&a.op, keys) <= stage || !gradient_divide(&a, keys[stage])) {
     l->failed = true;
     return;
   }

@@ -56,12 +56,14 @@ static MlirValue slab_words(lower *l, MlirValue at, int count) {
   return value;
 }
 
-/* A run of halves along the depth, as words: of a piece that two fragments share, or of two pieces.
- */
+/* A run of halves along the depth, as words: of a piece that two fragments share, of two pieces, or
+ * of a part of one. */
 static MlirValue slab_run(lower *l, gpu_slab *s, MlirValue offset, int lane, int depth, int part) {
   static const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7};
   const gpu_matrix *m = slab_matrix(s);
-  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), SLAB_BYTES / 4), high;
+  int words = m->reach < SLAB_BYTES / 2 ? m->reach / 2 : SLAB_BYTES / 4;
+  MlirValue low = slab_words(l, slab_fragment_at(l, s, offset, lane, depth), words), high;
+  if (words == m->run / 2) return low;
   loom_builder b = lower_at_level(l, l->depth);
   if (m->run < m->reach) {
     lane_halves(&b, low, &low, &high);

@@ -184,6 +184,7 @@ static bool matrix_is_of(const lower_kernel *kernel, const dot_plan *p, const gp
                          MlirStringRef set) {
   bool group = loom_str_is(set, "wgmma");
   if (!gpu_is_group(m)) return loom_str_is(set, m->set) || (group && gpu_matrix_is_nvidia(m));
+  if (!p) return false;
   int64_t rows = loom_num_hint(p->extents[DOT_ROW]), batch = loom_num_hint(p->extents[DOT_BATCH]);
   int64_t columns = loom_num_hint(p->extents[DOT_COLUMN]);
   int64_t tiles = loom_ceil_div(rows, 2 * m->m) * loom_ceil_div(columns, m->n) * batch;
@@ -195,15 +196,25 @@ bool gpu_matrix_is_nvidia(const gpu_matrix *m) {
   return loom_str_is(loom_str(m->set), "mma") || gpu_is_group(m);
 }
 
-/* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
-const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
+static const gpu_matrix *matrix_find(const lower_kernel *kernel, loom_dtype dtype,
+                                     const dot_plan *p) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
-  if (!set.ptr || !mlirAttributeIsAString(set) || p->element != dot_element) return NULL;
+  if (!set.ptr || !mlirAttributeIsAString(set)) return NULL;
   for (size_t i = 0; i < sizeof matrix_table / sizeof *matrix_table; i++)
-    if (matrix_table[i].dtype == p->factor && matrix_may(kernel, p) &&
+    if (matrix_table[i].dtype == dtype &&
         matrix_is_of(kernel, p, &matrix_table[i], mlirStringAttrGetValue(set)))
       return &matrix_table[i];
   return NULL;
+}
+
+const gpu_matrix *gpu_matrix_for(const lower_kernel *kernel, loom_dtype dtype) {
+  return matrix_find(kernel, dtype, NULL);
+}
+
+/* Convolutions make their operands on the way, an element at a time, and keep multiply-adds. */
+const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p) {
+  return p->element == dot_element && matrix_may(kernel, p) ? matrix_find(kernel, p->factor, p)
+                                                            : NULL;
 }
 
 MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread) {

@@ -23,7 +23,8 @@ static MlirValue reduce_exchange(lower *l, loom_builder *b, MlirValue value, int
   MlirType i32 = reduce_i32(l), types[] = {i32, i32, i32};
   MlirValue operands[] = {value, loom_build_int(b, i32, mask),
                           loom_build_int(b, i32, l->team.sites++)};
-  return gpu_call(b, l->kernel->op, "loom_gpu_shuffle_xor", 3, types, operands, i32);
+  const char *name = mask < GPU_WARP ? "loom_gpu_shuffle_xor" : "loom_gpu_shuffle_wave_xor";
+  return gpu_call(b, l->kernel->op, name, 3, types, operands, i32);
 }
 
 static unsigned reduce_bits(MlirType type) {

@@ -143,6 +143,12 @@ MlirValue slab_address(lower *l, const gpu_slab *s, MlirValue memory, MlirValue 
   return lane_address(&b, memory, offset, slab_dtype(s));
 }
 
+MlirValue gpu_slab_place(lower *l, const gpu_slab *s, MlirValue line, MlirValue at) {
+  MlirValue offset = dot_op(l, "arith.remui", at, slab_piece(s));
+  offset = dot_add_scaled(l, offset, slab_find(l, s, line, at), slab_piece(s));
+  return slab_address(l, s, s->memory, dot_add_scaled(l, offset, line, s->length));
+}
+
 /* Lines between two pieces of a thread. */
 static int slab_step(const gpu_slab *s) { return GPU_BLOCK / (s->length / s->width); }
 

@@ -112,6 +112,8 @@ struct gpu_matrix {
 const gpu_matrix *gpu_matrix_of(const lower_kernel *kernel, const dot_plan *p);
 /* Is it NVIDIA's: sums of a thread are single registers, and there are asynchronous copies? */
 bool gpu_matrix_is_nvidia(const gpu_matrix *matrix);
+/* The instruction of a warp for elements of this type; NULL: the kernel's GPU has none. */
+const gpu_matrix *gpu_matrix_for(const lower_kernel *kernel, loom_dtype dtype);
 /* The value of a place's terms for a thread (i32). */
 MlirValue matrix_value(lower *l, const matrix_term *terms, MlirValue thread);
 MlirValue gpu_matrix_multiply(lower *l, const gpu_matrix *matrix, MlirValue a, MlirValue b,
@@ -149,6 +151,8 @@ typedef struct gpu_slab {
   MlirValue bases[SLAB_BANKS];
 } gpu_slab;
 
+/* Where element `at` of line `line` lies in shared memory. */
+MlirValue gpu_slab_place(lower *l, const gpu_slab *slab, MlirValue line, MlirValue at);
 /* How an operand's slabs are copied and lie. */
 void gpu_slab_plan(const lower_kernel *kernel, const dot_plan *p, int side, gpu_slab *out);
 /* Do lines of the operand go across the depth? */

@@ -376,8 +376,21 @@ static void sim_shuffle_all(void *const *calls) {
   }
 }
 
+static void sim_shuffle_wave(void *const *calls) {
+  for (uint32_t i = 0; i < SIM_WAVE; i++) {
+    sim_shuffle *mine = calls[i];
+    mine->result = ((const sim_shuffle *)calls[(i ^ mine->mask) % SIM_WAVE])->value;
+  }
+}
+
 uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site) {
   sim_shuffle call = {value, mask, 0};
   sim_together("shuffle", site, SIM_WARP, sim_shuffle_all, &call);
+  return call.result;
+}
+
+uint32_t loom_sim_shuffle_wave_xor(uint32_t value, uint32_t mask, uint32_t site) {
+  sim_shuffle call = {value, mask, 0};
+  sim_together("shuffle", site, SIM_WAVE, sim_shuffle_wave, &call);
   return call.result;
 }

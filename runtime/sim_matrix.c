@@ -5,6 +5,7 @@
  * f32 once. In what order a GPU adds them, how it rounds, and what it takes subnormal numbers for,
  * is left open (PTX ISA 9.7.14.5.14, mma). f64 is a chain of multiply-adds.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -251,4 +252,20 @@ LOOM_WIDE loom_f32x8 loom_sim_wmma_bf16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c
 }
 LOOM_WIDE loom_f32x8 loom_sim_wmma_f16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site) {
   MATRIX_BODY(wmma_f16, a, b, c, 32);
+}
+
+/* ---- numbers of one thread ---- */
+
+/* Subnormal results are zeros, as those of ex2.approx.ftz. */
+float loom_sim_exp2(float x) {
+  float y = exp2f(x);
+  return y < FLT_MIN ? 0.0F : y;
+}
+
+uint32_t loom_sim_pack_bf16(float low, float high) {
+  return loom_bfloat_from_double(low) | (uint32_t)loom_bfloat_from_double(high) << 16;
+}
+
+uint32_t loom_sim_pack_f16(float low, float high) {
+  return loom_half_from_double(low) | (uint32_t)loom_half_from_double(high) << 16;
 }

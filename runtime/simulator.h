@@ -39,6 +39,10 @@ uint32_t loom_sim_thread(void);
 uint32_t loom_sim_block(void);
 void loom_sim_barrier(uint32_t site);
 uint32_t loom_sim_shuffle_xor(uint32_t value, uint32_t mask, uint32_t site);
+uint32_t loom_sim_shuffle_wave_xor(uint32_t value, uint32_t mask, uint32_t site);
+float loom_sim_exp2(float x);
+uint32_t loom_sim_pack_bf16(float low, float high);
+uint32_t loom_sim_pack_f16(float low, float high);
 void *loom_sim_shared(void);
 
 /* ---- sim_copy.c ---- */

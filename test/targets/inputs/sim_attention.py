@@ -2,6 +2,7 @@
 import math
 
 ROWS = [1, 2, 5, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 80, 100, 129, 200]
+FAR = [256, 300, 700, 1030]  # so many keys have parts
 COLUMNS = [1, 3, 4, 8, 15, 16, 17, 24, 32, 40, 63, 64, 80, 96, 112, 128, 130, 160, 256, 300, 512]
 WORK = 4_000_000  # multiply-adds of one attention, at most
 
@@ -9,15 +10,16 @@ WORK = 4_000_000  # multiply-adds of one attention, at most
 class Attention:
     """Sizes around those of a tile, operands in any order of dimensions in memory or slices, masks, causal, heads that share keys."""
 
-    def __init__(self, rng, plain=False):
+    def __init__(self, rng, plain=False, halves=False):
         self.rng, self.lines, self.arguments, self.count, self.plain = rng, [], [], 0, plain
-        self.dtype = rng.choice(["f32", "f32", "f32", "f64", "f16", "bf16"])
+        self.dtype = rng.choice(["f16", "bf16", "bf16"] if halves else ["f32", "f32", "f32", "f64", "f16", "bf16"])
+        rows, columns = (ROWS + FAR, [n for n in COLUMNS if n <= 130]) if halves else (ROWS, COLUMNS)
         self.work = self.dtype if self.dtype == "f64" else "f32"
         self.groups, self.batch = rng.randint(1, 3), rng.randint(1, 2)
         self.heads = self.groups * rng.choice([1, 1, 2, 3])
         while True:
-            self.queries, self.keys = rng.choice(ROWS), rng.choice(ROWS)
-            self.depth, self.width = rng.choice(COLUMNS), rng.choice(COLUMNS)
+            self.queries, self.keys = rng.choice(rows), rng.choice(rows)
+            self.depth, self.width = rng.choice(columns), rng.choice(columns)
             if rng.random() < 0.5:
                 self.width = self.depth
             if self.batch * self.heads * self.queries * self.keys * (self.depth + self.width) <= WORK:
