@@ -21,8 +21,11 @@ def on_cpu(value):
 
 
 _tried = {}
-# How torch says that an operation does not take these dtypes or ranks on the CPU. Without memory it takes more.
-_DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
+# How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
+_DTYPES = re.compile(
+    r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
+    r"|same scalar type|dtypes match|does not have a deterministic implementation"
+)
 
 
 @contextlib.contextmanager
@@ -93,6 +96,23 @@ def _leaves(args, kwargs):
     return _pytree.tree_leaves((args, kwargs)) if any(isinstance(one, (list, tuple, dict)) for one in flat) else flat
 
 
+def _deterministic():
+    """What decides whether torch refuses operations whose results may differ from run to run, or warns of them."""
+    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def are_filled():
+    """Does torch fill tensors whose elements nobody has asked for?"""
+    return torch.are_deterministic_algorithms_enabled() and torch.utils.deterministic.fill_uninitialized_memory
+
+
+def filler(dtype):
+    """With what."""
+    if dtype == torch.bool:
+        return True
+    return torch.nan if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).max
+
+
 def _kind(one):
     """What of an argument decides whether an operation takes it, and what it warns of."""
     if isinstance(one, torch.Tensor):
@@ -106,7 +126,7 @@ def runs(func, args, kwargs):
     leaves = _leaves(args, kwargs)
     tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
     lie = all(one.is_contiguous() for one in tensors)
-    key = (func, lie, *map(_kind, leaves))
+    key = (func, lie, *_deterministic(), *map(_kind, leaves))
     if key not in _tried:
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
@@ -346,7 +366,7 @@ def _key(one):
 def _key_of_call(func, args, kwargs):
     """What decides the results of an operation without memory: of tensors all but their elements, and of torch's switches those that
     descriptions ask for."""
-    switches = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled(), torch._C._get_mkldnn_enabled()
+    switches = torch.get_default_dtype(), *_deterministic(), torch._C._get_mkldnn_enabled()
     return (func, *switches, *map(_key, args), *((name, _key(one)) for name, one in sorted(kwargs.items())))
 
 
