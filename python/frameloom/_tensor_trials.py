@@ -214,18 +214,46 @@ def _orders_of(func, args, kwargs, like):
     return None if all(kept) else [AS_DESCRIBED if keep else _order(one) for keep, one in zip(kept, made)]
 
 
+def _strides_of(func, args, kwargs, tensors, others):
+    """The strides of each result of an operation, for the sizes at hand; None: it raises."""
+    key = (func, *map(str, others), *((one.dtype, one.shape, one.stride()) for one in tensors))
+    if key not in _known_orders:
+        found = None
+        with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError), _really():
+            found = [_of(one) for one in _trial(func, args, kwargs, _whole, CPU)]
+        _known_orders[key] = found
+    return _known_orders[key]
+
+
+def _of(one):
+    order = _order(one)
+    return AS_DESCRIBED if order is None else (one.stride(), one.shape, order)
+
+
+def _is_in_order_of_c(one):
+    """Has it the strides of a new tensor, those of axes of one element among them? Operations keep these, too."""
+    step = 1
+    for size, stride in zip(reversed(one.shape), reversed(one.stride())):
+        if stride != step:
+            return False
+        step *= max(size, 1)
+    return True
+
+
 def _orders(func, args, kwargs):
     """The order in memory of each result of an operation, where torch gives results without memory another one than on the CPU; None:
     they have the same. Tried once for each order of the arguments, with few elements, where that goes, else with zeros of the sizes
     at hand; what raises for these is believed."""
     tensors = [one for one in _leaves(args, kwargs) if isinstance(one, torch.Tensor)]
-    if all(one.is_contiguous() for one in tensors):
+    if all(_is_in_order_of_c(one) for one in tensors):
         return None
     few = sum(one.numel() for one in tensors) <= MOST_TRIED
     others = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.Tensor, float))]
     lists = [one for one in others if isinstance(one, (list, tuple))]
     if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and not few:
         return None
+    if few and any(1 in one.shape for one in tensors):  # whose stride along such an axis may be any: as it is
+        return _strides_of(func, args, kwargs, tensors, others)
     key = (func, *map(str, others), *((one.dtype, *(min(size, 3) for size in one.shape), *_small(one, META).stride()) for one in tensors))
     if key not in _known_orders:
         found = None
@@ -250,7 +278,11 @@ def laid_out(func, args, kwargs, results):
 
     def turn(one):
         order = next(given)
-        return one if order is AS_DESCRIBED else torch.empty_strided(one.size(), _strides(one.size(), order), dtype=one.dtype, device=META)
+        if order is AS_DESCRIBED:
+            return one
+        strides, sizes, order = order if isinstance(order, tuple) else (None, None, order)
+        strides = strides if sizes == one.size() else _strides(one.size(), order)
+        return torch.empty_strided(one.size(), strides, dtype=one.dtype, device=META)
 
     return _pytree.tree_map_only(torch.Tensor, turn, results)
 
