@@ -66,6 +66,9 @@ static PyMethodDef module_methods[] = {
     {"write_counts", torch_py_write_counts, METH_O,
      PyDoc_STR("write_counts(tensors)\n--\n\nHow often each tensor of a tuple has been written, as "
                "autograd counts it: bytes, four for each.")},
+    {"read_source", loom_py_read_source, METH_VARARGS,
+     PyDoc_STR("read_source(kind, index, key, holder): a tuple with what a source reads of an "
+               "object, or ().")},
     {"stand_in", loom_py_stand_in, METH_VARARGS,
      PyDoc_STR("stand_in(shape, strides, dtype, used): an array of the host that nobody reads.")},
     {"place_of", loom_py_place_of, METH_O,

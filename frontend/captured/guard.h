@@ -112,6 +112,8 @@ PyObject *source_name(const source *s);
 /* Reads the source again on this call's arguments: a new reference, NULL without an exception when
  * it is gone. Runs no Python code. */
 PyObject *source_read(const source *s, PyObject *const *args);
+/* (kind, index, key, holder) -> a tuple with what such a source reads of an object, or (). */
+PyObject *loom_py_read_source(PyObject *module, PyObject *args);
 /* Reads an attribute as a SOURCE_ATTR does. */
 PyObject *source_attribute(PyObject *base, PyObject *name);
 /* An object whose derived sources read the state of the thread; borrowed. */

@@ -389,3 +389,17 @@ PyObject *source_read(const source *s, PyObject *const *args) {
   Py_DECREF(base);
   return item;
 }
+
+PyObject *loom_py_read_source(PyObject *module, PyObject *args) {
+  int kind;
+  source like = {0};
+  PyObject *holder;
+  if (!PyArg_ParseTuple(args, "inOO", &kind, &like.index, &like.key, &holder)) return NULL;
+  like.kind = (source_kind)kind;
+  like.object = holder;
+  PyObject *found = kind == SOURCE_GLOBAL ? read_global(&like) : source_read_from(&like, holder);
+  error_drop();
+  PyObject *made = found ? PyTuple_Pack(1, found) : PyTuple_New(0);
+  Py_XDECREF(found);
+  return made;
+}

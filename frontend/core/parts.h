@@ -151,6 +151,11 @@ typedef struct trace_live {
   uint8_t aside;           /* so many pieces of code are being followed that run later (aside.c) */
   uint32_t asides;         /* so many have begun so far */
   pointer_map aside_names; /* the names of global variables that they have read */
+  pointer_map aside_known; /* the places that they have read, as in `aside_read` */
+  const source **aside_read;
+  uint32_t aside_count, aside_room;
+  value **aside_made; /* what the function has made that can be changed and that they have read */
+  uint32_t aside_made_count, aside_made_room;
   struct shadows *shadows;
   struct live_dict *dicts;
   pointer_map dicts_of; /* dictionary -> the last one made for it that no object's attributes own */

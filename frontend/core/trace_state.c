@@ -376,6 +376,16 @@ void guard_simple(tracer *t, guard_kind kind, const source *s, PyObject *object,
               (guard){.kind = kind, .source = s, .object = Py_XNewRef(object), .number = number});
 }
 
+void trace_read_aside(tracer *t, const source *s) {
+  trace_live *live = &t->live;
+  if (!s || !live->aside || pointer_map_get(&live->aside_known, s)) return;
+  live->aside_read =
+      trace_more(t, live->aside_read, live->aside_count, &live->aside_room, sizeof s);
+  if (!live->aside_read) return (void)trace_fail(t);
+  if (trace_map_set(t, &live->aside_known, s, (void *)(uintptr_t)s))
+    live->aside_read[live->aside_count++] = s;
+}
+
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index) {
   source like = {.kind = kind, .base = base, .object = object, .key = key, .index = index};
@@ -385,6 +395,7 @@ const source *trace_source(tracer *t, source_kind kind, const source *base, PyOb
   if (live) return live;
   const source *s = source_table_get(t->tables->sources, &like);
   if (!s) trace_fail(t);
+  trace_read_aside(t, s);
   return s;
 }
 

@@ -98,6 +98,8 @@ bool trace_guard_payload(tracer *t, guard_kind kind, const source *s, const loom
                          const void *payload, size_t size);
 const source *trace_source(tracer *t, source_kind kind, const source *base, PyObject *object,
                            PyObject *key, Py_ssize_t index); /* hash-consed */
+/* Code that is followed for later reads this place; NULL: none. */
+void trace_read_aside(tracer *t, const source *s);
 /* For functions that recurse along the user's objects: false, with a break, when capture has used
  * up its share of the C stack (lists that contain themselves, or many levels of lists). */
 bool trace_goes_deeper(tracer *t);

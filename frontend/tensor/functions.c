@@ -14,8 +14,8 @@
 
 /* Of _tensor_functions.py. */
 static struct {
-  PyObject *begin, *end, *once, *changes, *attach, *refuse, *enter, *leave, *inside, *followed,
-      *noted, *zeros_like;
+  PyObject *begin, *end, *once, *changes, *known, *attach, *refuse, *enter, *leave, *inside,
+      *followed, *noted, *zeros_like;
 } functions_python;
 
 /* What tensor_state had before a call of backward(), whose operations go into another list. */
@@ -33,9 +33,9 @@ struct tensor_section {
 bool tensor_functions_init(void) {
   static const tensor_name names[] = {
       {"begin_backward", &functions_python.begin}, {"end_backward", &functions_python.end},
-      {"changes", &functions_python.changes},      {"only_once", &functions_python.once},
-      {"attach", &functions_python.attach},        {"Noted", &functions_python.noted},
-      {"ZEROS_LIKE", &functions_python.zeros_like}};
+      {"changes", &functions_python.changes},      {"is_known", &functions_python.known},
+      {"only_once", &functions_python.once},       {"attach", &functions_python.attach},
+      {"Noted", &functions_python.noted},          {"ZEROS_LIKE", &functions_python.zeros_like}};
   static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
                                           {"enter_transform", &functions_python.enter},
                                           {"leave_transform", &functions_python.leave},
@@ -49,9 +49,9 @@ bool tensor_functions_init(void) {
 bool tensor_is_function_part(const PyObject *callee) {
   return callee == functions_python.begin || callee == functions_python.end ||
          callee == functions_python.once || callee == functions_python.changes ||
-         callee == functions_python.refuse || callee == functions_python.enter ||
-         callee == functions_python.leave || callee == functions_python.inside ||
-         callee == functions_python.followed;
+         callee == functions_python.known || callee == functions_python.refuse ||
+         callee == functions_python.enter || callee == functions_python.leave ||
+         callee == functions_python.inside || callee == functions_python.followed;
 }
 
 bool tensor_is_function_end(const PyObject *function) {
@@ -167,6 +167,9 @@ value *tensor_function_part(tracer *t, const PyObject *callee, value *const *arg
     return t->constants.none;
   }
   if (callee == functions_python.changes) return value_int(t, (int64_t)t->live.changes);
+  if (callee == functions_python.known)
+    return value_bool(t, count == 1 &&
+                             !(value_is_number(args[0]) && args[0]->number.node != LOOM_NO_VALUE));
   if (callee == functions_python.followed) return t->constants.true_value;
   if (callee == functions_python.inside)
     return value_bool(t, state->transforms > 0 || PyList_GET_SIZE(state->levels) > 0);

@@ -452,7 +452,7 @@ static bool gradient_attach(tracer *t, gradient *g, PyObject *outputs, PyObject 
   call->items = calloc(state->leaf_count + 6, sizeof *call->items);
   bool good = program && call->items &&
               tensor_recipe_append(call, trace_rebuild_const(t, Py_NewRef(apply))) &&
-              tensor_recipe_append(call, gradient_sized(t, program)) &&
+              tensor_recipe_append(call, tensor_watched(t, gradient_sized(t, program))) &&
               tensor_recipe_append(call, gradient_outputs(t, g)) &&
               tensor_recipe_append(call, saved) && tensor_recipe_append(call, given);
   for (uint32_t i = 0; good && i < state->leaf_count; i++)

@@ -239,8 +239,7 @@ value *tensor_copy(tracer *t, value *v, struct copy_memo *memo); /* the slot `co
 bool tensor_functions_init(void); /* false with an exception */
 /* Is it one of the functions of which the model of such a call consists? */
 bool tensor_is_function_part(const PyObject *callee);
-/* What the call of a function has given: results that share memory with arguments have a history of
- * their own. */
+/* Results of such a call that share memory with arguments get a history of their own. */
 bool tensor_is_function_end(const PyObject *function);
 void tensor_function_ended(tracer *t, const value *results);
 value *tensor_function_part(tracer *t, const PyObject *callee, value *const *args,
@@ -274,8 +273,7 @@ PyObject *tensor_derived(PyObject *base, PyObject *key);
 bool tensor_gradient_init(void); /* false with an exception */
 /* Does autograd record what is computed of this tensor without memory? */
 bool tensor_is_recorded(PyObject *meta);
-/* A tensor from before the call requires a gradient. From here on the tensor that stands for it
- * requires one, too. */
+/* What stands for a tensor from before the call requires a gradient from here on. */
 bool tensor_gradient_leaf(tracer *t, value *v, PyObject *meta);
 /* The tensors without memory that stand for these: a new tuple. */
 PyObject *tensor_metas(tracer *t, value *const *tensors, uint32_t count);
@@ -292,5 +290,11 @@ bool tensor_results_init(void); /* false with an exception */
 recipe *tensor_rebuild(tracer *t, value *v);
 /* Shares no other result the memory that one is a copy of? Else false, behind a break. */
 bool tensor_copies_stand_apart(tracer *t, const tensor_state *state);
+
+/* ---- watched.c: what backward() of a function has read ---- */
+
+bool tensor_watched_init(void); /* false with an exception */
+/* Computes gradients like `program`, as long as nothing of it has changed. */
+recipe *tensor_watched(tracer *t, recipe *program);
 
 #endif

@@ -4,6 +4,7 @@
 #include "frontend/torch/torch_internal.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct {
@@ -23,6 +24,16 @@ static struct {
   PyObject *forward, *level, *none; /* the names of torch.autograd.forward_ad; of these, the number
                                        of the level that is active, and the number of none */
 } modes;
+
+/* The switches of the process (switches.def). */
+#define SWITCH(NAME) #NAME,
+static const char *const switch_names[] = {
+#include "frontend/torch/switches.def"
+};
+#undef SWITCH
+enum { SWITCHES = sizeof switch_names / sizeof *switch_names };
+static bool (*switches[SWITCHES])(const void *context);
+static const void *switch_context; /* at::globalContext() */
 
 enum { MODES_CPU, MODES_CUDA }; /* c10::DeviceType */
 
@@ -61,6 +72,8 @@ void torch_modes_read(torch_modes *out) {
   out->inference = modes.inference();
   out->casts = (out->excluded & modes.casts) != 0;
   out->dual = modes_is_dual();
+  for (int i = 0; i < SWITCHES; i++)
+    out->switches |= (uint32_t)switches[i](switch_context) << i;
 }
 
 bool torch_modes_are_plain(const torch_modes *m) {
@@ -74,7 +87,8 @@ bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
   return a->included == b->included && a->excluded == b->excluded &&
          a->function_modes == b->function_modes && a->dtype == b->dtype &&
          a->cast_dtype == b->cast_dtype && a->records == b->records &&
-         a->keeps_casts == b->keeps_casts && a->hooks == b->hooks && a->dual == b->dual;
+         a->keeps_casts == b->keeps_casts && a->hooks == b->hooks && a->dual == b->dual &&
+         a->switches == b->switches;
 }
 
 bool torch_autocast_pause(torch_place place) {
@@ -125,6 +139,21 @@ static bool modes_find_level(void) {
   return good;
 }
 
+static bool modes_find_switches(void *cpu) {
+  void *global = cpu ? dlsym(cpu, "_ZN2at13globalContextEv") : NULL, *found;
+  const void *(*context)(void);
+  char symbol[96];
+  memcpy(&context, &global, sizeof global);
+  switch_context = global ? context() : NULL;
+  for (int i = 0; switch_context && i < SWITCHES; i++) {
+    snprintf(symbol, sizeof symbol, "_ZNK2at7Context%zu%sEv", strlen(switch_names[i]),
+             switch_names[i]);
+    if (!(found = dlsym(cpu, symbol))) return false;
+    memcpy(&switches[i], &found, sizeof found);
+  }
+  return switch_context != NULL;
+}
+
 static bool modes_find(PyObject *module) {
   void *cpu = torch_library(module, "libtorch_cpu.so");
   modes.core = torch_library(module, "libc10.so");
@@ -139,7 +168,8 @@ static bool modes_find(PyObject *module) {
   memcpy(&modes.inference, &inference, sizeof inference);
   memcpy(&modes.function_modes, &functions, sizeof functions);
   return records && dtype && functions && inference && hooks && modes_find_keys() &&
-         modes_find_level() && modes_find_autocast(cpu) && modes_find_casts();
+         modes_find_level() && modes_find_autocast(cpu) && modes_find_casts() &&
+         modes_find_switches(cpu);
 }
 
 /* A call of a function of a module of torch; takes `args`. False with an exception. */

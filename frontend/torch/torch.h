@@ -69,6 +69,7 @@ typedef struct torch_modes {
   bool casts;                  /* autocast on the CPU */
   bool keeps_casts;            /* it keeps casts of leaves */
   bool dual;                   /* tensors may have tangents: torch.autograd.forward_ad */
+  uint32_t switches;           /* of the process: a bit for each row of switches.def */
 } torch_modes;
 
 bool torch_modes_init(void); /* false with an exception: they cannot be read in this torch */

@@ -27,9 +27,19 @@ static bool aside_is_older(const tracer *t, const value *v) {
   return v->source || v->aside < t->live.aside || (v->object && !value_is_iterator(v));
 }
 
+static void aside_keep(tracer *t, value *v) {
+  trace_live *live = &t->live;
+  if (v->source || value_is_tuple(v) || !(value_is_container(v) || value_is_instance(v))) return;
+  live->aside_made =
+      trace_more(t, live->aside_made, live->aside_made_count, &live->aside_made_room, sizeof v);
+  if (!live->aside_made) return (void)trace_fail(t);
+  live->aside_made[live->aside_made_count++] = v;
+}
+
 static void aside_see_all(tracer *t, value *v) {
   if (!v || v->seen_aside || !trace_goes_deeper(t)) return;
   v->seen_aside = true;
+  aside_keep(t, v);
   if (value_is_container(v) && !(value_is_dict(v) && dict_live(v)))
     for (Py_ssize_t i = 0; i < v->seq.count; i++)
       aside_see_all(t, v->seq.items[i]);
@@ -39,7 +49,10 @@ static void aside_see_all(tracer *t, value *v) {
 }
 
 void aside_see(tracer *t, value *v) {
-  if (v && t->live.aside && aside_is_older(t, v)) aside_see_all(t, v);
+  if (!v || !t->live.aside || !aside_is_older(t, v)) return;
+  trace_read_aside(t, v->source);
+  if (value_is_cell(v) && v->cell.content) trace_read_aside(t, v->cell.content->source);
+  aside_see_all(t, v);
 }
 
 value *aside_seen(tracer *t, value *v) { return aside_see(t, v), v; }
@@ -74,4 +87,10 @@ bool aside_may_assign(tracer *t, PyObject *object, PyObject *name, bool attribut
   bool seen = attribute ? PyType_Check(object) || (v && v->seen_aside)
                         : pointer_map_get(&t->live.aside_names, name) != NULL;
   return !seen || aside_refused(t);
+}
+
+bool aside_stays(tracer *t) {
+  for (uint32_t i = 0; i < t->live.aside_made_count; i++)
+    if (pointer_map_get(&t->known.rebuilt, t->live.aside_made[i])) return aside_refused(t);
+  return true;
 }

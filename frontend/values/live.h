@@ -16,6 +16,9 @@
  * such code reads what is changed behind it. */
 bool aside_begin(tracer *t);
 void aside_end(tracer *t);
+/* Does nobody else get what such code has read and the function has made, so that nobody can change
+ * it? Else false, and capture starts again. */
+bool aside_stays(tracer *t);
 /* To be called for what code reads; aside_see_variable(): a global variable of this name. */
 void aside_see(tracer *t, value *v);
 void aside_see_variable(tracer *t, PyObject *name);

@@ -19,7 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
-from ._tensor_trials import CPU, META, described, forget_results, laid_out, on_cpu, results_without_memory, runs, untouched
+from ._tensor_trials import (
+    CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, results_without_memory, runs, untouched)  # fmt: skip
 
 _tensor_imports.keep_away()
 
@@ -315,6 +316,11 @@ _COPIES = {
 }
 
 
+# Operations whose results hold nothing that was asked for.
+_EMPTIES = frozenset({aten.empty.memory_format, aten.empty_permuted.default, aten.empty_strided.default, aten.empty_like.default,
+                      aten.new_empty.default, aten.new_empty_strided.default})
+
+
 # Functions whose second argument is an index of the first one.
 _INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
 
@@ -370,7 +376,10 @@ class Recorder(TorchDispatchMode):
             with self:
                 results = func.decompose(*args, **kwargs)
             results = None if results is NotImplemented else results
-        return self.note(func, *args, **kwargs) if results is None else results
+        results = self.note(func, *args, **kwargs) if results is None else results
+        if func in _EMPTIES and are_filled():
+            self.calls.append((None, results, self.note(aten.full_like.default, results, filler(results.dtype)), None))
+        return results
 
     def constant(self, numbers):
         """A stand-in for a tensor of whole numbers, which is a constant of the graph."""

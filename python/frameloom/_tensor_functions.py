@@ -39,8 +39,9 @@ class Noted:
     def __init__(self, calls, once):
         self.calls, self.once = calls, once
 
-    def complete(self, name, saved, tangents, gradients, materializes):
-        self.name, self.tangents, self.materializes = name, tangents, materializes
+    def complete(self, cls, saved, tangents, gradients, materializes, needed, places, knows_all):
+        self.name, self.tangents, self.materializes = cls.__name__, tangents, materializes
+        self.called = cls, needed, places, knows_all
         self._refuse_effects()
         known = {id(one): _Saved(i) for i, one in enumerate(saved) if one is not None}
         self.calls = _replaced(known, self.calls)
@@ -109,19 +110,45 @@ class Noted:
         """The same with others in place of these tensors."""
         made = Noted(_replaced(known, self.calls), self.once)
         made.name, made.tangents, made.gradients = self.name, self.tangents, _replaced(known, self.gradients)
-        made.materializes = self.materializes
+        made.materializes, made.called = self.materializes, self.called
         return made
 
-    def call(self, recorder, inputs, outputs, saved, plain):
+    def call(self, recorder, inputs, outputs, saved, plain, attributes):
         """attach() as one of the operations that are noted. `recorder`: what notes them, or None."""
-        results = self.attach(({}, None), inputs, outputs, saved, plain)
+        results = self.attach(({}, None), inputs, outputs, saved, plain, attributes)
         if recorder:
-            recorder.called.append((self, (inputs, outputs, saved, plain), {}, results, True))
+            recorder.called.append((self, (inputs, outputs, saved, plain, attributes), {}, results, True))
         return results
 
-    def attach(self, known, inputs, outputs, saved, plain):
-        """`outputs` as results of a node of autograd's that depends on `inputs`. `known`: as for run()."""
+    def attach(self, known, inputs, outputs, saved, plain, attributes):
+        """`outputs` as results of a node of autograd's that depends on `inputs`. `known`: as for run(); `attributes`: of `ctx`."""
         return _apply(self, outputs, saved, plain, known, *inputs)
+
+    def anew(self):
+        return Anew(self)
+
+
+class Anew:
+    """The same function, whose backward() is not what was noted of it, but is called where gradients are computed."""
+
+    def __init__(self, noted):
+        self.noted, self.once, self.materializes = noted, False, noted.materializes
+
+    def attach(self, known, inputs, outputs, saved, plain, attributes):
+        self.attributes = attributes
+        return _apply(self, outputs, saved, plain, known, *inputs)
+
+    def run(self, known, saved, tangents):
+        cls, needed, places, knows_all = self.noted.called
+        if not knows_all:
+            raise RuntimeError(f"frameloom: backward() of {self.noted.name} reads something that has changed since the call, and ctx has an object, "
+                               "so that the gradient cannot be computed: leave the call out of the compiled function")
+        ctx = Context()
+        ctx.__dict__.update(zip(*self.attributes))
+        ctx.to_save, ctx.needs_input_grad = saved, needed
+        gradients = (cls.backward if cls.vjp is Function.vjp else cls.vjp)(ctx, *tangents)
+        gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+        return tuple(gradients[i] if needed[i] else None for i in places)
 
 
 def _tensors(tree):
@@ -165,14 +192,13 @@ def _once(run):
 _apply = super(Function, Node).apply
 
 
-def attach(recorder, noted, inputs, outputs, saved, plain, *rest):
-    """The results of a function from `outputs` of its forward(). `noted`: its backward(); None: autograd records nothing. `rest`:
-    what Noted.complete() takes."""
+def attach(recorder, noted, inputs, outputs, saved, plain, attributes=(), cls=None, *rest):
+    """The results of a function from `outputs` of its forward(). `noted`: its backward(); None: autograd records nothing. `attributes`:
+    of `ctx`, their names and what they are; `rest`: what Noted.complete() takes."""
     if noted is None:
         return _apply(None, outputs, (), (), ({}, None), *inputs)
-    name, *rest = rest
-    noted.complete(name, saved, *rest)
-    return noted.call(recorder, inputs, outputs, saved, plain)
+    noted.complete(cls, saved, *rest)
+    return noted.call(recorder, inputs, outputs, saved, plain, attributes)
 
 
 def needs(*inputs):
@@ -203,6 +229,11 @@ def changes():
     raise NotImplementedError
 
 
+def is_known(one):
+    """Is it no number that only the run knows? Evaluated by capture."""
+    raise NotImplementedError
+
+
 class Context:
     """What forward() and backward() are given as `ctx`."""
 
@@ -229,6 +260,9 @@ class Context:
     @property
     def saved_tensors(self):
         return self.to_save if self.to_save is not None else ()
+
+
+OWN = ("needs_input_grad", "to_save", "non_differentiable", "materialize_grads")
 
 
 def _bound(function, args, kwargs):
@@ -272,6 +306,20 @@ def _tensors_or_none(all):
     for one in all:
         if one is not None and not isinstance(one, torch.Tensor):
             refuse("a torch.autograd.Function that saves or gives something else than tensors")
+
+
+def _is_plain(one):
+    """Can it be handed over as an attribute of `ctx`?"""
+    if isinstance(one, (tuple, list)):
+        return all([_is_plain(item) for item in one])
+    return one is None or is_known(one) and isinstance(one, (torch.Tensor, bool, int, float, str, torch.dtype, torch.device))
+
+
+def _attributes(ctx):
+    """The attributes that the user's code has given `ctx`: their names, what they are, and are these all?"""
+    given = [(name, one) for name, one in ctx.__dict__.items() if name not in OWN]
+    known = [(name, one) for name, one in given if _is_plain(one)]
+    return tuple([name for name, _ in known]), tuple([one for _, one in known]), len(known) == len(given)
 
 
 def _without_history(output, inputs, needed):
@@ -323,8 +371,9 @@ def of_apply(original):
             noted, tangents, gradients = _differentiated(cls, ctx, outputs, len(args))
             _tensors_or_none(gradients)
             gradients = tuple([gradients[i] if ctx.needs_input_grad[i] else None for i in places])
-            made = attach(noted, inputs, outputs, saved, ctx.non_differentiable, cls.__name__, tangents, gradients,
-                          bool(ctx.materialize_grads))
+            names, attributes, all_known = _attributes(ctx)
+            made = attach(noted, inputs, outputs, saved, ctx.non_differentiable, (names, attributes), cls, tangents, gradients,
+                          bool(ctx.materialize_grads), ctx.needs_input_grad, tuple(places), all_known)
         return made if isinstance(result, tuple) else made[0]
 
     return run

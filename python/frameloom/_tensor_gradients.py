@@ -154,11 +154,11 @@ class Program:
             self.ready = True
         return gradients
 
-    def run(self, call, tangents, sizes=None):
+    def run(self, call, tangents, sizes=None, anew=False):
         """A gradient for each leaf of a run, or None. Those of sparse tensors and of subclasses torch computes. `sizes`: the values of
-        `numbers` in the run."""
-        if not all(one is None or _is_ordinary(one) for one in tangents) or forward_ad._current_level >= 0:
-            return self.differentiable(call, tangents, sizes, False)
+        `numbers` in the run. `anew`: what a backward() of the user's has read has changed."""
+        if anew or not all(one is None or _is_ordinary(one) for one in tangents) or forward_ad._current_level >= 0:
+            return self.differentiable(call, tangents, sizes, False, anew)
         full = [self.zeros(i, sizes) if one is None else one for i, one in enumerate(tangents)]
         try:
             gradients = self.compiled(*self.saved(call, tangents), *full, *(sizes[one] for one in self.symbols))
@@ -194,8 +194,9 @@ class Program:
         call.kept = (tuple(one.detach() for one in saved), tuple(one._version for one in saved), done) if left else None
         return saved
 
-    def again(self, arguments, live, sizes):
-        """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call."""
+    def again(self, arguments, live, sizes, anew):
+        """The function's results and leaves, computed by torch, which records how. `live`: the leaves of the call. `anew`: each
+        backward() of the user's is to be called."""
         origins = {id(one): of for one, of in zip(self.leaves, live)}
         known = {}
         written = {id(one) for func, args, kwargs, *_ in self.calls if func is not None and not isinstance(func, Noted)
@@ -214,11 +215,11 @@ class Program:
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         sources = {}
         for call in self.calls:
-            _replay(call, known, take, written, self.made_ids, sizes)
+            _replay(call, known, take, written, self.made_ids, sizes, anew)
             _follow_saved(call, known, sources)
         return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
 
-    def differentiable(self, call, tangents, sizes=None, create_graph=True):
+    def differentiable(self, call, tangents, sizes=None, create_graph=True, anew=False):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
         if self.draws and call.begun is None:
             raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
@@ -230,14 +231,14 @@ class Program:
         torch._C._functorch.set_single_level_autograd_function_allowed(True)  # inside of vmap, too: `again()` has such functions
         try:
             with _tensor_draws.as_at(call.begun) if self.draws else contextlib.nullcontext():
-                outputs, leaves = self.again(call.arguments, call.leaves, sizes)
+                outputs, leaves = self.again(call.arguments, call.leaves, sizes, anew)
         finally:
             torch._C._functorch.set_single_level_autograd_function_allowed(allowed)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
         recorded = [one.requires_grad for one, _ in given]
         if not any(recorded) and create_graph:  # a function of torch's has a backward of its own, which has no derivative
             with torch.no_grad():
-                return self.run(call, tangents, sizes)
+                return self.run(call, tangents, sizes, anew)
         if not all(recorded):
             raise RuntimeError(f"{self.name}: a function of torch's has a backward of its own, so that the gradient cannot be differentiated")
         return torch.autograd.grad(
@@ -282,16 +283,16 @@ class Sized:
     """A program for the sizes of one run."""
 
     def __init__(self, program, sizes):
-        self.program, self.sizes, self.ends = program, dict(zip(program.numbers, sizes)), program.ends
+        self.program, self.sizes, self.ends, self.draws = program, dict(zip(program.numbers, sizes)), program.ends, program.draws
 
-    def run(self, call, tangents):
-        return self.program.run(call, tangents, self.sizes)
+    def run(self, call, tangents, anew=False):
+        return self.program.run(call, tangents, self.sizes, anew)
 
-    def differentiable(self, call, tangents):
-        return self.program.differentiable(call, tangents, self.sizes)
+    def differentiable(self, call, tangents, anew=False):
+        return self.program.differentiable(call, tangents, self.sizes, anew=anew)
 
 
-def _replay(call, known, take, written, leaves, sizes):
+def _replay(call, known, take, written, leaves, sizes, anew):
     func, args, kwargs, results, records = call
     if func is None:  # a constant
         known[id(kwargs)] = args.clone() if id(kwargs) in written or id(kwargs) in leaves else args
@@ -299,7 +300,7 @@ def _replay(call, known, take, written, leaves, sizes):
         return
     with torch.set_grad_enabled(records), quiet():
         if isinstance(func, Noted):
-            made = func.attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
+            made = (func.anew() if anew else func).attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
         else:
             made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
@@ -346,7 +347,7 @@ class Compiled(torch.autograd.Function):
     def forward(ctx, program, outputs, saved, arguments, *leaves):
         ctx.program, ctx.arguments, ctx.leaves = program, arguments, leaves
         ctx.writes = write_counts(arguments)
-        ctx.begun = _tensor_draws.begun() if (program.program if isinstance(program, Sized) else program).draws else None
+        ctx.begun = _tensor_draws.begun() if program.draws else None
         ctx.materialize_grads = False
         ctx.to_save = saved
         return outputs

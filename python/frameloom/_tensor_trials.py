@@ -21,8 +21,11 @@ def on_cpu(value):
 
 
 _tried = {}
-# How torch says that an operation does not take these dtypes or ranks on the CPU. Without memory it takes more.
-_DTYPES = re.compile(r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension")
+# How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
+_DTYPES = re.compile(
+    r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
+    r"|same scalar type|dtypes match|does not have a deterministic implementation"
+)
 
 
 @contextlib.contextmanager
@@ -93,6 +96,23 @@ def _leaves(args, kwargs):
     return _pytree.tree_leaves((args, kwargs)) if any(isinstance(one, (list, tuple, dict)) for one in flat) else flat
 
 
+def _deterministic():
+    """What decides whether torch refuses operations whose results may differ from run to run, or warns of them."""
+    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def are_filled():
+    """Does torch fill tensors whose elements nobody has asked for?"""
+    return torch.are_deterministic_algorithms_enabled() and torch.utils.deterministic.fill_uninitialized_memory
+
+
+def filler(dtype):
+    """With what."""
+    if dtype == torch.bool:
+        return True
+    return torch.nan if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).max
+
+
 def _kind(one):
     """What of an argument decides whether an operation takes it, and what it warns of."""
     if isinstance(one, torch.Tensor):
@@ -106,7 +126,7 @@ def runs(func, args, kwargs):
     leaves = _leaves(args, kwargs)
     tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
     lie = all(one.is_contiguous() for one in tensors)
-    key = (func, lie, *map(_kind, leaves))
+    key = (func, lie, *_deterministic(), *map(_kind, leaves))
     if key not in _tried:
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
@@ -194,18 +214,46 @@ def _orders_of(func, args, kwargs, like):
     return None if all(kept) else [AS_DESCRIBED if keep else _order(one) for keep, one in zip(kept, made)]
 
 
+def _strides_of(func, args, kwargs, tensors, others):
+    """The strides of each result of an operation, for the sizes at hand; None: it raises."""
+    key = (func, *map(str, others), *((one.dtype, one.shape, one.stride()) for one in tensors))
+    if key not in _known_orders:
+        found = None
+        with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError), _really():
+            found = [_of(one) for one in _trial(func, args, kwargs, _whole, CPU)]
+        _known_orders[key] = found
+    return _known_orders[key]
+
+
+def _of(one):
+    order = _order(one)
+    return AS_DESCRIBED if order is None else (one.stride(), one.shape, order)
+
+
+def _is_in_order_of_c(one):
+    """Has it the strides of a new tensor, those of axes of one element among them? Operations keep these, too."""
+    step = 1
+    for size, stride in zip(reversed(one.shape), reversed(one.stride())):
+        if stride != step:
+            return False
+        step *= max(size, 1)
+    return True
+
+
 def _orders(func, args, kwargs):
     """The order in memory of each result of an operation, where torch gives results without memory another one than on the CPU; None:
     they have the same. Tried once for each order of the arguments, with few elements, where that goes, else with zeros of the sizes
     at hand; what raises for these is believed."""
     tensors = [one for one in _leaves(args, kwargs) if isinstance(one, torch.Tensor)]
-    if all(one.is_contiguous() for one in tensors):
+    if all(_is_in_order_of_c(one) for one in tensors):
         return None
     few = sum(one.numel() for one in tensors) <= MOST_TRIED
     others = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.Tensor, float))]
     lists = [one for one in others if isinstance(one, (list, tuple))]
     if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and not few:
         return None
+    if few and any(1 in one.shape for one in tensors):  # whose stride along such an axis may be any: as it is
+        return _strides_of(func, args, kwargs, tensors, others)
     key = (func, *map(str, others), *((one.dtype, *(min(size, 3) for size in one.shape), *_small(one, META).stride()) for one in tensors))
     if key not in _known_orders:
         found = None
@@ -230,7 +278,11 @@ def laid_out(func, args, kwargs, results):
 
     def turn(one):
         order = next(given)
-        return one if order is AS_DESCRIBED else torch.empty_strided(one.size(), _strides(one.size(), order), dtype=one.dtype, device=META)
+        if order is AS_DESCRIBED:
+            return one
+        strides, sizes, order = order if isinstance(order, tuple) else (None, None, order)
+        strides = strides if sizes == one.size() else _strides(one.size(), order)
+        return torch.empty_strided(one.size(), strides, dtype=one.dtype, device=META)
 
     return _pytree.tree_map_only(torch.Tensor, turn, results)
 
@@ -346,7 +398,7 @@ def _key(one):
 def _key_of_call(func, args, kwargs):
     """What decides the results of an operation without memory: of tensors all but their elements, and of torch's switches those that
     descriptions ask for."""
-    switches = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled(), torch._C._get_mkldnn_enabled()
+    switches = torch.get_default_dtype(), *_deterministic(), torch._C._get_mkldnn_enabled()
     return (func, *switches, *map(_key, args), *((name, _key(one)) for name, one in sorted(kwargs.items())))
 
 

@@ -135,16 +135,9 @@ GIVEN = (
 # Factors of gradients, of what may change between the call and the backward.
 FACTORS = ("2", "SCALE", "BOX.scale", "STATE.by", "F.factor", "(1 + len(LOG))", "(BOX.n + 1)", "(F.calls + 1)", "ctx.by", "ctx.kept", "TENSOR", "ctx.tensor", "torch.tensor([1.0, 2.0, 3.0])", "(COUNTS.get('k', 2))",
            "(2 if ctx.needs_input_grad[0] else 3)", "x", "x.detach()", "(len(ctx.needs_input_grad) + 1)", "(len(given or ()) + 1)", "(sum(map(len, map(str, given or ()))) + 1)", "torch.ones_like(g)")  # fmt: skip
-LASTING = (
-    "2",
-    "ctx.by",
-    "ctx.kept",
-    "ctx.tensor.detach()",
-    "torch.tensor([1.0, 2.0, 3.0])",
-    "(2 if ctx.needs_input_grad[0] else 3)",
-    "x",
-    "(len(ctx.needs_input_grad) + 1)",
-)
+# What happens between the call and its backward.
+BETWEEN = ("", "", "", "rescale()", "BOX.scale = BOX.scale + 1", "STATE.by = 4.0", "F.factor = F.factor * 2", "LOG.append('between')", "BOX.n += 3", "F.calls = 7", "COUNTS['k'] = 5",
+           "with torch.no_grad(): TENSOR.add_(2)", "F.backward = staticmethod(lambda ctx, *g: (g[0] * 3,) * len(ctx.needs_input_grad[:-2]) + (None, None))", "GIVEN.append(4)", "GIVEN[:] = [1]")  # fmt: skip
 # Effects that end a part of the function: what follows is not captured together with it.
 ENDING = tuple(
     one for one in EFFECTS if any(name in one for name in ("exec", "cached", "send", "print", "warn", "random", "seed", "with noted", "TENSOR"))
@@ -168,7 +161,8 @@ class Program:
         self.given = pick(("given", "given", "given", "LOG", "None", "NUMBERS_LIST", "(1, 2)"))
         self.lists = self.given in ("given", "LOG", "NUMBERS_LIST")
         self.rare = 0.5 if chance() < 0.5 else 1
-        self.late = chance() < 0.2  # gradients are computed when other calls have changed things: backward() reads what ctx has
+        self.late = chance() < 0.2  # gradients are computed when other calls have changed things
+        self.between = random.Random(seed + 11).choice(BETWEEN)
         self.source = SPACE + self.function_class() + self.caller()
 
     def effects(self, where, most):
@@ -258,8 +252,8 @@ class Program:
             for g in usable:
                 factor = pick(
                     (
-                        *(LASTING if self.late else FACTORS),
-                        *[NUMBERS[name] for name in self.kept if name in NUMBERS and not (self.late and name == "log")] * 4,
+                        *FACTORS,
+                        *[NUMBERS[name] for name in self.kept if name in NUMBERS] * 4,
                         "ctx.by",
                         *[f"s{i}" for i in range(len(saved)) if saved[i] != "r_plain"],
                     )
@@ -346,7 +340,7 @@ def state(space):
 WAYS = ("sum", "sum", "twice", "grad", "second", "none", "no_grad", "autocast", "plain")
 
 
-def history(source, way, compiled):
+def history(source, way, compiled, between=""):
     """What a few calls of a program give and leave, step by step."""
     space = {"__name__": "program"}
     exec(compile(source, "<program>", "exec"), space)
@@ -371,6 +365,8 @@ def history(source, way, compiled):
                 if not tensors or way in ("none", "no_grad", "plain"):
                     continue
                 total = sum(one.float().sum() for one in tensors)
+                space["GIVEN"] = made[-3] if isinstance(made[-3], list) else []
+                exec(between, space)
                 if way == "late":  # gradients of all steps at the end, in the reverse order
                     kept.append((total, x, y, made))
                     continue
@@ -405,13 +401,15 @@ def differences(seed):
     """The first step in which a program's compiled history differs, with its source; None: none does."""
     program = Program(seed)
     way = "late" if program.late else random.Random(seed + 7).choice(WAYS)
-    wanted, _ = history(program.source, way, False)
-    got, report = history(program.source, way, True)
+    wanted, _ = history(program.source, way, False, program.between)
+    got, report = history(program.source, way, True, program.between)
     for step, (one, other) in enumerate(zip(got, wanted)):
         if other[0] == "raised" and "modified by an inplace" in other[2]:
             return None  # eager torch has no result; a compiled backward may not need that tensor (docs/tensors.md)
+        if one[0] == "raised" and "reads something that has changed" in one[2]:
+            return None  # ctx has an object of which the backward knows nothing
         if not alike(one, other):
-            return f"seed {seed}, {way}, step {step}:\n  compiled {one}\n  eager    {other}\n{program.source[len(SPACE) :]}"
+            return f"seed {seed}, {way}, {program.between}, step {step}:\n  compiled {one}\n  eager    {other}\n{program.source[len(SPACE) :]}"
     return None if len(got) == len(wanted) else f"seed {seed}, {way}: {len(got)} steps, and not {len(wanted)}"
 
 

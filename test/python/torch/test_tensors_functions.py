@@ -1,5 +1,7 @@
 """torch.autograd.Function inside of compiled functions: results, gradients of the first two orders, shared memory, what breaks."""
 
+import types
+
 import pytest
 import torch
 from reports import break_codes
@@ -512,6 +514,134 @@ def test_what_backward_reads_is_guarded(monkeypatch):
         x = torch.ones(3, requires_grad=True)
         compiled(x).sum().backward()
         torch.testing.assert_close(x.grad, torch.full((3,), number))
+
+
+KNOBS, LEVELS, WEIGHT, LAYER = types.SimpleNamespace(k=3.0), [1.0, 2.0], torch.tensor(2.0), torch.nn.Linear(2, 2)
+TABLE = {"a": 1.0}
+
+
+def _multiplies(number):
+    """A function whose gradient is multiplied by what `number` gives when it is computed."""
+
+    class Multiplied(Function):
+        @staticmethod
+        def forward(ctx, x, by):
+            ctx.by = by
+            ctx.save_for_backward(x)
+            return x * x * by
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return gradient * 2 * x * ctx.by * number(), None
+
+    return Multiplied
+
+
+def _counting():
+    count = 1.0
+
+    def add():
+        nonlocal count
+        count += 1
+
+    return lambda: count, add
+
+
+COUNT, ADD = _counting()
+# What backward() reads, and what changes it.
+LATER = {
+    "global": (lambda: SCALE, "global SCALE; SCALE += 1"),
+    "attribute": (lambda: KNOBS.k, "KNOBS.k += 1"),
+    "no attribute": (lambda: 2 if hasattr(KNOBS, "late") else 1, "vars(KNOBS).pop('late') if hasattr(KNOBS, 'late') else setattr(KNOBS, 'late', 1)"),
+    "item of a list": (lambda: LEVELS[0], "LEVELS[0] += 1"),
+    "length of a list": (lambda: len(LEVELS), "LEVELS.append(1.0)"),
+    "list in a loop": (lambda: sum([one * 2 for one in LEVELS]), "LEVELS[-1] += 1"),
+    "item of a dict": (lambda: TABLE["a"], "TABLE['a'] += 1"),
+    "variable of a closure": (COUNT, "ADD()"),
+    "tensor": (lambda: WEIGHT, "WEIGHT.add_(1)"),
+    "mode of a module": (lambda: 2 if LAYER.training else 3, "LAYER.train(not LAYER.training)"),
+    "parameter": (lambda: LAYER.weight.detach().sum(), "LAYER.weight.data.add_(1)"),
+    "function": (lambda: _level(), "global _level; _level = lambda by=_level() + 1: by"),
+}
+
+
+def _level():
+    return 5.0
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["once", "again"])
+@pytest.mark.parametrize("name", LATER)
+def test_what_backward_reads_changes_between_the_call_and_the_backward(name, create_graph):
+    number, change = LATER[name]
+    function = _multiplies(number)
+
+    def call(x, by):
+        KNOBS.calls = getattr(KNOBS, "calls", 0) + 1  # an effect of the function's own
+        return function.apply(x, by).sum()
+
+    compiled, change = frameloom.compile(call, fullgraph=True), compile(change, "<change>", "exec")
+    for by in (2, 2, 3, 4):
+        x = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
+        values = [one(x, by) for one in (compiled, compiled, call)]
+        before = [torch.autograd.grad(one, x, create_graph=create_graph, retain_graph=True)[0] for one in values[1:]]
+        torch.testing.assert_close(*before)
+        exec(change, globals())
+        given = [torch.autograd.grad(one, x, create_graph=create_graph)[0] for one in values]
+        torch.testing.assert_close(given[0], given[2])
+        torch.testing.assert_close(given[1], given[2])
+        assert not torch.equal(given[2], before[1])
+        if create_graph:
+            torch.testing.assert_close(*(torch.autograd.grad(one.sum(), x)[0] for one in given[1:]))
+
+
+def test_an_object_of_ctx_and_a_change_behind_the_call():
+    class Keeps(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.box = types.SimpleNamespace(by=2)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.box.by * KNOBS.k
+
+    compiled = frameloom.compile(lambda x: Keeps.apply(x), fullgraph=True)
+    x = torch.ones(3, requires_grad=True)
+    for change in (0, 1):
+        y = compiled(x).sum()
+        KNOBS.k += change
+        if change:
+            with pytest.raises(RuntimeError, match="reads something that has changed since the call"):
+                y.backward()
+        else:
+            y.backward()
+            torch.testing.assert_close(x.grad, torch.full((3,), 2.0 * KNOBS.k))
+
+
+def test_a_list_that_backward_reads_is_a_result():
+    def call(x):
+        kept = [1, 2]
+        return Counted.apply(x, kept), kept
+
+    gradients = []
+    for one in (call, frameloom.compile(call)):
+        x = torch.ones(3, requires_grad=True)
+        y, kept = one(x)
+        kept.append(5)
+        gradients += torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+class Counted(Function):
+    @staticmethod
+    def forward(ctx, x, kept):
+        ctx.kept = kept
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * sum(ctx.kept), None
 
 
 def test_sizes_that_change():
