@@ -148,6 +148,8 @@ typedef struct trace_late {
 typedef struct trace_live {
   Py_ssize_t items;        /* items of lists and tuples that were looked at */
   uint64_t changes;        /* how often one was changed */
+  uint32_t values;         /* so many values were made so far */
+  struct live_span *spans; /* the pieces of code whose changes are watched, the innermost first */
   uint8_t aside;           /* so many pieces of code are being followed that run later (aside.c) */
   uint32_t asides;         /* so many have begun so far */
   pointer_map aside_names; /* the names of global variables that they have read */

@@ -110,6 +110,7 @@ struct value {
   bool chosen;      /* it is one of two objects, and only the run knows which (trace_choose) */
   uint8_t aside;    /* trace_live.aside when it was made */
   bool seen_aside;  /* code that was followed for later has read it (values/aside.c) */
+  uint32_t born;    /* so many values were made before it */
   uint16_t lent, lender;  /* lent: this is a copy that stands for an object in the hidden iteration
                              of a loop;  lender: it is an object with such copies (values/gather.c).
                              The places of the  loops, or 0 */

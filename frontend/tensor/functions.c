@@ -14,7 +14,7 @@
 
 /* Of _tensor_functions.py. */
 static struct {
-  PyObject *begin, *end, *once, *changes, *known, *attach, *refuse, *enter, *leave, *inside,
+  PyObject *begin, *end, *once, *watch, *watched, *known, *attach, *refuse, *enter, *leave, *inside,
       *followed, *noted, *zeros_like;
 } functions_python;
 
@@ -30,12 +30,21 @@ struct tensor_section {
   bool once;                /* the gradients have no derivative */
 };
 
+/* A piece of code that torch may run more often than capture: what was there before it. */
+struct tensor_watch {
+  struct tensor_watch *around;
+  uint32_t effects;         /* of the capture */
+  const np_storage *memory; /* what was there */
+  uint64_t writes;          /* so many writes into it */
+};
+
 bool tensor_functions_init(void) {
   static const tensor_name names[] = {
       {"begin_backward", &functions_python.begin}, {"end_backward", &functions_python.end},
-      {"changes", &functions_python.changes},      {"is_known", &functions_python.known},
-      {"only_once", &functions_python.once},       {"attach", &functions_python.attach},
-      {"Noted", &functions_python.noted},          {"ZEROS_LIKE", &functions_python.zeros_like}};
+      {"begin_watch", &functions_python.watch},    {"end_watch", &functions_python.watched},
+      {"is_known", &functions_python.known},       {"only_once", &functions_python.once},
+      {"attach", &functions_python.attach},        {"Noted", &functions_python.noted},
+      {"ZEROS_LIKE", &functions_python.zeros_like}};
   static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
                                           {"enter_transform", &functions_python.enter},
                                           {"leave_transform", &functions_python.leave},
@@ -48,10 +57,11 @@ bool tensor_functions_init(void) {
 
 bool tensor_is_function_part(const PyObject *callee) {
   return callee == functions_python.begin || callee == functions_python.end ||
-         callee == functions_python.once || callee == functions_python.changes ||
-         callee == functions_python.known || callee == functions_python.refuse ||
-         callee == functions_python.enter || callee == functions_python.leave ||
-         callee == functions_python.inside || callee == functions_python.followed;
+         callee == functions_python.once || callee == functions_python.watch ||
+         callee == functions_python.watched || callee == functions_python.known ||
+         callee == functions_python.refuse || callee == functions_python.enter ||
+         callee == functions_python.leave || callee == functions_python.inside ||
+         callee == functions_python.followed;
 }
 
 bool tensor_is_function_end(const PyObject *function) {
@@ -156,6 +166,27 @@ static value *functions_end(tracer *t, tensor_state *state) {
   return noted ? value_const(t, noted) : trace_raise_live(t);
 }
 
+static value *functions_watch(tracer *t, tensor_state *state) {
+  const np_storage *memory = np_storages(t);
+  struct tensor_watch *watch = trace_alloc(t, sizeof *watch);
+  if (!watch || !live_span_begin(t)) return trace_fail(t);
+  *watch = (struct tensor_watch){.around = state->watch,
+                                 .effects = t->capture->effect_count,
+                                 .memory = memory,
+                                 .writes = functions_writes(memory)};
+  state->watch = watch;
+  return t->constants.none;
+}
+
+static value *functions_watched(tracer *t, tensor_state *state) {
+  const struct tensor_watch *watch = state->watch;
+  if (!watch) return trace_break(t, BREAK_TENSOR, "a watch that has not begun");
+  state->watch = watch->around;
+  bool changed = live_span_end(t);
+  return value_bool(t, changed || watch->effects != t->capture->effect_count ||
+                           watch->writes != functions_writes(watch->memory));
+}
+
 value *tensor_function_part(tracer *t, const PyObject *callee, value *const *args,
                             Py_ssize_t count) {
   tensor_state *state = tensor_state_of(t);
@@ -166,7 +197,8 @@ value *tensor_function_part(tracer *t, const PyObject *callee, value *const *arg
     if (state->section) state->section->once = true;
     return t->constants.none;
   }
-  if (callee == functions_python.changes) return value_int(t, (int64_t)t->live.changes);
+  if (callee == functions_python.watch) return functions_watch(t, state);
+  if (callee == functions_python.watched) return functions_watched(t, state);
   if (callee == functions_python.known)
     return value_bool(t, count == 1 &&
                              !(value_is_number(args[0]) && args[0]->number.node != LOOM_NO_VALUE));

@@ -74,7 +74,39 @@ static bool aside_changes(tracer *t) {
                      "object that it has not made") != NULL;
 }
 
+/* ---- code whose changes are watched ---- */
+
+struct live_span {
+  struct live_span *around;
+  uint64_t changes;   /* trace_live.changes where it began */
+  uint32_t values;    /* trace_live.values there */
+  bool changes_older; /* it has changed something that the function had made before */
+};
+
+bool live_span_begin(tracer *t) {
+  struct live_span *span = trace_alloc(t, sizeof *span);
+  if (!span) return trace_fail(t), false;
+  *span = (struct live_span){
+      .around = t->live.spans, .changes = t->live.changes, .values = t->live.values};
+  t->live.spans = span;
+  return true;
+}
+
+bool live_span_end(tracer *t) {
+  const struct live_span *span = t->live.spans;
+  t->live.spans = span->around;
+  return span->changes_older || span->changes != t->live.changes;
+}
+
+static void spans_see_change(tracer *t, const value *v) {
+  for (struct live_span *span = t->live.spans; span; span = span->around)
+    if (v->born < span->values) span->changes_older = true;
+}
+
+/* ---- what is asked before a change ---- */
+
 bool aside_may_change(tracer *t, const value *v) {
+  spans_see_change(t, v);
   if (!t->live.asides) return true;
   if (v->seen_aside && !t->live.aside) return aside_refused(t);
   return !t->live.aside || !(v->seen_aside || aside_is_older(t, v)) || aside_changes(t);

@@ -19,6 +19,10 @@ void aside_end(tracer *t);
 /* Does nobody else get what such code has read and the function has made, so that nobody can change
  * it? Else false, and capture starts again. */
 bool aside_stays(tracer *t);
+/* Between these calls is a piece of code whose changes are watched. live_span_end() says: has it
+ * changed something that was there before it, be it from before the call or made inside? */
+bool live_span_begin(tracer *t);
+bool live_span_end(tracer *t);
 /* To be called for what code reads; aside_see_variable(): a global variable of this name. */
 void aside_see(tracer *t, value *v);
 void aside_see_variable(tracer *t, PyObject *name);

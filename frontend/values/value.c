@@ -30,6 +30,7 @@ value *value_new(tracer *t, const value_type *type) {
   if (!v) return NULL;
   v->type = type;
   v->aside = t->live.aside;
+  v->born = t->live.values++;
   return v;
 }
 

@@ -224,8 +224,13 @@ def only_once():
     raise NotImplementedError
 
 
-def changes():
-    """How often objects from before the call were changed so far. Evaluated by capture."""
+def begin_watch():
+    """Begins to watch what the code changes. Evaluated by capture, as end_watch()."""
+    raise NotImplementedError
+
+
+def end_watch():
+    """Has it changed, printed or written into something that was there at the last begin_watch()?"""
     raise NotImplementedError
 
 
@@ -330,6 +335,20 @@ def _without_history(output, inputs, needed):
     return output
 
 
+def _set_up(cls, args, result, needed):
+    """The `ctx` that setup_context() fills. It is new, so what is stored in it changes nothing that was there before."""
+    begin_watch()
+    ctx = Context()
+    ctx.needs_input_grad = needed
+    try:
+        cls.setup_context(ctx, args, result)
+    finally:
+        changes = end_watch()
+    if changes and is_transformed():
+        refuse("setup_context() with side effects, which torch.func calls for each level,")
+    return ctx
+
+
 def of_apply(original):
     """The model of Function.apply()."""
 
@@ -339,21 +358,19 @@ def of_apply(original):
             refuse("such a call of a torch.autograd.Function")
         if apart:
             args = _bound(cls.forward, args, kwargs)
-        ctx = Context()
         before = torch.is_grad_enabled()
         places = [i for i, one in enumerate(args) if isinstance(one, torch.Tensor)]
         inputs = tuple([args[i] for i in places])
         needed = needs(*inputs) if before else [one.requires_grad for one in inputs]
-        ctx.needs_input_grad = tuple([i in places and needed[places.index(i)] for i in range(len(args))])
+        needs_input_grad = tuple([i in places and needed[places.index(i)] for i in range(len(args))])
         torch.set_grad_enabled(False)
         try:
             if apart:
                 result = cls.forward(*args)
-                before_setup = changes()
-                cls.setup_context(ctx, args, result)
-                if is_transformed() and changes() != before_setup:
-                    refuse("setup_context() with side effects, which torch.func calls for each level,")
+                ctx = _set_up(cls, args, result, needs_input_grad)
             else:
+                ctx = Context()
+                ctx.needs_input_grad = needs_input_grad
                 result = cls.forward(ctx, *args)
         finally:
             torch.set_grad_enabled(before)

@@ -211,3 +211,77 @@ def test_gradients_that_are_none(take):
         sum(made[i].sum() for i in take).backward()
         gradients.append(x.grad)
     torch.testing.assert_close(gradients[1], gradients[0])
+
+
+SHARED = {}
+
+
+class Sets(Function):
+    """What its setup_context() changes, each test says."""
+
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        SHARED["change"](SHARED["made"])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 3
+
+
+
+MADE = {
+    "list": (list, lambda made: made.append(len(made))),
+    "dict": (dict, lambda made: made.__setitem__(len(made), 1)),
+    "set": (set, lambda made: made.add(len(made))),
+    "attribute": (Box, lambda made: setattr(made, "n", made.n + 1)),
+    "list of an object": (Box, lambda made: made.items.append(1)),
+    "iterator": (lambda: iter([1, 2, 3, 4]), lambda made: next(made)),
+    "generator": (lambda: (k for k in range(5)), lambda made: next(made)),
+    "array": (lambda: torch.zeros(2).numpy(), lambda made: made.__iadd__(1)),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_setup_context_that_changes_what_the_call_has_made(kind):
+    """torch.func calls it once for each level, so that the change happens as often."""
+    make, change = MADE[kind]
+
+    def function(x):
+        made = make()
+        SHARED["made"] = made
+        gradient = torch.func.grad(lambda x: Sets.apply(x).sum())(x)
+        return gradient, made
+
+    def content(made):
+        return made.__dict__ if isinstance(made, Box) else list(made)
+
+    SHARED["change"] = change
+    x = torch.ones(3)
+    wanted = [(gradient.tolist(), content(made)) for gradient, made in (function(x), function(x))]
+    compiled = frameloom.compile(function)
+    assert [(gradient.tolist(), content(made)) for gradient, made in (compiled(x), compiled(x))] == wanted
+
+
+class Gathers(Sets):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        sizes = []
+        for one in inputs:
+            sizes.append(one.shape[0])
+        ctx.sizes = sizes
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.sizes[0]
+
+
+def test_a_setup_context_that_changes_only_what_it_has_made():
+    def function(x):
+        return torch.func.grad(lambda x: Gathers.apply(x).sum())(x)
+
+    x = torch.ones(3)
+    assert frameloom.compile(function, fullgraph=True)(x).tolist() == function(x).tolist() == [3, 3, 3]
