@@ -51,11 +51,10 @@ typedef struct tensor_state {
   value **copies;    /* tensors of which results are copies */
   pointer_map roots; /* of these, those of which there are views -> the copy */
   uint32_t leaf_count, leaf_room, made_count, made_room, result_count, result_room, copy_count,
-      copy_room;
+      copy_room, kept_count;
   struct tensor_watch *watch;     /* code whose changes are watched (functions.c); or NULL */
   struct tensor_section *section; /* a backward() of the user's is being followed; or NULL */
   struct tensor_kept *kept;       /* tensors from before the call, where a checkpoint has begun */
-  uint32_t kept_count;
   recipe *attached; /* the call that makes all results known to autograd; or NULL */
   value **placed;   /* copies that stand for views whose place is data */
   uint32_t placed_count, placed_room;
