@@ -55,8 +55,8 @@ typedef struct tensor_state {
   struct tensor_watch *watch;     /* code whose changes are watched (functions.c); or NULL */
   struct tensor_section *section; /* a backward() of the user's is being followed; or NULL */
   struct tensor_kept *kept;       /* tensors from before the call, where a checkpoint has begun */
-  recipe *attached; /* the call that makes all results known to autograd; or NULL */
-  value **placed;   /* copies that stand for views whose place is data */
+  recipe *attached;               /* the call that makes all results known to autograd; or NULL */
+  value **placed;                 /* copies that stand for views whose place is data */
   uint32_t placed_count, placed_room;
 } tensor_state;
 
