@@ -43,5 +43,5 @@ def test_instructions_of_a_guarded_call(tmp_path):
         counted.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
     # Ten globals, two cells and four arrays are checked, a result is made, a kernel runs: 1,770 on CPython 3.11
     # with NumPy 2.4, and what the loop around it takes. 3.12 and 3.13 were seen to take 2,810.
-    limit = 2600 if sys.version_info < (3, 12) else 3200
+    limit = 2700 if sys.version_info < (3, 12) else 3200
     assert 500 < (counted[1] - counted[0]) / 40000 < limit
