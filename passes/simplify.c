@@ -210,6 +210,7 @@ static const struct {
     {LOOM_OP_TRANSPOSE, 0, SIMPLIFY_ANY, simplify_transpose_of_same},
     {LOOM_OP_TRANSPOSE, 0, LOOM_OP_TRANSPOSE, simplify_transpose_of_transpose},
     {LOOM_OP_TRANSPOSE, 0, LOOM_OP_BROADCAST, simplify_transpose_of_broadcast},
+    {LOOM_OP_PAD, 0, SIMPLIFY_ANY, simplify_pad_of_nothing},
     {LOOM_OP_SLICE, 0, LOOM_OP_CONSTANT, simplify_view_of_constant},
     {LOOM_OP_SLICE, 0, SIMPLIFY_ANY, simplify_slice_of_same},
     {LOOM_OP_SLICE, 0, LOOM_OP_SLICE, simplify_slice_of_slice},

@@ -34,7 +34,7 @@ simplify_rule simplify_view_of_constant;
 simplify_rule simplify_reshape_of_same, simplify_reshape_of_reshape;
 simplify_rule simplify_transpose_of_same, simplify_transpose_of_transpose;
 simplify_rule simplify_transpose_of_broadcast;
-simplify_rule simplify_slice_of_same, simplify_slice_of_slice;
+simplify_rule simplify_slice_of_same, simplify_slice_of_slice, simplify_pad_of_nothing;
 simplify_rule simplify_broadcast_of_same, simplify_broadcast_of_broadcast;
 /* ... where the reshape only adds dimensions of size 1. */
 simplify_rule simplify_broadcast_of_reshape;

@@ -94,6 +94,15 @@ bool simplify_slice_of_same(MlirOperation op, MlirOperation unused) {
   return rank >= 0 && simplify_same_type(op) && simplify_replace(op, loom_operand(op, 0));
 }
 
+bool simplify_pad_of_nothing(MlirOperation op, MlirOperation unused) {
+  int64_t low[LOOM_MAX_RANK], high[LOOM_MAX_RANK];
+  intptr_t rank = loom_get_i64s(op, "low", low, LOOM_MAX_RANK);
+  if (rank < 0 || loom_get_i64s(op, "high", high, LOOM_MAX_RANK) != rank) return false;
+  for (intptr_t i = 0; i < rank; i++)
+    if (low[i] || high[i]) return false;
+  return simplify_same_type(op) && simplify_replace(op, loom_operand(op, 0));
+}
+
 bool simplify_slice_of_slice(MlirOperation op, MlirOperation inner) {
   int64_t starts[LOOM_MAX_RANK], steps[LOOM_MAX_RANK], a[LOOM_MAX_RANK], b[LOOM_MAX_RANK];
   intptr_t rank = simplify_read_slice(op, starts, steps);

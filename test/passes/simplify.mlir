@@ -185,3 +185,16 @@ func.func @empty(%x: tensor<4x0xf32>, %y: tensor<0x5xf32>)
       : (tensor<4x0xf32>, tensor<0x5xf32>) -> tensor<4x0x0x5xf32>
   return %s, %p, %d, %o : tensor<4xf32>, tensor<4xf32>, tensor<4x5xf32>, tensor<4x0x0x5xf32>
 }
+
+// A pad of nothing is its operand.
+// CHECK-LABEL: func.func @pads
+// CHECK-NOT: low = [0, 0] high = [0, 0]
+// CHECK: %[[N:.*]] = loom.neg %arg0
+// CHECK: %[[P:.*]] = loom.pad %arg0
+// CHECK: return %[[N]], %[[P]]
+func.func @pads(%a: tensor<4x3xf32>, %v: tensor<f32>) -> (tensor<4x3xf32>, tensor<5x3xf32>) {
+  %0 = loom.pad %a, %v low = [0, 0] high = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %1 = loom.neg %0 : tensor<4x3xf32>
+  %2 = loom.pad %a, %v low = [1, 0] high = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<5x3xf32>
+  return %1, %2 : tensor<4x3xf32>, tensor<5x3xf32>
+}
