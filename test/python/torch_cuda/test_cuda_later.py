@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 cuda_tensors = pytest.importorskip("cuda_tensors")
 
+from paths import SUPPORT  # noqa: E402
 from processes import run_code  # noqa: E402
 from torch_help import close, compiled, fresh  # noqa: E402, F401
 
@@ -122,7 +123,9 @@ def test_many_calls_that_nobody_waits_for():
     assert waits() - before < 10 and told == 1
 
 
-PROGRAM = """
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(SUPPORT)!r})
 import cuda_tensors
 cuda_tensors.install()
 import torch, frameloom.torch as ft
