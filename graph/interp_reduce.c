@@ -299,14 +299,18 @@ static loom_cell convolution_element(const interp_call *c, const int64_t *index)
   return sum;
 }
 
-bool interp_convolution(const interp_call *c) {
+/* Each element of the result by itself. */
+static bool convolution_each(const interp_call *c,
+                             loom_cell (*element)(const interp_call *, const int64_t *)) {
   int64_t index[LOOM_MAX_RANK] = {0};
   if (interp_empty(&c->results[0].type)) return true;
   do
-    interp_store(&c->results[0], index, convolution_element(c, index));
+    interp_store(&c->results[0], index, element(c, index));
   while (interp_next(&c->results[0].type, index));
   return true;
 }
+
+bool interp_convolution(const interp_call *c) { return convolution_each(c, convolution_element); }
 
 /* One weight: the sum over the batch and the pixels of the convolution's result. */
 static loom_cell convolution_gradient_element(const interp_call *c, const int64_t *index) {
@@ -334,12 +338,7 @@ static loom_cell convolution_gradient_element(const interp_call *c, const int64_
 }
 
 bool interp_convolution_gradient(const interp_call *c) {
-  int64_t index[LOOM_MAX_RANK] = {0};
-  if (interp_empty(&c->results[0].type)) return true;
-  do
-    interp_store(&c->results[0], index, convolution_gradient_element(c, index));
-  while (interp_next(&c->results[0].type, index));
-  return true;
+  return convolution_each(c, convolution_gradient_element);
 }
 
 /* One element of a depthwise convolution's input: the pixels whose windows read it. */
@@ -366,12 +365,7 @@ static loom_cell convolution_input_element(const interp_call *c, const int64_t *
 }
 
 bool interp_convolution_input(const interp_call *c) {
-  int64_t index[LOOM_MAX_RANK] = {0};
-  if (interp_empty(&c->results[0].type)) return true;
-  do
-    interp_store(&c->results[0], index, convolution_input_element(c, index));
-  while (interp_next(&c->results[0].type, index));
-  return true;
+  return convolution_each(c, convolution_input_element);
 }
 
 /* ---- random numbers ----

@@ -163,25 +163,12 @@ static MlirValue copy_zero(lower *l, const flash_tile *t) {
 
 /* ---- without registers ---- */
 
-static void copy_async_piece(lower *l, const copy_job *c) {
-  char name[32];
-  int bytes = c->t->width * 2;
-  loom_builder b = alone_here(l);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), pointer = mlirValueGetType(c->to);
-  MlirValue size = loom_build_int(&b, i32, bytes), none = loom_build_int(&b, i32, 0);
-  if (c->inside.ptr) size = lane_select(&b, c->inside, size, none);
-  MlirType types[] = {pointer, pointer, i32};
-  MlirValue operands[] = {c->to, c->from, size};
-  snprintf(name, sizeof name, "loom_gpu_copy%d", bytes);
-  gpu_call(&b, l->kernel->op, name, 3, types, operands, (MlirType){NULL});
-}
-
 static void copy_async(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   copy_job *c = user;
   for (int i = 0; i < c->t->pieces; i++) {
     lower_push(l, l->scopes[l->depth].block);
     copy_piece(l, c, i);
-    copy_async_piece(l, c);
+    gpu_copy_piece(l, c->to, c->from, c->t->width * 2, c->inside);
     lower_pop(l);
   }
 }

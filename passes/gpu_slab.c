@@ -419,16 +419,14 @@ void gpu_slab_store(lower *l, const gpu_slab *s, MlirValue offset, const MlirVal
     slab_store(l, &job, NULL, NULL);
 }
 
-/* A piece, by the GPU's copies. */
-static void slab_copy_piece(lower *l, const slab_job *job) {
+void gpu_copy_piece(lower *l, MlirValue to, MlirValue from, int bytes, MlirValue inside) {
   char name[32];
-  int bytes = job->s->width * slab_size(job->s);
   loom_builder b = lower_at_level(l, l->depth);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), pointer = mlirValueGetType(job->to);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), pointer = mlirValueGetType(to);
   MlirValue size = loom_build_int(&b, i32, bytes), none = loom_build_int(&b, i32, 0);
-  if (job->inside.ptr) size = lane_select(&b, job->inside, size, none);
+  if (inside.ptr) size = lane_select(&b, inside, size, none);
   MlirType types[] = {pointer, pointer, i32};
-  MlirValue operands[] = {job->to, job->from, size};
+  MlirValue operands[] = {to, from, size};
   snprintf(name, sizeof name, "loom_gpu_copy%d", bytes);
   gpu_call(&b, l->kernel->op, name, 3, types, operands, (MlirType){NULL});
 }
@@ -450,7 +448,7 @@ static void slab_copy(lower *l, slab_job *job) {
     if (job->single)
       slab_copy_single(l, job);
     else
-      slab_copy_piece(l, job);
+      gpu_copy_piece(l, job->to, job->from, job->s->width * slab_size(job->s), job->inside);
     lower_pop(l);
   }
 }

@@ -165,6 +165,9 @@ void gpu_slab_zero(lower *l, const gpu_slab *slab, MlirValue *out);
 void gpu_slab_store(lower *l, const gpu_slab *slab, MlirValue offset, const MlirValue *values);
 /* Or it is copied there without registers. */
 void gpu_slab_copy(lower *l, const gpu_slab *slab, MlirValue number, MlirValue offset);
+/* So many bytes of device memory go to shared memory, by the GPU's copies; zeros where `inside`
+ * (null: everywhere) does not hold. */
+void gpu_copy_piece(lower *l, MlirValue to, MlirValue from, int bytes, MlirValue inside);
 /* Of a slab: bytes of an element, as which type it is moved, elements of a piece, neighbouring
  * pieces of a line that change places. */
 int slab_size(const gpu_slab *s);
