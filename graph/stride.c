@@ -180,8 +180,8 @@ static int64_t stride_divisor(const loom_graph *graph, uint32_t index) {
 }
 
 int64_t loom_stride_divisor(const loom_graph *graph, int64_t stride) {
+  if (LOOM_STRIDE_IS_SYM(stride)) stride = stride_divisor(graph, LOOM_STRIDE_EXPR(stride));
   int64_t divisor = stride < 0 ? -stride : stride;
-  if (LOOM_STRIDE_IS_SYM(stride)) divisor = stride_divisor(graph, LOOM_STRIDE_EXPR(stride));
   return divisor ? divisor : 1;
 }
 

@@ -17,6 +17,9 @@ stage() {
 # the time went into threads that spin.
 export OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
 
+# Builds find the objects of other builds with the same flags.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+
 stage "setup"
 scripts/setup.sh test
 
