@@ -19,7 +19,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-BATCH = 5  # files: starting costs a second or two, importing torch as much again
+BATCH = 9  # files: starting costs a second or two, importing torch as much again
 SLOWEST = ("--durations=8", "--durations-min=4")  # tests of a batch, and seconds, that are worth a line
 CAPTURE = ("breaks", "dynamic", "language", "loops", "transforms")  # of test/python
 NO_TESTS = 5  # pytest's status when options leave none of a batch

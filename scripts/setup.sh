@@ -38,7 +38,8 @@ done
 if [ -z "$python" ]; then echo "no Python of 3.11 or newer with headers found" >&2; exit 1; fi
 if [ ! -x .venv/bin/python ]; then "$python" -m venv .venv; fi
 
-want=("scikit-build-core>=0.10" "numpy>=2")
+build=("scikit-build-core>=0.10" "numpy>=2")
+want=()
 define=() # the programs of the tests are built for them alone
 for group in "$@"; do
   case $group in
@@ -63,14 +64,22 @@ for group in "$@"; do
     zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac
 done
-.venv/bin/python -m pip install --quiet --disable-pip-version-check "${want[@]}"
+
+# The package is built while the others are downloaded and unpacked. The build is incremental: build/wheel is kept. Other builds of
+# the same flags find its objects (scripts/pythons.sh).
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+pip=(.venv/bin/python -m pip)
+quiet=(--quiet --disable-pip-version-check)
+"${pip[@]}" install "${quiet[@]}" "${build[@]}"
+rm -rf build/package
+"${pip[@]}" wheel "${quiet[@]}" --no-build-isolation --no-deps --no-cache-dir -w build/package "${define[@]}" . &
+built=$!
+trap 'kill $built 2>/dev/null || true' EXIT
+if ((${#want[@]})); then "${pip[@]}" install "${quiet[@]}" "${want[@]}"; fi
 if [[ " $* " == *" zoo "* ]] && [ ! -d build/zoo-packages/timm ]; then
   # In a folder of its own: transformers looks for both, and does not load beside a torchvision that does not.
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/zoo-packages \
-    "timm==1.0.31" "torchvision==0.28.0"
+  "${pip[@]}" install "${quiet[@]}" --no-deps --target build/zoo-packages "timm==1.0.31" "torchvision==0.28.0"
 fi
-
-# The build is incremental: build/wheel is kept. Other builds of the same flags find its objects (scripts/pythons.sh).
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  --force-reinstall "${define[@]}" .
+wait $built
+trap - EXIT
+"${pip[@]}" install "${quiet[@]}" --no-deps --force-reinstall build/package/frameloom-*.whl
