@@ -130,11 +130,14 @@ static bool torch_probe_handle(PyObject *tensor, PyObject *address) {
   return torch.data(tensor_handle(tensor), &data) == 0 && data == expected;
 }
 
+/* The bytes of a TensorImpl that are looked at: all versions of torch have as many. */
+enum { PROBED = 160 };
+
 /* The dispatch keys are the first words of a TensorImpl that differ between a tensor and its
  * negative view in one bit. */
 static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *conjugate,
                              PyObject *zeros) {
-  for (torch.keys = 8; torch.keys < 256; torch.keys += 8) {
+  for (torch.keys = 8; torch.keys < PROBED; torch.keys += 8) {
     uint64_t plain = tensor_keys(tensor), neg = tensor_keys(negative),
              conj = tensor_keys(conjugate);
     uint64_t n = plain ^ neg;
@@ -157,17 +160,16 @@ static void *torch_word(PyObject *tensor, size_t at) {
   return word;
 }
 
-/* Behind the keys' begin: the one word that was NULL before the tensor required a gradient. */
+/* Before the keys: the one word that was NULL before the tensor required a gradient. */
 static bool torch_probe_autograd(PyObject *tensor) {
-  enum { WORDS = 32 };
-  void *before[WORDS];
+  void *before[PROBED / 8];
   int found = 0;
-  for (int i = 1; i < WORDS; i++)
-    before[i] = torch_word(tensor, (size_t)i * 8);
+  for (size_t at = 8; at < torch.keys; at += 8)
+    before[at / 8] = torch_word(tensor, at);
   PyObject *done = PyObject_CallMethod(tensor, "requires_grad_", NULL);
-  for (int i = 1; done && i * 8 < (int)torch.keys; i++)
-    if (!before[i] && torch_word(tensor, (size_t)i * 8)) {
-      torch.autograd = (size_t)i * 8;
+  for (size_t at = 8; done && at < torch.keys; at += 8)
+    if (!before[at / 8] && torch_word(tensor, at)) {
+      torch.autograd = at;
       found++;
     }
   Py_XDECREF(done);

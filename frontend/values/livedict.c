@@ -423,7 +423,8 @@ value *live_again(tracer *t, live_dict *d) {
       return NULL;
   if (!gaps_live(t, dict, d->v) || !live_steps_again(t, &d->steps, dict)) return NULL;
   if (dict->seq.count != whole->seq.count) return whole;
-  memcpy(dict->seq.items, whole->seq.items, (size_t)whole->seq.count * sizeof *dict->seq.items);
+  for (Py_ssize_t i = 0; i < whole->seq.count; i++)
+    dict->seq.items[i] = whole->seq.items[i];
   return dict;
 }
 

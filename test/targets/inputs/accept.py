@@ -44,7 +44,8 @@ def compile(bin, *words):
 def accept(bin, name, source, folder):
     """The kernels, the most registers of one on sm_90 (None: not known), and the bytes spilled on all."""
     registers, spilled, kernels = None, 0, []
-    ptx, cubin, obj, code = (folder / f"x.{end}" for end in ("ptx", "cubin", "o", "hsaco"))
+    ptx, cubin, obj = (folder / f"x.{end}" for end in ("ptx", "cubin", "o"))
+    codes = [] if GROUPS else [folder / f"{arch}.hsaco" for arch in AMD]
     for arch in GROUPS or NVIDIA:
         compile(bin, "--target=nvptx", f"--mcpu={arch}", "--emit=asm", source, "-o", ptx)
         text = ptx.read_text()
@@ -61,13 +62,16 @@ def accept(bin, name, source, folder):
             spilled += sum(stores + loads for stores, loads, used in rows if used not in (64, 128) or stores + loads > FEW)
             if arch in ("sm_90", *GROUPS):
                 registers = max(used for _, _, used in rows)
-    for arch in () if GROUPS else AMD:
+    for arch, code in zip(AMD, codes):
         compile(bin, "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
         run("ld.lld", "-shared", obj, "-o", code)
-        symbols = run("llvm-readelf", "--dyn-syms", "--notes", code)
+    told = run("llvm-readelf", "--dyn-syms", "--notes", *codes).split("\nFile: ")[1:] if codes else ()
+    for symbols in told:
         there = re.findall(r"FUNC +GLOBAL +PROTECTED +\d+ (\S+)", symbols)
         if sorted(there) != sorted(kernels) or not all(f"{kernel}.kd" in symbols for kernel in there):
-            sys.exit(f"{name}: the code object for {arch} lacks kernels\n{symbols}")
+            sys.exit(f"{name}: a code object lacks kernels\n{symbols}")
+    if len(told) != len(codes):
+        sys.exit(f"{name}: {len(told)} of {len(codes)} code objects have symbols")
     return kernels, registers, spilled
 
 
