@@ -121,7 +121,8 @@ bool fuse_tail_fits(const fuse_state *s, int a, int b, const fuse_group *g) {
   int64_t rows = 1, row = 1, tail = 0, work = 0;
   int left = LIMITS_BACK;
   int both[] = {a, b};
-  if (g->kind != FUSE_REDUCE || !(g->axes >> (g->space.rank - 1) & 1)) return true;
+  if (g->kind != FUSE_REDUCE || !g->space.rank) return true;
+  if (!(g->axes >> (g->space.rank - 1) & 1)) return true;
   for (int i = 0; i < g->space.rank; i++) {
     int64_t size = loom_num_hint(loom_num_dim(g->space.dims[i]));
     int64_t *of = g->axes >> i & 1 ? &row : &rows;

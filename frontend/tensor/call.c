@@ -270,7 +270,7 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   if (self) all[given++] = self;
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
-  memcpy(all + given, args + count, sizeof *all * (size_t)named);
+  if (named) memcpy(all + given, args + count, sizeof *all * (size_t)named);
   value *late = tensor_late(t, function, all, given, named, kwnames);
   if (late || trace_pending(t)) return late;
   if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);

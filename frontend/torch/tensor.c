@@ -131,16 +131,17 @@ static bool torch_probe_handle(PyObject *tensor, PyObject *address) {
 }
 
 /* The bytes of a TensorImpl that are looked at: all versions of torch have as many. */
-enum { PROBED = 160 };
+enum { PROBED = 176 };
 
-/* The dispatch keys are the first words of a TensorImpl that differ between a tensor and its
- * negative view in one bit. */
-static bool torch_probe_keys(PyObject *tensor, PyObject *negative, PyObject *conjugate,
-                             PyObject *zeros) {
+/* The dispatch keys are the first word of a TensorImpl that is the same in another tensor, and
+ * differs in one bit between a tensor and its negative view. Two addresses may differ in one bit,
+ * too. */
+static bool torch_probe_keys(PyObject *tensor, PyObject *other, PyObject *negative,
+                             PyObject *conjugate, PyObject *zeros) {
   for (torch.keys = 8; torch.keys < PROBED; torch.keys += 8) {
     uint64_t plain = tensor_keys(tensor), neg = tensor_keys(negative),
              conj = tensor_keys(conjugate);
-    uint64_t n = plain ^ neg;
+    uint64_t n = tensor_keys(other) == plain ? plain ^ neg : 0;
     if (n && !(n & (n - 1)) && (neg & n) && !(plain & n)) {
       uint64_t candidates = conj & ~plain; /* of another dtype, but the same functionality keys */
       if (!candidates || (candidates & (candidates - 1))) continue;
@@ -216,11 +217,15 @@ static PyObject *torch_enter(PyObject *module, PyObject *on) {
   return mode;
 }
 
+/* Ends it. An exception that is set stays. */
 static bool torch_leave(PyObject *mode) {
+  PyObject *type, *raised, *trace;
+  PyErr_Fetch(&type, &raised, &trace);
   PyObject *left =
       mode ? PyObject_CallMethod(mode, "__exit__", "OOO", Py_None, Py_None, Py_None) : NULL;
   Py_XDECREF(left);
   Py_XDECREF(mode);
+  if (type) PyErr_Restore(type, raised, trace);
   return left != NULL;
 }
 
@@ -236,13 +241,15 @@ static bool torch_probe_quiet(PyObject *module) {
 
 static bool torch_probe(PyObject *module) {
   PyObject *tensor = PyObject_CallMethod(module, "zeros", "i", 3);
+  PyObject *other = PyObject_CallMethod(module, "zeros", "i", 3);
   PyObject *address = tensor ? PyObject_CallMethod(tensor, "data_ptr", NULL) : NULL;
   PyObject *negative = tensor ? PyObject_CallMethod(module, "_neg_view", "O", tensor) : NULL;
   PyObject *complex = tensor ? PyObject_CallMethod(module, "complex", "OO", tensor, tensor) : NULL;
   PyObject *conjugate = complex ? PyObject_CallMethod(complex, "conj", NULL) : NULL;
   PyObject *zeros = PyObject_CallMethod(module, "_efficientzerotensor", "i", 3);
-  bool good = address && negative && conjugate && zeros && torch_probe_handle(tensor, address) &&
-              torch_probe_keys(tensor, negative, conjugate, zeros);
+  bool good = address && other && negative && conjugate && zeros &&
+              torch_probe_handle(tensor, address) &&
+              torch_probe_keys(tensor, other, negative, conjugate, zeros);
   PyObject *leaf = good ? PyObject_CallMethod(module, "zeros", "i", 3) : NULL;
   if (leaf) torch_probe_counter(leaf);
   good = leaf && torch_probe_autograd(leaf) && torch_probe_quiet(module);
@@ -254,6 +261,7 @@ static bool torch_probe(PyObject *module) {
   Py_XDECREF(complex);
   Py_XDECREF(negative);
   Py_XDECREF(address);
+  Py_XDECREF(other);
   Py_XDECREF(tensor);
   return good;
 }

@@ -209,7 +209,7 @@ static bool list_splice(tracer *t, value *v, Py_ssize_t start, Py_ssize_t count,
     if (!seq_append(t, v, t->constants.none)) return false;
   v->seq.count = before - count + added;
   value **at = v->seq.items + start;
-  memmove(at + added, at + count, (size_t)tail * sizeof *at);
+  if (tail) memmove(at + added, at + count, (size_t)tail * sizeof *at);
   if (added) memcpy(at, items, (size_t)added * sizeof *at);
   return true;
 }
