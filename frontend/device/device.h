@@ -14,6 +14,10 @@ bool loom_device_init(PyObject *module);
 PyObject *loom_py_stand_in(PyObject *module, PyObject *args);
 PyObject *loom_py_place_of(PyObject *module, PyObject *array);
 
+/* ---- work.c ---- */
+
+PyObject *loom_py_graph_work(PyObject *module, PyObject *args);
+
 /* ---- dlpack.c ---- */
 
 PyObject *loom_py_read_dlpack(PyObject *module, PyObject *capsule);

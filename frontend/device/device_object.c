@@ -26,7 +26,7 @@ typedef struct plan_object {
   PyObject_HEAD loom_device_plan *plan;
   loom_device *device;
   uint32_t inputs, scalars, outputs, symbols;
-  bool assumes; /* of the graph */
+  bool assumes; /* of the graph; or the caller is to know at once what kernels report */
   char title[64];
   PyObject *weak; /* weak references */
 } plan_object;
@@ -176,12 +176,12 @@ static PyObject *device_dlpack(PyObject *self, PyObject *args) {
 
 /* ---- plans ---- */
 
-/* compile(graph, fastmath, title) */
+/* compile(graph, fastmath, title, waits) */
 static PyObject *device_compile(PyObject *self, PyObject *args) {
   PyObject *object;
   const char *title;
-  int fastmath;
-  if (!PyArg_ParseTuple(args, "Ops", &object, &fastmath, &title)) return NULL;
+  int fastmath, waits = 0;
+  if (!PyArg_ParseTuple(args, "Ops|p", &object, &fastmath, &title, &waits)) return NULL;
   const loom_graph *graph = graph_object_graph(object);
   plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
   if (!made) return NULL;
@@ -202,7 +202,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
       loom_device_plan_load(device, plan, &made->plan, &err);
   Py_END_ALLOW_THREADS if (good) {
     const loom_plan_header *h = loom_plan_header_of(plan);
-    made->assumes = graph->assumes;
+    made->assumes = graph->assumes || waits;
     snprintf(made->title, sizeof made->title, "%s", title);
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
@@ -332,7 +332,7 @@ static PyMethodDef device_methods[] = {
     {"dlpack", device_dlpack, METH_VARARGS,
      PyDoc_STR("dlpack(owner, address, shape, strides, code, bits): a capsule.")},
     {"compile", device_compile, METH_VARARGS,
-     PyDoc_STR("compile(graph, fastmath, title): a plan on the device.")},
+     PyDoc_STR("compile(graph, fastmath, title, waits=False): a plan on the device.")},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef device_getset[] = {
@@ -348,7 +348,12 @@ static PyMethodDef memory_methods[] = {
     {"share", memory_share, METH_NOARGS, PyDoc_STR("Others may order work on it from now on.")},
     {NULL, NULL, 0, NULL}};
 
+static PyObject *memory_is_shared(PyObject *self, void *unused) {
+  return PyBool_FromLong(((memory_object *)self)->shared);
+}
+
 static PyGetSetDef memory_getset[] = {
+    {"shared", memory_is_shared, NULL, "May others have ordered work on it?", NULL},
     {"address", memory_address, NULL, "Where it is, on the device.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -387,5 +392,6 @@ static PyTypeObject plan_type = {
 
 bool loom_device_init(PyObject *module) {
   return PyType_Ready(&device_type) == 0 && PyType_Ready(&memory_type) == 0 &&
-         PyType_Ready(&plan_type) == 0;
+         PyType_Ready(&plan_type) == 0 &&
+         PyModule_AddObjectRef(module, "DeviceMemory", (PyObject *)&memory_type) == 0;
 }

@@ -169,7 +169,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self):
-        self._memory.share()
+        _share(self._memory)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address if self.size else 0, False),
                 "strides": None if _is_contiguous(self) else self.strides, "version": 3, "stream": self._native.stream}
 
@@ -182,12 +182,18 @@ class DeviceArray:
         if copy:
             raise BufferError("an array on a device is given without a copy")
         stream = _stream_of(self._native, stream)
-        self._memory.share()
+        _share(self._memory)
         if stream != -1:
             self._native.before(stream)
         strides = tuple(s // self.dtype.itemsize for s in self.strides)
         code, bits = _KINDS[self.dtype.kind], 8 * self.dtype.itemsize
         return self._native.dlpack(self, self._address, self.shape, strides, code, bits)
+
+
+def _share(memory):
+    """Others may order work on it from now on. What is another library's is its owner's to keep."""
+    if type(memory) is _native.DeviceMemory:
+        memory.share()
 
 
 def _stream_of(native, stream):
@@ -411,11 +417,14 @@ def _upload(native, host):
     low, high = _extent(host.shape, host.strides, host.dtype.itemsize)
     memory = native.alloc(high - low)
     if high > low:
-        first = _native.place_of(host) + low
-        face = {"data": (first, True), "shape": (high - low,), "typestr": "|u1", "version": 3}
-        block = np.asarray(_types.SimpleNamespace(__array_interface__=face))
-        native.upload(memory.address, block)
+        native.upload(memory.address, _wrapped(_native.place_of(host) + low, high - low, True))
     return memory, memory.address - low
+
+
+def _wrapped(first, size, read_only):
+    """Bytes of the host as an array; whose they are has to keep them."""
+    face = {"data": (first, read_only), "shape": (size,), "typestr": "|u1", "version": 3}
+    return np.asarray(_types.SimpleNamespace(__array_interface__=face))
 
 
 class _NoForm(DeviceError):
@@ -487,13 +496,28 @@ def _sort(key):
     return (tuple(min(length, 2) for length in shape), dtype) if plain else key
 
 
+def inner(function):
+    """The plain function in a method, a partial, an object with a `__call__`, or something compiled."""
+    while not isinstance(function, _types.FunctionType):
+        inside = next((getattr(function, name) for name in ("__func__", "func", "__wrapped__") if hasattr(function, name)), None)
+        function = type(function).__call__ if inside is None else inside
+    return function
+
+
+def _stand_for(made, function):
+    """A function's attributes for what stands in for it."""
+    made.__wrapped__ = function
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(made, name, getattr(function, name, None) or getattr(inner(function), name, None))
+
+
 class DeviceFunction:
     """What `compile(fn, device=...)` gives: calls run on the device."""
 
+    _backend = _Backend
+
     def __init__(self, function, where, compile_host, fastmath, dynamic):
-        self.__wrapped__ = function
-        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            setattr(self, name, getattr(function, name, None))
+        _stand_for(self, function)
         self._device, self._native = where, where._native
         self._fastmath = fastmath
         self._compile_host, self._dynamic = compile_host, dynamic
@@ -512,24 +536,31 @@ class DeviceFunction:
             many = len(self._versions) >= _native.get_setting("recompile_limit")
             if self._dynamic or (self._dynamic is None and many and self._shared.get(sort, self) is not None):
                 if sort not in self._shared:
-                    self._shared[sort] = self._compile_host(self.__wrapped__, _Backend(self, True), True)
+                    self._shared[sort] = self._compile_host(self.__wrapped__, self._backend(self, True), True)
                 return self._shared[sort]
-            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self), self._dynamic and None)
+            version = self._versions[key] = self._compile_host(self.__wrapped__, self._backend(self), self._dynamic and None)
         return version
 
     def _run(self, call, args, kwargs):
+        self._ran = self._version(call)
         try:
-            return self._version(call)(*args, **kwargs)
+            return self._ran(*args, **kwargs)
         except _NoForm:
             if self._dynamic:
                 raise
             self._shared[tuple(map(_sort, call.key))] = None
-            return self._version(call)(*args, **kwargs)
+            self._ran = self._version(call)
+            return self._ran(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         if _native.get_setting("disable") or _native.get_stance() == "force_eager":
             raise DeviceError(f"{self.__qualname__}: a function on a device cannot be run as plain Python")
+        return self._called(args, kwargs, None)
+
+    def _called(self, args, kwargs, placing):
+        """`placing`: what _place.py has to know of the call."""
         call = _Call(self._native)
+        call.placing = placing
         args = [call.argument(a) for a in args]
         kwargs = {name: call.argument(a) for name, a in kwargs.items()}
         before = getattr(self._calls, "now", None)
