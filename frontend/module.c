@@ -85,6 +85,10 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR(
          "graph_witness(graph, flags): a graph that tells whether an operation has raised one "
          "of these, or None.")},
+    {"device_array", loom_py_device_array, METH_VARARGS,
+     PyDoc_STR("device_array(device, memory, address, shape, strides, dtype): an array there.")},
+    {"set_device_array", loom_py_set_device_array, METH_O,
+     PyDoc_STR("set_device_array(class): what device_array() makes.")},
     {"open_device", loom_py_open_device, METH_O, PyDoc_STR("open_device(name): see device.")},
     {"read_dlpack", loom_py_read_dlpack, METH_O,
      PyDoc_STR("read_dlpack(capsule): (owner, device type, device, address, shape, strides, code, "

@@ -16,7 +16,6 @@
 #include "loom_ops_control.h"
 #include "loom_ops_elements.h"
 #include "loom_ops_reductions.h"
-#include "loom_ops_shapes.h"
 
 #define WORK_GUESS 16
 #define WORK_STEPS 200000 /* nodes that are looked at on the way back from kernels */

@@ -9,6 +9,11 @@
 PyObject *loom_py_open_device(PyObject *module, PyObject *name);
 bool loom_device_init(PyObject *module);
 
+/* ---- array.c ---- */
+
+PyObject *loom_py_device_array(PyObject *module, PyObject *args);
+PyObject *loom_py_set_device_array(PyObject *module, PyObject *made);
+
 /* ---- standin.c ---- */
 
 PyObject *loom_py_stand_in(PyObject *module, PyObject *args);

@@ -9,29 +9,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static PyTypeObject device_type, memory_type, plan_type;
+static PyTypeObject device_type, memory_type;
 
-typedef struct device_object {
-  PyObject_HEAD loom_device *device;
-} device_object;
-
-typedef struct memory_object {
-  PyObject_HEAD loom_device *device;
-  loom_address address;
-  size_t size;
-  bool shared; /* others may have ordered work on it */
-} memory_object;
-
-typedef struct plan_object {
-  PyObject_HEAD loom_device_plan *plan;
-  loom_device *device;
-  uint32_t inputs, scalars, outputs, symbols;
-  bool assumes; /* of the graph; or the caller is to know at once what kernels report */
-  char title[64];
-  PyObject *weak; /* weak references */
-} plan_object;
-
-static void *device_raise(const loom_error *err) {
+void *device_raise(const loom_error *err) {
   error_raise_own("DeviceError", "%s", err->message);
   return NULL;
 }
@@ -57,24 +37,27 @@ PyObject *loom_py_open_device(PyObject *module, PyObject *name) {
 
 /* ---- memory ---- */
 
-static PyObject *device_alloc(PyObject *self, PyObject *number) {
+memory_object *device_memory_new(loom_device *device, size_t size) {
   loom_error err = {0};
   loom_address address;
-  size_t size = PyLong_AsSize_t(number);
-  if (PyErr_Occurred()) return NULL;
   bool good;
-  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device_of(self), size, &address, &err);
+  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device, size, &address, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
   memory_object *memory = PyObject_New(memory_object, &memory_type);
   if (!memory) {
-    loom_device_free(device_of(self), address);
+    loom_device_free(device, address);
     return NULL;
   }
-  memory->device = device_of(self);
+  memory->device = device;
   memory->address = address;
   memory->size = size;
   memory->shared = false;
-  return (PyObject *)memory;
+  return memory;
+}
+
+static PyObject *device_alloc(PyObject *self, PyObject *number) {
+  size_t size = PyLong_AsSize_t(number);
+  return PyErr_Occurred() ? NULL : (PyObject *)device_memory_new(device_of(self), size);
 }
 
 /* Work on the default stream, and on all that wait for it, comes first where others have seen the
@@ -183,7 +166,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
   int fastmath, waits = 0;
   if (!PyArg_ParseTuple(args, "Ops|p", &object, &fastmath, &title, &waits)) return NULL;
   const loom_graph *graph = graph_object_graph(object);
-  plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
+  plan_object *made = graph ? PyObject_New(plan_object, &device_plan_type) : NULL;
   if (!made) return NULL;
   made->plan = NULL;
   made->weak = NULL;
@@ -231,28 +214,40 @@ static bool plan_numbers(PyObject *tuple, uint32_t count, uint64_t *out, const c
   return !PyErr_Occurred();
 }
 
-static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
+static bool plan_call(plan_object *plan, const loom_device_call *call) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
-  if (placed_raise_reported(plan->device)) return NULL;
+  if (placed_raise_reported(plan->device)) return false;
   Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
-  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
-  if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
-  if (status & LOOM_STATUS_INTERRUPTED) return NULL; /* with the signal's exception */
-  if (status & LOOM_STATUS_SIZE) {
-    loom_fail(&err, "a plan on a device is run with sizes that it is not for");
-    return device_raise(&err);
+  Py_END_ALLOW_THREADS if (!good) return device_raise(&err), false;
+  if (!status) return loom_warn_notices();
+  if (status & LOOM_STATUS_INTERRUPTED) return false; /* with the signal's exception */
+  if (status & LOOM_STATUS_INDEX && !plan->assumes) {
+    PyErr_SetString(PyExc_IndexError, "an index is out of bounds");
+    return false;
   }
-  if (status & LOOM_STATUS_INDEX && plan->assumes) {
+  if (status & LOOM_STATUS_SIZE)
+    loom_fail(&err, "a plan on a device is run with sizes that it is not for");
+  else if (status & LOOM_STATUS_INDEX)
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");
-    return device_raise(&err);
-  }
-  if (status & LOOM_STATUS_INDEX)
-    return PyErr_Format(PyExc_IndexError, "an index is out of bounds");
-  loom_fail(&err, "kernels on a device ended with status %#x", status);
-  return device_raise(&err);
+  else
+    loom_fail(&err, "kernels on a device ended with status %#x", status);
+  return device_raise(&err), false;
+}
+
+bool device_plan_call(plan_object *plan, const loom_address *inputs, const uint64_t *scalars,
+                      const loom_address *outputs, const int64_t *symbols) {
+  loom_device_call call = {.inputs = inputs,
+                           .scalars = scalars,
+                           .outputs = outputs,
+                           .symbols = symbols,
+                           .graphs = loom_config.cudagraphs,
+                           .defers = !plan->assumes,
+                           .title = plan->title,
+                           .poll = loom_poll_signals};
+  return plan_call(plan, &call);
 }
 
 /* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results, symbols, of which
@@ -272,18 +267,12 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   int64_t *numbers = (int64_t *)(at + lists);
   for (Py_ssize_t i = 0; i < sizes; i++)
     numbers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(symbols, i));
-  loom_device_call call = {.inputs = at,
-                           .scalars = at + plan->inputs,
-                           .outputs = at + plan->inputs + plan->scalars,
-                           .symbols = numbers,
-                           .graphs = loom_config.cudagraphs,
-                           .defers = !plan->assumes,
-                           .title = plan->title,
-                           .poll = loom_poll_signals};
+  uint64_t *numbers_at = at + plan->inputs, *outputs_at = numbers_at + plan->scalars;
   if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
-      plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
-      plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
-    result = plan_call(plan, &call);
+      plan_numbers(scalars, plan->scalars, numbers_at, "numbers") &&
+      plan_numbers(outputs, plan->outputs, outputs_at, "results") &&
+      device_plan_call(plan, at, numbers_at, outputs_at, numbers))
+    result = Py_NewRef(Py_None);
   free(at);
   return result;
 }
@@ -381,7 +370,7 @@ static PyTypeObject memory_type = {
     .tp_getset = memory_getset,
 };
 
-static PyTypeObject plan_type = {
+PyTypeObject device_plan_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.DevicePlan",
     .tp_basicsize = sizeof(plan_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -392,6 +381,8 @@ static PyTypeObject plan_type = {
 
 bool loom_device_init(PyObject *module) {
   return PyType_Ready(&device_type) == 0 && PyType_Ready(&memory_type) == 0 &&
-         PyType_Ready(&plan_type) == 0 &&
-         PyModule_AddObjectRef(module, "DeviceMemory", (PyObject *)&memory_type) == 0;
+         PyType_Ready(&device_plan_type) == 0 &&
+         PyModule_AddObjectRef(module, "DeviceMemory", (PyObject *)&memory_type) == 0 &&
+         device_array_init(module) && device_call_init(module) && device_caller_init(module) &&
+         device_runner_init(module);
 }

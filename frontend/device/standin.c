@@ -91,3 +91,12 @@ PyObject *loom_py_place_of(PyObject *module, PyObject *array) {
                         Py_TYPE(array)->tp_name);
   return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
 }
+
+/* ---- of any array of the host ---- */
+
+bool host_is_array(PyObject *object) { return PyArray_CheckExact(object); }
+bool host_is_scalar(PyObject *object) {
+  return PyArray_CheckScalar(object) || PyArray_DescrCheck(object);
+}
+uintptr_t host_place(PyObject *array) { return (uintptr_t)PyArray_DATA((PyArrayObject *)array); }
+bool host_is_empty(PyObject *array) { return PyArray_SIZE((PyArrayObject *)array) == 0; }

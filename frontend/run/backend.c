@@ -144,12 +144,27 @@ int entry_user_traverse(const entry_user *user, visitproc visit, void *arg) {
   return 0;
 }
 
+/* By a runner in C. False: it is another one. */
+static bool backend_run_direct(const entry *e, const loom_buffer *inputs,
+                               const loom_buffer *outputs, const int64_t *symbols, bool *good) {
+  const loom_graph *graph = &e->captured->graph;
+  return e->user.device && e->user.runner && loom_direct_runner &&
+         loom_direct_runner(e->user.runner, inputs, graph->input_count, outputs,
+                            graph->output_count, symbols, good);
+}
+
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
                  const loom_buffer *outputs, const int64_t *symbols) {
   bool given = e->user.device || e->user.fills;
   if (given && !backend_refuse(e)) return false;
+  bool good;
+  if (backend_run_direct(e, inputs, outputs, symbols, &good)) return good;
   PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
-  bool good = list && backend_make(e, list);
+  good = list && backend_make(e, list);
+  if (good && backend_run_direct(e, inputs, outputs, symbols, &good)) {
+    Py_DECREF(list);
+    return good;
+  }
   if (given) {
     good = good && backend_run_given(e, list, outputs, symbols);
     Py_XDECREF(list);

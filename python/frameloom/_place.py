@@ -195,7 +195,7 @@ class _Runner:
         for host, array in zip(outputs, made, strict=True):
             if host.ndim:
                 first = _native.place_of(host)
-                call.ranges.append((first, first + host.nbytes, array, array._address))
+                call.add(first, first + host.nbytes, array._memory, array._address)
         return [None if host.ndim else np.asarray(array) for host, array in zip(outputs, made, strict=True)]
 
     def ask(self, native, witness, addresses, scalars, symbols):
@@ -350,7 +350,7 @@ class _Filling:
         before = getattr(self._calls, "now", None)
         self._calls.now = call
         try:
-            result = self.compiled(*args, **kwargs)
+            result = call.run(self.compiled, list(args), kwargs)
         finally:
             self._calls.now = before
         if not call.runs:
@@ -455,6 +455,10 @@ class AutoFunction:
         result = self._staying._called(args, kwargs, placing)
         self._ran = self._staying._ran
         return result
+
+    def _report(self):
+        """Of what ran the last call."""
+        return _report_of(self._ran)
 
     def _explain(self, args, kwargs):
         """One call of a copy of it, which says how it was placed, and then how earlier calls were."""

@@ -65,15 +65,15 @@ def why(function):
     return [placing.why for placing in function._placings.values()]
 
 
-def assert_same(got, wanted):
+def assert_as_numpy(got, wanted):
     assert type(got) is type(wanted), (type(got), type(wanted))
     if isinstance(wanted, (tuple, list)):
         assert len(got) == len(wanted)
         for g, w in zip(got, wanted, strict=True):
-            assert_same(g, w)
+            assert_as_numpy(g, w)
     elif isinstance(wanted, dict):
         assert list(got) == list(wanted)
-        assert_same(list(got.values()), list(wanted.values()))
+        assert_as_numpy(list(got.values()), list(wanted.values()))
     elif isinstance(wanted, (np.ndarray, np.generic)):
         assert got.dtype == wanted.dtype and got.shape == wanted.shape
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
@@ -155,7 +155,7 @@ def test_small_work_stays_on_the_host(monkeypatch):
     monkeypatch.setattr(frameloom.config, "device_costs", DEAR)
     compiled, before = auto(lambda a: a + 1), launches()
     for _ in range(3):
-        assert_same(compiled(X), X + 1)
+        assert_as_numpy(compiled(X), X + 1)
     assert where(compiled) == ["host"] and launches() == before and not compiled._filling._plans
 
 
@@ -202,9 +202,9 @@ def turned(a, b):
 def test_gives_what_numpy_gives(kind, function):
     compiled, before = auto(function), launches(kind)
     for _ in range(2):
-        assert_same(compiled(X, Y), function(X, Y))
+        assert_as_numpy(compiled(X, Y), function(X, Y))
     assert where(compiled) == ["device"] and launches(kind) > before and why(compiled) == ["estimated (stated)"]
-    assert_same(compiled(np.asfortranarray(X), Y[::-1]), function(X, Y[::-1]))
+    assert_as_numpy(compiled(np.asfortranarray(X), Y[::-1]), function(X, Y[::-1]))
 
 
 def test_results_share_memory_as_in_numpy(kind):
@@ -228,7 +228,7 @@ def test_writes_and_changes(kind):
     compiled, before = auto(writes), launches(kind)
     one, other = X.copy(), X.copy()
     for _ in range(2):
-        assert_same(compiled(one, Y), writes(other, Y))
+        assert_as_numpy(compiled(one, Y), writes(other, Y))
         np.testing.assert_array_equal(one, other)
     assert len(seen) == 4 and where(compiled) == ["device"] and launches(kind) > before
 
@@ -241,7 +241,7 @@ def test_overlapping_arguments(kind):
     compiled = auto(shift)
     one, other = np.arange(20.0), np.arange(20.0)
     for _ in range(3):
-        assert_same(compiled(one[1:], one[:-1]), shift(other[1:], other[:-1]))
+        assert_as_numpy(compiled(one[1:], one[:-1]), shift(other[1:], other[:-1]))
         np.testing.assert_array_equal(one, other)
 
 
@@ -250,7 +250,7 @@ def test_dtypes_and_sizes(dtype):
     compiled = auto(lambda a, b: (a + b, a * b))
     for shape in [(), (0,), (1,), (3, 0), (7, 5)]:
         a = RNG.integers(0, 2 if dtype == "bool" else 10, shape).astype(dtype)
-        assert_same(compiled(a, a), (a + a, a * a))
+        assert_as_numpy(compiled(a, a), (a + a, a * a))
 
 
 def test_sizes_that_change():
@@ -258,7 +258,7 @@ def test_sizes_that_change():
         compiled = auto(lambda a: np.maximum(a, 0) * 2, dynamic=dynamic)
         for n in range(2, 22):
             a = RNG.standard_normal(n)
-            assert_same(compiled(a), np.maximum(a, 0) * 2)
+            assert_as_numpy(compiled(a), np.maximum(a, 0) * 2)
         assert set(where(compiled)) <= {"host", "device"}
 
 
@@ -269,7 +269,7 @@ def test_what_the_device_refuses_runs_on_the_host(kind):
     for function in (decides, lambda a: np.sort(a, axis=1), lambda a: a[a > 0], lambda a: [str(x) for x in a[0]], lambda a: np.unique(a)):
         compiled = auto(function)
         for _ in range(4):
-            assert_same(compiled(X), function(X))
+            assert_as_numpy(compiled(X), function(X))
         assert where(compiled) == ["host"], why(compiled)
 
 
@@ -279,7 +279,7 @@ def test_exceptions_are_numpys(kind):
 
     compiled = auto(picks)
     for _ in range(2):
-        assert_same(compiled(X, np.array([1, 2])), picks(X, np.array([1, 2])))
+        assert_as_numpy(compiled(X, np.array([1, 2])), picks(X, np.array([1, 2])))
         with pytest.raises(IndexError, match="index 64 is out of bounds for axis 0 with size 64"):
             compiled(X, np.array([1, 64]))
         with pytest.raises(ValueError, match="operands could not be broadcast"):
@@ -302,7 +302,7 @@ def test_warnings_are_numpys(kind):
     bad[3, 4] = 0
     for b in (np.abs(Y) + 1, bad, np.abs(Y) + 1, bad):
         (got, told), (wanted, expected) = warned(compiled, np.abs(X), b), warned(divides, np.abs(X), b)
-        assert_same(got, wanted)
+        assert_as_numpy(got, wanted)
         assert told == expected
     before = launches(kind)
     warned(compiled, np.abs(X), np.abs(Y) + 1)
@@ -317,7 +317,7 @@ def test_warnings_are_numpys(kind):
     assert where(cuts) == ["device"]
     quiet = auto(divides)
     with np.errstate(all="ignore"):
-        assert_same(quiet(np.abs(X), bad), divides(np.abs(X), bad))
+        assert_as_numpy(quiet(np.abs(X), bad), divides(np.abs(X), bad))
     assert where(quiet) == ["device"]
     for how, error in (("raise", FloatingPointError), ("ignore", None)):
         with np.errstate(all=how):
@@ -325,7 +325,7 @@ def test_warnings_are_numpys(kind):
                 with pytest.raises(error):
                     quiet(np.abs(X), bad)
             else:
-                assert_same(quiet(np.abs(X), bad), divides(np.abs(X), bad))
+                assert_as_numpy(quiet(np.abs(X), bad), divides(np.abs(X), bad))
 
 
 # ---- arrays that lie on the device ----
@@ -406,7 +406,7 @@ def test_a_trial_corrects_the_estimate(monkeypatch, faster):
         monkeypatch.setattr(_place.AutoFunction, name, timed)
     compiled = auto(lambda a, b: a * b + 1)
     for _ in range(len(_place._TURNS)):
-        assert_same(compiled(X, Y), X * Y + 1)
+        assert_as_numpy(compiled(X, Y), X * Y + 1)
     assert where(compiled) == [faster] and why(compiled) == ["measured"]
     before = now[0]
     compiled(X, Y)
@@ -476,10 +476,10 @@ def test_a_driver_that_fails_again_and_again(kind):
     compiled(X, Y)
     for _ in range(_place._FAILURES):
         null.loom_nullgpu_fail(LAUNCH[kind], 0, 999)
-        assert_same(compiled(X, Y), X * Y - 1)
+        assert_as_numpy(compiled(X, Y), X * Y - 1)
     null.loom_nullgpu_fail(b"", 0, 0)
     assert where(compiled) == ["host"] and "the device failed: " in why(compiled)[0] and "999" in why(compiled)[0]
-    assert_same(compiled(X, Y), X * Y - 1)
+    assert_as_numpy(compiled(X, Y), X * Y - 1)
 
 
 PROGRAM = """
@@ -534,34 +534,34 @@ class Scale:
 
 def test_methods_callees_and_settings(kind):
     for by in (2.0, np.arange(48, dtype=np.float32), 3.0):
-        assert_same(Scale(by).apply(X), X * by)
+        assert_as_numpy(Scale(by).apply(X), X * by)
     inner = auto(lambda a: a + 1)
     for outer in (frameloom.compile(lambda a: inner(a) * 2, fullgraph=True), auto(lambda a: inner(a) * 2)):
-        assert_same(outer(X), (X + 1) * 2)
+        assert_as_numpy(outer(X), (X + 1) * 2)
     assert where(outer) == ["device"]
     with frameloom.config.patch(device="auto"):
         there, here = frameloom.compile(lambda a: a - 1), frameloom.compile(lambda a: a - 1, device="host")
         assert isinstance(frameloom.compile(lambda a: a, backend="eager"), type(here))
     assert isinstance(there, _place.AutoFunction) and not isinstance(here, _place.AutoFunction)
-    assert_same(there(X), X - 1)
+    assert_as_numpy(there(X), X - 1)
     with frameloom.config.patch(device="gpu"), pytest.raises(ValueError, match="unknown config.device 'gpu'"):
         frameloom.compile(lambda a: a)
     with pytest.raises(ValueError, match="does not run on a device"):
         auto(lambda a: a, backend="eager")
     with pytest.raises(TypeError, match="expects a Python function"):
         auto(len)
-    assert_same(functools.partial(there)(X), X - 1)
-    assert_same(auto(functools.partial(lambda a, k: a * k, k=3))(X), X * 3)
+    assert_as_numpy(functools.partial(there)(X), X - 1)
+    assert_as_numpy(auto(functools.partial(lambda a, k: a * k, k=3))(X), X * 3)
 
 
 def test_plain_python(monkeypatch):
     compiled, before = auto(lambda a: a * 5), launches()
     with frameloom.config.patch(disable=True):
-        assert_same(compiled(X), X * 5)
+        assert_as_numpy(compiled(X), X * 5)
     with frameloom.set_stance("force_eager"):
-        assert_same(compiled(X), X * 5)
+        assert_as_numpy(compiled(X), X * 5)
     assert launches() == before
-    assert_same(compiled(X), X * 5)
+    assert_as_numpy(compiled(X), X * 5)
     assert launches() > before
 
 
