@@ -31,8 +31,11 @@ uint64_t loom_device_stream(const loom_device *device) {
   return (uint64_t)(uintptr_t)device->stream;
 }
 
+static _Thread_local const loom_device *device_held;
+
 bool device_enter(loom_device *device, loom_error *err) {
   const driver_kind *kind = device->driver->kind;
+  if (device_held == device) return true;
   if (__builtin_expect(device_forked, false))
     return loom_fail(err,
                      "%s: %s was opened before this process was forked, and cannot be used "
@@ -41,7 +44,21 @@ bool device_enter(loom_device *device, loom_error *err) {
   return kind->enter(device, err);
 }
 
-void device_leave(loom_device *device) { device->driver->kind->leave(device); }
+void device_leave(loom_device *device) {
+  if (device_held != device) device->driver->kind->leave(device);
+}
+
+bool loom_device_hold(loom_device *device, const loom_device **before, loom_error *err) {
+  *before = device_held;
+  if (!device_enter(device, err)) return false;
+  device_held = device;
+  return true;
+}
+
+void loom_device_let_go(loom_device *device, const loom_device *before) {
+  device_held = before;
+  device_leave(device);
+}
 
 /* ---- opening ---- */
 

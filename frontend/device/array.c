@@ -40,7 +40,7 @@ static PyTypeObject array_type = {
 
 bool device_is_array(PyObject *object) { return Py_IS_TYPE(object, array_class); }
 
-PyObject *device_array_new(PyObject *native, PyObject *memory, loom_address address,
+static PyObject *array_new(PyObject *native, PyObject *memory, loom_address address,
                            PyObject *shape, PyObject *strides, PyObject *dtype) {
   array_object *a = (array_object *)array_class->tp_alloc(array_class, 0);
   if (!a) return NULL;
@@ -68,8 +68,8 @@ PyObject *device_array_like(PyObject *native, PyObject *memory, loom_address add
   PyArrayObject *array = (PyArrayObject *)host;
   PyObject *shape = array_tuple(PyArray_NDIM(array), PyArray_DIMS(array));
   PyObject *strides = array_tuple(PyArray_NDIM(array), PyArray_STRIDES(array));
-  PyObject *made = shape && strides ? device_array_new(native, memory, address, shape, strides,
-                                                       (PyObject *)PyArray_DESCR(array))
+  PyObject *made = shape && strides ? array_new(native, memory, address, shape, strides,
+                                                (PyObject *)PyArray_DESCR(array))
                                     : NULL;
   Py_XDECREF(shape);
   Py_XDECREF(strides);
@@ -83,7 +83,7 @@ PyObject *loom_py_device_array(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOKO!O!O!", &native, &memory, &address, &PyTuple_Type, &shape,
                         &PyTuple_Type, &strides, &PyArrayDescr_Type, &dtype))
     return NULL;
-  if (array_class) return device_array_new(native, memory, address, shape, strides, dtype);
+  if (array_class) return array_new(native, memory, address, shape, strides, dtype);
   return PyErr_Format(PyExc_RuntimeError, "the class of arrays on a device is not known");
 }
 

@@ -37,22 +37,25 @@ PyObject *loom_py_open_device(PyObject *module, PyObject *name) {
 
 /* ---- memory ---- */
 
-memory_object *device_memory_new(loom_device *device, size_t size) {
-  loom_error err = {0};
-  loom_address address;
-  bool good;
-  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device, size, &address, &err);
-  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
+memory_object *device_memory_later(loom_device *device, size_t size) {
   memory_object *memory = PyObject_New(memory_object, &memory_type);
-  if (!memory) {
-    loom_device_free(device, address);
-    return NULL;
-  }
+  if (!memory) return NULL;
   memory->device = device;
-  memory->address = address;
+  memory->address = 0;
   memory->size = size;
   memory->shared = false;
   return memory;
+}
+
+memory_object *device_memory_new(loom_device *device, size_t size) {
+  loom_error err = {0};
+  memory_object *memory = device_memory_later(device, size);
+  if (!memory) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device, size, &memory->address, &err);
+  Py_END_ALLOW_THREADS if (good) return memory;
+  Py_DECREF(memory);
+  return device_raise(&err);
 }
 
 static PyObject *device_alloc(PyObject *self, PyObject *number) {
@@ -214,12 +217,28 @@ static bool plan_numbers(PyObject *tuple, uint32_t count, uint64_t *out, const c
   return !PyErr_Occurred();
 }
 
-static bool plan_call(plan_object *plan, const loom_device_call *call) {
+/* Without the GIL. */
+static bool plan_order(plan_object *plan, const loom_device_call *call, loom_address *outputs,
+                       const size_t *sizes, uint32_t *status, loom_error *err) {
+  loom_device *device = plan->device;
+  if (!sizes) return loom_device_plan_run(plan->plan, call, status, err);
+  const loom_device *before;
+  if (!loom_device_hold(device, &before, err)) return false;
+  bool good = true;
+  for (uint32_t i = 0; good && i < plan->outputs; i++)
+    good = loom_device_alloc(device, sizes[i], &outputs[i], err);
+  good = good && loom_device_plan_run(plan->plan, call, status, err);
+  loom_device_let_go(device, before);
+  return good;
+}
+
+static bool plan_call(plan_object *plan, const loom_device_call *call, loom_address *outputs,
+                      const size_t *sizes) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
   if (placed_raise_reported(plan->device)) return false;
-  Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
+  Py_BEGIN_ALLOW_THREADS good = plan_order(plan, call, outputs, sizes, &status, &err);
   Py_END_ALLOW_THREADS if (!good) return device_raise(&err), false;
   if (!status) return loom_warn_notices();
   if (status & LOOM_STATUS_INTERRUPTED) return false; /* with the signal's exception */
@@ -238,7 +257,7 @@ static bool plan_call(plan_object *plan, const loom_device_call *call) {
 }
 
 bool device_plan_call(plan_object *plan, const loom_address *inputs, const uint64_t *scalars,
-                      const loom_address *outputs, const int64_t *symbols) {
+                      loom_address *outputs, const size_t *sizes, const int64_t *symbols) {
   loom_device_call call = {.inputs = inputs,
                            .scalars = scalars,
                            .outputs = outputs,
@@ -247,7 +266,7 @@ bool device_plan_call(plan_object *plan, const loom_address *inputs, const uint6
                            .defers = !plan->assumes,
                            .title = plan->title,
                            .poll = loom_poll_signals};
-  return plan_call(plan, &call);
+  return plan_call(plan, &call, outputs, sizes);
 }
 
 /* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results, symbols, of which
@@ -271,7 +290,7 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
       plan_numbers(scalars, plan->scalars, numbers_at, "numbers") &&
       plan_numbers(outputs, plan->outputs, outputs_at, "results") &&
-      device_plan_call(plan, at, numbers_at, outputs_at, numbers))
+      device_plan_call(plan, at, numbers_at, outputs_at, NULL, numbers))
     result = Py_NewRef(Py_None);
   free(at);
   return result;

@@ -33,9 +33,12 @@ extern PyTypeObject device_plan_type;
 void *device_raise(const loom_error *err);
 /* Memory of so many bytes; NULL with an exception. */
 memory_object *device_memory_new(loom_device *device, size_t size);
-/* Runs the plan. False with an exception. */
+/* Memory of which only the size is known so far: it is nobody's. */
+memory_object *device_memory_later(loom_device *device, size_t size);
+/* Runs the plan. `sizes`: outputs get memory of so many bytes first, which is the caller's also
+ * where the run fails; NULL: they have some. False with an exception. */
 bool device_plan_call(plan_object *plan, const loom_address *inputs, const uint64_t *scalars,
-                      const loom_address *outputs, const int64_t *symbols);
+                      loom_address *outputs, const size_t *sizes, const int64_t *symbols);
 
 /* ---- array.c: arrays on a device ---- */
 
@@ -48,10 +51,7 @@ typedef struct array_object {
 
 /* Exactly the class of Python. */
 bool device_is_array(PyObject *object);
-/* All objects are borrowed. NULL with an exception. */
-PyObject *device_array_new(PyObject *native, PyObject *memory, loom_address address,
-                           PyObject *shape, PyObject *strides, PyObject *dtype);
-/* The same with the layout of an array of the host. */
+/* An array with the layout of one of the host; all objects are borrowed. NULL with an exception. */
 PyObject *device_array_like(PyObject *native, PyObject *memory, loom_address address,
                             PyObject *host);
 bool device_array_init(PyObject *module);

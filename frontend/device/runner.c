@@ -23,14 +23,16 @@ static PyTypeObject runner_type;
 typedef struct runner_room {
   uint64_t few[RUNNER_FEW], *words;
   PyObject *kept_few[RUNNER_FEW], **kept; /* memory of inputs and results, or NULL (owned) */
+  size_t sizes_few[RUNNER_FEW], *sizes;
 } runner_room;
 
 static bool runner_room_init(runner_room *room, size_t count) {
   bool few = count <= RUNNER_FEW;
   room->words = few ? room->few : malloc(count * sizeof *room->words);
   room->kept = few ? room->kept_few : malloc(count * sizeof *room->kept);
-  if (!room->words || !room->kept) return PyErr_NoMemory(), false;
-  memset(room->kept, 0, count * sizeof *room->kept);
+  room->sizes = few ? room->sizes_few : malloc(count * sizeof *room->sizes);
+  if (room->kept) memset(room->kept, 0, count * sizeof *room->kept);
+  if (!room->words || !room->kept || !room->sizes) return PyErr_NoMemory(), false;
   return true;
 }
 
@@ -39,6 +41,7 @@ static void runner_room_fini(runner_room *room, size_t count) {
     Py_XDECREF(room->kept[i]);
   if (room->words != room->few) free(room->words);
   if (room->kept != room->kept_few) free(room->kept);
+  if (room->sizes != room->sizes_few) free(room->sizes);
 }
 
 /* The first byte and the one behind the last, from the first element. */
@@ -119,13 +122,18 @@ static bool runner_run(const runner_object *r, device_call *call, const loom_buf
     return PyErr_NoMemory(), false;
   bool good = runner_room_init(&room, all);
   good = good && runner_inputs(r, call, inputs, room.words, scalars, room.kept);
+  loom_address *made = room.words + r->count;
   for (uint32_t i = 0; good && i < count; i++) {
-    memory_object *memory = device_memory_new(r->plan->device, runner_bytes(&outputs[i]));
+    room.sizes[i] = runner_bytes(&outputs[i]);
+    made[i] = 0;
+    memory_object *memory = device_memory_later(r->plan->device, room.sizes[i]);
     room.kept[r->count + i] = (PyObject *)memory;
     good = memory != NULL;
-    if (good) room.words[r->count + i] = memory->address;
   }
-  good = good && device_plan_call(r->plan, room.words, scalars, room.words + r->count, symbols);
+  bool all_there = good;
+  good = good && device_plan_call(r->plan, room.words, scalars, made, room.sizes, symbols);
+  for (uint32_t i = 0; all_there && i < count; i++)
+    ((memory_object *)room.kept[r->count + i])->address = made[i];
   for (uint32_t i = 0; good && i < count; i++)
     good = runner_result(r, call, &outputs[i], room.kept[r->count + i]);
   runner_room_fini(&room, all);
