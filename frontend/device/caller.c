@@ -16,7 +16,8 @@
 typedef struct caller_argument {
   PyObject *shape, *strides, *dtype; /* of an array on the device; NULL: none (owned) */
   PyObject *value;                   /* a constant, or the array that stands for it (owned) */
-  PyTypeObject *type;                /* of a number that may be any other one (borrowed) */
+  PyTypeObject *type;                /* of a value that may be any other one (owned) */
+  int64_t *layout;                   /* of an array of the host, which may be any other one */
   int same;                          /* the first argument that is the same array */
   uintptr_t first, end;              /* of what stands for it */
   int64_t low;                       /* its first byte, from its first element */
@@ -25,6 +26,7 @@ typedef struct caller_argument {
 typedef struct caller_pattern {
   PyObject *version; /* owned */
   int refs, count;
+  bool host; /* its arrays are the host's, and so is what the version gives */
   caller_argument arguments[];
 } caller_pattern;
 
@@ -46,6 +48,8 @@ static void pattern_unref(caller_pattern *p) {
     Py_XDECREF(p->arguments[i].strides);
     Py_XDECREF(p->arguments[i].dtype);
     Py_XDECREF(p->arguments[i].value);
+    Py_XDECREF((PyObject *)p->arguments[i].type);
+    free(p->arguments[i].layout);
   }
   Py_XDECREF(p->version);
   free(p);
@@ -65,6 +69,7 @@ static int caller_first(PyObject *const *args, int number) {
 static bool pattern_fits_one(const caller_object *c, const caller_argument *p,
                              PyObject *const *args, int i) {
   PyObject *arg = args[i];
+  if (p->layout) return host_is_array(arg) && host_has_layout(arg, p->dtype, p->layout);
   if (device_is_array(arg)) {
     const array_object *a = (const array_object *)arg;
     return p->shape && a->native == c->native && a->dtype == p->dtype &&
@@ -86,10 +91,11 @@ static bool pattern_fits(const caller_object *c, const caller_pattern *p, PyObje
   return true;
 }
 
-static caller_pattern *caller_find(caller_object *c, PyObject *const *args, Py_ssize_t count) {
+static caller_pattern *caller_find(caller_object *c, PyObject *const *args, Py_ssize_t count,
+                                   bool host) {
   for (int i = 0; i < c->count; i++) {
     caller_pattern *p = c->patterns[i];
-    if (!pattern_fits(c, p, args, count)) continue;
+    if (p->host != host || !pattern_fits(c, p, args, count)) continue;
     memmove(c->patterns + 1, c->patterns, (size_t)i * sizeof *c->patterns);
     return c->patterns[0] = p;
   }
@@ -202,7 +208,7 @@ static PyObject *caller_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   Py_ssize_t count = PyTuple_GET_SIZE(args);
   bool may = c->count && !loom_all_eager && (!kwargs || !PyDict_GET_SIZE(kwargs));
   PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
-  caller_pattern *p = may ? caller_find(c, items, count) : NULL;
+  caller_pattern *p = may ? caller_find(c, items, count, false) : NULL;
   if (p) return caller_short(c, p, items);
   PyObject *method = PyObject_GetAttrString(self, "_call"), *result = NULL;
   if (method) result = PyObject_Call(method, args, kwargs);
@@ -232,9 +238,35 @@ static bool remember_one(caller_argument *a, PyObject *const *args, int i, PyObj
   PyObject *arg = args[i];
   a->same = caller_first(args, i);
   if (PyTuple_Check(stand) && device_is_array(arg)) return remember_array(a, arg, stand);
-  a->type = PyFloat_CheckExact(arg) ? &PyFloat_Type : NULL;
+  if (PyFloat_CheckExact(arg)) a->type = (PyTypeObject *)Py_NewRef(&PyFloat_Type);
   a->value = Py_NewRef(arg);
   return true;
+}
+
+/* Of the host: an array of this layout, or a value of this type. */
+static bool remember_host(caller_argument *a, PyObject *arg) {
+  if (!host_is_array(arg)) return a->type = (PyTypeObject *)Py_NewRef(Py_TYPE(arg)), true;
+  a->layout = host_layout(arg, &a->dtype);
+  if (!a->layout) PyErr_NoMemory();
+  return a->layout != NULL;
+}
+
+static caller_pattern *caller_pattern_new(PyObject *version, Py_ssize_t count) {
+  caller_pattern *p = calloc(1, sizeof *p + (size_t)count * sizeof *p->arguments);
+  if (!p) return (void *)PyErr_NoMemory();
+  p->refs = 1;
+  p->version = Py_NewRef(version);
+  return p;
+}
+
+static PyObject *caller_add(caller_object *c, caller_pattern *p, bool good) {
+  if (!good) return pattern_unref(p), NULL;
+  caller_pattern *last = c->count == CALLER_PATTERNS ? c->patterns[--c->count] : NULL;
+  memmove(c->patterns + 1, c->patterns, (size_t)c->count * sizeof(caller_pattern *));
+  c->patterns[0] = p;
+  c->count++;
+  pattern_unref(last);
+  Py_RETURN_NONE;
 }
 
 /* remember(version, arguments, for each of them (array, first, end, low) or None): a call of this
@@ -246,21 +278,40 @@ static PyObject *caller_remember(PyObject *self, PyObject *args) {
     return NULL;
   Py_ssize_t count = PyTuple_GET_SIZE(given);
   if (!c->native || count > CALLER_ARGUMENTS || PyTuple_GET_SIZE(stands) != count) Py_RETURN_NONE;
-  caller_pattern *p = calloc(1, sizeof *p + (size_t)count * sizeof *p->arguments);
-  if (!p) return PyErr_NoMemory();
-  p->refs = 1;
-  p->version = Py_NewRef(version);
-  bool good = true;
+  caller_pattern *p = caller_pattern_new(version, count);
+  bool good = p != NULL;
   for (; good && p->count < count; p->count++)
     good = remember_one(&p->arguments[p->count], &PyTuple_GET_ITEM(given, 0), p->count,
                         PyTuple_GET_ITEM(stands, p->count));
-  if (!good) return pattern_unref(p), NULL;
-  caller_pattern *last = c->count == CALLER_PATTERNS ? c->patterns[--c->count] : NULL;
-  memmove(c->patterns + 1, c->patterns, (size_t)c->count * sizeof(caller_pattern *));
-  c->patterns[0] = p;
-  c->count++;
-  pattern_unref(last);
-  Py_RETURN_NONE;
+  return caller_add(c, p, good);
+}
+
+/* remember_host(version, arguments): a call with arrays of these layouts, and other values of these
+ * types, is the version's. */
+static PyObject *caller_remember_host(PyObject *self, PyObject *args) {
+  PyObject *version, *given;
+  if (!PyArg_ParseTuple(args, "OO!", &version, &PyTuple_Type, &given)) return NULL;
+  Py_ssize_t count = PyTuple_GET_SIZE(given);
+  if (count > CALLER_ARGUMENTS) Py_RETURN_NONE;
+  caller_pattern *p = caller_pattern_new(version, count);
+  bool good = p != NULL;
+  if (good) p->host = true;
+  for (; good && p->count < count; p->count++)
+    good = remember_host(&p->arguments[p->count], PyTuple_GET_ITEM(given, p->count));
+  return caller_add((caller_object *)self, p, good);
+}
+
+/* on_host(arguments): the call of a version that remember_host() got, or NotImplemented. */
+static PyObject *caller_on_host(PyObject *self, PyObject *args) {
+  caller_object *c = (caller_object *)self;
+  if (!PyTuple_CheckExact(args)) Py_RETURN_NOTIMPLEMENTED;
+  Py_ssize_t count = PyTuple_GET_SIZE(args);
+  caller_pattern *p = caller_find(c, &PyTuple_GET_ITEM(args, 0), count, true);
+  if (!p) Py_RETURN_NOTIMPLEMENTED;
+  PyObject *version = Py_NewRef(p->version);
+  PyObject *result = PyObject_Vectorcall(version, &PyTuple_GET_ITEM(args, 0), (size_t)count, NULL);
+  Py_DECREF(version);
+  return result;
 }
 
 /* ---- the type ---- */
@@ -303,6 +354,11 @@ static PyMethodDef caller_methods[] = {
      PyDoc_STR("Calls on this device may be short from now on.")},
     {"_remember", caller_remember, METH_VARARGS,
      PyDoc_STR("_remember(version, arguments, stand-ins): what calls like this one are made by.")},
+    {"remember_host", caller_remember_host, METH_VARARGS,
+     PyDoc_STR("remember_host(version, arguments): calls with arrays of the host like this one are "
+               "made by the version.")},
+    {"on_host", caller_on_host, METH_O,
+     PyDoc_STR("on_host(arguments): the result of such a call, or NotImplemented.")},
     {NULL, NULL, 0, NULL}};
 
 static PyTypeObject caller_type = {

@@ -62,6 +62,9 @@ bool host_is_array(PyObject *object); /* exactly one of NumPy */
 bool host_is_scalar(PyObject *object);
 uintptr_t host_place(PyObject *array); /* where its element [0, ..., 0] is */
 bool host_is_empty(PyObject *array);
+/* Its rank, sizes and strides, malloc'ed, and a reference to its dtype. NULL: out of memory. */
+int64_t *host_layout(PyObject *array, PyObject **dtype);
+bool host_has_layout(PyObject *array, PyObject *dtype, const int64_t *layout);
 
 /* ---- call.c: calls of functions on a device ---- */
 

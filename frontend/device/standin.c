@@ -6,6 +6,7 @@
 #include "frontend/device/internal.h"
 #include "frontend/numpy/numpy.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #define STANDIN_ROOM ((int64_t)1 << 37) /* bytes of addresses */
@@ -100,3 +101,27 @@ bool host_is_scalar(PyObject *object) {
 }
 uintptr_t host_place(PyObject *array) { return (uintptr_t)PyArray_DATA((PyArrayObject *)array); }
 bool host_is_empty(PyObject *array) { return PyArray_SIZE((PyArrayObject *)array) == 0; }
+
+int64_t *host_layout(PyObject *array, PyObject **dtype) {
+  PyArrayObject *a = (PyArrayObject *)array;
+  int rank = PyArray_NDIM(a);
+  int64_t *layout = malloc((2 * (size_t)rank + 1) * sizeof *layout);
+  if (!layout) return NULL;
+  layout[0] = rank;
+  for (int i = 0; i < rank; i++) {
+    layout[1 + i] = PyArray_DIM(a, i);
+    layout[1 + rank + i] = PyArray_STRIDE(a, i);
+  }
+  *dtype = Py_NewRef((PyObject *)PyArray_DESCR(a));
+  return layout;
+}
+
+bool host_has_layout(PyObject *array, PyObject *dtype, const int64_t *layout) {
+  PyArrayObject *a = (PyArrayObject *)array;
+  int rank = PyArray_NDIM(a);
+  if (rank != layout[0] || (PyObject *)PyArray_DESCR(a) != dtype) return false;
+  for (int i = 0; i < rank; i++)
+    if (PyArray_DIM(a, i) != layout[1 + i] || PyArray_STRIDE(a, i) != layout[1 + rank + i])
+      return false;
+  return true;
+}

@@ -31,6 +31,7 @@ _FAILURES = 3  # of the device, after which it is not asked again
 _TURNS = ("device", "host", "device", "host", "device", "host")  # runs of a trial; the first one of each compiles
 _CLEAR = 8.0  # times as fast by the estimate: no trial
 _MOST = 1024  # sets of layouts that a function remembers
+_lock = _thread.allocate_lock()  # of trials
 clock = _time.perf_counter  # tests have one of their own
 _hosted = _weakref.WeakKeyDictionary()  # DeviceArray: its elements on the host, as long as nobody can change them
 
@@ -86,20 +87,21 @@ class _Placing:
 
     def next(self):
         """Where this call runs."""
-        if self.turn is not None:
-            return _TURNS[self.turn]
-        return self.where or "device"
+        turn = self.turn
+        return _TURNS[turn] if turn is not None else self.where or "device"
 
     def took(self, side, seconds):
-        if self.turn is None or side != _TURNS[self.turn]:
-            return
-        self.turn += 1
-        if self.turn > 2:  # the first one of each side has compiled
-            self.times[side].append(seconds)
-        if self.turn == len(_TURNS):
-            self.turn = None
+        with _lock:
+            turn = self.turn
+            if turn is None or side != _TURNS[turn]:
+                return
+            if turn > 1:  # the first one of each side has compiled
+                self.times[side].append(seconds)
+            if turn + 1 < len(_TURNS):
+                self.turn = turn + 1
+                return
             self.where = min(("host", "device"), key=lambda s: min(self.times[s]))
-            self.why = "measured"
+            self.why, self.turn = "measured", None
 
     def stay(self, why, lasting):
         """A call was not run on the device."""
@@ -143,7 +145,7 @@ class _Runner:
             raise _Stay("floating-point errors are NumPy's to handle (np.errstate)")
         if flags not in self.witnesses:
             graph = _native.graph_witness(self.graph, flags)
-            self.witnesses[flags] = graph and (graph, self.compile(graph))
+            self.witnesses[flags] = None if graph is None else self.compile(graph)
         if self.witnesses[flags] is None:
             raise _Stay("NumPy may give a floating-point warning that the device cannot tell")
         return self.witnesses[flags]
@@ -200,7 +202,7 @@ class _Runner:
 
     def ask(self, native, witness, addresses, scalars, symbols):
         memory, answer = native.alloc(1), np.ones(1, np.uint8)
-        witness[1].run(tuple(addresses), tuple(scalars), (memory.address,), symbols)
+        witness.run(tuple(addresses), tuple(scalars), (memory.address,), symbols)
         native.download(memory.address, answer)
         if answer[0]:
             raise _Stay("NumPy gives a floating-point warning")
@@ -358,6 +360,10 @@ class _Filling:
         return result
 
 
+def _is_plain(argument):
+    return type(argument) in (np.ndarray, int, float, bool, str, type(None))
+
+
 def _line(error):
     return str(error).partition("\n")[0][:200]
 
@@ -372,12 +378,17 @@ class AutoFunction:
         self._globals = inner(function).__globals__
         self._native = self._missing = None  # the device; why there is none
         self._placings = {}
+        self._known = _native.DeviceCaller()  # calls that the host runs (frontend/device/caller.c)
         self._ran = self._host  # what has run the last call
         self._filling = self._staying = None
 
     def __call__(self, *args, **kwargs):
         if _native.is_compiling() or self._missing is not None:
             return self._host(*args, **kwargs)
+        if not kwargs:
+            result = self._known.on_host(args)
+            if result is not NotImplemented:
+                return result
         return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
@@ -407,6 +418,8 @@ class AutoFunction:
                 placing.settle(f"refused: {_line(error)}")
             except DeviceError as error:
                 placing.stay(f"the device failed: {_line(error)}", False)
+        if placing.where == "host" and placing.turn is None and not (arrays or kwargs) and all(map(_is_plain, args)):
+            self._known.remember_host(self._host, args)
         return self._timed(placing, "host", self._here, arrays, args, kwargs)
 
     def _placing(self, key, arrays):

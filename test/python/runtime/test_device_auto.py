@@ -159,6 +159,26 @@ def test_small_work_stays_on_the_host(monkeypatch):
     assert where(compiled) == ["host"] and launches() == before and not compiled._filling._plans
 
 
+def test_calls_that_the_host_runs(monkeypatch):
+    """What has been decided is looked up by layouts and types."""
+    monkeypatch.setattr(frameloom.config, "device_costs", DEAR)
+    calls, whole = [], _place.AutoFunction._called
+    monkeypatch.setattr(_place.AutoFunction, "_called", lambda self, *rest: calls.append(rest) or whole(self, *rest))
+    compiled = auto(lambda a, k: a * k, dynamic=True)
+    x = np.arange(12.0).reshape(3, 4)
+    gpu = frameloom.device("cuda:0")
+    for arguments, times in (((x, 2), 1), ((x + 1, 5), 1), ((x, 2.5), 2), ((x.T, 2), 3), ((x[:2], 2), 4), ((x.astype(np.float32), 2), 5), ((x, True), 6),
+                             ((x, 3), 6), ((x.T, 7), 6), ((x, x), 7), ((x, np.float64(3)), 8), ((x, np.float64(3)), 9)):
+        assert_as_numpy(compiled(*arguments), arguments[0] * arguments[1])
+        assert len(calls) == times, arguments
+    for _ in range(2):
+        np.testing.assert_array_equal(np.asarray(compiled(gpu.array(x), 2)), x * 2)
+        assert_as_numpy(compiled(x, k=2), x * 2)
+    assert len(calls) == 13
+    with pytest.raises(TypeError):
+        compiled(x)
+
+
 def test_measured_costs(monkeypatch):
     monkeypatch.setattr(frameloom.config, "device_costs", "")
     monkeypatch.setattr(_costs, "_known", {})
