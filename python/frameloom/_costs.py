@@ -89,8 +89,12 @@ def _least(action):
     return max(min(times), 1e-9)
 
 
+_INNER = 1 << 25  # bytes that are copied on the device
+_PER_BYTE = 10  # operations in the time of a byte of memory: GPUs of several makers have some more
+
+
 def _measured(native):
-    """What can be seen from here without a kernel: copies, waits, and the host's memory."""
+    """What can be seen from here without a kernel: copies, also on the device, waits, and the host's memory."""
     block, small = np.zeros(1 << 22, np.uint8), np.zeros(8, np.uint8)
     other = np.empty_like(block)
     memory = native.alloc(block.size)
@@ -105,7 +109,16 @@ def _measured(native):
     wait = _least(reach)
     up, down = _least(upload), _least(lambda: native.download(memory.address, other))
     host = _least(lambda: np.copyto(other, block))
-    return {"up": block.size / up, "down": block.size / down, "wait": wait, "host": 2 * block.size / host, "source": "measured"}
+    one, two = native.alloc(_INNER), native.alloc(_INNER)
+
+    def move():
+        native.copy(one.address, native, two.address, _INNER)
+        native.wait()
+
+    inner = _least(move)
+    own = 2 * _INNER / max(inner - wait, inner / 4)
+    return {"up": block.size / up, "down": block.size / down, "wait": wait, "host": 2 * block.size / host, "memory": own,
+            "operations": _PER_BYTE * own, "source": "measured"}
 
 
 def _threads():
@@ -116,7 +129,7 @@ def _threads():
 
 
 def costs_of(native):
-    """The costs with this device: stated by `config.device_costs`; else copies are measured once, and the rest is as for a small GPU."""
+    """The costs with this device: stated by `config.device_costs`; else copies are measured once, and the rest follows."""
     text = _native.get_setting("device_costs")
     if (native.name, text) not in _known:
         base = {"host_operations": Costs().host_operations * _threads()}

@@ -562,6 +562,9 @@ class DeviceFunction(_native.DeviceCaller):
         for native in {found.native for found in call.foreign if found.waits}:
             native.wait()
 
+    def __reduce__(self):
+        return self.__qualname__  # by name, as a function; a copy is the function itself
+
     def __get__(self, instance, owner=None):
         return self if instance is None else _types.MethodType(self, instance)
 

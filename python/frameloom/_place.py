@@ -236,6 +236,8 @@ class _Staying(DeviceFunction):
 
 # ---- arguments and results ----
 
+_TENSOR = "a tensor of torch"
+
 
 def _nbytes(array):
     if type(array) is DeviceArray:
@@ -270,6 +272,8 @@ def _look(value, key, arrays, native):
         key.append((kind, *value))
         for item in value.values():
             _look(item, key, arrays, native)
+    elif str(kind.__module__).partition(".")[0] == "torch":
+        key.append(_TENSOR)
     else:
         key.append(kind)
         if _is_foreign(value, native):
@@ -429,6 +433,8 @@ class AutoFunction:
                 self._placings.clear()
             kept = sum(_nbytes(a) for a in arrays if type(a) is DeviceArray or hasattr(a, "__cuda_array_interface__"))
             placing = _Placing(self._native, kept)
+            if _TENSOR in key:
+                placing.settle("tensors of torch are not placed")
             limit = _native.get_setting("recompile_limit")
             if self._dynamic is False and len(self._placings) >= limit:
                 placing.settle(f"there are more than {limit} sets of layouts (config.recompile_limit)")
@@ -488,6 +494,9 @@ class AutoFunction:
         if copy._missing is not None:
             explanation.placements = [Placement.nowhere(f"there is no device: {copy._missing}")]
         return explanation
+
+    def __reduce__(self):
+        return self.__qualname__  # by name, as a function; a copy is the function itself
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _types.MethodType(self, instance)

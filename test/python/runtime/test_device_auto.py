@@ -1,12 +1,15 @@
 """Functions that choose between the host and a device (`device="auto"`), on the drivers of the tests. No decision depends on time: costs are
 stated, and clocks are pretended."""
 
+import copy
 import ctypes
 import functools
 import gc
+import inspect
 import itertools
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import threading
@@ -186,6 +189,7 @@ def test_measured_costs(monkeypatch):
     monkeypatch.setattr(_costs, "clock", lambda: next(ticks) * 1e-3)
     costs = _costs.costs_of(frameloom.device("cuda:0")._native)
     assert costs.source == "measured" and costs.up == costs.down == pytest.approx((1 << 22) * 1e3) and costs.wait == pytest.approx(1e-3)
+    assert costs.memory == pytest.approx(8 * _costs._INNER * 1e3) and costs.operations == 10 * costs.memory
 
 
 # ---- on the host's arrays ----
@@ -572,6 +576,41 @@ def test_methods_callees_and_settings(kind):
         auto(len)
     assert_as_numpy(functools.partial(there)(X), X - 1)
     assert_as_numpy(auto(functools.partial(lambda a, k: a * k, k=3))(X), X * 3)
+
+
+class Tensor:
+    """As torch's: they have a device of their own."""
+
+    __module__ = "torch"
+
+    def __mul__(self, other):
+        return "product"
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("nobody is to ask")
+
+
+def test_tensors_are_not_placed():
+    compiled = auto(lambda a: a * 2)
+    assert compiled(Tensor()) == "product" and compiled(Tensor()) == "product"
+    assert where(compiled) == ["host"] and why(compiled) == ["tensors of torch are not placed"]
+
+
+def by_name(a):
+    return a + 1
+
+
+by_name_there = by_name
+by_name = frameloom.compile(by_name, device="auto")
+
+
+def test_copies_and_pickles():
+    """As compiled functions do."""
+    assert copy.copy(by_name) is by_name and copy.deepcopy([by_name])[0] is by_name and pickle.loads(pickle.dumps(by_name)) is by_name
+    assert str(inspect.signature(by_name)) == "(a)" and by_name.__wrapped__ is by_name_there
+    there = frameloom.compile(by_name_there, device="cuda:0")
+    assert copy.copy(there) is there
 
 
 def test_plain_python(monkeypatch):
