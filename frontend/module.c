@@ -11,6 +11,7 @@
 #include "frontend/loops/loops.h"
 #include "frontend/numpy/array.h"
 #include "frontend/pygraph/pygraph.h"
+#include "frontend/run/run.h"
 #include "frontend/size/size.h"
 #include "frontend/tensor/tensor.h"
 #include "frontend/torch/torch.h"
@@ -73,6 +74,21 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("stand_in(shape, strides, dtype, used): an array of the host that nobody reads.")},
     {"place_of", loom_py_place_of, METH_O,
      PyDoc_STR("place_of(array): the address of its first element.")},
+    {"graph_work", loom_py_graph_work, METH_VARARGS,
+     PyDoc_STR("graph_work(graph, symbols): (bytes, operations, kernels, is the count of a loop a "
+               "guess?), estimated.")},
+    {"graph_flags", loom_py_graph_flags, METH_VARARGS,
+     PyDoc_STR(
+         "graph_flags(graph, globals): the floating-point flags of which somebody would see a "
+         "warning; -1: the library has to run.")},
+    {"graph_witness", loom_py_graph_witness, METH_VARARGS,
+     PyDoc_STR(
+         "graph_witness(graph, flags): a graph that tells whether an operation has raised one "
+         "of these, or None.")},
+    {"device_array", loom_py_device_array, METH_VARARGS,
+     PyDoc_STR("device_array(device, memory, address, shape, strides, dtype): an array there.")},
+    {"set_device_array", loom_py_set_device_array, METH_O,
+     PyDoc_STR("set_device_array(class): what device_array() makes.")},
     {"open_device", loom_py_open_device, METH_O, PyDoc_STR("open_device(name): see device.")},
     {"read_dlpack", loom_py_read_dlpack, METH_O,
      PyDoc_STR("read_dlpack(capsule): (owner, device type, device, address, shape, strides, code, "

@@ -15,6 +15,12 @@ static const driver_kind *const device_kinds[] = {&driver_cuda, &driver_hip};
 enum { DEVICE_KINDS = sizeof device_kinds / sizeof *device_kinds };
 static loom_device *device_table[DEVICE_KINDS][DEVICE_MOST];
 static pid_t device_process; /* that has opened the first one */
+static bool device_forked;   /* this process was forked from that one */
+static pthread_once_t device_watch = PTHREAD_ONCE_INIT;
+
+/* In a new process. (To ask for its number takes a call of the system each time.) */
+static void device_note_fork(void) { device_forked = device_process != 0; }
+static void device_watch_forks(void) { pthread_atfork(NULL, NULL, device_note_fork); }
 
 const char *loom_device_name(const loom_device *device) { return device->name; }
 const char *loom_device_kind(const loom_device *device) { return device->driver->kind->prefix; }
@@ -25,9 +31,12 @@ uint64_t loom_device_stream(const loom_device *device) {
   return (uint64_t)(uintptr_t)device->stream;
 }
 
+static _Thread_local const loom_device *device_held;
+
 bool device_enter(loom_device *device, loom_error *err) {
   const driver_kind *kind = device->driver->kind;
-  if (device_process != getpid())
+  if (device_held == device) return true;
+  if (__builtin_expect(device_forked, false))
     return loom_fail(err,
                      "%s: %s was opened before this process was forked, and cannot be used "
                      "here: start processes by \"spawn\"",
@@ -35,7 +44,21 @@ bool device_enter(loom_device *device, loom_error *err) {
   return kind->enter(device, err);
 }
 
-void device_leave(loom_device *device) { device->driver->kind->leave(device); }
+void device_leave(loom_device *device) {
+  if (device_held != device) device->driver->kind->leave(device);
+}
+
+bool loom_device_hold(loom_device *device, const loom_device **before, loom_error *err) {
+  *before = device_held;
+  if (!device_enter(device, err)) return false;
+  device_held = device;
+  return true;
+}
+
+void loom_device_let_go(loom_device *device, const loom_device *before) {
+  device_held = before;
+  device_leave(device);
+}
 
 /* ---- opening ---- */
 
@@ -101,6 +124,7 @@ static loom_device *device_new(const driver_kind *kind, int number, loom_error *
   device->number = number;
   snprintf(device->name, sizeof device->name, "%s:%d", kind->prefix, number);
   pthread_mutex_init(&device->lock, NULL);
+  pthread_once(&device_watch, device_watch_forks);
   pid_t before = device_process;
   if (!before) device_process = getpid();
   if (device_start(device, kind, err)) return device;

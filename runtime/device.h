@@ -44,6 +44,12 @@ bool loom_device_wait(loom_device *device, loom_error *err);
 bool loom_device_copy(loom_device *device, loom_address to, loom_device *from_device,
                       loom_address from, size_t size, loom_error *err);
 
+/* The device is the thread's until loom_device_let_go(), so that functions of this file need not
+ * make it that. Others may make another one the thread's meanwhile, if they put this one back.
+ * *before: what was held so far, for loom_device_let_go(). */
+bool loom_device_hold(loom_device *device, const loom_device **before, loom_error *err);
+void loom_device_let_go(loom_device *device, const loom_device *before);
+
 #define LOOM_STREAM_LEGACY 1
 /* Streams of others, as numbers: 1 is the legacy default stream, 2 the one of the thread. */
 uint64_t loom_device_stream(const loom_device *device);

@@ -67,7 +67,7 @@ void checked_raise(const char *text);
 /* ---- log.c: settings and logs ---- */
 
 typedef struct loom_settings {
-  const char *logs, *trace, *backend, *cpu, *check; /* never NULL; owned */
+  const char *logs, *trace, *backend, *cpu, *check, *device, *device_costs; /* never NULL; owned */
   int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, optimize, cudagraphs, tf32,
       unroll_limit, leave_slower, put_off, compile_budget, suppress_errors, capture_data_dependent;
 } loom_settings;

@@ -10,6 +10,10 @@ _Thread_local int disabled_depth __attribute__((tls_model("initial-exec")));
 PyCFunction loom_version_died;
 PyObject *(*loom_callable_unwrap)(PyObject *object);
 PyObject *(*loom_callable_why_plain)(PyObject *object);
+bool (*loom_direct_runner)(PyObject *runner, const loom_buffer *inputs, uint32_t input_count,
+                           const loom_buffer *outputs, uint32_t output_count,
+                           const int64_t *symbols, bool *good);
+bool loom_all_eager;
 
 int object_order(const void *a, const void *b) {
   uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;

@@ -201,6 +201,13 @@ bool version_watches(PyObject *callback);
 /* The plain function (borrowed) behind a compiled callable, NULL when the object is none; set by
  * callable.c. */
 extern PyObject *(*loom_callable_unwrap)(PyObject *object);
+/* Runs a graph where it is by an object that device/runner.c has made: the answer of a backend.
+ * False: it is another object. `*good` is false with an exception. Set by runner.c. */
+extern bool (*loom_direct_runner)(PyObject *runner, const loom_buffer *inputs, uint32_t input_count,
+                                  const loom_buffer *outputs, uint32_t output_count,
+                                  const int64_t *symbols, bool *good);
+/* config.disable, or the stance: every function is a plain one (dispatch/stance.c). */
+extern bool loom_all_eager;
 /* The reason why a callable must not be captured (borrowed, perhaps ""); NULL: it may be. Set by
  * callable.c. */
 extern PyObject *(*loom_callable_why_plain)(PyObject *object);

@@ -9,29 +9,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static PyTypeObject device_type, memory_type, plan_type;
+static PyTypeObject device_type, memory_type;
 
-typedef struct device_object {
-  PyObject_HEAD loom_device *device;
-} device_object;
-
-typedef struct memory_object {
-  PyObject_HEAD loom_device *device;
-  loom_address address;
-  size_t size;
-  bool shared; /* others may have ordered work on it */
-} memory_object;
-
-typedef struct plan_object {
-  PyObject_HEAD loom_device_plan *plan;
-  loom_device *device;
-  uint32_t inputs, scalars, outputs, symbols;
-  bool assumes; /* of the graph */
-  char title[64];
-  PyObject *weak; /* weak references */
-} plan_object;
-
-static void *device_raise(const loom_error *err) {
+void *device_raise(const loom_error *err) {
   error_raise_own("DeviceError", "%s", err->message);
   return NULL;
 }
@@ -57,24 +37,30 @@ PyObject *loom_py_open_device(PyObject *module, PyObject *name) {
 
 /* ---- memory ---- */
 
-static PyObject *device_alloc(PyObject *self, PyObject *number) {
-  loom_error err = {0};
-  loom_address address;
-  size_t size = PyLong_AsSize_t(number);
-  if (PyErr_Occurred()) return NULL;
-  bool good;
-  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device_of(self), size, &address, &err);
-  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
+memory_object *device_memory_later(loom_device *device, size_t size) {
   memory_object *memory = PyObject_New(memory_object, &memory_type);
-  if (!memory) {
-    loom_device_free(device_of(self), address);
-    return NULL;
-  }
-  memory->device = device_of(self);
-  memory->address = address;
+  if (!memory) return NULL;
+  memory->device = device;
+  memory->address = 0;
   memory->size = size;
   memory->shared = false;
-  return (PyObject *)memory;
+  return memory;
+}
+
+memory_object *device_memory_new(loom_device *device, size_t size) {
+  loom_error err = {0};
+  memory_object *memory = device_memory_later(device, size);
+  if (!memory) return NULL;
+  bool good;
+  Py_BEGIN_ALLOW_THREADS good = loom_device_alloc(device, size, &memory->address, &err);
+  Py_END_ALLOW_THREADS if (good) return memory;
+  Py_DECREF(memory);
+  return device_raise(&err);
+}
+
+static PyObject *device_alloc(PyObject *self, PyObject *number) {
+  size_t size = PyLong_AsSize_t(number);
+  return PyErr_Occurred() ? NULL : (PyObject *)device_memory_new(device_of(self), size);
 }
 
 /* Work on the default stream, and on all that wait for it, comes first where others have seen the
@@ -176,14 +162,14 @@ static PyObject *device_dlpack(PyObject *self, PyObject *args) {
 
 /* ---- plans ---- */
 
-/* compile(graph, fastmath, title) */
+/* compile(graph, fastmath, title, waits) */
 static PyObject *device_compile(PyObject *self, PyObject *args) {
   PyObject *object;
   const char *title;
-  int fastmath;
-  if (!PyArg_ParseTuple(args, "Ops", &object, &fastmath, &title)) return NULL;
+  int fastmath, waits = 0;
+  if (!PyArg_ParseTuple(args, "Ops|p", &object, &fastmath, &title, &waits)) return NULL;
   const loom_graph *graph = graph_object_graph(object);
-  plan_object *made = graph ? PyObject_New(plan_object, &plan_type) : NULL;
+  plan_object *made = graph ? PyObject_New(plan_object, &device_plan_type) : NULL;
   if (!made) return NULL;
   made->plan = NULL;
   made->weak = NULL;
@@ -202,7 +188,7 @@ static PyObject *device_compile(PyObject *self, PyObject *args) {
       loom_device_plan_load(device, plan, &made->plan, &err);
   Py_END_ALLOW_THREADS if (good) {
     const loom_plan_header *h = loom_plan_header_of(plan);
-    made->assumes = graph->assumes;
+    made->assumes = graph->assumes || waits;
     snprintf(made->title, sizeof made->title, "%s", title);
     made->inputs = h->input_count;
     made->scalars = h->scalar_count;
@@ -231,28 +217,56 @@ static bool plan_numbers(PyObject *tuple, uint32_t count, uint64_t *out, const c
   return !PyErr_Occurred();
 }
 
-static PyObject *plan_call(plan_object *plan, const loom_device_call *call) {
+/* Without the GIL. */
+static bool plan_order(plan_object *plan, const loom_device_call *call, loom_address *outputs,
+                       const size_t *sizes, uint32_t *status, loom_error *err) {
+  loom_device *device = plan->device;
+  if (!sizes) return loom_device_plan_run(plan->plan, call, status, err);
+  const loom_device *before;
+  if (!loom_device_hold(device, &before, err)) return false;
+  bool good = true;
+  for (uint32_t i = 0; good && i < plan->outputs; i++)
+    good = loom_device_alloc(device, sizes[i], &outputs[i], err);
+  good = good && loom_device_plan_run(plan->plan, call, status, err);
+  loom_device_let_go(device, before);
+  return good;
+}
+
+static bool plan_call(plan_object *plan, const loom_device_call *call, loom_address *outputs,
+                      const size_t *sizes) {
   loom_error err = {0};
   uint32_t status = 0;
   bool good;
-  if (placed_raise_reported(plan->device)) return NULL;
-  Py_BEGIN_ALLOW_THREADS good = loom_device_plan_run(plan->plan, call, &status, &err);
-  Py_END_ALLOW_THREADS if (!good) return device_raise(&err);
-  if (!status) return loom_warn_notices() ? Py_NewRef(Py_None) : NULL;
-  if (status & LOOM_STATUS_INTERRUPTED) return NULL; /* with the signal's exception */
-  if (status & LOOM_STATUS_SIZE) {
-    loom_fail(&err, "a plan on a device is run with sizes that it is not for");
-    return device_raise(&err);
+  if (placed_raise_reported(plan->device)) return false;
+  Py_BEGIN_ALLOW_THREADS good = plan_order(plan, call, outputs, sizes, &status, &err);
+  Py_END_ALLOW_THREADS if (!good) return device_raise(&err), false;
+  if (!status) return loom_warn_notices();
+  if (status & LOOM_STATUS_INTERRUPTED) return false; /* with the signal's exception */
+  if (status & LOOM_STATUS_INDEX && !plan->assumes) {
+    PyErr_SetString(PyExc_IndexError, "an index is out of bounds");
+    return false;
   }
-  if (status & LOOM_STATUS_INDEX && plan->assumes) {
+  if (status & LOOM_STATUS_SIZE)
+    loom_fail(&err, "a plan on a device is run with sizes that it is not for");
+  else if (status & LOOM_STATUS_INDEX)
     loom_fail(&err, "the values of this call lead to a raise, a warning or an error of an index, "
                     "for which the function would have to run as plain Python");
-    return device_raise(&err);
-  }
-  if (status & LOOM_STATUS_INDEX)
-    return PyErr_Format(PyExc_IndexError, "an index is out of bounds");
-  loom_fail(&err, "kernels on a device ended with status %#x", status);
-  return device_raise(&err);
+  else
+    loom_fail(&err, "kernels on a device ended with status %#x", status);
+  return device_raise(&err), false;
+}
+
+bool device_plan_call(plan_object *plan, const loom_address *inputs, const uint64_t *scalars,
+                      loom_address *outputs, const size_t *sizes, const int64_t *symbols) {
+  loom_device_call call = {.inputs = inputs,
+                           .scalars = scalars,
+                           .outputs = outputs,
+                           .symbols = symbols,
+                           .graphs = loom_config.cudagraphs,
+                           .defers = !plan->assumes,
+                           .title = plan->title,
+                           .poll = loom_poll_signals};
+  return plan_call(plan, &call, outputs, sizes);
 }
 
 /* run(addresses of inputs (0 for numbers), bits of numbers, addresses of results, symbols, of which
@@ -272,18 +286,12 @@ static PyObject *plan_run(PyObject *self, PyObject *args) {
   int64_t *numbers = (int64_t *)(at + lists);
   for (Py_ssize_t i = 0; i < sizes; i++)
     numbers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(symbols, i));
-  loom_device_call call = {.inputs = at,
-                           .scalars = at + plan->inputs,
-                           .outputs = at + plan->inputs + plan->scalars,
-                           .symbols = numbers,
-                           .graphs = loom_config.cudagraphs,
-                           .defers = !plan->assumes,
-                           .title = plan->title,
-                           .poll = loom_poll_signals};
+  uint64_t *numbers_at = at + plan->inputs, *outputs_at = numbers_at + plan->scalars;
   if (!PyErr_Occurred() && plan_numbers(inputs, plan->inputs, at, "inputs") &&
-      plan_numbers(scalars, plan->scalars, at + plan->inputs, "numbers") &&
-      plan_numbers(outputs, plan->outputs, at + plan->inputs + plan->scalars, "results"))
-    result = plan_call(plan, &call);
+      plan_numbers(scalars, plan->scalars, numbers_at, "numbers") &&
+      plan_numbers(outputs, plan->outputs, outputs_at, "results") &&
+      device_plan_call(plan, at, numbers_at, outputs_at, NULL, numbers))
+    result = Py_NewRef(Py_None);
   free(at);
   return result;
 }
@@ -332,7 +340,7 @@ static PyMethodDef device_methods[] = {
     {"dlpack", device_dlpack, METH_VARARGS,
      PyDoc_STR("dlpack(owner, address, shape, strides, code, bits): a capsule.")},
     {"compile", device_compile, METH_VARARGS,
-     PyDoc_STR("compile(graph, fastmath, title): a plan on the device.")},
+     PyDoc_STR("compile(graph, fastmath, title, waits=False): a plan on the device.")},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef device_getset[] = {
@@ -348,7 +356,12 @@ static PyMethodDef memory_methods[] = {
     {"share", memory_share, METH_NOARGS, PyDoc_STR("Others may order work on it from now on.")},
     {NULL, NULL, 0, NULL}};
 
+static PyObject *memory_is_shared(PyObject *self, void *unused) {
+  return PyBool_FromLong(((memory_object *)self)->shared);
+}
+
 static PyGetSetDef memory_getset[] = {
+    {"shared", memory_is_shared, NULL, "May others have ordered work on it?", NULL},
     {"address", memory_address, NULL, "Where it is, on the device.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -376,7 +389,7 @@ static PyTypeObject memory_type = {
     .tp_getset = memory_getset,
 };
 
-static PyTypeObject plan_type = {
+PyTypeObject device_plan_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "frameloom._native.DevicePlan",
     .tp_basicsize = sizeof(plan_object),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -387,5 +400,8 @@ static PyTypeObject plan_type = {
 
 bool loom_device_init(PyObject *module) {
   return PyType_Ready(&device_type) == 0 && PyType_Ready(&memory_type) == 0 &&
-         PyType_Ready(&plan_type) == 0;
+         PyType_Ready(&device_plan_type) == 0 &&
+         PyModule_AddObjectRef(module, "DeviceMemory", (PyObject *)&memory_type) == 0 &&
+         device_array_init(module) && device_call_init(module) && device_caller_init(module) &&
+         device_runner_init(module);
 }

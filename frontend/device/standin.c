@@ -6,6 +6,7 @@
 #include "frontend/device/internal.h"
 #include "frontend/numpy/numpy.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #define STANDIN_ROOM ((int64_t)1 << 37) /* bytes of addresses */
@@ -90,4 +91,37 @@ PyObject *loom_py_place_of(PyObject *module, PyObject *array) {
     return PyErr_Format(PyExc_TypeError, "an array of NumPy is needed, not %.100s",
                         Py_TYPE(array)->tp_name);
   return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
+}
+
+/* ---- of any array of the host ---- */
+
+bool host_is_array(PyObject *object) { return PyArray_CheckExact(object); }
+bool host_is_scalar(PyObject *object) {
+  return PyArray_CheckScalar(object) || PyArray_DescrCheck(object);
+}
+uintptr_t host_place(PyObject *array) { return (uintptr_t)PyArray_DATA((PyArrayObject *)array); }
+bool host_is_empty(PyObject *array) { return PyArray_SIZE((PyArrayObject *)array) == 0; }
+
+int64_t *host_layout(PyObject *array, PyObject **dtype) {
+  PyArrayObject *a = (PyArrayObject *)array;
+  int rank = PyArray_NDIM(a);
+  int64_t *layout = malloc((2 * (size_t)rank + 1) * sizeof *layout);
+  if (!layout) return NULL;
+  layout[0] = rank;
+  for (int i = 0; i < rank; i++) {
+    layout[1 + i] = PyArray_DIM(a, i);
+    layout[1 + rank + i] = PyArray_STRIDE(a, i);
+  }
+  *dtype = Py_NewRef((PyObject *)PyArray_DESCR(a));
+  return layout;
+}
+
+bool host_has_layout(PyObject *array, PyObject *dtype, const int64_t *layout) {
+  PyArrayObject *a = (PyArrayObject *)array;
+  int rank = PyArray_NDIM(a);
+  if (rank != layout[0] || (PyObject *)PyArray_DESCR(a) != dtype) return false;
+  for (int i = 0; i < rank; i++)
+    if (PyArray_DIM(a, i) != layout[1 + i] || PyArray_STRIDE(a, i) != layout[1 + rank + i])
+      return false;
+  return true;
 }

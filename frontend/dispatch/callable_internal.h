@@ -103,8 +103,7 @@ PyObject *callable_get_options(PyObject *self, PyObject *unused);
 
 /* ---- stance.c: may this call be compiled? ---- */
 
-extern bool loom_all_eager;     /* config.disable, or the stance: every function is a plain one */
-void loom_stance_refresh(void); /* config.disable may have changed */
+void loom_stance_refresh(void);                       /* config.disable may have changed */
 vectorcallfunc stance_vectorcall(callable_role role); /* of all roles but ROLE_COMPILE */
 /* May this call, which no version fits, be compiled? False with an exception: the stance or a
  * setting makes it an error. */

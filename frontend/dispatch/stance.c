@@ -6,7 +6,6 @@
 #include "frontend/dispatch/callable_internal.h"
 #include "frontend/report/report.h"
 
-bool loom_all_eager;
 /* Calls of functions made by frameloom.run() in this thread: nothing below one is made. */
 static _Thread_local int frozen_depth __attribute__((tls_model("initial-exec")));
 

@@ -28,16 +28,39 @@ static bool graph_copy_inputs(graph_object *g, const capture *c) {
   return true;
 }
 
+static bool graph_copy_warnings(graph_object *g, const capture *c) {
+  capture *own = &g->captured;
+  own->fp_ops = c->fp_ops;
+  own->fp_reported = c->fp_reported;
+  own->fp_untold = c->fp_untold;
+  own->warnings = calloc((size_t)c->warning_count + 1, sizeof *own->warnings);
+  if (!own->warnings) return false;
+  own->warning_count = c->warning_count;
+  for (uint32_t i = 0; i < c->warning_count; i++)
+    own->warnings[i] = c->warnings[i];
+  return true;
+}
+
 PyObject *graph_object_new(const capture *c, PyObject *name) {
   graph_object *g = graph_alloc(name);
   if (!g) return NULL;
   g->graph = &g->captured.graph;
   g->captured.hosts = Py_XNewRef(c->hosts);
   g->captured.late = c->late;
-  if (loom_graph_copy(&c->graph, &g->captured.graph) && graph_copy_inputs(g, c))
+  if (loom_graph_copy(&c->graph, &g->captured.graph) && graph_copy_inputs(g, c) &&
+      graph_copy_warnings(g, c))
     return (PyObject *)g;
   Py_DECREF(g);
   return PyErr_NoMemory();
+}
+
+PyObject *graph_object_of(loom_graph *graph, PyObject *name) {
+  graph_object *g = graph_alloc(name);
+  if (!g) return NULL;
+  g->captured.graph = *graph;
+  loom_graph_init(graph);
+  g->graph = &g->captured.graph;
+  return (PyObject *)g;
 }
 
 static PyObject *graph_region(graph_object *outer, const loom_graph *region) {
@@ -79,6 +102,7 @@ static void graph_dealloc(PyObject *self) {
   graph_clear(self);
   if (!g->owner) loom_graph_fini(&g->captured.graph);
   free(g->captured.inputs);
+  free(g->captured.warnings);
   Py_XDECREF(g->owner);
   Py_XDECREF(g->name);
   Py_TYPE(self)->tp_free(self);
@@ -238,6 +262,14 @@ static PyTypeObject loom_graph_object_type = {
 const loom_graph *graph_object_graph(PyObject *object) {
   if (Py_IS_TYPE(object, &loom_graph_object_type)) return ((graph_object *)object)->graph;
   PyErr_Format(PyExc_TypeError, "%.100s is no graph", Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
+const capture *graph_object_capture(PyObject *object) {
+  const loom_graph *graph = graph_object_graph(object);
+  if (!graph) return NULL;
+  if (!((graph_object *)object)->owner) return &((graph_object *)object)->captured;
+  PyErr_SetString(PyExc_TypeError, "a region of a graph has no warnings of its own");
   return NULL;
 }
 

@@ -12,7 +12,7 @@ typedef struct graph_object {
   struct graph_object *owner;            /* of a region (owned); NULL: `captured` is this one's */
   PyObject *name;                        /* "step", "step from line 12" */
   /* What a run of it needs: graph, hosts and late. Of the inputs: the sizes of those that have
-   * neither a source nor a constant. */
+   * neither a source nor a constant. And what it may raise: fp_* and warnings. */
   capture captured;
 } graph_object;
 

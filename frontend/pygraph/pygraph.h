@@ -9,6 +9,11 @@
 
 bool loom_graph_object_init(PyObject *module);
 PyObject *graph_object_new(const capture *c, PyObject *name);
+/* Takes the graph, which is left empty. */
+PyObject *graph_object_of(loom_graph *graph, PyObject *name);
+/* Of the capture only the graph, what runs of it need, and which flags and warnings it may raise.
+ * NULL with TypeError. */
+const capture *graph_object_capture(PyObject *object);
 /* The graph of a frameloom.Graph, as long as that lives; NULL with TypeError. */
 const loom_graph *graph_object_graph(PyObject *object);
 

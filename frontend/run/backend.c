@@ -37,16 +37,25 @@ static bool backend_make(entry *e, PyObject *inputs) {
   return true;
 }
 
-/* What a run does besides making results would be done to objects that stand for others. */
-static bool backend_refuse(const entry *e) {
+/* What a device cannot do, whatever the function's arguments are. */
+static const char *backend_cannot(const entry *e) {
   const capture *c = e->captured;
-  const char *what = c->effect_count   ? "writes to an array that it was given"
-                     : c->change_count ? "changes an object that it was given, or a global one"
-                     : c->generators   ? "gives a generator"
-                     : c->hosts && PyList_GET_SIZE(c->hosts)
-                         ? "calls a function that runs on the host"
-                     : e->stopped || c->late ? "has parts that run as plain Python"
-                                             : NULL;
+  if (c->hosts && PyList_GET_SIZE(c->hosts)) return "calls a function that runs on the host";
+  if (e->stopped || c->late) return "has parts that run as plain Python";
+  return c->adapter && c->adapter != loom_adapters()[0] ? "has arrays of another library" : NULL;
+}
+
+/* What a run does besides making results would be done to objects that stand for others. */
+static const char *backend_may_not(const entry *e) {
+  const capture *c = e->captured;
+  if (c->effect_count) return "writes to an array that it was given";
+  if (c->change_count) return "changes an object that it was given, or a global one";
+  return c->generators ? "gives a generator" : NULL;
+}
+
+static bool backend_refuse(const entry *e) {
+  const char *what = e->user.device ? backend_may_not(e) : NULL;
+  if (!what) what = backend_cannot(e);
   if (!what) return true;
   error_raise_own("DeviceError", "%U: a function on a device cannot be compiled when it %s",
                   e->made.name, what);
@@ -63,8 +72,10 @@ PyObject *backend_cannot_fall_back(const entry *e, bool *fallback) {
   return NULL;
 }
 
-static bool backend_run_device(entry *e, PyObject *inputs, const loom_buffer *outputs,
-                               const int64_t *symbols) {
+/* The backend gets the memory of the results, too. What it gives for one is None, or an array to
+ * copy. */
+static bool backend_run_given(entry *e, PyObject *inputs, const loom_buffer *outputs,
+                              const int64_t *symbols) {
   uint32_t count = e->captured->graph.output_count;
   PyObject *list = PyList_New(count), *made = NULL;
   PyObject *numbers = tuple_of_numbers(symbols, (int)e->captured->graph.symbol_count);
@@ -108,12 +119,18 @@ static bool backend_store(const entry *e, PyObject *result, const loom_buffer *o
   return good;
 }
 
+static bool backend_says(PyObject *backend, const char *attribute) {
+  PyObject *value = backend ? PyObject_GetAttrString(backend, attribute) : NULL;
+  bool says = value == Py_True;
+  Py_XDECREF(value);
+  if (backend && !value) error_drop();
+  return says;
+}
+
 void entry_user_init(entry_user *user, PyObject *backend) {
-  PyObject *device = backend ? PyObject_GetAttrString(backend, "on_device") : NULL;
   user->backend = Py_XNewRef(backend);
-  user->device = device == Py_True;
-  Py_XDECREF(device);
-  if (backend && !device) error_drop();
+  user->device = backend_says(backend, "on_device");
+  user->fills = backend_says(backend, "fills_outputs");
 }
 
 void entry_user_fini(entry_user *user) {
@@ -127,13 +144,29 @@ int entry_user_traverse(const entry_user *user, visitproc visit, void *arg) {
   return 0;
 }
 
+/* By a runner in C. False: it is another one. */
+static bool backend_run_direct(const entry *e, const loom_buffer *inputs,
+                               const loom_buffer *outputs, const int64_t *symbols, bool *good) {
+  const loom_graph *graph = &e->captured->graph;
+  return e->user.device && e->user.runner && loom_direct_runner &&
+         loom_direct_runner(e->user.runner, inputs, graph->input_count, outputs,
+                            graph->output_count, symbols, good);
+}
+
 bool backend_run(entry *e, const loom_buffer *inputs, PyObject *const *live,
                  const loom_buffer *outputs, const int64_t *symbols) {
-  if (e->user.device && !backend_refuse(e)) return false;
+  bool given = e->user.device || e->user.fills;
+  if (given && !backend_refuse(e)) return false;
+  bool good;
+  if (backend_run_direct(e, inputs, outputs, symbols, &good)) return good;
   PyObject *list = backend_inputs(e, inputs, live), *args = NULL, *result = NULL;
-  bool good = list && backend_make(e, list);
-  if (e->user.device) {
-    good = good && backend_run_device(e, list, outputs, symbols);
+  good = list && backend_make(e, list);
+  if (good && backend_run_direct(e, inputs, outputs, symbols, &good)) {
+    Py_DECREF(list);
+    return good;
+  }
+  if (given) {
+    good = good && backend_run_given(e, list, outputs, symbols);
     Py_XDECREF(list);
     return good;
   }

@@ -113,6 +113,7 @@ typedef struct entry_direct {
 typedef struct entry_user {
   PyObject *backend, *runner; /* the backend, and what it made of the graph (both owned) */
   bool device; /* it works on a device: inputs stand for what is there, and so do results */
+  bool fills;  /* it writes its results into the memory that it is given for them */
 } entry_user;
 
 /* How a version was made: made.c. */
@@ -230,6 +231,11 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
 
 /* Finds out what each of its guards costs. */
 void entry_measure_guards(entry *e, PyObject *const *slots);
+
+/* ---- flags.c: the flags of graphs that run on a device ---- */
+
+PyObject *loom_py_graph_flags(PyObject *module, PyObject *args);
+PyObject *loom_py_graph_witness(PyObject *module, PyObject *args);
 
 /* ---- witness.c: which operations have raised a floating-point flag ---- */
 

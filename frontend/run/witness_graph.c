@@ -104,6 +104,18 @@ static bool witness_can_tell_complex(const witness_walk *w, const loom_node *nod
   }
 }
 
+/* The place of the greatest or least float, which raises nothing. */
+static bool witness_is_place(const witness_walk *w, const loom_node *node) {
+  return loom_op_table[node->op].fusion == LOOM_CLASS_REDUCE &&
+         loom_dtype_is_float(witness_dtype(w, node->operands[0]));
+}
+
+/* A float that becomes an integer. */
+static bool witness_is_cut(const witness_walk *w, const loom_node *node) {
+  return loom_op_table[node->op].lower == LOOM_LOWER_CONVERT &&
+         loom_dtype_is_float(witness_dtype(w, node->operands[0]));
+}
+
 /* Can a test tell whether this node has raised one of these flags? A reduction is tested by its
  * results alone, which are finite where it raised none. */
 static bool witness_can_tell(const witness_walk *w, const loom_node *node) {
@@ -112,10 +124,12 @@ static bool witness_can_tell(const witness_walk *w, const loom_node *node) {
     return false;
   if (witness_is_complex(w, node)) return witness_can_tell_complex(w, node);
   loom_dtype dtype = witness_dtype(w, node->first_result);
-  if (loom_dtype_is_integer(dtype)) return domain_has_integers(node->op);
+  if (loom_dtype_is_integer(dtype))
+    return domain_has_integers(node->op) || witness_is_place(w, node) || witness_is_cut(w, node);
   bool floats = loom_dtype_is_float(dtype);
   for (uint32_t i = 0; i < node->operand_count && floats; i++)
-    floats = loom_dtype_is_float(witness_dtype(w, node->operands[i]));
+    floats = loom_dtype_is_float(witness_dtype(w, node->operands[i])) ||
+             (i == 1 && loom_op_table[node->op].indexed); /* its indices */
   return floats;
 }
 
@@ -172,10 +186,27 @@ static loom_value witness_where_complex(loom_emitter *b, const loom_node *node) 
   return where;
 }
 
+/* Where is a float beyond the integers of the result, or no number? */
+static loom_value witness_where_cut(loom_emitter *b, const loom_node *node) {
+  loom_dtype to = loom_emit_type(b, node->first_result)->dtype;
+  loom_type type = *loom_emit_type(b, node->operands[0]);
+  bool is_signed = loom_dtype_is_signed(to);
+  double end = ldexp(1, 8 * (int)loom_dtype_size(to) - is_signed);
+  loom_value x = node->operands[0];
+  loom_value low = is_signed ? loom_emit_compare(b, "ge", x, loom_emit_float(b, &type, -end))
+                             : loom_emit_compare(b, "gt", x, loom_emit_float(b, &type, -1));
+  loom_value high = loom_emit_compare(b, "lt", x, loom_emit_float(b, &type, end));
+  return loom_emit1(b, LOOM_OP_NOT, loom_emit2(b, LOOM_OP_AND, low, high));
+}
+
 /* Where may it have raised one of these flags? LOOM_NO_VALUE: nowhere. */
 static loom_value witness_where(witness_walk *w, const loom_node *node, uint32_t flags) {
   loom_emitter *b = &w->b;
   loom_value where = LOOM_NO_VALUE;
+  if (loom_dtype_is_integer(witness_dtype(w, node->first_result))) {
+    if (witness_is_place(w, node)) return LOOM_NO_VALUE;
+    if (witness_is_cut(w, node)) return witness_where_cut(b, node);
+  }
   if (!witness_is_pointwise(w, node)) return witness_not_finite(b, node->first_result);
   if (witness_is_complex(w, node)) return witness_where_complex(b, node);
   for (uint32_t flag = 1; flag <= LOOM_FP_INVALID; flag <<= 1) {

@@ -77,6 +77,8 @@ class _Config:
     optimize: bool
     cudagraphs: bool
     tf32: bool
+    device: str
+    device_costs: str
     check: str
     cpu: str
     def patch(self, **settings: str | int | bool) -> _Manager[_Config]: ...

@@ -40,19 +40,49 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=Non
                "x86-64-v4")
     disable    give `fn` back as it is
     device     "cuda:0" or a `frameloom.device`: calls run there, on arrays that lie there (docs/gpu.md), and the function
-               has to be captured whole. None: the device of the `with frameloom.device(...)` around, else the host
+               has to be captured whole. "auto": each call runs on the host or on the first GPU, whichever is faster, and
+               gives what it would on the host. "host": never on a device. None: the device of the
+               `with frameloom.device(...)` around, else what `config.device` says, else the host
 
     Returns a callable that stands in for the function: same attributes, binds as a method, pickles by name.
     Raises TypeError for what is not a Python function, ValueError for an unknown backend or option.
     """
     settings = _settings(fullgraph, dynamic, backend, options, disable)
     where = _device.current() if device is None else device
-    if where is not None and not disable:
+    if where is None and settings["backend"] == "loom" and config.device:
+        where = _default()
+    if where == "host" or disable:
+        where = None
+    if where == "auto":
+        if settings["backend"] != "loom":
+            raise ValueError(f"backend {settings['backend']!r} does not run on a device")
+        return _compile_auto(fn, settings) if fn is not None else lambda f: _compile_auto(f, settings)
+    if where is not None:
         where = _place(where, settings)
         return _compile_there(fn, where, settings) if fn is not None else lambda f: _compile_there(f, where, settings)
     if fn is None:
         return lambda f: _compile(f, disable, settings)
     return _compile(fn, disable, settings)
+
+
+def _default():
+    """What `config.device` names."""
+    if config.device != "auto":
+        raise ValueError(f"unknown config.device {config.device!r}: use 'auto', or '' for the host")
+    return "auto"
+
+
+def _compile_auto(fn, settings):
+    if isinstance(fn, type) or _compiled_module.is_module(fn):
+        return _compile(fn, False, settings)  # no functions of arrays of NumPy
+    from ._place import AutoFunction
+
+    _function(fn, "compile")  # or TypeError
+
+    def compile_host(function, backend, dynamic):
+        return _compile(function, False, dict(settings, fullgraph=True, backend=backend, dynamic=dynamic))
+
+    return AutoFunction(fn, lambda: _compile(fn, False, settings), compile_host, settings["fastmath"], settings["dynamic"])
 
 
 def _place(where, settings):
@@ -323,7 +353,7 @@ def explain(fn, /, *args, **kwargs):
 
     while isinstance(fn, _functools.partial):
         fn, args, kwargs = fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}
-    if isinstance(fn, _device.DeviceFunction):
+    if hasattr(type(fn), "_explain"):  # on a device, or on the faster side
         return fn._explain(args, kwargs)
     if not isinstance(fn, (type, _types.FunctionType, _types.MethodType, _native.Callable, staticmethod, classmethod)):
         fn = getattr(fn, "__call__", fn)  # the bound method of an object

@@ -47,6 +47,8 @@ class Config(Patchable):
     optimize          have LLVM optimize the code of kernels; without, most compile in less time and run longer
     cudagraphs        on devices, order several launches of a call as a graph of the driver, from its second call on
     tf32              on NVIDIA's GPUs, round the operands of float32 matrix products to TF32, for functions compiled from now on
+    device            "auto": functions that are compiled from now on, and name no device, run on the host or on a GPU, whichever is faster
+    device_costs      what "auto" takes for granted ("up=2.5e10 memory=3e12"), or "": copies are measured
     check             "bounds": compiled code compares every access to memory with the bounds of its array, or ""
     cpu               "native", "x86-64-v3" or "x86-64-v4", for functions compiled from now on
     """
@@ -69,6 +71,8 @@ class Config(Patchable):
     optimize: bool
     cudagraphs: bool
     tf32: bool
+    device: str
+    device_costs: str
     check: str
     cpu: str
 

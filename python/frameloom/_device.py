@@ -109,14 +109,14 @@ def current():
     return _current.get()
 
 
-class DeviceArray:
+class DeviceArray(_native.DeviceArrayFields):
     """An array on a device: what a function on a device gives, and `device.array` makes.
 
     It has no operations of its own. Functions that are compiled for its device take it, `numpy.asarray` copies it to the host
     (and waits for its elements), and CuPy, torch and others take it without a copy, by `__cuda_array_interface__` or DLPack.
     """
 
-    __slots__ = ("__weakref__", "_address", "_memory", "_native", "dtype", "shape", "strides")
+    __slots__ = ()
 
     def __init__(self, *unused):
         raise TypeError("frameloom.device(...).array makes arrays on a device")
@@ -169,7 +169,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self):
-        self._memory.share()
+        _share(self._memory)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address if self.size else 0, False),
                 "strides": None if _is_contiguous(self) else self.strides, "version": 3, "stream": self._native.stream}
 
@@ -182,12 +182,18 @@ class DeviceArray:
         if copy:
             raise BufferError("an array on a device is given without a copy")
         stream = _stream_of(self._native, stream)
-        self._memory.share()
+        _share(self._memory)
         if stream != -1:
             self._native.before(stream)
         strides = tuple(s // self.dtype.itemsize for s in self.strides)
         code, bits = _KINDS[self.dtype.kind], 8 * self.dtype.itemsize
         return self._native.dlpack(self, self._address, self.shape, strides, code, bits)
+
+
+def _share(memory):
+    """Others may order work on it from now on. What is another library's is its owner's to keep."""
+    if type(memory) is _native.DeviceMemory:
+        memory.share()
 
 
 def _stream_of(native, stream):
@@ -206,11 +212,8 @@ def _stream_of(native, stream):
 DeviceArray.__module__ = device.__module__ = "frameloom"
 
 
-def _new(native, memory, address, shape, strides, dtype):
-    made = object.__new__(DeviceArray)
-    made._native, made._memory, made._address = native, memory, address
-    made.shape, made.strides, made.dtype = shape, strides, dtype
-    return made
+_native.set_device_array(DeviceArray)
+_new = _native.device_array  # (native, memory, address, shape, strides, dtype)
 
 
 def _strides(shape, itemsize):
@@ -314,7 +317,8 @@ def _on_device(native, value):
     if made.array.size:
         number = native.owner(made.array._address)
         if number != native.number:
-            made.native = made.array._native = _opened(f"{native.kind}:{number}")
+            there, array = _opened(f"{native.kind}:{number}"), made.array
+            made.native, made.array = there, _new(there, array._memory, array._address, array.shape, array.strides, array.dtype)
     if made.stream is not None and made.stream != made.native.stream:
         made.native.after(made.stream)
     if made.native is not native:
@@ -325,17 +329,15 @@ def _on_device(native, value):
 # ---- functions ----
 
 
-class _Call:
-    """One call: which addresses of the host stand for which of the device."""
+class _Call(_native.DeviceCall):
+    """One call: which addresses of the host stand for which of the device (frontend/device/call.c)."""
 
     def __init__(self, native):
-        self.native = native
-        self.ranges = []  # (first address, behind the last, DeviceArray whose memory it is, its address there)
         self.standins = {}  # id of the argument: (argument, array that stands for it, what a result is that is the argument)
+        self.placed = {}  # by the id of a stand-in: what _remember() takes of it
         self.foreign = []
         self.key = []  # what has a version of its own
         self.used = 0  # bytes of the host's memory for stand-ins (frontend/device/standin.c)
-        self.runs = 0
 
     def argument(self, value):
         kind = type(value)
@@ -376,16 +378,9 @@ class _Call:
             end = first + used - self.used
             self.used = used
         self.standins[id(value)] = value, stand, same
-        self.ranges.append((first, end, array, array._address + low))
+        self.add(first, end, array._memory, array._address + low)
+        self.placed[id(stand)] = stand, first, end, low
         return stand
-
-    def find(self, host):
-        """The device's memory, and the address there, whose place a host's array takes; None: it takes none."""
-        at = _native.place_of(host)
-        for first, end, array, address in self.ranges:
-            if first <= at < end:
-                return array._memory, address + at - first
-        return None
 
     def result(self, value):
         kind = type(value)
@@ -411,11 +406,14 @@ def _upload(native, host):
     low, high = _extent(host.shape, host.strides, host.dtype.itemsize)
     memory = native.alloc(high - low)
     if high > low:
-        first = _native.place_of(host) + low
-        face = {"data": (first, True), "shape": (high - low,), "typestr": "|u1", "version": 3}
-        block = np.asarray(_types.SimpleNamespace(__array_interface__=face))
-        native.upload(memory.address, block)
+        native.upload(memory.address, _wrapped(_native.place_of(host) + low, high - low, True))
     return memory, memory.address - low
+
+
+def _wrapped(first, size, read_only):
+    """Bytes of the host as an array; whose they are has to keep them."""
+    face = {"data": (first, read_only), "shape": (size,), "typestr": "|u1", "version": 3}
+    return np.asarray(_types.SimpleNamespace(__array_interface__=face))
 
 
 class _NoForm(DeviceError):
@@ -439,36 +437,7 @@ class _Backend:
                 raise _NoForm(str(error)) from None
             raise
         function._plans.append(_weakref.ref(plan))
-        kinds = [value.kind for value in graph.inputs]
-
-        def run(inputs, outputs, symbols):
-            return _run(function._calls.now, plan, kinds, inputs, outputs, symbols)
-
-        return run
-
-
-def _run(call, plan, kinds, inputs, outputs, symbols):
-    native, kept, addresses, scalars = call.native, [], [], []
-    call.runs += 1
-    for kind, host in zip(kinds, inputs, strict=True):
-        if kind == "scalar":
-            addresses.append(0)
-            scalars.append(int.from_bytes(host.tobytes(), "little"))
-            continue
-        found = call.find(host)
-        if found is None:
-            memory, address = _upload(native, host)
-            kept.append(memory)
-            addresses.append(address)
-        else:
-            addresses.append(found[1])
-    made = [_output(native, host) for host in outputs]
-    plan.run(tuple(addresses), tuple(scalars), tuple(array._address for array in made), symbols)
-    for host, array in zip(outputs, made, strict=True):
-        if host.ndim:
-            first = _native.place_of(host)
-            call.ranges.append((first, first + host.nbytes, array, array._address))
-    return [None if host.ndim else np.asarray(array) for host, array in zip(outputs, made, strict=True)]
+        return _native.DeviceRunner(plan, tuple(value.kind == "scalar" for value in graph.inputs))
 
 
 def _output(native, host):
@@ -487,13 +456,32 @@ def _sort(key):
     return (tuple(min(length, 2) for length in shape), dtype) if plain else key
 
 
-class DeviceFunction:
+def inner(function):
+    """The plain function in a method, a partial, an object with a `__call__`, or something compiled."""
+    while not isinstance(function, _types.FunctionType):
+        inside = next((getattr(function, name) for name in ("__func__", "func", "__wrapped__") if hasattr(function, name)), None)
+        function = type(function).__call__ if inside is None else inside
+    return function
+
+
+def _stand_for(made, function):
+    """A function's attributes for what stands in for it."""
+    made.__wrapped__ = function
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(made, name, getattr(function, name, None) or getattr(inner(function), name, None))
+
+
+def _is_simple(argument):
+    return type(argument) in (DeviceArray, int, float, bool, str, type(None))
+
+
+class DeviceFunction(_native.DeviceCaller):
     """What `compile(fn, device=...)` gives: calls run on the device."""
 
+    _backend = _Backend
+
     def __init__(self, function, where, compile_host, fastmath, dynamic):
-        self.__wrapped__ = function
-        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            setattr(self, name, getattr(function, name, None))
+        _stand_for(self, function)
         self._device, self._native = where, where._native
         self._fastmath = fastmath
         self._compile_host, self._dynamic = compile_host, dynamic
@@ -501,6 +489,8 @@ class DeviceFunction:
         self._shared = {}  # of symbolic sizes; None: these have no form
         self._plans = []
         self._calls = _thread._local()
+        if self._backend is _Backend:
+            self._open_calls(where._native)
 
     def _version(self, call):
         """A function for each set of layouts, whose kernels know all sizes. With `dynamic=True`, and beyond `config.recompile_limit` of them
@@ -512,24 +502,32 @@ class DeviceFunction:
             many = len(self._versions) >= _native.get_setting("recompile_limit")
             if self._dynamic or (self._dynamic is None and many and self._shared.get(sort, self) is not None):
                 if sort not in self._shared:
-                    self._shared[sort] = self._compile_host(self.__wrapped__, _Backend(self, True), True)
+                    self._shared[sort] = self._compile_host(self.__wrapped__, self._backend(self, True), True)
                 return self._shared[sort]
-            version = self._versions[key] = self._compile_host(self.__wrapped__, _Backend(self), self._dynamic and None)
+            version = self._versions[key] = self._compile_host(self.__wrapped__, self._backend(self), self._dynamic and None)
         return version
 
     def _run(self, call, args, kwargs):
+        self._ran = self._version(call)
         try:
-            return self._version(call)(*args, **kwargs)
+            return call.run(self._ran, args, kwargs)
         except _NoForm:
             if self._dynamic:
                 raise
             self._shared[tuple(map(_sort, call.key))] = None
-            return self._version(call)(*args, **kwargs)
+            self._ran = self._version(call)
+            return call.run(self._ran, args, kwargs)
 
-    def __call__(self, *args, **kwargs):
+    def _call(self, *args, **kwargs):
+        """A call that is not like one of the last ones (frontend/device/caller.c)."""
         if _native.get_setting("disable") or _native.get_stance() == "force_eager":
             raise DeviceError(f"{self.__qualname__}: a function on a device cannot be run as plain Python")
+        return self._called(args, kwargs, None)
+
+    def _called(self, args, kwargs, placing):
+        """`placing`: what _place.py has to know of the call."""
         call = _Call(self._native)
+        call.placing, given = placing, args
         args = [call.argument(a) for a in args]
         kwargs = {name: call.argument(a) for name, a in kwargs.items()}
         before = getattr(self._calls, "now", None)
@@ -541,6 +539,8 @@ class DeviceFunction:
             self._give_back(call)
         if call.runs != 1:
             raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled whole, and this call ran as plain Python")
+        if not (kwargs or call.foreign or placing) and self._versions.get(tuple(call.key)) is self._ran and all(map(_is_simple, given)):
+            self._remember(self._ran, given, tuple(call.placed.get(id(a)) for a in args))
         return call.result(result)
 
     def _explain(self, args, kwargs):
@@ -561,6 +561,9 @@ class DeviceFunction:
                 found.native.before(found.stream)
         for native in {found.native for found in call.foreign if found.waits}:
             native.wait()
+
+    def __reduce__(self):
+        return self.__qualname__  # by name, as a function; a copy is the function itself
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _types.MethodType(self, instance)

@@ -78,7 +78,7 @@ class device:
 def compile(fn=None, *, fullgraph=False, dynamic=None, backend=None, options=None, disable=False, device=None):
     """Give the function back as it is."""
     _warn()
-    if device is not None and not disable:
+    if device not in (None, "auto", "host") and not disable:
         globals()["device"](device)
     return fn if fn is not None else lambda f: f
 

@@ -193,6 +193,53 @@ class DevicePlan(NamedTuple):
                 f"{self.arena} bytes of arena{waits}; {graph}")
 
 
+class Placement(NamedTuple):
+    """What runs calls of a function with `device="auto"` whose arguments have the same layouts, and why."""
+
+    device: str  # "cuda:0"; "": there is none
+    where: str  # "host" or "device"
+    why: str
+    host_s: float | None  # estimated seconds of a call; None: nothing was estimated
+    device_s: float | None
+    up: int | None  # bytes to the device in each call
+    down: int | None  # bytes from it
+    kept: int | None  # bytes of arguments that lie there
+    bytes: float | None  # that kernels read and write
+    operations: float | None
+    kernels: float | None
+    witness: bool  # these include a second graph, which tells whether NumPy would give a floating-point warning
+    measured_host_s: float | None  # None: it was not measured
+    measured_device_s: float | None
+
+    @classmethod
+    def nowhere(cls, why):
+        return cls("", "host", why, *(None,) * 8, False, None, None)
+
+    def __str__(self):
+        there = f"on {self.device}" if self.where == "device" else "on the host"
+        text = f"{there}: {self.why}"
+        if self.measured_device_s is not None and self.measured_host_s is not None:
+            text += f"; {_seconds(self.measured_device_s)} on {self.device} against {_seconds(self.measured_host_s)} on the host"
+        if self.device_s is not None:
+            text += (f"; estimated {_seconds(self.device_s)} on {self.device} against {_seconds(self.host_s)} on the host: "
+                     f"{_bytes(self.up)} to copy there, {_bytes(self.down)} back, {_bytes(self.kept)} lie there, {_count(round(self.kernels), 'kernel')} "
+                     f"with {_bytes(self.bytes)} of memory and {self.operations:.3g} operations")
+            if self.witness:
+                text += ", to look for floating-point warnings as well"
+        return text
+
+
+def _seconds(s):
+    return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"
+
+
+def _bytes(count):
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
 LEFT = (24, 25)  # codes of functions and generators that were slower compiled
 
 
@@ -213,6 +260,7 @@ class Explanation:
     known_sizes      `KnownSize`s: sizes that change and stay constants
     put_off          `PutOff`s: what is not compiled before its calls have taken longer
     device_plans     `DevicePlan`s: of a function on a device, what the call ordered there, then what earlier calls have
+    placements       `Placement`s: of a function with `device="auto"`, what ran this call, then earlier ones, and why
     again            calls that ran again as plain Python, to report floating-point exceptions
     notices          what this process was told of once: what keeps functions from running fast
     """
@@ -238,6 +286,7 @@ class Explanation:
         self.again = sum(e["again"] for e in report["entries"])
         self.notices = _notices()
         self.device_plans = []
+        self.placements = []
 
     def add_left(self, report):
         """That the function whose report it is was left to Python after it had been timed is a reason, too."""
@@ -266,7 +315,7 @@ class Explanation:
         fields = {name: getattr(self, name) for name in (
             "name", "graph_count", "graph_break_count", "op_count", "kernel_count", "graphs", "graph_names", "ops_per_graph",
             "kernels", "cached", "compile_times", "again", "notices")}
-        for name in ("out_guards", "host_calls", "loops", "recompiles", "break_reasons", "known_sizes", "put_off", "device_plans"):
+        for name in ("out_guards", "host_calls", "loops", "recompiles", "break_reasons", "known_sizes", "put_off", "device_plans", "placements"):
             fields[name] = [row._asdict() for row in getattr(self, name)]
         return json.dumps(fields, indent=2)
 
@@ -291,6 +340,8 @@ class Explanation:
             lines.append("\nFL0028: put off, having no arrays in sight, or versions that have taken long:\n" + "\n".join(f"  {row}" for row in self.put_off))
         if self.device_plans:
             lines.append("\non the device:\n" + "\n".join(f"  {row}" for row in self.device_plans))
+        if self.placements:
+            lines.append("\nwhere it runs:\n" + "\n".join(f"  {row}" for row in dict.fromkeys(self.placements)))
         if self.again:
             lines.append(f"\nFL0026: {_count(self.again, 'call')} ran again as plain Python, to report floating-point exceptions")
         if self.notices:

@@ -17,7 +17,7 @@ from pathlib import Path
 from minimise import class_of, minimise
 from workers import Worker, culprits, dies_plainly
 
-KINDS = {"numpy": 4, "changes": 2, "python": 1, "calls": 1, "graphs": 1, "ir": 1, "device": 1, "cuda": 1}  # and their shares of the time
+KINDS = {"numpy": 4, "changes": 2, "python": 1, "calls": 1, "graphs": 1, "ir": 1, "device": 1, "auto": 1, "cuda": 1}  # and their shares of the time
 
 
 def signature(text, row):

@@ -93,7 +93,9 @@ static bool memory_map(void) {
   if (file < 0 || ftruncate(file, (off_t)MEMORY_ROOM)) return false;
   null_device = mmap(NULL, MEMORY_ROOM, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
   null_view = mmap(NULL, MEMORY_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-  return null_device != MAP_FAILED && null_view != MAP_FAILED;
+  if (null_device != MAP_FAILED && null_view != MAP_FAILED) return true;
+  null_device = null_view = NULL;
+  return false;
 }
 
 static null_block *memory_find(uint64_t address) {

@@ -47,14 +47,14 @@ def test_every_parameter_has_a_kind():
                 f"{name} takes {parameter}, which test/fuzz/numpy_table.py does not know")
 
 
-@pytest.mark.parametrize("kind", ["numpy", "python", "changes", "calls", "graphs", "ir", "device", "cuda"])
+@pytest.mark.parametrize("kind", ["numpy", "python", "changes", "calls", "graphs", "ir", "device", "auto", "cuda"])
 def test_a_program_is_the_same_wherever_it_is_made(kind):
     module = importlib.import_module(f"{kind}_kind")
     texts = [module.make(5, index) for index in range(20)]
     assert texts == [module.make(5, index) for index in range(20)] and len(set(texts)) > 12
 
 
-@pytest.mark.parametrize("kind, count", [("device", 40), ("cuda", 120)])
+@pytest.mark.parametrize("kind, count", [("device", 40), ("auto", 30), ("cuda", 120)])
 def test_random_programs_on_a_device(worker, kind, count):
     """On the driver of the tests, which runs kernels on the simulator (docs/gpu.md)."""
     for index in range(count):

@@ -28,7 +28,7 @@ def test_reasons_have_numbers_of_their_own():
 @pytest.mark.parametrize("row", rows("base/config.def", "LOOM_SETTING"))
 def test_settings(row):
     name = row.split(",")[1].strip()
-    assert f"loom_config.{name}" in SOURCES or name in ("backend", "fastmath", "cpu")
+    assert f"loom_config.{name}" in SOURCES or name in ("backend", "fastmath", "cpu", "device", "device_costs")  # which Python reads
     assert name in (ROOT / "python/frameloom/_config.py").read_text()
     assert name in (ROOT / "python/frameloom/__init__.pyi").read_text()
 

@@ -1,6 +1,6 @@
 """loom-run for each function of a file by itself: `each.py BIN FILE [--single] [--set=NAME=VALUE ...] OPTIONS`. That is faster than all in one module.
 
---set gives the module an attribute. With --single the conditions that ask whether a buffer begins at a multiple of what is read at once are turned
+--set gives the module an attribute; a file without a module gets one. With --single the conditions that ask whether a buffer begins at a multiple of what is read at once are turned
 round: the code for single elements runs.
 """
 import re
@@ -19,12 +19,25 @@ def run(*command):
     return done.stdout
 
 
+HEAD = re.compile(r"^(module(?:[ \t]+@[\w.$-]+)?)([ \t]+attributes[ \t]*\{[ \t]*)?", re.MULTILINE)
+OUTSIDE = re.compile(r"\A(?:[ \t]*(?://|#|!)[^\n]*\n|[ \t]*\n)*")  # comments and aliases, which stand in front of a module
+
+
 def marked(text, attributes):
-    """The module with these attributes in front of its own."""
-    for name, value in attributes.items():
-        text = re.sub(rf"{name} = [^,}}]*(, )?", "", text)
-        text = text.replace("module attributes {", f"module attributes {{{name} = {value}, ", 1).replace(", }", "}", 1)
-    return text
+    """The module with these attributes in front of its own. What is no module becomes one."""
+    if not attributes:
+        return text
+    for name in attributes:
+        text = re.sub(rf"(?<![\w.]){re.escape(name)} = [^,}}]*(, )?", "", text)
+    own = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+    found = HEAD.search(text)
+    if not found:
+        before = OUTSIDE.match(text).end()
+        return f"{text[:before]}module attributes {{{own}}} {{\n{text[before:]}\n}}\n"
+    rest = text[found.end():].lstrip(" ,")
+    if not found[2]:
+        return f"{text[:found.end()]} attributes {{{own}}} {rest}"
+    return f"{text[:found.start()]}{found[1]} attributes {{{own}{'' if rest.startswith('}') else ', '}{rest}".replace(", }", "}", 1)
 
 
 def single(bin, source):

@@ -205,8 +205,7 @@ class Products:
         # With few multiprocessors to keep busy, small products have large tiles too, and the depth is not divided.
         tf32 = ", loom.tf32" if "--narrow" in sys.argv and self.rng.random() < 0.8 else ""
         processors = self.rng.choice([1, 1, 3, 10]) if math.prod(self.depth) < 1000 else 128
-        matrix = next((f', loom.matrix = "{word.partition("=")[2]}"' for word in sys.argv if word.startswith("--matrix=")), "")
-        return f"module attributes {{loom.processors = {processors} : i64{matrix}{tf32}}} {{\n{text}}}\n"
+        return f"module attributes {{loom.processors = {processors} : i64{tf32}}} {{\n{text}}}\n"
 
 
 class Plain(Products):
@@ -313,12 +312,13 @@ def check(bin, source, seed):
 def whole(bin, source, times):
     """The functions of a file, each by itself, with other elements and in another order of threads each time."""
     matrix = next((word.partition("=")[2] for word in sys.argv if word.startswith("--matrix=")), None)
+    attributes = {"loom.matrix": f'"{matrix}"'} if matrix else {}
     with tempfile.TemporaryDirectory() as folder:
         one = Path(folder) / "program.mlir"
         for seed in range(5, 5 + times):
             found = []
             for name, module in functions(source):
-                one.write_text(marked(module, {"loom.matrix": f'"{matrix}"'} if matrix else {}))
+                one.write_text(marked(module, attributes))
                 what = check(bin, one, seed)
                 if what != "same":
                     found.append(f"{name} {what}")
@@ -338,6 +338,8 @@ def traced(bin, folder):
 
 def main():
     if Path(sys.argv[2]).is_dir():
+        if any(word.startswith("--matrix") for word in sys.argv):
+            sys.exit("--matrix is for random programs and for a file, not for a folder of traces")
         return traced(Path(sys.argv[1]), Path(sys.argv[2]))
     if sys.argv[2].endswith(".mlir"):
         return whole(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 3)
@@ -356,14 +358,13 @@ def main():
                 text = symbolic(rng, i)
             elif "--attention" in sys.argv:
                 text = Attention(rng, halves="--halves" in sys.argv).text("f")
-                if matrix:
-                    text = f'module attributes {{loom.matrix = "{matrix}"}} {{\n{text}}}\n'
             elif "--ordered" in sys.argv:
                 text = ordered(rng, "f")
             elif first:
                 text = First(rng, "f", first).text() + "\n"
             else:
                 text = Rows(rng).text("f") if i % 2 else Function(rng, "f").text() + "\n"
+            text = marked(text, {"loom.matrix": f'"{matrix}"'} if matrix else {})
             source.write_text(text)
             what = check(bin, source, i + 1)
             found[what.partition(":")[0]] += 1
