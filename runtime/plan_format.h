@@ -176,6 +176,20 @@ typedef struct loom_plan_kernel {
   uint32_t threads, flags, op;
 } loom_plan_kernel;
 
+/* A part of a kernel's buffer that it copies boxes of, of elements of two bytes: lines next to each
+ * other, in batches. What is outside of them is zeros. */
+typedef struct loom_tensor_map {
+  uint32_t kernel, buffer; /* the row of the kernel, the number in its list */
+  int64_t offset;          /* bytes behind the buffer's pointer */
+  uint64_t extents[3];     /* elements of a line, lines, batches */
+  uint64_t strides[2];     /* bytes from a line to the next one, and from a batch */
+  uint32_t box[2];         /* elements of a line, lines */
+} loom_tensor_map;
+#define LOOM_PLAN_STATIC 49152u /* bytes of shared memory that a kernel may have of its own */
+#define LOOM_MAP_SIZE 2u        /* bytes of an element */
+#define LOOM_MAP_BYTES 128u     /* of a tensor map, which a kernel gets by value */
+#define LOOM_MAP_MOST 2u        /* of a kernel */
+
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */
 #define LOOM_PLAN_KERNEL_SILENT 2u /* it never reports a status */
 /* Words of the lists that a kernel of a GPU gets by value: of buffers, and of parameters. */

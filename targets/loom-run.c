@@ -173,6 +173,7 @@ static void run_print_requests(void) {
         printf("; %s: %" PRIu64 " bytes, %" PRIu64 " requests of %.2f sectors, %.0f %% used",
                what[i], c.bytes[i], c.requests[i], (double)c.sectors[i] / (double)c.requests[i],
                (double)c.bytes[i] / (double)c.sectors[i] / 32 * 100);
+    if (c.boxed) printf("; boxes: %" PRIu64 " bytes", c.boxed);
     if (c.shared)
       printf("; shared: %" PRIu64 " requests, %" PRIu64 " conflicts", c.shared, c.conflicts);
     if (c.matrix) printf("; %" PRIu64 " matrix products", c.matrix);
