@@ -376,7 +376,7 @@ static void ring_run(lower *l, void *user, const MlirValue *carried, MlirValue *
   lower_if_else(l, multiplies, ring_multiplier, ring_copier, job);
 }
 
-/* A tile of the other form. */
+/* A tile of the other form. The next one's slabs lie where its sums do. */
 static void ring_aside_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   MlirValue begin = l->begin;
   gpu_block block = {.p = user};
@@ -385,6 +385,8 @@ static void ring_aside_tile(lower *l, void *user, const MlirValue *carried, Mlir
     gpu_mma_block(l, &block);
   else
     gpu_fma_block(l, &block);
+  loom_builder b = lower_at_level(l, l->depth);
+  gpu_barrier(l, &b);
   l->begin = begin;
 }
 
