@@ -130,7 +130,8 @@ static const char *gpu_lists(LLVMValueRef body, loom_gpu_stage *stage) {
   stage->buffers = stage->params = 1;
   bool known = gpu_list_read(LLVMGetParam(body, 0), 0, &stage->buffers) &&
                gpu_list_read(LLVMGetParam(body, 1), 0, &stage->params);
-  if (known && 8 * (stage->buffers + stage->params) <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
+  uint32_t maps = stage->map_count ? stage->map_count * LOOM_MAP_BYTES + 64 : 0;
+  if (known && 8 * (stage->buffers + stage->params) + maps <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
   stage->buffers = stage->params = 1;
   return known ? "a kernel has more arguments than a launch takes"
                : "a kernel's arguments are not known";

@@ -135,6 +135,11 @@ typedef struct loom_gpu_table {
   const char *why; /* NULL, or why there is no code for a launch */
 } loom_gpu_table;
 
+/* Bytes of shared memory that a launch gives a stage: what it has not of its own. */
+static inline uint32_t loom_gpu_given(const loom_gpu_row *row) {
+  return row->shared > LOOM_PLAN_STATIC ? row->shared : 0;
+}
+
 /* A function of passes/gpu.def in IR. */
 #define LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, BODY)                                              \
   "define hidden " RESULT " @loom_gpu_" #NAME "(" PARAMETERS ") alwaysinline convergent {\n" BODY  \

@@ -8,7 +8,8 @@
 #define THREADS 64u
 
 static uint32_t run(void *kernel, uint32_t blocks, void *const *buffers, int64_t chunks) {
-  return loom_sim_launch(kernel, "kernel", blocks, THREADS, 256, buffers, NULL, NULL, 0, chunks);
+  return loom_sim_launch(kernel, "kernel", blocks, THREADS, 256, NULL, 0, buffers, NULL, NULL, 0,
+                         chunks);
 }
 
 static void *address(void (*kernel)(void *const *buffers, const uint64_t *params, void *scratch,
@@ -155,14 +156,16 @@ static void copies_are_late(void **state) {
   for (uint64_t way = 0; way < 4; way++) {
     uint64_t params[] = {way == 3 ? 2 : 4, way == 3 ? 0 : way};
     memset(to, 0xee, sizeof to);
-    loom_sim_launch(address(copies), "copies", 1, THREADS, 64, buffers, params, NULL, 0, 1);
+    loom_sim_launch(address(copies), "copies", 1, THREADS, 64, NULL, 0, buffers, params, NULL, 0,
+                    1);
     bool fault = loom_sim_take_fault(text, sizeof text, &site);
     assert_int_equal(fault, way == 1); /* it has not waited for the only group */
     if (fault) assert_non_null(strstr(text, "reads shared memory that nobody has written"));
     for (int i = 0; i < 16 && !fault; i++)
       assert_int_equal(to[i], way == 3 && i % 4 >= 2 ? 0 : i + 1);
   }
-  loom_sim_launch(address(copies_aside), "aside", 1, THREADS, 64, buffers, NULL, NULL, 0, 1);
+  loom_sim_launch(address(copies_aside), "aside", 1, THREADS, 64, NULL, 0, buffers, NULL, NULL, 0,
+                  1);
   assert_true(loom_sim_take_fault(text, sizeof text, &site));
   assert_non_null(strstr(text, "copies 16 bytes that are not at a multiple of it"));
 }
@@ -234,7 +237,8 @@ static void matrices_are_loaded(void **state) {
   loom_u32x4 out[32];
   void *buffers[] = {out};
   for (uint64_t turned = 0; turned < 2; turned++) {
-    loom_sim_launch(address(loads), "loads", 1, THREADS, 512, buffers, &turned, NULL, 0, 1);
+    loom_sim_launch(address(loads), "loads", 1, THREADS, 512, NULL, 0, buffers, &turned, NULL, 0,
+                    1);
     for (uint32_t t = 0; t < 32; t++)
       for (uint32_t j = 0; j < 4; j++)
         for (uint32_t e = 0; e < 2; e++) {
@@ -283,7 +287,8 @@ static void conflicts_of_banks_are_counted(void **state) {
     loom_sim_counts c;
     loom_sim_count(true);
     assert_int_equal(
-        loom_sim_launch(address(banks), "banks", 1, THREADS, 4224, NULL, &way, NULL, 0, 1), 0);
+        loom_sim_launch(address(banks), "banks", 1, THREADS, 4224, NULL, 0, NULL, &way, NULL, 0, 1),
+        0);
     loom_sim_count(false);
     assert_true(loom_sim_take_counts(&c));
     assert_int_equal(c.shared, 33 + requests[way]); /* 33 stores of a warp */
@@ -307,9 +312,10 @@ static void requests_are_counted(void **state) {
 }
 
 static void sizes_are_limited(void **state) {
-  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 4096, 0, NULL, NULL, NULL, 0, 1),
-                   LOOM_STATUS_MEMORY);
-  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 33, 0, NULL, NULL, NULL, 0, 1),
+  assert_int_equal(
+      loom_sim_launch(address(reads), "k", 1, 4096, 0, NULL, 0, NULL, NULL, NULL, 0, 1),
+      LOOM_STATUS_MEMORY);
+  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 33, 0, NULL, 0, NULL, NULL, NULL, 0, 1),
                    LOOM_STATUS_MEMORY);
 }
 
