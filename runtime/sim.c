@@ -303,6 +303,7 @@ static void sim_end_block(sim_block *block) {
   sim_registers(block);
   sim_phases_end(block);
   sim_products_end(block);
+  sim_own_end(block);
 }
 
 static void sim_run_block(sim_block *block) {
@@ -313,6 +314,7 @@ static void sim_run_block(sim_block *block) {
     sim_fiber_init(block, t);
   sim_phases_fini(block);
   sim_products_fini(block);
+  sim_own_fini(block);
   sim_clocks_begin(block);
   sim_memory_begin(block);
   sim_count_begin(block);
@@ -390,6 +392,7 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
     sim_copies_fini(&block->fibers[t]);
   sim_phases_fini(block);
   sim_products_fini(block);
+  sim_own_fini(block);
   sim_clocks_fini(block);
   sim_memory_fini(block);
   sim_count_fini(block);

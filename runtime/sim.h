@@ -3,8 +3,8 @@
  * Sections by file: sim.c (launches, blocks, fibers), sim_copy.c (asynchronous copies),
  * sim_memory.c (what threads do to memory), sim_count.c (what that costs a GPU), sim_clock.c (what
  * is ordered in blocks whose warps do different things), sim_phase.c (barriers in memory, and
- * copies of boxes), sim_group.c and sim_product.c (warpgroups). sim_matrix.c has the instructions
- * on matrices.
+ * copies of boxes), sim_group.c, sim_product.c and sim_own.c (warpgroups). sim_matrix.c has the
+ * instructions on matrices.
  */
 #ifndef LOOM_SIM_H
 #define LOOM_SIM_H
@@ -46,6 +46,7 @@ typedef struct sim_copies sim_copies;
 typedef struct sim_clocks sim_clocks;
 typedef struct sim_phases sim_phases;
 typedef struct sim_products sim_products;
+typedef struct sim_own sim_own;
 
 typedef struct sim_fiber {
   void *stack; /* where it goes on */
@@ -96,6 +97,7 @@ typedef struct sim_block {
   sim_clocks *clocks;     /* NULL: barriers of all threads order everything */
   sim_phases *phases;     /* NULL: there are none */
   sim_products *products; /* of warpgroups, under way; NULL: there have been none */
+  sim_own *own;           /* the same, with rows in registers */
 } sim_block;
 
 sim_block *sim_current(void);
@@ -147,6 +149,24 @@ bool sim_phase_over(sim_block *block, const sim_fiber *fiber);
 
 void sim_products_fini(sim_block *block);
 void sim_products_end(const sim_block *block);
+
+/* The sums of a warpgroup's threads while products are under way: they hold nothing that may be
+ * read.
+ */
+#define SIM_SUMS 128 /* of a thread, at most */
+typedef struct sim_sums {
+  int count; /* 0: none are kept */
+  float *at[SIM_WAVE], kept[SIM_WAVE][SIM_SUMS];
+} sim_sums;
+/* Keeps a thread's sums, which become NaN; a fault where another product has others under way. */
+void sim_sums_take(sim_sums *sums, int thread, float *at, int count);
+/* Gives all back. */
+void sim_sums_give(sim_sums *sums);
+
+/* ---- sim_own.c ---- */
+
+void sim_own_fini(sim_block *block);
+void sim_own_end(const sim_block *block);
 
 /* ---- sim_copy.c ---- */
 

@@ -210,7 +210,10 @@ bool sim_memory_read_as(sim_block *block, const void *at, uint32_t bytes, uint32
                         uint32_t clock) {
   if (!memory_shared(block, at, bytes, false, -1)) return false;
   sim_memory_proxy(block, at, bytes);
-  if (block->clocks) sim_clocks_access(block, at, bytes, who, clock, false, -1);
+  if (block->clocks)
+    sim_clocks_access(block, at, bytes, who, clock, false, -1);
+  else
+    memory_bytes(block, at, bytes, false, -1);
   return true;
 }
 

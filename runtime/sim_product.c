@@ -42,6 +42,7 @@ typedef struct product_group {
 struct product_queue {
   product_group groups[PRODUCT_DEPTH]; /* the oldest one first */
   uint32_t count, started;
+  sim_sums sums;
 };
 
 struct sim_products {
@@ -62,6 +63,25 @@ void sim_products_end(const sim_block *block) {
 
 static product_queue *product_queue_of(const sim_block *block) {
   return &block->products->of[block->thread / SIM_WAVE];
+}
+
+/* ---- sums ---- */
+
+void sim_sums_take(sim_sums *sums, int thread, float *at, int count) {
+  if (sums->count && thread == 0 && sums->at[0] != at)
+    sim_fault(sim_current(), -1,
+              "a warpgroup begins a product, and has not waited for another one");
+  if (sums->count && sums->at[thread] == at) return;
+  sums->at[thread] = at;
+  memcpy(sums->kept[thread], at, (size_t)count * sizeof *at);
+  memset(at, 0xff, (size_t)count * sizeof *at);
+  if (thread == SIM_WAVE - 1) sums->count = count;
+}
+
+void sim_sums_give(sim_sums *sums) {
+  for (int t = 0; t < SIM_WAVE && sums->count; t++)
+    memcpy(sums->at[t], sums->kept[t], (size_t)sums->count * sizeof(float));
+  sums->count = 0;
 }
 
 /* ---- the product ---- */
@@ -119,8 +139,10 @@ static void product_start(void *const *calls) {
   }
   product_group *g = &q->groups[q->count++];
   g->call = *first;
-  for (int t = 0; t < SIM_WAVE; t++)
+  for (int t = 0; t < SIM_WAVE; t++) {
     g->sums[t] = ((const product_call *)calls[t])->sums;
+    sim_sums_take(&q->sums, t, g->sums[t], g->call.columns / 2);
+  }
   q->started++;
   for (int i = 0; i < PRODUCT_STEPS / 16; i++)
     sim_count_matrix(block);
@@ -152,10 +174,14 @@ static void product_run(product_call call, uint32_t site) {
 
 static void product_finish(product_queue *q, uint32_t left) {
   uint32_t done = q->count > left ? q->count - left : 0;
+  int sums = q->sums.count;
+  sim_sums_give(&q->sums);
   for (uint32_t i = 0; i < done; i++)
     product_compute(sim_current()->products, &q->groups[i]);
   memmove(q->groups, q->groups + done, (q->count - done) * sizeof *q->groups);
   q->count -= done;
+  for (int t = 0; t < SIM_WAVE && q->count; t++)
+    sim_sums_take(&q->sums, t, q->sums.at[t], sums);
 }
 
 static void product_finish_older(void *const *calls) { product_finish(calls[0], 1); }
@@ -173,16 +199,22 @@ static void product_wait(uint32_t site, sim_exchange finish) {
 
 /* ---- the primitives (passes/gpu.def) ---- */
 
-#define PRODUCT(N, NAME, F16)                                                                      \
-  void loom_sim_wgmma_n##N##_##NAME(float *sums, const void *a, const void *b, uint32_t turned_a,  \
-                                    uint32_t turned_b, uint32_t site) {                            \
-    product_run((product_call){NULL, sums, a, b, N, F16, {turned_a != 0, turned_b != 0}}, site);   \
-  }
-PRODUCT(128, bf16, false)
-PRODUCT(128, f16, true)
-PRODUCT(256, bf16, false)
-PRODUCT(256, f16, true)
-
+void loom_sim_wgmma_n128_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
+                              uint32_t turned_b, uint32_t site) {
+  product_run((product_call){NULL, sums, a, b, 128, false, {turned_a != 0, turned_b != 0}}, site);
+}
+void loom_sim_wgmma_n128_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
+                             uint32_t turned_b, uint32_t site) {
+  product_run((product_call){NULL, sums, a, b, 128, true, {turned_a != 0, turned_b != 0}}, site);
+}
+void loom_sim_wgmma_n256_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
+                              uint32_t turned_b, uint32_t site) {
+  product_run((product_call){NULL, sums, a, b, 256, false, {turned_a != 0, turned_b != 0}}, site);
+}
+void loom_sim_wgmma_n256_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
+                             uint32_t turned_b, uint32_t site) {
+  product_run((product_call){NULL, sums, a, b, 256, true, {turned_a != 0, turned_b != 0}}, site);
+}
 void loom_sim_wgmma_wait_older(uint32_t site) { product_wait(site, product_finish_older); }
 void loom_sim_wgmma_wait_n128(float *sums, uint32_t site) {
   (void)sums;

@@ -125,6 +125,17 @@ void loom_sim_wgmma_n256_f16(float *sums, const void *a, const void *b, uint32_t
 void loom_sim_wgmma_wait_older(uint32_t site);
 void loom_sim_wgmma_wait_n128(float *sums, uint32_t site);
 void loom_sim_wgmma_wait_n256(float *sums, uint32_t site);
+/* 16 steps of the depth, of rows in registers, as fragments of mma; then the end of all. */
+void loom_sim_wgmma_own_n64_bf16(float *sums, loom_u32x4 own, const void *b, uint32_t step,
+                                 uint32_t turned_b, uint32_t site);
+void loom_sim_wgmma_own_n64_f16(float *sums, loom_u32x4 own, const void *b, uint32_t step,
+                                uint32_t turned_b, uint32_t site);
+void loom_sim_wgmma_own_n128_bf16(float *sums, loom_u32x4 own, const void *b, uint32_t step,
+                                  uint32_t turned_b, uint32_t site);
+void loom_sim_wgmma_own_n128_f16(float *sums, loom_u32x4 own, const void *b, uint32_t step,
+                                 uint32_t turned_b, uint32_t site);
+void loom_sim_wgmma_end_n64(float *sums, uint32_t site);
+void loom_sim_wgmma_end_n128(float *sums, uint32_t site);
 LOOM_WIDE loom_f64x4 loom_sim_mfma_f64(double a, double b, loom_f64x4 c, uint32_t site);
 LOOM_WIDE loom_f32x8 loom_sim_wmma_bf16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);
 LOOM_WIDE loom_f32x8 loom_sim_wmma_f16(loom_u32x8 a, loom_u32x8 b, loom_f32x8 c, uint32_t site);

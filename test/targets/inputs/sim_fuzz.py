@@ -308,7 +308,7 @@ def run(bin, source, *options):
         sizes += [word for word in sys.argv if word.startswith("--skew=")]
     if "--sized" in sys.argv:
         sizes = [f"--size={run_size(source.read_text())}"]
-    done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
+    done = subprocess.run([bin / "loom-run", "--elements=1000000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
 
