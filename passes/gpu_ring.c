@@ -306,19 +306,22 @@ static void ring_put(lower *l, void *user, const MlirValue *carried, MlirValue *
   }
 }
 
-/* Warpgroup after warpgroup, and half after half: all threads that multiply take the elements. */
-static void ring_finish(lower *l, ring_job *job) {
-  int pitch = job->p->block.columns + RING_PAD;
-  for (int group = 0; group < RING_ROWS / RING_GROUP && !l->failed; group++)
-    for (job->part = 0; job->part < 2 && !l->failed; job->part++) {
-      loom_builder b = lower_at_level(l, l->depth);
-      gpu_barrier(l, &b);
-      lower_if(l, lane_cmpi(&b, "eq", job->group, tile_int(l, group)), ring_put, job);
-      b = lower_at_level(l, l->depth);
-      gpu_barrier(l, &b);
-      gpu_sums all = {RING_SUMS, pitch, 8, 16, 1, group * RING_GROUP + job->part * 8};
-      gpu_block_finish(l, job->block, &all);
-    }
+/* One warpgroup's sums, half after half: all threads that multiply take the elements. */
+static void ring_finish_group(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  ring_job *job = user;
+  gpu_block *block = job->block;
+  MlirValue first = block->first[0], group = ring_iv(l);
+  block->first[0] = dot_add_scaled(l, first, group, RING_GROUP);
+  for (job->part = 0; job->part < 2 && !l->failed; job->part++) {
+    loom_builder b = lower_at_level(l, l->depth);
+    gpu_barrier(l, &b);
+    lower_if(l, lane_cmpi(&b, "eq", job->group, group), ring_put, job);
+    b = lower_at_level(l, l->depth);
+    gpu_barrier(l, &b);
+    gpu_sums all = {RING_SUMS, job->p->block.columns + RING_PAD, 8, 16, 1, job->part * 8};
+    gpu_block_finish(l, block, &all);
+  }
+  block->first[0] = first;
 }
 
 static void ring_multiply_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
@@ -336,7 +339,8 @@ static void ring_multiply_tile(lower *l, void *user, const MlirValue *carried, M
   lower_if(l, job->leads, ring_arrive, job);
   next[0] = out[0];
   next[1] = out[1];
-  ring_finish(l, job);
+  lower_for(l, tile_int(l, 0), tile_int(l, RING_ROWS / RING_GROUP), tile_int(l, 1), -1, 0, NULL,
+            ring_finish_group, job, NULL);
 }
 
 static void ring_multiplier(lower *l, void *user, const MlirValue *carried, MlirValue *next) {

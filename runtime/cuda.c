@@ -46,7 +46,8 @@ static bool cuda_describe(loom_device *device, loom_error *err) {
     return loom_fail(err, "CUDA: %s is too old: it has sm_%d%d, and sm_70 is needed", name, major,
                      minor);
   if (!pools) return loom_fail(err, "CUDA: %s has no memory that is ordered by streams", name);
-  bool group = major == 9 && minor == 0 && loom_env_switch(LOOM_ENV_WGMMA);
+  bool group = major == 9 && minor == 0 && loom_env_switch(LOOM_ENV_WGMMA) &&
+               cuda.TensorMapEncodeTiled; /* since CUDA 12.0 */
   snprintf(device->architecture, sizeof device->architecture, "sm_%d%d%s", major % 100, minor % 10,
            group ? "a" : "");
   return true;
@@ -86,7 +87,7 @@ static int cuda_allow(void *function, unsigned shared) {
 
 static int cuda_map(void *out, const loom_tensor_map *map, uint64_t address) {
   const uint32_t box[] = {map->box[0], map->box[1], 1}, steps[] = {1, 1, 1};
-  if (!cuda.TensorMapEncodeTiled) return DRIVER_NOT_FOUND;
+  if (!cuda.TensorMapEncodeTiled) return DRIVER_NOT_FOUND; /* a plan of another driver */
   return cuda.TensorMapEncodeTiled(out, CUDA_MAP_UINT16, 3, (void *)(uintptr_t)address,
                                    map->extents, map->strides, box, steps, CUDA_MAP_NONE,
                                    CUDA_MAP_SWIZZLE_128, CUDA_MAP_L2_128, CUDA_MAP_NONE);
