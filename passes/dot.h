@@ -78,6 +78,7 @@ typedef struct gpu_tile {
   int tall, wide;           /* rows and columns of a thread, or of a warp (matrix) */
   int64_t down, across;     /* tiles of one batch */
   int64_t splits, split;    /* parts of the depth, each with blocks of its own; slabs of one */
+  bool ring;                /* slabs are copied by a warp of their own (gpu_ring.c) */
 } gpu_tile;
 
 typedef struct dot_plan dot_plan;
@@ -107,7 +108,7 @@ struct dot_plan {
   int64_t sum_run;     /* steps of depth summed in one chain; 0: all */
   int64_t stages[3];   /* packing what is fixed; packing; the product: the first two where needed */
   int stage_count, once;        /* stages; of these, the first ones that are run once */
-  gpu_tile block;               /* for a GPU */
+  gpu_tile block, aside;        /* for a GPU; for a ring whose operands are not aligned */
   int64_t slots, kept, scratch; /* bytes */
   /* On a GPU: an element of an operand; and what becomes of a sum (gpu_conv.c has its own). */
   MlirValue (*element)(lower *l, const dot_plan *p, const dot_operand *o);

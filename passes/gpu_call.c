@@ -48,7 +48,8 @@ MlirValue gpu_thread(lower *l) {
 void gpu_barrier(lower *l, loom_builder *b) {
   MlirType i32 = mlirIntegerTypeGet(b->ctx, 32);
   MlirValue site = loom_build_int(b, i32, l->team.sites++);
-  gpu_call(b, l->kernel->op, "loom_gpu_barrier", 1, &i32, &site, (MlirType){NULL});
+  const char *name = l->team.part ? "loom_gpu_barrier_part" : "loom_gpu_barrier";
+  gpu_call(b, l->kernel->op, name, 1, &i32, &site, (MlirType){NULL});
 }
 
 MlirValue gpu_shared(lower *l, loom_builder *b, int bytes) {

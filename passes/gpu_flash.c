@@ -86,7 +86,10 @@ static void forward_tile(lower *l, void *user, const MlirValue *carried, MlirVal
   gpu_flash_wait(l, j, false);
   gpu_flash_begin(l, &x->k, following, x->high, here[2], values);
   gpu_flash_commit(l, j);
-  gpu_flash_multiply(l, j, &x->k, here[0], f->columns[0], x->own, scores);
+  if (f->group)
+    gpu_flash_group_multiply(l, j, here[0], f->columns[0], x->own, scores);
+  else
+    gpu_flash_multiply(l, j, &x->k, here[0], f->columns[0], x->own, scores);
   gpu_flash_mask(l, j, true, scores);
   forward_softmax(l, j, scores, largest, sums, by);
   gpu_flash_end(l, &x->k, here[2], values);
@@ -94,9 +97,13 @@ static void forward_tile(lower *l, void *user, const MlirValue *carried, MlirVal
   gpu_flash_begin(l, &x->v, following, x->high, here[0], values);
   gpu_flash_commit(l, j);
   gpu_flash_scale(l, f, columns, by, next);
-  gpu_flash_put_together(l, f, columns, next, cells);
-  gpu_flash_weigh(l, j, &x->v, here[1], columns, scores, cells);
-  gpu_flash_take_apart(l, f, columns, cells, next);
+  if (f->group) {
+    gpu_flash_group_weigh(l, j, here[1], columns, scores, next);
+  } else {
+    gpu_flash_put_together(l, f, columns, next, cells);
+    gpu_flash_weigh(l, j, &x->v, here[1], columns, scores, cells);
+    gpu_flash_take_apart(l, f, columns, cells, next);
+  }
   gpu_flash_end(l, &x->v, here[0], values);
   for (int i = 0; i < FLASH_PLACES; i++)
     places[i] = here[(i + 2) % FLASH_PLACES];

@@ -41,6 +41,7 @@ typedef struct gpu_flash {
   int64_t tiles;             /* of the own side; a number */
   bool later;                /* scores are scaled when they become weights: the scale is above 0 */
   int64_t splits, split;     /* parts of the other side; rows of one, a number */
+  bool group;                /* warpgroups multiply (gpu_flash_group.c) */
 } gpu_flash;
 
 /* Where a tile's rows lie in device memory. */
@@ -61,6 +62,7 @@ typedef struct flash_tile {
   bool even;               /* a tile is there with all of its rows, or with none */
   int width, pieces, step; /* elements of a piece; pieces of a thread, so many rows apart */
   bool async;              /* pieces are copied without registers */
+  bool parts;              /* 64 columns and the next ones lie apart (gpu_flash_group.c) */
   gpu_slab place;          /* where all rows lie, */
   gpu_slab along, turned;  /* and the warp's; fragments that go along rows, and across them */
   MlirValue line, at_column, column; /* of the thread's first piece; `column` is there */
@@ -151,10 +153,23 @@ void gpu_flash_multiply(lower *l, const flash_job *j, flash_tile *tile, MlirValu
 /* cells += weights, in the order of scores, times rows of a tile. */
 void gpu_flash_weigh(lower *l, const flash_job *j, flash_tile *tile, MlirValue offset, int count,
                      const MlirValue *weights, flash_cell *cells);
+/* A cell of weights as a fragment. */
+MlirValue gpu_flash_pack(lower *l, const gpu_flash *f, const MlirValue *numbers);
 /* Two numbers as halves in a word. */
 MlirValue gpu_flash_pair(lower *l, const gpu_flash *f, MlirValue low, MlirValue high);
 /* The largest value, or the sum, of the threads that share an own row. */
 MlirValue gpu_flash_share(lower *l, const gpu_flash *f, const char *op, MlirValue value);
+
+/* ---- gpu_flash_group.c ----------------------------------------------------------------------- */
+
+/* Has an attention that is divided instructions of warpgroups? */
+bool gpu_flash_group(const lower_kernel *kernel, const gpu_flash *f);
+/* As gpu_flash_multiply() and gpu_flash_weigh(), of a tile at byte `offset` of shared memory;
+ * results are carried values of cells. */
+void gpu_flash_group_multiply(lower *l, const flash_job *j, MlirValue offset, int steps,
+                              const MlirValue *own, MlirValue *scores);
+void gpu_flash_group_weigh(lower *l, const flash_job *j, MlirValue offset, int columns,
+                           const MlirValue *weights, MlirValue *results);
 
 /* ---- gpu_flash_score.c ----------------------------------------------------------------------- */
 

@@ -152,7 +152,7 @@ MlirValue gpu_flash_pair(lower *l, const gpu_flash *f, MlirValue low, MlirValue 
 }
 
 /* Numbers of a thread as halves, by twos in words. */
-static MlirValue cell_pack(lower *l, const gpu_flash *f, const MlirValue *numbers) {
+MlirValue gpu_flash_pack(lower *l, const gpu_flash *f, const MlirValue *numbers) {
   int count = gpu_flash_values(f);
   loom_builder b = alone_here(l);
   MlirValue words = lane_const_int(&b, lane_int(b.ctx, 32, count / 2), 0);
@@ -190,7 +190,7 @@ void gpu_flash_weigh(lower *l, const flash_job *j, flash_tile *tile, MlirValue o
                      const MlirValue *weights, flash_cell *cells) {
   const gpu_flash *f = j->f;
   for (int step = 0; step < f->cells && !l->failed; step++) {
-    MlirValue own = cell_pack(l, f, weights + step * gpu_flash_values(f));
+    MlirValue own = gpu_flash_pack(l, f, weights + step * gpu_flash_values(f));
     if (f->matrix.run > gpu_flash_values(f)) own = cell_zip(l, j, own);
     for (int i = 0; i < count; i++) {
       MlirValue other =

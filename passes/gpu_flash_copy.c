@@ -89,6 +89,8 @@ void gpu_flash_tile(lower *l, const flash_job *j, const attention_operand *o, bo
   memcpy(t->at.dims, o->at.type.dims, sizeof t->at.dims);
   copy_share(l, j, t);
   t->async = loom_str_is(loom_str(j->f->matrix.set), "mma");
+  t->parts = j->f->group && !own;
+  if (t->parts) t->place.length = 64;
   t->along = copy_view(j, t, false);
   t->turned = copy_view(j, t, true);
   MlirValue first = own ? j->down : j->across;
@@ -138,6 +140,12 @@ static void copy_row(lower *l, copy_job *c, MlirValue line, MlirValue column, bo
 }
 
 static MlirValue copy_shared(lower *l, const copy_job *c, MlirValue line, MlirValue column) {
+  const flash_tile *t = c->t;
+  if (t->parts) { /* behind the rows of the columns before */
+    MlirValue part = alone_op(l, "arith.divui", column, t->place.length);
+    line = alone_add_scaled(l, line, part, t->rows);
+    column = alone_op(l, "arith.remui", column, t->place.length);
+  }
   MlirValue place = gpu_slab_place(l, &c->t->place, line, column);
   loom_builder b = alone_here(l);
   return lane_address(&b, place, c->offset, LOOM_I8);
@@ -310,6 +318,7 @@ void gpu_flash_commit(lower *l, const flash_job *j) { copy_call(l, j, "loom_gpu_
 
 void gpu_flash_wait(lower *l, const flash_job *j, bool all) {
   copy_call(l, j, all ? "loom_gpu_copy_wait_all" : "loom_gpu_copy_wait_older");
+  if (j->f->group && !all) gpu_group_fence(l); /* own rows are read by warps */
   loom_builder b = alone_here(l);
   gpu_barrier(l, &b);
 }

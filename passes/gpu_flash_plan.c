@@ -85,6 +85,7 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->splits = 1;
   if (!p->gradient) flash_split(f);
   f->later = !p->mask.buffer && flash_above(p->scale);
+  f->group = gpu_flash_group(kernel, f);
   return true;
 }
 

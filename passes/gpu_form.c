@@ -389,8 +389,8 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
 void gpu_set_sizes(MlirOperation function, const lower_team *team) {
   MlirContext ctx = mlirOperationGetContext(function);
   const char *const names[] = {"loom-gpu-threads", "loom-gpu-shared", "loom-gpu-blocks"};
-  const int values[] = {GPU_BLOCK, team->shared, team->blocks};
-  MlirAttribute all[3];
+  const int values[] = {team->threads ? team->threads : GPU_BLOCK, team->shared, team->blocks};
+  MlirAttribute all[4];
   intptr_t count = 0;
   for (int i = 0; i < 3; i++) {
     char text[16];
@@ -399,5 +399,7 @@ void gpu_set_sizes(MlirOperation function, const lower_team *team) {
     MlirAttribute pair[] = {loom_attr_str(ctx, names[i]), loom_attr_str(ctx, text)};
     all[count++] = mlirArrayAttrGet(ctx, 2, pair);
   }
+  MlirAttribute maps[] = {loom_attr_str(ctx, "loom-gpu-maps"), loom_attr_str(ctx, team->maps)};
+  if (team->maps[0]) all[count++] = mlirArrayAttrGet(ctx, 2, maps);
   loom_set_attr(function, "passthrough", mlirArrayAttrGet(ctx, count, all));
 }

@@ -1,5 +1,6 @@
 /* Products on a GPU: which tile of the result a block computes, and what the two forms of a block
- * have in common (gpu_dot.c: multiply-adds; gpu_mma.c: instructions on matrices).
+ * have in common (gpu_dot.c: multiply-adds; gpu_mma.c: instructions on matrices). gpu_ring.c has a
+ * form of its own.
  *
  *   for each slab of the depth:
  *     slabs of both operands in shared memory; the sums of the tile
@@ -169,6 +170,7 @@ bool gpu_dot_plan(const lower_kernel *kernel, dot_plan *p) {
   p->block.split = loom_num_ceil(tile_slabs(p), p->block.splits);
   p->stages[0] = loom_num_mul(loom_num_mul(p->extents[DOT_BATCH], p->block.splits),
                               loom_num_mul(p->block.down, p->block.across));
+  gpu_ring_plan(kernel, p);
   if (p->block.splits > 1) {
     p->stages[p->stage_count++] = loom_num_ceil(tile_total(p), GPU_BLOCK);
     int64_t parts = loom_num_mul(p->block.splits, tile_total(p));
@@ -303,7 +305,7 @@ static MlirValue tile_open_part(lower *l, gpu_block *block) {
 
 /* How many elements of a row the epilogue takes at once: 16 bytes of sums, where that fits. Sums of
  * a part of the depth go to slots. */
-static void tile_open_vectors(lower *l, gpu_block *block) {
+void gpu_block_vectors(lower *l, gpu_block *block) {
   const dot_plan *p = block->p;
   int bytes[TILE_BUFFERS] = {0}, most = 16 / (int)loom_dtype_size(p->work);
   block->width = 1;
@@ -350,18 +352,21 @@ static void tile_find(lower *l, const gpu_tile *tile, MlirValue number, MlirValu
   *column = lane_op2(&b, "arith.divui", within, size);
 }
 
-void gpu_block_open(lower *l, gpu_block *block) {
+void gpu_block_find(lower *l, gpu_block *block, MlirValue chunk) {
   const gpu_tile *tile = &block->p->block;
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
-  block->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
-  MlirValue chunk = tile_open_part(l, block);
   MlirValue number = dot_op(l, "arith.remui", chunk, tile_count(tile));
   tile_find(l, tile, number, &block->first[0], &block->first[1]);
   block->first[0] = dot_op(l, "arith.muli", block->first[0], tile->rows);
   block->first[1] = dot_op(l, "arith.muli", block->first[1], tile->columns);
   dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile_count(tile)));
-  tile_open_vectors(l, block);
+}
+
+void gpu_block_open(lower *l, gpu_block *block) {
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32);
+  block->thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
+  gpu_block_find(l, block, tile_open_part(l, block));
+  gpu_block_vectors(l, block);
 }
 
 /* ---- the epilogue ---- */
@@ -500,6 +505,8 @@ bool gpu_dot_lower(lower *l, const dot_plan *p, int stage) {
   l->team.size = GPU_BLOCK;
   if (stage == 1)
     tile_join(l, p);
+  else if (p->block.ring)
+    gpu_ring_blocks(l, p);
   else if (p->block.matrix)
     gpu_mma_block(l, &block);
   else

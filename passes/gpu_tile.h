@@ -2,8 +2,8 @@
  *
  * Sections by file: gpu_tile.c (which tile, what a block begins and ends with), gpu_dot.c
  * (multiply-adds), gpu_mma.c (instructions on matrices), gpu_slab.c (their operands in shared
- * memory), gpu_fragment.c (what is read there), gpu_wgmma.c (warpgroups), gpu_matrix.c (the
- * instructions).
+ * memory), gpu_fragment.c (what is read there), gpu_wgmma.c (warpgroups), gpu_ring.c (warpgroups
+ * and a warp that copies), gpu_matrix.c (the instructions).
  */
 #ifndef LOOM_GPU_TILE_H
 #define LOOM_GPU_TILE_H
@@ -37,6 +37,10 @@ typedef struct gpu_sums {
   int rows, pitch, group, far, near, base;
 } gpu_sums;
 
+/* Which tile: its first row and column, and the batch. */
+void gpu_block_find(lower *l, gpu_block *block, MlirValue tile);
+/* How many elements of a row the epilogue takes at once. */
+void gpu_block_vectors(lower *l, gpu_block *block);
 /* Begins the code of a block: all but the memory. */
 void gpu_block_open(lower *l, gpu_block *block);
 /* The epilogue of sums that lie in shared memory; or they go to the slots of their part. */
@@ -197,6 +201,8 @@ MlirValue gpu_slab_line(lower *l, const gpu_slab *slab, MlirValue offset, MlirVa
 /* ---- gpu_wgmma.c: instructions of warpgroups ---- */
 
 bool gpu_is_group(const gpu_matrix *matrix);
+/* Memory of a thread for so many sums, which becomes registers. */
+MlirValue gpu_sums_memory(lower *l, int sums);
 /* Memory of a thread for its sums, which becomes registers: zeros. */
 MlirValue gpu_group_sums(lower *l, const gpu_matrix *matrix);
 /* What threads have written to shared memory is to be seen by these instructions. */
@@ -205,6 +211,13 @@ void gpu_group_multiply(lower *l, const gpu_matrix *matrix, MlirValue sums, Mlir
                         MlirValue columns);
 /* The sums of each warpgroup go to shared memory by turns, and to the epilogue. */
 void gpu_group_finish(lower *l, gpu_block *block, const gpu_matrix *matrix, MlirValue sums);
+
+/* ---- gpu_ring.c: a warp that copies, and warpgroups that multiply ---- */
+
+/* Products whose operands a ring of slabs can hold have that in the place of the tile that was
+ * chosen. */
+void gpu_ring_plan(const lower_kernel *kernel, dot_plan *p);
+void gpu_ring_blocks(lower *l, const dot_plan *p);
 
 /* ---- gpu_mma.c ---- */
 

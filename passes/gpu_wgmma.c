@@ -20,12 +20,18 @@ static MlirValue group_at(lower *l, MlirValue sums, int i) {
   return i ? lane_address(&b, sums, lower_int(l, i).v, LOOM_F32) : sums;
 }
 
-MlirValue gpu_group_sums(lower *l, const gpu_matrix *m) {
-  loom_builder b = lower_at_level(l, 0);
+/* In front of all else: LLVM makes registers of what the entry block of a function allocates. */
+MlirValue gpu_sums_memory(lower *l, int sums) {
+  loom_builder b = loom_builder_before(loom_def(l->status));
   MlirType f32 = mlirF32TypeGet(b.ctx), ptr = mlirTypeParseGet(b.ctx, loom_str("!llvm.ptr"));
   loom_named element = {"elem_type", mlirTypeAttrGet(f32)};
-  MlirValue count = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 32), m->sums);
-  MlirValue sums = loom_result(loom_build(&b, "llvm.alloca", 1, &count, 1, &ptr, 1, &element), 0);
+  MlirValue count = loom_build_int(&b, mlirIntegerTypeGet(b.ctx, 32), sums);
+  return loom_result(loom_build(&b, "llvm.alloca", 1, &count, 1, &ptr, 1, &element), 0);
+}
+
+MlirValue gpu_group_sums(lower *l, const gpu_matrix *m) {
+  MlirValue sums = gpu_sums_memory(l, m->sums);
+  MlirType f32 = mlirF32TypeGet(l->kernel->ctx);
   for (int i = 0; i < m->sums; i++) {
     MlirValue at = group_at(l, sums, i);
     loom_builder here = lower_at_level(l, l->depth);

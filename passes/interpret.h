@@ -30,7 +30,8 @@ typedef struct interpret_call {
   uint32_t symbol_count;
   interpret_array *inputs, *outputs;
   uint32_t input_count, output_count;
-  int depth; /* of loops and branches that run */
+  int depth;    /* of loops and branches that run */
+  int64_t skew; /* bytes behind a multiple of 64 at which arrays that are laid out begin */
   loom_error err;
 } interpret_call;
 

@@ -381,9 +381,10 @@ static bool call_lay_out(interpret_call *c, const interpret_array *array, loom_b
     if (!interpret_number(c, array->strides[d], &out->strides[d])) return false;
   if (!interpret_extent(&out->type, out->strides, &low, &bytes))
     return loom_fail(&c->err, "an array is too large");
-  char *memory = loom_arena_alloc(&c->table.arena, (size_t)bytes + 128);
+  char *memory = loom_arena_alloc(&c->table.arena, (size_t)(bytes + c->skew) + 128);
   if (!memory) return loom_fail(&c->err, "out of memory");
-  memory += 64 - (uintptr_t)memory % 64; /* as the runtime's callers have it */
+  memory +=
+      64 - (uintptr_t)memory % 64 + (uintptr_t)c->skew; /* 0: as the runtime's callers have it */
   memset(memory, 0xff, (size_t)bytes);
   out->data = memory + low;
   return true;

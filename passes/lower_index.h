@@ -201,18 +201,18 @@ typedef struct lower_rounds {
 } lower_rounds;
 /* Threads that share the lane loops of a unit, for a GPU (gpu.h). */
 typedef struct lower_team {
-  int size;         /* 0: a thread has loops of its own */
-  int teams;        /* that share the rows of a unit's columns; 1: none do */
-  int columns;      /* then: lanes of a unit, */
-  MlirValue number; /* the number of the thread's team, i64, */
-  MlirValue inside; /* and whether the thread's column is there, i1 */
-  bool once;        /* a lane loop that carries nothing has one iteration at most */
-  bool aligned;     /* vectors lie at multiples of their size */
-  int level;        /* the scope in which that holds: reductions are in none outside of it */
-  MlirValue member; /* the number of the thread in its team, i64 */
-  int shared;       /* bytes of shared memory that the stage needs */
-  int blocks;       /* that a multiprocessor is to have at once, at least; 0: it does not matter */
-  int sites;        /* calls that wait for other threads */
+  int size;                 /* 0: a thread has loops of its own */
+  int teams;                /* that share the rows of a unit's columns; 1: none do */
+  int columns;              /* then: lanes of a unit, */
+  MlirValue number, inside; /* of the thread's team, i64; is the thread's column there? i1 */
+  bool once;                /* a lane loop that carries nothing has one iteration at most */
+  bool aligned, part;  /* vectors lie at multiples of their size; barriers are of 256 threads */
+  int level;           /* the scope in which that holds: reductions are in none outside of it */
+  MlirValue member;    /* the number of the thread in its team, i64 */
+  int shared, threads; /* bytes of shared memory that the stage needs; of a block, 0: 256 */
+  char maps[256];      /* numbers of its maps (gpu_ring.c) */
+  int blocks; /* that a multiprocessor is to have at once, at least; 0: it does not matter */
+  int sites;  /* calls that wait for other threads */
   lower_rounds rounds;
 } lower_team;
 

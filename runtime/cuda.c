@@ -21,6 +21,9 @@ static const char *cuda_find(void *library) {
   address = dlsym(library, SYMBOL);                                                                \
   memcpy(&cuda.NAME, &address, sizeof address);                                                    \
   if (!address && !missing) missing = SYMBOL;
+#define LOOM_CUDA_LATER(NAME, SYMBOL, PARAMETERS)                                                  \
+  address = dlsym(library, SYMBOL);                                                                \
+  memcpy(&cuda.NAME, &address, sizeof address);
 #include "runtime/cuda.def"
 #undef LOOM_CUDA
   return missing;
@@ -43,7 +46,10 @@ static bool cuda_describe(loom_device *device, loom_error *err) {
     return loom_fail(err, "CUDA: %s is too old: it has sm_%d%d, and sm_70 is needed", name, major,
                      minor);
   if (!pools) return loom_fail(err, "CUDA: %s has no memory that is ordered by streams", name);
-  snprintf(device->architecture, sizeof device->architecture, "sm_%d%d", major % 100, minor % 10);
+  bool group = major == 9 && minor == 0 && loom_env_switch(LOOM_ENV_WGMMA) &&
+               cuda.TensorMapEncodeTiled; /* since CUDA 12.0 */
+  snprintf(device->architecture, sizeof device->architecture, "sm_%d%d%s", major % 100, minor % 10,
+           group ? "a" : "");
   return true;
 }
 
@@ -68,9 +74,23 @@ static void cuda_leave(loom_device *device) {
 static void *cuda_stream(uint64_t number) { return (void *)(uintptr_t)number; }
 
 static int cuda_start(const loom_device *device, const driver_step *launch) {
-  cuda_launch all = {
-      .grid = {launch->blocks, 1, 1}, .block = {launch->threads, 1, 1}, .stream = device->stream};
+  cuda_launch all = {.grid = {launch->blocks, 1, 1},
+                     .block = {launch->threads, 1, 1},
+                     .shared = launch->shared,
+                     .stream = device->stream};
   return cuda.LaunchKernelEx(&all, launch->function, launch->arguments, NULL);
+}
+
+static int cuda_allow(void *function, unsigned shared) {
+  return cuda.FuncSetAttribute(function, CUDA_DYNAMIC_SHARED, (int)shared);
+}
+
+static int cuda_map(void *out, const loom_tensor_map *map, uint64_t address) {
+  const uint32_t box[] = {map->box[0], map->box[1], 1}, steps[] = {1, 1, 1};
+  if (!cuda.TensorMapEncodeTiled) return DRIVER_NOT_FOUND; /* a plan of another driver */
+  return cuda.TensorMapEncodeTiled(out, CUDA_MAP_UINT16, 3, (void *)(uintptr_t)address,
+                                   map->extents, map->strides, box, steps, CUDA_MAP_NONE,
+                                   CUDA_MAP_SWIZZLE_128, CUDA_MAP_L2_128, CUDA_MAP_NONE);
 }
 
 static int cuda_copy_over(const loom_device *to_device, uint64_t to, const loom_device *from_device,
@@ -85,6 +105,7 @@ static cuda_kernel_node cuda_node(const driver_step *launch) {
   return (cuda_kernel_node){.function = launch->function,
                             .grid = {launch->blocks, 1, 1},
                             .block = {launch->threads, 1, 1},
+                            .shared = launch->shared,
                             .arguments = launch->arguments};
 }
 
@@ -170,5 +191,7 @@ const driver_kind driver_cuda = {
     .copy = cuda_copy_over,
     .graph_add = cuda_add,
     .graph_set = cuda_set,
+    .allow = cuda_allow,
+    .map = cuda_map,
     .link = cuda_link,
 };

@@ -18,6 +18,7 @@ typedef struct device_code_row {
   uint32_t entry; /* of a loom_kernel_fn, in the image's code */
   uint32_t threads, flags;
   uint16_t buffers, params; /* words of its lists */
+  uint32_t maps, shared;    /* tensor maps; bytes that a launch gives it */
 } device_code_row;
 
 #endif

@@ -38,7 +38,10 @@ typedef struct device_kernel {
   uint32_t buffers, params; /* words of the lists that it gets */
   uint32_t threads;
   bool blocks, silent;
-  uint32_t report; /* which word of the status it writes; silent ones none */
+  uint32_t report;             /* which word of the status it writes; silent ones none */
+  uint32_t shared;             /* bytes that a launch gives it */
+  const loom_tensor_map *maps; /* the plan's */
+  uint32_t map_count;
 } device_kernel;
 
 typedef struct device_graphs device_graphs;
@@ -108,7 +111,8 @@ void device_run_free(const device_run *r, loom_address memory);
 typedef struct device_step {
   driver_step driver;
   bool idle; /* there is nothing to do */
-  void *arguments[5];
+  void *arguments[6];
+  _Alignas(64) uint64_t maps[LOOM_MAP_MOST * LOOM_MAP_BYTES / 8];
   int64_t begin, end;
   loom_address status;
   uint32_t word_count;

@@ -85,6 +85,29 @@ static void plan_report(loom_device_plan *p, const loom_plan *plan, const loom_p
   p->report_count = kernel->report + 1;
 }
 
+/* What a launch needs beside its arguments. */
+static bool plan_allow(const loom_device_plan *p, const device_kernel *kernel, const char *name,
+                       loom_error *err) {
+  const driver *d = p->device->driver;
+  if (kernel->map_count && !d->kind->map)
+    return loom_fail(err, "there are no tensor maps on %s", p->device->name);
+  return !kernel->shared || driver_check(d, d->kind->allow(kernel->function, kernel->shared), err,
+                                         "kernel %s cannot have %u bytes of shared memory on %s",
+                                         name, kernel->shared, p->device->name);
+}
+
+/* The maps of row number `row`. */
+static void plan_maps(const loom_plan *plan, uint32_t row, device_kernel *kernel) {
+  const loom_plan_header *h = loom_plan_header_of(plan);
+  const loom_tensor_map *maps = (const void *)(plan->bytes + h->maps.offset);
+  uint32_t first = 0;
+  while (first < h->maps.count && maps[first].kernel < row)
+    first++;
+  kernel->maps = maps + first;
+  while (first + kernel->map_count < h->maps.count && kernel->maps[kernel->map_count].kernel == row)
+    kernel->map_count++;
+}
+
 static bool plan_kernel(loom_device_plan *p, const loom_plan *plan, const loom_plan_kernel *row,
                         device_kernel *kernel, loom_error *err) {
   const driver *d = p->device->driver;
@@ -95,8 +118,10 @@ static bool plan_kernel(loom_device_plan *p, const loom_plan *plan, const loom_p
   kernel->blocks = row->flags & LOOM_PLAN_KERNEL_BLOCKS;
   kernel->silent = row->flags & LOOM_PLAN_KERNEL_SILENT;
   if (!kernel->silent) plan_report(p, plan, row, kernel);
+  kernel->shared = row->shared;
   return driver_check(d, d->ModuleGetFunction(&kernel->function, p->module, name), err,
-                      "there is no kernel %s on %s", name, p->device->name);
+                      "there is no kernel %s on %s", name, p->device->name) &&
+         plan_allow(p, kernel, name, err);
 }
 
 /* Regions have their kernels in the plan's module. */
@@ -107,6 +132,8 @@ static bool plan_kernels(loom_device_plan *p, loom_error *err) {
     const loom_plan_kernel *rows = (const void *)(plan->bytes + h->kernels.offset);
     p->kernels[n] = calloc(h->kernels.count + 1u, sizeof *p->kernels[n]);
     if (!p->kernels[n]) return loom_fail(err, "out of memory");
+    for (uint32_t i = 0; i < h->kernels.count; i++)
+      plan_maps(plan, i, &p->kernels[n][i]);
     for (uint32_t i = 0; i < h->kernels.count; i++)
       if (!plan_kernel(p, plan, &rows[i], &p->kernels[n][i], err)) return false;
   }

@@ -45,6 +45,22 @@ static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t *w
   }
 }
 
+/* Tensor maps of the launch's buffers. Of one that does not begin at a multiple of 16 bytes there
+ * is none: the kernel sees that, and does without. */
+static bool run_maps(const device_run *r, const device_kernel *kernel, device_step *out,
+                     loom_error *err) {
+  const driver *d = r->device->driver;
+  for (uint32_t i = 0; i < kernel->map_count; i++) {
+    uint64_t *to = out->maps + i * LOOM_MAP_BYTES / sizeof *out->maps;
+    uint64_t address = out->words[kernel->maps[i].buffer] + (uint64_t)kernel->maps[i].offset;
+    memset(to, 0, LOOM_MAP_BYTES);
+    if (address % 16 == 0 && !driver_check(d, d->kind->map(to, &kernel->maps[i], address), err,
+                                           "a tensor map cannot be made on %s", r->device->name))
+      return false;
+  }
+  return true;
+}
+
 static bool run_launch(const device_run *r, const loom_plan_instr *in, device_step *out,
                        loom_error *err) {
   const device_kernel *kernel = &r->kernels[in->a];
@@ -60,14 +76,15 @@ static bool run_launch(const device_run *r, const loom_plan_instr *in, device_st
   out->status = r->status ? r->status + kernel->report * sizeof(uint32_t) : 0;
   out->begin = in->b;
   out->end = out->begin + chunks;
-  void *arguments[] = {out->words, out->words + kernel->buffers, &out->begin, &out->end,
-                       &out->status};
+  void *arguments[] = {
+      out->words, out->words + kernel->buffers, &out->begin, &out->end, &out->status, out->maps};
   memcpy(out->arguments, arguments, sizeof arguments);
   out->driver = (driver_step){.function = kernel->function,
                               .blocks = (unsigned)grid,
                               .threads = kernel->threads,
+                              .shared = kernel->shared,
                               .arguments = out->arguments};
-  return true;
+  return run_maps(r, kernel, out, err);
 }
 
 /* What an instruction asks of the driver. `idle`: nothing. */

@@ -60,7 +60,7 @@ struct loom_device;
 /* A launch of blocks of one dimension, or (`function` NULL) a copy on the device. */
 typedef struct driver_step {
   void *function;
-  unsigned blocks, threads;
+  unsigned blocks, threads, shared;
   void **arguments;
   uint64_t to, from, size;
 } driver_step;
@@ -102,6 +102,11 @@ struct driver_kind {
   /* Changes a step's addresses and numbers in what was made of the graph. */
   int (*graph_set)(const struct loom_device *device, void *exec, void *node,
                    const driver_step *step);
+  /* A kernel may be launched with so many bytes of shared memory from now on. NULL: none may. */
+  int (*allow)(void *function, unsigned shared);
+  /* A tensor map of what lies at an address, whose 128 bytes begin at a multiple of 64. NULL: there
+   * are none. A driver may be too old for them. */
+  int (*map)(void *out, const loom_tensor_map *map, uint64_t address);
   /* Machine code of a plan's image, malloc'ed. NULL: the image is machine code. */
   bool (*link)(const struct loom_device *device, const loom_bytes *image, loom_bytes *out,
                loom_error *err);
@@ -123,10 +128,14 @@ enum {
   CUDA_MAJOR = 75,
   CUDA_MINOR = 76,
   CUDA_MEMORY_POOLS = 115,
+  CUDA_DYNAMIC_SHARED = 8, /* CUfunction_attribute */
   CUDA_JIT_ERROR_LOG = 5,
   CUDA_JIT_ERROR_LOG_SIZE = 6,
   CUDA_INPUT_PTX = 1
 };
+
+/* CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion; the first one of other enums */
+enum { CUDA_MAP_UINT16 = 1, CUDA_MAP_SWIZZLE_128 = 3, CUDA_MAP_L2_128 = 2, CUDA_MAP_NONE = 0 };
 
 /* CUlaunchConfig */
 typedef struct cuda_launch {

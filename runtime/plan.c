@@ -302,6 +302,7 @@ static size_t plan_kept_bytes(const loom_plan_header *h) {
                          section_end(&h->once, sizeof(loom_plan_instr)),
                          section_end(&h->indices, sizeof(uint32_t)),
                          section_end(&h->kernels, sizeof(loom_plan_kernel)),
+                         section_end(&h->maps, sizeof(loom_tensor_map)),
                          section_end(&h->constants, sizeof(int64_t)),
                          section_end(&h->names, 1),
                          checked ? section_end(&h->extents, sizeof(loom_plan_extent)) : 0,

@@ -49,6 +49,7 @@ bool plan_check_header(const void *bytes, size_t size, loom_plan_header *h, loom
          check_section(h, &h->buffers, sizeof(loom_plan_buffer), "buffers", err) &&
          check_section(h, &h->instrs, sizeof(loom_plan_instr), "instructions", err) &&
          check_section(h, &h->indices, sizeof(uint32_t), "indices", err) &&
+         check_section(h, &h->maps, sizeof(loom_tensor_map), "maps", err) &&
          check_section(h, &h->kernels, sizeof(loom_plan_kernel), "kernels", err) &&
          check_section(h, &h->constants, sizeof(int64_t), "constants", err) &&
          check_section(h, &h->names, 1, "names", err) &&
@@ -238,6 +239,29 @@ static bool check_computed(const loom_plan_header *h, const uint8_t *bytes, loom
   return good || loom_fail(err, "plan: a size changes while it is run");
 }
 
+/* Words that a kernel gets by value: a map lies at a multiple of 64 bytes. */
+static bool check_words(const loom_plan_kernel *kernel, uint32_t maps) {
+  uint64_t words = 8ull * ((kernel->entry & 0xffff) + (kernel->entry >> 16));
+  return words + (maps ? maps * LOOM_MAP_BYTES + 64ull : 0) <= LOOM_PLAN_LAUNCH_BYTES;
+}
+
+/* Maps are of buffers that their kernel gets, and come in the order of kernels. */
+static bool check_maps(const loom_plan_header *h, const uint8_t *bytes) {
+  const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
+  const loom_tensor_map *maps = (const void *)(bytes + h->maps.offset);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < h->maps.count; i++) {
+    if (h->target != LOOM_PLAN_NVPTX || maps[i].kernel >= h->kernels.count) return false;
+    if (i && maps[i].kernel < maps[i - 1].kernel) return false;
+    count = i && maps[i].kernel == maps[i - 1].kernel ? count + 1 : 1;
+    const loom_plan_kernel *kernel = &kernels[maps[i].kernel];
+    if (count > LOOM_MAP_MOST || maps[i].buffer >= (kernel->entry & 0xffff) ||
+        !check_words(kernel, count))
+      return false;
+  }
+  return true;
+}
+
 /* What devices have not: results of unknown sizes, what is kept, checked kernels. */
 static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_error *err) {
   const loom_plan_kernel *kernels = (const void *)(bytes + h->kernels.offset);
@@ -247,11 +271,11 @@ static bool check_device(const loom_plan_header *h, const uint8_t *bytes, loom_e
               !(h->flags & LOOM_PLAN_CHECKED) &&
               (region || ends || (!h->image.count && !h->kernels.count));
   for (uint32_t i = 0; good && i < h->kernels.count; i++)
-    good =
-        plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
-        (!kernels[i].op || plan_check_name(h, bytes, kernels[i].op - 1)) &&
-        kernels[i].threads <= 1024 &&
-        8ull * ((kernels[i].entry & 0xffff) + (kernels[i].entry >> 16)) <= LOOM_PLAN_LAUNCH_BYTES;
+    good = plan_check_name(h, bytes, kernels[i].name) && kernels[i].threads &&
+           (!kernels[i].op || plan_check_name(h, bytes, kernels[i].op - 1)) &&
+           kernels[i].threads <= 1024 && kernels[i].shared <= LOOM_PLAN_SHARED &&
+           (!kernels[i].shared || h->target == LOOM_PLAN_NVPTX) && check_words(&kernels[i], 0);
+  good = good && check_maps(h, bytes);
   return good || loom_fail(err, "plan: not valid for a device");
 }
 

@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 11u
+#define LOOM_PLAN_VERSION 12u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -56,6 +56,7 @@ typedef struct loom_plan_header {
   /* With LOOM_PLAN_CHECKED: */
   loom_plan_section extents; /* loom_plan_extent, for each buffer */
   loom_plan_section sites;   /* loom_plan_site: accesses in the kernels' code, not of regions */
+  loom_plan_section maps;    /* loom_tensor_map: of kernels of a GPU, in the order of these */
 } loom_plan_header;
 
 /* With a GPU, the image is PTX or a code object of AMDGPU (ELF), with a NUL at its end. Every
@@ -172,9 +173,24 @@ typedef struct loom_plan_kernel {
   uint32_t entry; /* bytes from the start of the image's code; on a GPU LOOM_PLAN_KERNEL_LISTS */
   uint32_t name;  /* in `names`: for profiles and logs; on a GPU the entry point's */
   /* Of a GPU: threads of a block, LOOM_PLAN_KERNEL_*, and 1 + the name of the operation whose
-   * errors it reports, or 0. */
-  uint32_t threads, flags, op;
+   * errors it reports, or 0; bytes of shared memory that a launch gives it beside its own. */
+  uint32_t threads, flags, op, shared;
 } loom_plan_kernel;
+
+/* A part of a kernel's buffer that it copies boxes of, of elements of two bytes: lines next to each
+ * other, in batches. What is outside of them is zeros. */
+typedef struct loom_tensor_map {
+  uint32_t kernel, buffer; /* the row of the kernel, the number in its list */
+  int64_t offset;          /* bytes behind the buffer's pointer */
+  uint64_t extents[3];     /* elements of a line, lines, batches */
+  uint64_t strides[2];     /* bytes from a line to the next one, and from a batch */
+  uint32_t box[2];         /* elements of a line, lines */
+} loom_tensor_map;
+#define LOOM_PLAN_STATIC 49152u  /* bytes of shared memory that a kernel may have of its own */
+#define LOOM_MAP_SIZE 2u         /* bytes of an element */
+#define LOOM_PLAN_SHARED 232448u /* or that a launch may give it, at most (sm_90) */
+#define LOOM_MAP_BYTES 128u      /* of a tensor map, which a kernel gets by value */
+#define LOOM_MAP_MOST 2u         /* of a kernel */
 
 #define LOOM_PLAN_KERNEL_BLOCKS 1u /* a chunk is a block's work, not a thread's */
 #define LOOM_PLAN_KERNEL_SILENT 2u /* it never reports a status */

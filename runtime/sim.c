@@ -193,6 +193,13 @@ static void sim_shuffle_order(sim_block *block) {
 
 /* ---- waiting for others ---- */
 
+void sim_wait(sim_block *block, sim_state state, uint32_t site) {
+  sim_fiber *fiber = &block->fibers[block->thread];
+  fiber->state = state;
+  fiber->site = site;
+  sim_yield(block, false);
+}
+
 /* Do all threads [first, last) wait in this state? *one: a thread that waits elsewhere. */
 static bool sim_all(const sim_block *block, int first, int last, sim_state state, int *one) {
   for (int t = first; t < last; t++)
@@ -226,7 +233,8 @@ static void sim_exchange_all(sim_block *block) {
 
 static const char *sim_doing(const sim_fiber *fiber, char text[64]) {
   if (fiber->state == SIM_DONE) return "has ended";
-  bool barrier = fiber->state == SIM_BARRIER;
+  bool barrier = fiber->state == SIM_BARRIER || fiber->state == SIM_PART;
+  if (fiber->state == SIM_PHASE) return "waits for a barrier in memory";
   snprintf(text, 64, "waits at %s %u", barrier ? "barrier" : fiber->what, fiber->site);
   return text;
 }
@@ -262,10 +270,40 @@ static bool sim_release(sim_block *block) {
   for (int t = 0; t < block->threads; t++)
     block->fibers[t].state = SIM_READY;
   block->phase++;
+  sim_clocks_meet(block, 0, block->threads);
   sim_memory_barrier(block);
   sim_count_barrier(block);
   sim_shuffle_order(block);
   return true;
+}
+
+/* The first threads are at a barrier of theirs. */
+static bool sim_release_part(sim_block *block) {
+  int one;
+  if (block->threads < SIM_PART_THREADS || !sim_all(block, 0, SIM_PART_THREADS, SIM_PART, &one))
+    return false;
+  for (int t = 0; t < SIM_PART_THREADS; t++)
+    block->fibers[t].state = SIM_READY;
+  sim_clocks_meet(block, 0, SIM_PART_THREADS);
+  sim_count_barrier(block);
+  return true;
+}
+
+/* Registers that warps have asked for, while others have those of the launch. */
+static void sim_registers(const sim_block *block) {
+  uint32_t all = 0, first = SIM_REGISTERS / (uint32_t)block->threads / 8 * 8;
+  for (int t = 0; t < block->threads; t++)
+    all += block->fibers[t].registers ? block->fibers[t].registers : first;
+  if (all > SIM_REGISTERS)
+    sim_fault(block, -1, "the block's threads ask for %u registers, and there are %d", all,
+              SIM_REGISTERS);
+}
+
+static void sim_end_block(sim_block *block) {
+  sim_registers(block);
+  sim_phases_end(block);
+  sim_products_end(block);
+  sim_own_end(block);
 }
 
 static void sim_run_block(sim_block *block) {
@@ -274,6 +312,10 @@ static void sim_run_block(sim_block *block) {
   block->ended = false;
   for (int t = 0; t < block->threads; t++)
     sim_fiber_init(block, t);
+  sim_phases_fini(block);
+  sim_products_fini(block);
+  sim_own_fini(block);
+  sim_clocks_begin(block);
   sim_memory_begin(block);
   sim_count_begin(block);
   sim_shuffle_order(block);
@@ -281,15 +323,18 @@ static void sim_run_block(sim_block *block) {
     bool ran = false;
     for (int i = 0; i < block->threads; i++) {
       int t = block->order[i];
-      if (block->fibers[t].state != SIM_READY) continue;
+      sim_fiber *fiber = &block->fibers[t];
+      if (fiber->state == SIM_PHASE && sim_phase_over(block, fiber)) fiber->state = SIM_READY;
+      if (fiber->state != SIM_READY) continue;
       sim_resume(block, t);
       done += block->fibers[t].state == SIM_DONE;
       ran = true;
     }
     if (done == block->threads) break;
-    if (!ran && !sim_release(block)) sim_stuck(block);
+    if (!ran && !sim_release_part(block) && !sim_release(block)) sim_stuck(block);
     sim_exchange_all(block);
   }
+  if (!block->ended) sim_end_block(block);
 }
 
 /* ---- a launch ---- */
@@ -305,9 +350,22 @@ static void sim_run_blocks(sim_block *block, bool whole_blocks, int64_t begin, i
   }
 }
 
+/* The maps of a launch's buffers, where no driver has made them. Those that cannot be made are
+ * zeros: the kernel does without. */
+static void *sim_maps(const loom_tensor_map *maps, uint32_t count, void *const *buffers,
+                      void *given, loom_sim_map *made) {
+  if (given) return given;
+  for (uint32_t i = 0; i < count && i < LOOM_MAP_MOST; i++)
+    loom_sim_map_make(&made[i], &maps[i],
+                      (uint64_t)(uintptr_t)buffers[maps[i].buffer] + (uint64_t)maps[i].offset);
+  return made;
+}
+
 uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32_t threads,
-                         uint32_t shared, void *const *buffers, const uint64_t *params,
-                         void *scratch, int64_t begin, int64_t end) {
+                         uint32_t shared, const loom_tensor_map *maps, uint32_t map_count,
+                         void *const *buffers, const uint64_t *params, void *scratch, int64_t begin,
+                         int64_t end) {
+  loom_sim_map made[LOOM_MAP_MOST];
   sim_block *block = calloc(1, sizeof *block), *outer = sim_running;
   size_t bytes = (size_t)threads * SIM_STACK;
   if (!block || threads > SIM_THREADS || threads % SIM_WARP) {
@@ -318,12 +376,13 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
   memcpy(&block->kernel, &kernel, sizeof kernel);
   block->buffers = buffers;
   block->params = params;
-  block->scratch = scratch;
+  block->scratch = map_count ? sim_maps(maps, map_count, buffers, scratch, made) : scratch;
   block->threads = (int)threads;
   block->stacks =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   uint32_t status = LOOM_STATUS_MEMORY;
-  if (block->stacks != MAP_FAILED && sim_memory_init(block, shared) && sim_count_init(block)) {
+  if (block->stacks != MAP_FAILED && sim_memory_init(block, shared) && sim_clocks_init(block) &&
+      sim_count_init(block)) {
     sim_running = block;
     sim_run_blocks(block, blocks != 0, begin, end);
     sim_running = outer;
@@ -331,6 +390,10 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
   }
   for (int t = 0; t < block->threads; t++)
     sim_copies_fini(&block->fibers[t]);
+  sim_phases_fini(block);
+  sim_products_fini(block);
+  sim_own_fini(block);
+  sim_clocks_fini(block);
   sim_memory_fini(block);
   sim_count_fini(block);
   if (block->stacks != MAP_FAILED) munmap(block->stacks, bytes);
@@ -345,12 +408,28 @@ uint32_t loom_sim_thread(void) { return (uint32_t)sim_running->thread; }
 uint32_t loom_sim_block(void) { return sim_running->number; }
 void *loom_sim_shared(void) { return sim_running->shared; }
 
-void loom_sim_barrier(uint32_t site) {
+void loom_sim_barrier(uint32_t site) { sim_wait(sim_running, SIM_BARRIER, site); }
+
+void loom_sim_barrier_part(uint32_t site) {
   sim_block *block = sim_running;
-  sim_fiber *fiber = &block->fibers[block->thread];
-  fiber->state = SIM_BARRIER;
-  fiber->site = site;
-  sim_yield(block, false);
+  if (block->thread >= SIM_PART_THREADS)
+    sim_fault(block, -1, "thread %d is at a barrier of the first %d", block->thread,
+              SIM_PART_THREADS);
+  else
+    sim_wait(block, SIM_PART, site);
+}
+
+/* setmaxnreg (PTX ISA 9.7.19.5): all warps of a warpgroup do it. */
+static void sim_registers_done(void *const *calls) { (void)calls; }
+
+void loom_sim_registers_give(uint32_t site) {
+  sim_together("a change of registers", site, SIM_WAVE, sim_registers_done, NULL);
+  sim_running->fibers[sim_running->thread].registers = 40;
+}
+
+void loom_sim_registers_take(uint32_t site) {
+  sim_together("a change of registers", site, SIM_WAVE, sim_registers_done, NULL);
+  sim_running->fibers[sim_running->thread].registers = 232;
 }
 
 void sim_together(const char *what, uint32_t site, int size, sim_exchange exchange, void *call) {

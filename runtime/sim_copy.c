@@ -74,6 +74,7 @@ static void copy_finish(uint32_t group) {
     memcpy(c->to, c->from, c->bytes);
     memset((uint8_t *)c->to + c->bytes, 0, c->size - c->bytes);
     sim_memory_set_written(block, c->to, c->size, true);
+    sim_memory_written_by(block, c->to, c->size);
   }
   copies->count = left;
 }

@@ -157,6 +157,10 @@ void sim_count_barrier(sim_block *block) {
   if (block->counter) block->counter->sums.barriers++;
 }
 
+void sim_count_map(sim_block *block, uint32_t bytes) {
+  if (block->counter) block->counter->sums.boxed += bytes;
+}
+
 void sim_count_matrix(sim_block *block) {
   if (block->counter) block->counter->sums.matrix++;
 }
@@ -185,6 +189,7 @@ void sim_count_fini(sim_block *block) {
   if (entry) entry->conflicts += c->sums.conflicts;
   if (entry) entry->blocks += c->sums.blocks;
   if (entry) entry->barriers += c->sums.barriers;
+  if (entry) entry->boxed += c->sums.boxed;
   if (entry) entry->matrix += c->sums.matrix;
   memset(&c->sums, 0, sizeof c->sums);
   c->next = count_free;

@@ -1,5 +1,6 @@
 /* What the threads of a simulated warpgroup do together: wgmma of NVIDIA's sm_90a, for operands in
- * shared memory whose lines go along the depth.
+ * shared memory whose lines go along the depth. Products of 64 steps that go on while the threads
+ * do are in sim_product.c.
  *
  * A warpgroup is four warps, 128 threads. Eight lines of 64 bytes are an atom of 512 bytes, in
  * which the bits 4 and 5 of an address are combined with the bits 7 and 8 by exclusive or (PTX ISA
@@ -80,7 +81,9 @@ static void group_read(sim_block *block, const uint8_t *base, uint32_t lines) {
   uint32_t share = lines * GROUP_LINE / GROUP_THREADS;
   if ((uintptr_t)base % 512)
     sim_fault(block, -1, "a matrix in shared memory is not at a multiple of 512 bytes");
-  sim_memory_read(block, base + (uint32_t)block->thread % GROUP_THREADS * share, share);
+  const uint8_t *at = base + (uint32_t)block->thread % GROUP_THREADS * share;
+  sim_memory_read(block, at, share);
+  sim_memory_proxy(block, at, share);
 }
 
 static void group_run(const group_call *call, uint32_t site, sim_exchange exchange) {
@@ -101,5 +104,7 @@ void loom_sim_wgmma_f16(float *sums, const void *a, const void *b, uint32_t site
   group_run(&(group_call){sums, a, b}, site, group_f16);
 }
 
-/* Here what a thread writes is seen by all that read. */
-void loom_sim_wgmma_fence(void) {}
+void loom_sim_wgmma_fence(void) {
+  sim_block *block = sim_current();
+  block->fibers[block->thread].fences++;
+}

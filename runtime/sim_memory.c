@@ -69,7 +69,8 @@ bool sim_memory_init(sim_block *block, size_t shared) {
   block->shared_size = shared;
   block->zone = malloc(shared + 2 * SIM_ZONE + MEMORY_ALIGNED);
   block->written = calloc(shared + 1, 1);
-  if (!block->zone || !block->written) return false;
+  block->unfenced = calloc(shared + 1, sizeof *block->unfenced);
+  if (!block->zone || !block->written || !block->unfenced) return false;
   block->shared = (uint8_t *)(((uintptr_t)block->zone + SIM_ZONE + MEMORY_ALIGNED - 1) &
                               ~(uintptr_t)(MEMORY_ALIGNED - 1));
   return memory_grow(block);
@@ -78,6 +79,7 @@ bool sim_memory_init(sim_block *block, size_t shared) {
 void sim_memory_fini(sim_block *block) {
   free(block->zone);
   free(block->written);
+  free(block->unfenced);
   free(block->lines);
 }
 
@@ -91,6 +93,7 @@ void sim_memory_begin(sim_block *block) {
   for (size_t i = 0; i < block->shared_size; i++)
     block->shared[i] = (uint8_t)(poison >> i % 8 * 8);
   memset(block->written, 0, block->shared_size);
+  memset(block->unfenced, 0, block->shared_size * sizeof *block->unfenced);
   sim_memory_barrier(block);
 }
 
@@ -119,25 +122,48 @@ static void memory_byte(const sim_block *block, sim_line *line, uint32_t i, bool
     *reader = !*reader || *reader == me ? me : MEMORY_SEVERAL;
 }
 
+static bool memory_inside(const sim_block *block, const uint8_t *at, uint32_t bytes, int64_t site) {
+  ptrdiff_t offset = at - block->shared;
+  if (offset >= 0 && (size_t)offset + bytes <= block->shared_size) return true;
+  sim_fault(block, site, "thread %d accesses byte %td of shared memory, which has %zu",
+            block->thread, offset, block->shared_size);
+  return false;
+}
+
+bool sim_memory_inside(sim_block *block, const void *at, uint32_t bytes) {
+  return memory_inside(block, at, bytes, -1);
+}
+
+/* Of the thread that writes: it, and its fences so far. */
+static void memory_unfenced(sim_block *block, size_t offset, uint32_t bytes) {
+  uint32_t fences = block->fibers[block->thread].fences & 0xffff;
+  for (uint32_t i = 0; i < bytes; i++)
+    block->unfenced[offset + i] = (uint32_t)(block->thread + 1) << 16 | fences;
+}
+
 /* Shared memory holds what its threads have written. False: the access is next to it. */
 static bool memory_shared(sim_block *block, const uint8_t *at, uint32_t bytes, bool writes,
                           int64_t site) {
+  if (!memory_inside(block, at, bytes, site)) return false;
   ptrdiff_t offset = at - block->shared;
-  if (offset < 0 || (size_t)offset + bytes > block->shared_size) {
-    sim_fault(block, site, "thread %d accesses byte %td of shared memory, which has %zu",
-              block->thread, offset, block->shared_size);
-    return false;
-  }
   if (!writes && memchr(block->written + offset, 0, bytes))
     sim_fault(block, site, "thread %d reads shared memory that nobody has written", block->thread);
   if (writes) memset(block->written + offset, 1, bytes);
+  if (writes) memory_unfenced(block, (size_t)offset, bytes);
   return true;
 }
 
 void sim_memory_set_written(sim_block *block, const void *at, uint32_t bytes, bool written) {
   ptrdiff_t offset = (const uint8_t *)at - block->shared;
+  if (offset < 0 || (size_t)offset + bytes > block->shared_size) return;
+  memset(block->written + offset, written, bytes);
+  memset(block->unfenced + offset, 0, bytes * sizeof *block->unfenced);
+}
+
+void sim_memory_written_by(sim_block *block, const void *at, uint32_t bytes) {
+  ptrdiff_t offset = (const uint8_t *)at - block->shared;
   if (offset >= 0 && (size_t)offset + bytes <= block->shared_size)
-    memset(block->written + offset, written, bytes);
+    memory_unfenced(block, (size_t)offset, bytes);
 }
 
 static void memory_bytes(sim_block *block, const uint8_t *at, uint32_t bytes, bool writes,
@@ -160,11 +186,45 @@ void loom_sim_access(const void *pointer, uint32_t bytes, uint32_t code) {
   if (at >= own && at < own + (size_t)block->threads * SIM_STACK) return;
   bool shared = at >= block->zone && at < block->shared + block->shared_size + SIM_ZONE;
   if (shared && !memory_shared(block, at, bytes, writes, site)) return;
+  if (shared && block->clocks) {
+    sim_count_shared(block, (uint32_t)(at - block->shared), bytes, writes, site);
+    sim_clocks_access(block, at, bytes, (uint32_t)block->thread, sim_clocks_now(block), writes,
+                      site);
+    return;
+  }
   if (shared) sim_count_shared(block, (uint32_t)(at - block->shared), bytes, writes, site);
   if (!shared) sim_count_access(block, (uintptr_t)at, bytes, writes, site);
   memory_bytes(block, at, bytes, writes, site);
 }
 
 void sim_memory_read(sim_block *block, const void *at, uint32_t bytes) {
-  if (memory_shared(block, at, bytes, false, -1)) memory_bytes(block, at, bytes, false, -1);
+  uint32_t me = (uint32_t)block->thread;
+  if (!memory_shared(block, at, bytes, false, -1)) return;
+  if (block->clocks)
+    sim_clocks_access(block, at, bytes, me, sim_clocks_now(block), false, -1);
+  else
+    memory_bytes(block, at, bytes, false, -1);
+}
+
+bool sim_memory_read_as(sim_block *block, const void *at, uint32_t bytes, uint32_t who,
+                        uint32_t clock) {
+  if (!memory_shared(block, at, bytes, false, -1)) return false;
+  sim_memory_proxy(block, at, bytes);
+  if (block->clocks)
+    sim_clocks_access(block, at, bytes, who, clock, false, -1);
+  else
+    memory_bytes(block, at, bytes, false, -1);
+  return true;
+}
+
+/* What a thread has written has to be behind a fence of its own (PTX ISA 9.7.13.4, fence.proxy). */
+void sim_memory_proxy(sim_block *block, const void *at, uint32_t bytes) {
+  size_t offset = (size_t)((const uint8_t *)at - block->shared);
+  for (uint32_t i = 0; i < bytes; i++) {
+    uint32_t mark = block->unfenced[offset + i], thread = mark >> 16;
+    if (!thread || (block->fibers[thread - 1].fences & 0xffff) != (mark & 0xffff)) continue;
+    sim_fault(block, -1, "a race: no fence between proxies behind what thread %u wrote",
+              thread - 1);
+    return;
+  }
 }

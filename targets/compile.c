@@ -115,7 +115,9 @@ static void compile_set_target(compile_job *job, const loom_target *machine,
   bool gpu = job->options->device != NULL;
   loom_set_attr(module, loom_mark_target, loom_attr_str(job->ctx, machine->name));
   loom_set_attr(module, loom_mark_vector, loom_attr_i64(job->ctx, cpu->vector_bits / 8));
-  if (cpu->matrix) loom_set_attr(module, loom_mark_matrix, loom_attr_str(job->ctx, cpu->matrix));
+  bool group = gpu && strcmp(cpu->name, "sm_90a") == 0; /* asked for (runtime/cuda.c) */
+  const char *matrix = group ? "wgmma" : cpu->matrix;
+  if (matrix) loom_set_attr(module, loom_mark_matrix, loom_attr_str(job->ctx, matrix));
   if (!gpu) loom_set_attr(module, loom_mark_keep, mlirUnitAttrGet(job->ctx)); /* keep.c */
   if (job->options->fastmath) loom_set_attr(module, loom_mark_fastmath, mlirUnitAttrGet(job->ctx));
   if (job->options->open_sums)

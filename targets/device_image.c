@@ -35,7 +35,9 @@ static bool image_code(loom_bytes *out, const loom_bytes *image, const loom_entr
     device_code_row row = {.threads = stages->rows[i].threads,
                            .flags = stages->rows[i].flags,
                            .buffers = (uint16_t)stages->rows[i].buffers,
-                           .params = (uint16_t)stages->rows[i].params};
+                           .params = (uint16_t)stages->rows[i].params,
+                           .maps = stages->rows[i].map_count,
+                           .shared = loom_gpu_given(&stages->rows[i])};
     int64_t entry = loom_entries_find(entries, stages->rows[i].name);
     if (entry < 0) return loom_fail(err, "the simulator has no '%s'", stages->rows[i].name);
     snprintf(row.name, sizeof row.name, "%s", stages->rows[i].name);

@@ -1,6 +1,6 @@
 /* The GPU entry point of a kernel stage.
  *
- *   void <name>(buffers, params, int64_t begin, int64_t end, uint32_t *status)
+ *   void <name>(buffers, params, int64_t begin, int64_t end, uint32_t *status[, maps])
  *
  * `buffers` and `params` are the stage's lists themselves, handed over by value: arrays of 64-bit
  * words, as many as the stage reads, and at least one. So nothing is copied before a launch, and a
@@ -9,11 +9,14 @@
  * of two forms. Where the lowering has written it for blocks (attribute `loom-gpu-threads`), block
  * g of so many threads runs chunk begin + g, and end - begin blocks are launched. Any other stage
  * was written for lanes: blocks have 256 threads, thread t of block g runs chunk begin + 256 g + t,
- * and ceil((end - begin) / 256) blocks are launched.
+ * and ceil((end - begin) / 256) blocks are launched. `maps` are tensor maps by value, of a stage
+ * that copies boxes of matrices: it gets them in the place of scratch memory. A stage that needs
+ * more shared memory than 49,152 bytes is launched with all of it.
  *
  * The primitives that kernels call (passes/gpu.def) are functions of IR: a target hands over their
  * bodies as text, which is linked to the module and inlined.
  */
+#include <inttypes.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Linker.h>
@@ -127,7 +130,8 @@ static const char *gpu_lists(LLVMValueRef body, loom_gpu_stage *stage) {
   stage->buffers = stage->params = 1;
   bool known = gpu_list_read(LLVMGetParam(body, 0), 0, &stage->buffers) &&
                gpu_list_read(LLVMGetParam(body, 1), 0, &stage->params);
-  if (known && 8 * (stage->buffers + stage->params) <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
+  uint32_t maps = stage->map_count ? stage->map_count * LOOM_MAP_BYTES + 64 : 0;
+  if (known && 8 * (stage->buffers + stage->params) + maps <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
   stage->buffers = stage->params = 1;
   return known ? "a kernel has more arguments than a launch takes"
                : "a kernel's arguments are not known";
@@ -141,14 +145,41 @@ static LLVMTypeRef gpu_list_type(const gpu_entry *e) {
   return LLVMPointerTypeInContext(e->context, space);
 }
 
+/* Numbers of a map, as the lowering writes them (passes/gpu_ring.c): buffer, offset, extents,
+ * strides, box, each behind a space. False: they are not. */
+static bool gpu_map(const char **text, loom_tensor_map *map) {
+  int length = 0;
+  *map = (loom_tensor_map){.kernel = 0};
+  int count = sscanf(
+      *text, " %u %" SCNd64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u%n",
+      &map->buffer, &map->offset, &map->extents[0], &map->extents[1], &map->extents[2],
+      &map->strides[0], &map->strides[1], &map->box[0], &map->box[1], &length);
+  *text += length;
+  return count == 9;
+}
+
+static void gpu_maps(LLVMValueRef body, loom_gpu_stage *stage) {
+  char text[512];
+  unsigned length = 0;
+  LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(
+      body, LLVMAttributeFunctionIndex, LOOM_GPU_MAPS, (unsigned)strlen(LOOM_GPU_MAPS));
+  const char *value = found ? LLVMGetStringAttributeValue(found, &length) : "", *at = text;
+  snprintf(text, sizeof text, "%.*s", (int)length, value);
+  while (stage->map_count < LOOM_MAP_MOST && gpu_map(&at, &stage->maps[stage->map_count]))
+    stage->map_count++;
+}
+
+/* Maps are read where they are handed over, at a multiple of 64 bytes (PTX ISA 5.5, 7.1). */
 static void gpu_list_mark(const gpu_entry *e, unsigned parameter, uint32_t words) {
-  const char *kind = e->names->lists;
+  const char *kind = e->names->lists, *there = "nvvm.grid_constant";
   LLVMTypeRef type = LLVMArrayType2(e->i64, words);
   LLVMAttributeRef attributes[] = {
       LLVMCreateTypeAttribute(e->context, LLVMGetEnumAttributeKindForName(kind, strlen(kind)),
                               type),
-      LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName("align", 5), 8)};
-  for (int i = 0; i < 2; i++)
+      LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName("align", 5),
+                              parameter == 5 ? 64 : 8),
+      LLVMCreateStringAttribute(e->context, there, (unsigned)strlen(there), "", 0)};
+  for (int i = 0; i < (parameter == 5 ? 3 : 2); i++)
     LLVMAddAttributeAtIndex(e->function, parameter + 1, attributes[i]);
 }
 
@@ -157,10 +188,11 @@ static void gpu_list_mark(const gpu_entry *e, unsigned parameter, uint32_t words
 static void gpu_declare(gpu_entry *e) {
   LLVMTypeRef list = gpu_list_type(e), none = LLVMVoidTypeInContext(e->context);
   LLVMTypeRef types[] = {list, list, e->ptr, e->i64, e->i64, e->ptr};
-  LLVMTypeRef by_value[] = {list, list, e->i64, e->i64, e->ptr};
+  LLVMTypeRef by_value[] = {list, list, e->i64, e->i64, e->ptr, list};
   bool lists = e->names->lists != NULL;
+  unsigned count = lists && !e->stage.map_count ? 5 : 6;
   e->function = LLVMAddFunction(e->module, e->stage.name,
-                                LLVMFunctionType(none, lists ? by_value : types, lists ? 5 : 6, 0));
+                                LLVMFunctionType(none, lists ? by_value : types, count, 0));
   unsigned next = lists ? 2 : 3;
   for (unsigned i = 0; i < 2; i++)
     e->arguments[i] = LLVMGetParam(e->function, i);
@@ -171,6 +203,9 @@ static void gpu_declare(gpu_entry *e) {
   if (!lists) return;
   gpu_list_mark(e, 0, e->stage.buffers);
   gpu_list_mark(e, 1, e->stage.params);
+  if (!e->stage.map_count) return;
+  gpu_list_mark(e, 5, e->stage.map_count * LOOM_MAP_BYTES / 8);
+  e->arguments[2] = LLVMGetParam(e->function, 5);
 }
 
 /* A primitive without parameters, as a 64-bit number. */
@@ -271,15 +306,33 @@ static void gpu_note(const gpu_entry *e, bool silent, const char *why) {
   *row = (loom_gpu_row){.threads = (uint32_t)e->stage.threads,
                         .shared = (uint32_t)e->stage.shared,
                         .buffers = e->stage.buffers,
-                        .params = e->stage.params};
+                        .params = e->stage.params,
+                        .map_count = e->stage.map_count};
+  memcpy(row->maps, e->stage.maps, sizeof row->maps);
   snprintf(row->name, sizeof row->name, "%s", e->stage.name);
   if (e->stage.blocks) row->flags |= LOOM_PLAN_KERNEL_BLOCKS;
   if (silent) row->flags |= LOOM_PLAN_KERNEL_SILENT;
 }
 
+/* Memory of so many bytes; or, beyond what a kernel may have of its own, all that a launch gives
+ * it. wgmma finds its place in a pattern of 1,024 bytes by bits of the address. */
+static LLVMValueRef gpu_memory(const gpu_entry *e) {
+  char name[540];
+  bool own = e->stage.shared <= (int)LOOM_PLAN_STATIC;
+  LLVMTypeRef byte = LLVMInt8TypeInContext(e->context);
+  LLVMTypeRef type = LLVMArrayType2(byte, own ? (uint64_t)e->stage.shared : 0);
+  snprintf(name, sizeof name, "loom_gpu_memory_%s", own ? e->stage.name : "");
+  LLVMValueRef memory = own ? NULL : LLVMGetNamedGlobal(e->module, name);
+  if (memory) return memory;
+  memory = LLVMAddGlobalInAddressSpace(e->module, type, name, GPU_SHARED);
+  if (own) LLVMSetInitializer(memory, LLVMGetUndef(type));
+  if (own) LLVMSetLinkage(memory, LLVMInternalLinkage);
+  LLVMSetAlignment(memory, e->stage.shared >= GPU_PATTERN ? GPU_PATTERN : 16);
+  return memory;
+}
+
 /* The stage's shared memory takes the place of the calls that ask for it. */
 static void gpu_share(const gpu_entry *e) {
-  char name[540];
   LLVMValueRef asked = LLVMGetNamedFunction(e->module, "loom_gpu_shared"), memory = NULL;
   for (LLVMUseRef use = asked ? LLVMGetFirstUse(asked) : NULL, next; use; use = next) {
     LLVMValueRef call = LLVMGetUser(use);
@@ -287,16 +340,7 @@ static void gpu_share(const gpu_entry *e) {
     if (!LLVMIsACallInst(call) ||
         LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != e->body)
       continue;
-    if (!memory) {
-      LLVMTypeRef type =
-          LLVMArrayType2(LLVMInt8TypeInContext(e->context), (uint64_t)e->stage.shared);
-      snprintf(name, sizeof name, "loom_gpu_memory_%s", e->stage.name);
-      memory = LLVMAddGlobalInAddressSpace(e->module, type, name, GPU_SHARED);
-      LLVMSetInitializer(memory, LLVMGetUndef(type));
-      LLVMSetLinkage(memory, LLVMInternalLinkage);
-      /* wgmma finds its place in a pattern of 1,024 bytes by bits of the address. */
-      LLVMSetAlignment(memory, e->stage.shared >= GPU_PATTERN ? GPU_PATTERN : 16);
-    }
+    if (!memory) memory = gpu_memory(e);
     LLVMReplaceAllUsesWith(call, LLVMConstAddrSpaceCast(memory, e->ptr));
     LLVMInstructionEraseFromParent(call);
   }
@@ -316,6 +360,7 @@ static void gpu_wrap(gpu_entry *e, LLVMValueRef body) {
                               .blocks = threads > 0,
                               .threads = threads > 0 ? threads : LOOM_GPU_GROUP,
                               .shared = gpu_read(body, LOOM_GPU_SHARED)};
+  gpu_maps(body, &e->stage);
   const char *why = e->names->lists ? gpu_lists(body, &e->stage) : NULL;
   gpu_note(e, gpu_is_silent(body), why);
   e->body = body;

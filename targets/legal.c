@@ -121,6 +121,17 @@ static bool legal_size(MlirAttribute pair) {
           loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_SHARED));
 }
 
+/* The maps of a stage for a GPU: numbers. */
+static bool legal_maps(MlirAttribute pair) {
+  if (!mlirAttributeIsAArray(pair) || mlirArrayAttrGetNumElements(pair) != 2) return false;
+  MlirAttribute parts[] = {mlirArrayAttrGetElement(pair, 0), mlirArrayAttrGetElement(pair, 1)};
+  if (!mlirAttributeIsAString(parts[0]) || !mlirAttributeIsAString(parts[1])) return false;
+  MlirStringRef text = mlirStringAttrGetValue(parts[1]);
+  for (size_t i = 0; i < text.length; i++)
+    if (!strchr("0123456789- ", text.data[i])) return false;
+  return loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_MAPS);
+}
+
 /* Function attributes handed through to LLVM: only those that the lowering writes. */
 static bool legal_passthrough(MlirOperation op) {
   MlirAttribute all = loom_get_attr(op, "passthrough");
@@ -128,7 +139,7 @@ static bool legal_passthrough(MlirOperation op) {
   if (!mlirAttributeIsAArray(all)) return false;
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(all); i++) {
     MlirAttribute entry = mlirArrayAttrGetElement(all, i);
-    if (legal_size(entry)) continue;
+    if (legal_size(entry) || legal_maps(entry)) continue;
     if (!mlirAttributeIsAString(entry) ||
         !(loom_str_is(mlirStringAttrGetValue(entry), "alwaysinline") ||
           loom_str_is(mlirStringAttrGetValue(entry), "noinline")))

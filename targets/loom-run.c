@@ -31,7 +31,7 @@ typedef struct run_job {
   const char *function, *check;
   run_file inputs[RUN_FILES], saves[RUN_FILES];
   int input_count, save_count;
-  long seed, size, shown, milliseconds, timeout, order;
+  long seed, size, shown, milliseconds, timeout, order, skew;
   bool counts, requests;
   loom_counters *counters;
 } run_job;
@@ -173,6 +173,7 @@ static void run_print_requests(void) {
         printf("; %s: %" PRIu64 " bytes, %" PRIu64 " requests of %.2f sectors, %.0f %% used",
                what[i], c.bytes[i], c.requests[i], (double)c.sectors[i] / (double)c.requests[i],
                (double)c.bytes[i] / (double)c.sectors[i] / 32 * 100);
+    if (c.boxed) printf("; boxes: %" PRIu64 " bytes", c.boxed);
     if (c.shared)
       printf("; shared: %" PRIu64 " requests, %" PRIu64 " conflicts", c.shared, c.conflicts);
     if (c.matrix) printf("; %" PRIu64 " matrix products", c.matrix);
@@ -257,6 +258,7 @@ static bool run_function(run_job *job, MlirOperation root, const run_code *objec
   snprintf(name, sizeof name, "%.*s", (int)(symbol.length < 100 ? symbol.length : 100),
            symbol.data);
   bool good = interpret_open(&c, root);
+  c.skew = job->skew;
   if (good && job->size >= 0) interpret_resize(&c, job->size);
   good = good && run_read_inputs(job, &c, files) && interpret_allocate(&c) &&
          run_fill(job, &c, files) && interpret_unify(&c);
@@ -402,7 +404,8 @@ enum {
   OPTION_CPU,
   OPTION_CHECK,
   OPTION_SAVE,
-  OPTION_TIMEOUT
+  OPTION_TIMEOUT,
+  OPTION_SKEW
 };
 
 static const struct argp_option run_options[] = {
@@ -413,6 +416,7 @@ static const struct argp_option run_options[] = {
      "other arguments are random (default: loom.values, else 0, 1, 2, ...)", 0},
     {"size", OPTION_SIZE, "NUMBER", 0, "the first symbolic size; those that follow count up", 0},
     {"elements", OPTION_SHOWN, "NUMBER", 0, "print so many elements of a result (default: 16)", 0},
+    {"skew", OPTION_SKEW, "BYTES", 0, "arrays begin so many bytes behind a multiple of 64", 0},
     {"time", OPTION_TIME, "MS", OPTION_ARG_OPTIONAL,
      "in place of results: the best time of a run in so many milliseconds (default: 200)", 0},
     {"counters", OPTION_COUNTERS, NULL, 0, "with --time: the processor's counters, too", 0},
@@ -460,6 +464,7 @@ static error_t run_option(int key, char *value, struct argp_state *state) {
   case OPTION_SIZE: good = run_number(value, 0, INT32_MAX, &job->size); break;
   case OPTION_SHOWN: good = run_number(value, 0, INT32_MAX, &job->shown); break;
   case OPTION_TIME: good = run_number(value ? value : "200", 0, 1000000, &job->milliseconds); break;
+  case OPTION_SKEW: good = run_number(value, 0, 63, &job->skew); break;
   case OPTION_TIMEOUT: good = run_number(value, 0, 1000000, &job->timeout); break;
   case OPTION_REQUESTS:
     job->requests = true;

@@ -76,6 +76,15 @@ static int64_t serial_find_stage(const loom_gpu_table *table, const char *name) 
   return -1;
 }
 
+/* The maps of the next kernel. */
+static void serial_maps(serial_state *s, const loom_gpu_row *row) {
+  for (uint32_t i = 0; i < row->map_count; i++) {
+    loom_tensor_map map = row->maps[i];
+    map.kernel = s->kernel_count;
+    serial_put(&s->maps, &map, sizeof map);
+  }
+}
+
 /* The number of a kernel's stage in the table of entry points; UINT32_MAX after an error. */
 static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   char name[128];
@@ -92,11 +101,13 @@ static uint32_t serial_kernel(serial_state *s, MlirOperation launch) {
   const void *key = (const void *)(uintptr_t)(entry + 1);
   int64_t known = loom_map_get(&s->kernels, key, -1);
   if (known >= 0) return (uint32_t)known;
-  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0, 0};
+  loom_plan_kernel row = {(uint32_t)entry, serial_name(s, name, (size_t)length), 0, 0, 0, 0};
   if (s->gpu) {
     row.entry = LOOM_PLAN_KERNEL_LISTS(s->gpu->rows[entry].buffers, s->gpu->rows[entry].params);
     row.threads = s->gpu->rows[entry].threads;
     row.flags = s->gpu->rows[entry].flags;
+    row.shared = loom_gpu_given(&s->gpu->rows[entry]);
+    serial_maps(s, &s->gpu->rows[entry]);
     MlirStringRef op = loom_get_str(launch, loom_mark_reports);
     if (op.length) row.op = 1 + serial_name(s, op.data, op.length);
   }
@@ -375,6 +386,8 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
                  (uint32_t)(s->extents.size / sizeof(loom_plan_extent)));
   serial_section(&all, &h.sites, s->sites.data, s->sites.size,
                  (uint32_t)(s->sites.size / sizeof(loom_plan_site)));
+  serial_section(&all, &h.maps, s->maps.data, s->maps.size,
+                 (uint32_t)(s->maps.size / sizeof(loom_tensor_map)));
   /* What a loaded plan does not keep comes last. */
   serial_section(&all, &h.image, image->data, regions ? image->size : 0,
                  regions ? (uint32_t)image->size : 0);
@@ -384,7 +397,7 @@ static bool serial_assemble(serial_state *s, const loom_bytes *image, const loom
   serial_align(&all);
   bool failed = all.failed || s->inputs.failed || s->buffer_table.failed || s->instrs.failed ||
                 s->once.failed || s->indices.failed || s->table.failed || s->names.failed ||
-                s->constants.failed || s->extents.failed || s->sites.failed;
+                s->constants.failed || s->extents.failed || s->sites.failed || s->maps.failed;
   if (failed || all.size > UINT32_MAX) {
     free(all.data);
     return loom_fail(s->err, failed ? "out of memory" : "a plan of %zu bytes", all.size);
@@ -411,8 +424,8 @@ static bool serial_plan(serial_state *shared, intptr_t number, const loom_bytes 
   loom_map_fini(&s.buffers);
   loom_map_fini(&s.scalars);
   loom_map_fini(&s.kernels);
-  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,    &s.once,    &s.indices,
-                           &s.table,  &s.names,        &s.constants, &s.extents, &s.sites};
+  serial_bytes *parts[] = {&s.inputs, &s.buffer_table, &s.instrs,  &s.once,  &s.indices, &s.table,
+                           &s.names,  &s.constants,    &s.extents, &s.sites, &s.maps};
   free(s.registers);
   free(s.unknown);
   free(s.pending);

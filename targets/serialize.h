@@ -26,7 +26,8 @@ typedef struct serial_state {
   loom_map kernels; /* (kernel, stage) as offset of the entry + 1 -> number in `table` */
   serial_bytes inputs, buffer_table, instrs, once, indices, table, names, constants;
   serial_bytes extents, sites; /* of a checked plan */
-  MlirAttribute reach;         /* `loom.extents`; null: it is not checked */
+  serial_bytes maps;
+  MlirAttribute reach; /* `loom.extents`; null: it is not checked */
   uint32_t input_count, output_count, scalar_count, buffer_count, kernel_count;
   uint32_t *registers; /* for each expression of the table: its register, or UINT32_MAX */
   uint32_t symbol_count, register_count, constant_count, prologue, late_count, kept_count;

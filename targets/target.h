@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "graph/graph.h"
+#include "runtime/plan_format.h"
 
 /* ---- target.c: one row of targets.def each --------------------------------------------------- */
 
@@ -105,12 +106,16 @@ void loom_emission_drop(loom_emission *emission);
 #define LOOM_GPU_THREADS "loom-gpu-threads"
 #define LOOM_GPU_SHARED "loom-gpu-shared"
 #define LOOM_GPU_BLOCKS "loom-gpu-blocks"
+/* Parts of buffers that a stage copies boxes of: for each its numbers (gpu.c: gpu_maps). */
+#define LOOM_GPU_MAPS "loom-gpu-maps"
 
 typedef struct loom_gpu_stage {
   const char *name;
   bool blocks; /* a chunk is a block's work, not a thread's */
   int threads, shared;
   uint32_t buffers, params; /* words of the lists that an entry point gets by value */
+  uint32_t map_count;
+  loom_tensor_map maps[LOOM_MAP_MOST];
 } loom_gpu_stage;
 
 /* The stages of a module, as launches need them. */
@@ -119,6 +124,8 @@ typedef struct loom_gpu_row {
   uint32_t threads, flags; /* LOOM_PLAN_KERNEL_* */
   uint32_t shared;         /* bytes of shared memory */
   uint32_t buffers, params;
+  uint32_t map_count;
+  loom_tensor_map maps[LOOM_MAP_MOST]; /* their kernel is not set */
 } loom_gpu_row;
 
 typedef struct loom_gpu_table {
@@ -127,6 +134,11 @@ typedef struct loom_gpu_table {
   uint32_t plan;   /* loom_plan_target of the code */
   const char *why; /* NULL, or why there is no code for a launch */
 } loom_gpu_table;
+
+/* Bytes of shared memory that a launch gives a stage: what it has not of its own. */
+static inline uint32_t loom_gpu_given(const loom_gpu_row *row) {
+  return row->shared > LOOM_PLAN_STATIC ? row->shared : 0;
+}
 
 /* A function of passes/gpu.def in IR. */
 #define LOOM_GPU_TEXT(NAME, RESULT, PARAMETERS, BODY)                                              \

@@ -47,6 +47,7 @@ const char *loom_nvptx_for(const char *architecture) {
   for (size_t i = 0; i < sizeof nvptx_cpus / sizeof *nvptx_cpus; i++) {
     const char *name = nvptx_cpus[i].name;
     bool plain = name[strlen(name) - 1] != 'a'; /* the others are for that architecture alone */
+    if (strcmp(name, architecture) == 0) return name;
     if (plain && atoi(name + 3) <= wanted) best = name;
   }
   return best;

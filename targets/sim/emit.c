@@ -4,7 +4,8 @@
  * the runtime launches it as any other:
  *
  *   uint32_t <name>(buffers, params, scratch, begin, end)
- *     return loom_gpu_launch(<name>_threads, "<name>", blocks, threads, shared, buffers, ..., end)
+ *     return loom_gpu_launch(<name>_threads, "<name>", blocks, threads, shared, maps, map_count,
+ *                            buffers, ..., end)
  */
 #include <llvm-c/Core.h>
 #include <stdio.h>
@@ -30,6 +31,25 @@ static LLVMValueRef sim_text(LLVMModuleRef module, const char *text) {
   return global;
 }
 
+/* The maps of a stage as words, as they lie in memory. */
+static LLVMValueRef sim_maps(LLVMModuleRef module, const loom_gpu_stage *stage) {
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  LLVMTypeRef i64 = LLVMInt64TypeInContext(context);
+  uint64_t words[sizeof stage->maps / (sizeof(uint64_t))];
+  LLVMValueRef values[sizeof words / sizeof *words];
+  unsigned count = stage->map_count * (unsigned)(sizeof(loom_tensor_map) / sizeof *words);
+  if (!count) return LLVMConstNull(LLVMPointerTypeInContext(context, 0));
+  memcpy(words, stage->maps, sizeof words);
+  for (unsigned i = 0; i < count; i++)
+    values[i] = LLVMConstInt(i64, words[i], 0);
+  LLVMValueRef value = LLVMConstArray2(i64, values, count);
+  LLVMValueRef global = LLVMAddGlobal(module, LLVMTypeOf(value), "loom_gpu_maps");
+  LLVMSetInitializer(global, value);
+  LLVMSetGlobalConstant(global, 1);
+  LLVMSetLinkage(global, LLVMPrivateLinkage);
+  return global;
+}
+
 /* The public function of a stage. */
 static void sim_entry(LLVMValueRef threads, const loom_gpu_stage *stage) {
   char inner[560];
@@ -40,21 +60,24 @@ static void sim_entry(LLVMValueRef threads, const loom_gpu_stage *stage) {
   snprintf(inner, sizeof inner, "%s_threads", stage->name);
   LLVMSetValueName2(threads, inner, strlen(inner));
   LLVMSetLinkage(threads, LLVMInternalLinkage);
-  LLVMTypeRef types[] = {ptr, ptr, i32, i32, i32, ptr, ptr, ptr, i64, i64};
-  LLVMTypeRef launch_type = LLVMFunctionType(i32, types, 10, 0);
+  LLVMTypeRef types[] = {ptr, ptr, i32, i32, i32, ptr, i32, ptr, ptr, ptr, i64, i64};
+  LLVMTypeRef launch_type = LLVMFunctionType(i32, types, 12, 0);
   LLVMValueRef launch = LLVMGetNamedFunction(module, "loom_gpu_launch");
   if (!launch) launch = LLVMAddFunction(module, "loom_gpu_launch", launch_type);
   LLVMTypeRef abi[] = {ptr, ptr, ptr, i64, i64};
   LLVMValueRef host = LLVMAddFunction(module, stage->name, LLVMFunctionType(i32, abi, 5, 0));
   LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(context, host, "entry"));
-  LLVMValueRef args[10] = {threads, sim_text(module, stage->name),
+  LLVMValueRef args[12] = {threads,
+                           sim_text(module, stage->name),
                            LLVMConstInt(i32, stage->blocks, 0),
                            LLVMConstInt(i32, (unsigned)stage->threads, 0),
-                           LLVMConstInt(i32, (unsigned)stage->shared, 0)};
+                           LLVMConstInt(i32, (unsigned)stage->shared, 0),
+                           sim_maps(module, stage),
+                           LLVMConstInt(i32, stage->map_count, 0)};
   for (unsigned i = 0; i < 5; i++)
-    args[5 + i] = LLVMGetParam(host, i);
-  LLVMBuildRet(b, LLVMBuildCall2(b, launch_type, launch, args, 10, ""));
+    args[7 + i] = LLVMGetParam(host, i);
+  LLVMBuildRet(b, LLVMBuildCall2(b, launch_type, launch, args, 12, ""));
   LLVMDisposeBuilder(b);
 }
 

@@ -7,9 +7,16 @@
 // RUN: %python %S/inputs/needed.py %loom-run %t/forward.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_older loom_gpu_copy_wait_all | FileCheck %s --check-prefix=FORWARD
 // RUN: %loom-opt --loom-lowered %t/gradient.mlir > %t/gradient.lowered.mlir
 // RUN: %python %S/inputs/needed.py %loom-run %t/gradient.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_all | FileCheck %s --check-prefix=GRADIENT
+// RUN: %loom-opt --loom-lowered %t/group.mlir > %t/group.lowered.mlir
+// RUN: %python %S/inputs/needed.py %loom-run %t/group.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_older loom_gpu_wgmma_fence loom_gpu_wgmma_end_n64 | FileCheck %s --check-prefix=GROUP
 // FORWARD: loom_gpu_barrier: 6 calls, not needed: none
 // FORWARD-NEXT: loom_gpu_copy_wait_older: 2 calls, not needed: none
 // FORWARD-NEXT: loom_gpu_copy_wait_all: 2 calls, not needed: none
+// Warpgroups: what was copied is also fenced, twice for each tile, and products are waited for.
+// GROUP: loom_gpu_barrier: 6 calls, not needed: none
+// GROUP-NEXT: loom_gpu_copy_wait_older: 2 calls, not needed: none
+// GROUP-NEXT: loom_gpu_wgmma_fence: 2 calls, not needed: none
+// GROUP-NEXT: loom_gpu_wgmma_end_n64: 2 calls, not needed: none
 // GRADIENT: loom_gpu_barrier: 9 calls, not needed: none
 // GRADIENT-NEXT: loom_gpu_copy_wait_all: 4 calls, not needed: none
 
@@ -125,6 +132,14 @@ module attributes {loom.target = "sim", loom.matrix = "mma", loom.check} {
     %s = loom.constant(0.25 : f32) : tensor<f32>
     %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "nan" : (tensor<1x1x128x16xbf16>, tensor<1x1x256x16xbf16>, tensor<1x1x256x16xbf16>, tensor<f32>) -> (tensor<1x1x128x16xbf16>, tensor<1x1x128xf32>)
     return %o : tensor<1x1x128x16xbf16>
+  }
+}
+//--- group.mlir
+module attributes {loom.target = "sim", loom.matrix = "wgmma", loom.check} {
+  func.func @main(%q: tensor<1x1x128x16xbf16>, %k: tensor<1x1x256x16xbf16>, %v: tensor<1x1x256x64xbf16>) -> tensor<1x1x128x64xbf16> {
+    %s = loom.constant(0.25 : f32) : tensor<f32>
+    %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "nan" : (tensor<1x1x128x16xbf16>, tensor<1x1x256x16xbf16>, tensor<1x1x256x64xbf16>, tensor<f32>) -> (tensor<1x1x128x64xbf16>, tensor<1x1x128xf32>)
+    return %o : tensor<1x1x128x64xbf16>
   }
 }
 //--- gradient.mlir

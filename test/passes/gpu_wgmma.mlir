@@ -21,7 +21,7 @@ module attributes {loom.matrix = "wgmma", loom.processors = 1 : i64, loom.target
   // GROUP: call @loom_gpu_copy_wait_older()
   // GROUP: call @loom_gpu_wgmma_fence()
   // GROUP: call @loom_gpu_barrier(
-  // GROUP: call @loom_gpu_copy16(
+  // GROUP: call @loom_gpu_copy8(
   // GROUP: call @loom_gpu_copy_commit()
   // GROUP: call @loom_gpu_wgmma_bf16(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32) -> ()
   // GROUP: call @loom_gpu_barrier(
@@ -32,8 +32,8 @@ module attributes {loom.matrix = "wgmma", loom.processors = 1 : i64, loom.target
   // GROUP: scf.if
   // RIGHT: main 0: float32[128x128]
   // FIRST: kernel k0_s0, {{.*}}{{reads shared memory that nobody has written|a race: }}
-  func.func @main(%x: tensor<128x160xbf16>, %w: tensor<128x160xbf16>) -> tensor<128x128xf32> {
-    %0 = loom.dot_general %x, %w batch = [] x [] contract = [1] x [1] : (tensor<128x160xbf16>, tensor<128x160xbf16>) -> tensor<128x128xbf16>
+  func.func @main(%x: tensor<128x164xbf16>, %w: tensor<128x164xbf16>) -> tensor<128x128xf32> {
+    %0 = loom.dot_general %x, %w batch = [] x [] contract = [1] x [1] : (tensor<128x164xbf16>, tensor<128x164xbf16>) -> tensor<128x128xbf16>
     %1 = loom.convert %0 : (tensor<128x128xbf16>) -> tensor<128x128xf32>
     return %1 : tensor<128x128xf32>
   }

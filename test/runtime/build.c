@@ -64,7 +64,7 @@ void build_seal_plan(uint8_t *plan, size_t size) {
 loom_bytes build_plan(const plan_parts *parts) {
   static const char names[] = "add\0call\0fill";
   loom_plan_kernel kernels[] = {
-      {ENTRY_ADD, 0, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0, 0}, {ENTRY_FILL, 9, 0, 0, 0}};
+      {ENTRY_ADD, 0, 0, 0, 0, 0}, {ENTRY_CALL, 4, 0, 0, 0, 0}, {ENTRY_FILL, 9, 0, 0, 0, 0}};
   uint8_t image[TEST_IMAGE_SIZE];
   build_image(image);
   if (parts->target) memcpy(image, parts->device_code, sizeof image);
@@ -72,6 +72,7 @@ loom_bytes build_plan(const plan_parts *parts) {
     kernels[i].entry = parts->kernel_lists[i];
     kernels[i].threads = 64;
     kernels[i].flags = parts->kernel_flags[i];
+    kernels[i].shared = parts->shared;
   }
   uint8_t *plan = calloc(1, 1 << 16);
   loom_plan_header h = {.magic = LOOM_PLAN_MAGIC,
@@ -93,6 +94,7 @@ loom_bytes build_plan(const plan_parts *parts) {
   h.instrs = put(plan, &at, parts->instrs, parts->instr_count, sizeof *parts->instrs);
   h.indices = put(plan, &at, parts->indices, parts->index_count, sizeof *parts->indices);
   h.kernels = put(plan, &at, kernels, 3, sizeof *kernels);
+  h.maps = put(plan, &at, parts->maps, parts->map_count, sizeof *parts->maps);
   h.constants = put(plan, &at, parts->constants, parts->constant_count, sizeof *parts->constants);
   h.names = put(plan, &at, names, sizeof names, 1);
   bool checked = parts->flags & LOOM_PLAN_CHECKED;

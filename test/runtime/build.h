@@ -52,6 +52,9 @@ typedef struct plan_parts {
   loom_plan_target target;                     /* of a GPU: its blocks have 64 threads */
   const char *device_code;                     /* with that: TEST_IMAGE_SIZE bytes */
   const uint32_t *kernel_flags, *kernel_lists; /* LOOM_PLAN_KERNEL_LISTS */
+  const loom_tensor_map *maps;
+  uint32_t map_count;
+  uint32_t shared; /* bytes that a launch gives each of its kernels */
 } plan_parts;
 
 /* The bytes of a plan whose kernels are ADD (0), CALL (1) and FILL (2); malloc'ed. */

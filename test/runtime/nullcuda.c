@@ -2,6 +2,8 @@
  * a "cubin" (a header and the PTX) of PTX. It loads these, PTX itself, and the cubins of ptxas. */
 #include "nullgpu.h"
 
+#include "runtime/simulator.h"
+
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,15 +134,51 @@ int null_MemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *fro
 
 /* ---- launches ---- */
 
+/* A launch gives a kernel what its code needs, beyond 49,152 bytes only where that was allowed. */
+static bool launch_fits(const void *function, unsigned shared) {
+  const null_function *f = null_function_of(function);
+  return f && shared == f->shared && (shared <= LOOM_PLAN_STATIC || shared <= f->allowed);
+}
+
+int null_FuncSetAttribute(void *function, int attribute, int value) {
+  NULL_CALL(FuncSetAttribute, true);
+  null_function *f = null_function_of(function) ? function : NULL;
+  if (!f) return DRIVER_INVALID_HANDLE;
+  if (attribute != CUDA_DYNAMIC_SHARED || value < 0 || value > (int)LOOM_PLAN_SHARED)
+    return DRIVER_INVALID_VALUE;
+  f->allowed = (uint32_t)value;
+  return 0;
+}
+
+/* The simulator's map takes the place of the driver's. */
+int null_TensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
+                              const uint64_t *extents, const uint64_t *strides, const uint32_t *box,
+                              const uint32_t *steps, int interleave, int swizzle, int promotion,
+                              int outside) {
+  NULL_CALL(TensorMapEncodeTiled, false);
+  loom_tensor_map given = {.kernel = 0};
+  if (type != CUDA_MAP_UINT16 || rank != 3 || interleave || swizzle != CUDA_MAP_SWIZZLE_128 ||
+      promotion < 0 || promotion > 3 || outside || (uintptr_t)map % 64 || box[2] != 1)
+    return DRIVER_INVALID_VALUE;
+  for (int i = 0; i < 3; i++) {
+    given.extents[i] = extents[i];
+    if (i < 2) given.strides[i] = strides[i];
+    if (i < 2) given.box[i] = box[i];
+    if (steps[i] != 1) return DRIVER_INVALID_VALUE;
+  }
+  return loom_sim_map_make(map, &given, (uintptr_t)address) ? 0 : DRIVER_INVALID_VALUE;
+}
+
 int null_LaunchKernelEx(const cuda_launch *launch, void *function, void **parameters,
                         void **extra) {
   NULL_CALL(LaunchKernelEx, true);
-  if (launch->shared || launch->attribute_count || extra) return DRIVER_INVALID_VALUE;
+  if (!launch_fits(function, launch->shared) || launch->attribute_count || extra)
+    return DRIVER_INVALID_VALUE;
   return null_launch(launch->stream, function, launch->grid, launch->block, parameters);
 }
 
 static int graph_read(const cuda_kernel_node *node, null_work *out) {
-  if (node->shared || node->extra) return DRIVER_INVALID_VALUE;
+  if (!launch_fits(node->function, node->shared) || node->extra) return DRIVER_INVALID_VALUE;
   return null_read_launch(node->function, node->grid, node->block, node->arguments, out);
 }
 
@@ -262,14 +300,15 @@ static int ptx_parameter(const char **at, const char *end) {
   return array && array < stop ? atoi(array + 1) : 8;
 }
 
-/* Is there a kernel with these two lists and three words? */
+/* Is there a kernel with these two lists and three words, and maps where it has any? */
 static bool ptx_has(const char *text, const null_function *f) {
   char entry[160];
   snprintf(entry, sizeof entry, ".entry %s(", f->name);
   const char *at = strstr(text, entry), *end = at ? strchr(at + strlen(entry), ')') : NULL;
   if (!end) return false;
-  const int expected[] = {8 * (int)f->buffers, 8 * (int)f->params, 8, 8, 8, 0};
-  for (int i = 0; i < 6; i++)
+  const int expected[] = {
+      8 * (int)f->buffers, 8 * (int)f->params, 8, 8, 8, (int)(f->maps * LOOM_MAP_BYTES), 0};
+  for (int i = 0; i < 7; i++)
     if (ptx_parameter(&at, end) != expected[i]) return false;
   return true;
 }

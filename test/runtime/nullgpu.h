@@ -104,8 +104,12 @@ typedef struct null_function {
   loom_kernel_fn run;
   uint32_t buffers, params; /* words of its lists */
   uint32_t threads, flags;  /* of a block; LOOM_PLAN_KERNEL_* */
+  uint32_t maps, shared;    /* that it gets by value; bytes that a launch gives it, */
+  uint32_t allowed;         /* and may give it */
 } null_function;
 
+/* Words that a launch hands over: both lists, and its maps. */
+size_t null_words(const null_function *f);
 /* NULL: the handle is no function of a loaded module. */
 const null_function *null_function_of(const void *handle);
 
@@ -115,7 +119,7 @@ const null_function *null_function_of(const void *handle);
 typedef struct null_work {
   const null_function *function;
   unsigned grid;
-  uint64_t *words; /* malloc'ed: both lists */
+  uint64_t *words; /* malloc'ed: both lists, maps */
   int64_t begin, end;
   uint64_t status;
   uint64_t to, from;

@@ -31,7 +31,7 @@ typedef struct null_exec {
 static bool graph_copy(const null_work *work, null_work *out) {
   *out = *work;
   if (!work->function) return true;
-  size_t size = (work->function->buffers + work->function->params + 1) * sizeof *work->words;
+  size_t size = (null_words(work->function) + 1) * sizeof *work->words;
   out->words = malloc(size);
   if (out->words) memcpy(out->words, work->words, size - sizeof *work->words);
   return out->words != NULL;

@@ -54,6 +54,8 @@ static bool module_take_code(null_module *module, const uint8_t *code, size_t si
     f->flags = row.flags;
     f->buffers = row.buffers;
     f->params = row.params;
+    f->maps = row.maps;
+    f->shared = row.shared;
   }
   return true;
 }
@@ -131,6 +133,10 @@ int null_ModuleGetFunction(void **function, void *handle, const char *name) {
   for (uint32_t i = 0; i < module_own_count && i < MODULE_FUNCTIONS; i++)
     if (strcmp(module_own[i].name, name) == 0) return *function = &module_own[i], 0;
   return DRIVER_NOT_FOUND;
+}
+
+size_t null_words(const null_function *f) {
+  return f->buffers + f->params + f->maps * LOOM_MAP_BYTES / sizeof(uint64_t);
 }
 
 const null_function *null_function_of(const void *handle) {

@@ -141,7 +141,8 @@ static void run_launch(const null_work *work, int device) {
   int64_t reach = (int64_t)work->grid * (f->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : f->threads);
   if (end > begin + reach) end = begin + reach; /* the blocks that were launched */
   memory_protect(PROT_READ | PROT_WRITE, device);
-  uint32_t status = f->run((void *const *)work->words, work->words + f->buffers, NULL, begin, end);
+  uint64_t *maps = f->maps ? work->words + f->buffers + f->params : NULL;
+  uint32_t status = f->run((void *const *)work->words, work->words + f->buffers, maps, begin, end);
   if (status && work->status) *(uint32_t *)(uintptr_t)work->status |= status;
   memory_protect(PROT_NONE, device);
   if (status & LOOM_STATUS_BOUNDS) null_break(DRIVER_LAUNCH_FAILED);
@@ -274,7 +275,7 @@ void loom_nullgpu_replay(void *handle) {
     *made = *op;
     made->next = next;
     const null_function *f = op->work.function;
-    size_t words = f ? f->buffers + f->params + 1 : 0;
+    size_t words = f ? null_words(f) + 1 : 0;
     if (op->kind == OP_LAUNCH) made->work.words = copy_bytes(op->owned, words * sizeof(uint64_t));
     made->owned = op->kind == OP_LAUNCH ? made->work.words
                   : op->owned           ? copy_bytes(op->owned, op->size)
@@ -473,10 +474,11 @@ int null_read_launch(const void *function, const unsigned grid[3], const unsigne
   if (block[0] != f->threads || block[1] != 1 || block[2] != 1 || !grid[0] || grid[1] != 1 ||
       grid[2] != 1)
     return DRIVER_INVALID_VALUE;
-  uint64_t *words = malloc((f->buffers + f->params + 1) * sizeof *words);
+  uint64_t *words = malloc((null_words(f) + 1) * sizeof *words);
   if (!words) return DRIVER_OUT_OF_MEMORY;
   memcpy(words, parameters[0], f->buffers * sizeof *words);
   memcpy(words + f->buffers, parameters[1], f->params * sizeof *words);
+  if (f->maps) memcpy(words + f->buffers + f->params, parameters[5], f->maps * LOOM_MAP_BYTES);
   out->words = words;
   out->grid = grid[0];
   memcpy(&out->begin, parameters[2], sizeof out->begin);

@@ -39,6 +39,10 @@ static uint32_t breaks(void *const *buffers, const uint64_t *params, void *scrat
   return LOOM_STATUS_BOUNDS;
 }
 
+/* A map of what kernel 0 reads, with CUDA. */
+static loom_tensor_map kernel_maps[3] = {
+    {.kernel = 0, .buffer = 0, .extents = {64, 1, 1}, .strides = {128, 128}, .box = {64, 1}}};
+static uint32_t kernel_map_count = NULL_SYMBOL(1, 0), kernel_shared;
 static const uint32_t kernel_flags[] = {LOOM_PLAN_KERNEL_SILENT, LOOM_PLAN_KERNEL_BLOCKS, 0};
 static const uint32_t kernel_lists[] = {LOOM_PLAN_KERNEL_LISTS(3, 1), LOOM_PLAN_KERNEL_LISTS(2, 1),
                                         LOOM_PLAN_KERNEL_LISTS(1, 1)};
@@ -90,7 +94,10 @@ static loom_bytes plan_bytes(uint32_t last) {
                             .target = NULL_SYMBOL(LOOM_PLAN_NVPTX, LOOM_PLAN_AMDGPU),
                             .device_code = code,
                             .kernel_flags = kernel_flags,
-                            .kernel_lists = kernel_lists};
+                            .kernel_lists = kernel_lists,
+                            .maps = kernel_maps,
+                            .map_count = kernel_map_count,
+                            .shared = kernel_shared};
   return build_plan(&parts);
 }
 
@@ -353,6 +360,7 @@ static void fail_each_call(bool graphs) {
       if (came) { /* what gives something back may be unheard */
         static const char unheard[] =
             "cuLinkDestroy cuMemFreeAsync cuModuleLoadData cuCtxPushCurrent_v2 "
+            "cuTensorMapEncodeTiled " /* without graphs it is made again */
             "hipFreeAsync hipGetDevice";
         bool graph = strstr(symbols[i], "Graph") != NULL; /* the run is done without it */
         of_graphs += graph;
@@ -489,6 +497,38 @@ static void the_current_device_stays(void **state) {
 }
 #endif
 
+static void refuses_plan(void) {
+  loom_error err = {0};
+  loom_bytes bytes = plan_bytes(1);
+  assert_null(loom_plan_load(bytes.data, bytes.size, &err));
+  assert_non_null(strstr(err.message, "plan: not valid for a device"));
+  free(bytes.data);
+}
+
+/* Maps of other kernels or buffers than there are, too many, in another order; shared memory. */
+static void maps_are_checked(void **state) {
+  const loom_tensor_map good = kernel_maps[0];
+  const uint32_t count = kernel_map_count;
+  static const uint32_t wrong[][2] = {{3, 0}, {0, 3}, {1, 2}};
+  kernel_map_count = 1;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    kernel_maps[0].kernel = wrong[i][0];
+    kernel_maps[0].buffer = wrong[i][1];
+    refuses_plan();
+  }
+  kernel_map_count = 3;
+  kernel_maps[0] = kernel_maps[1] = kernel_maps[2] = good;
+  refuses_plan();
+  kernel_map_count = 2;
+  kernel_maps[0].kernel = 1;
+  refuses_plan();
+  kernel_maps[0] = good;
+  kernel_map_count = count;
+  kernel_shared = LOOM_PLAN_SHARED + 1;
+  refuses_plan();
+  kernel_shared = 0;
+}
+
 static void plans_are_checked(void **state) {
   build_survive_damage(plan_bytes(1));
   loom_device *device = open_device();
@@ -532,6 +572,7 @@ int main(void) {
       cmocka_unit_test(launches_are_one_graph),
       cmocka_unit_test(every_call_of_graphs_can_fail),
       cmocka_unit_test(NULL_SYMBOL(code_comes_from_the_cache, the_current_device_stays)),
+      cmocka_unit_test(maps_are_checked),
       cmocka_unit_test(plans_are_checked),
       cmocka_unit_test(a_child_is_told),
   };

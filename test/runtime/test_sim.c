@@ -1,4 +1,4 @@
-/* sim.c, sim_memory.c: kernels of C functions whose threads are fibers. */
+/* sim.c, sim_memory.c, sim_phase.c: kernels of C functions whose threads are fibers. */
 #include "build.h"
 #include "runtime/simulator.h"
 
@@ -8,7 +8,8 @@
 #define THREADS 64u
 
 static uint32_t run(void *kernel, uint32_t blocks, void *const *buffers, int64_t chunks) {
-  return loom_sim_launch(kernel, "kernel", blocks, THREADS, 256, buffers, NULL, NULL, 0, chunks);
+  return loom_sim_launch(kernel, "kernel", blocks, THREADS, 256, NULL, 0, buffers, NULL, NULL, 0,
+                         chunks);
 }
 
 static void *address(void (*kernel)(void *const *buffers, const uint64_t *params, void *scratch,
@@ -155,14 +156,16 @@ static void copies_are_late(void **state) {
   for (uint64_t way = 0; way < 4; way++) {
     uint64_t params[] = {way == 3 ? 2 : 4, way == 3 ? 0 : way};
     memset(to, 0xee, sizeof to);
-    loom_sim_launch(address(copies), "copies", 1, THREADS, 64, buffers, params, NULL, 0, 1);
+    loom_sim_launch(address(copies), "copies", 1, THREADS, 64, NULL, 0, buffers, params, NULL, 0,
+                    1);
     bool fault = loom_sim_take_fault(text, sizeof text, &site);
     assert_int_equal(fault, way == 1); /* it has not waited for the only group */
     if (fault) assert_non_null(strstr(text, "reads shared memory that nobody has written"));
     for (int i = 0; i < 16 && !fault; i++)
       assert_int_equal(to[i], way == 3 && i % 4 >= 2 ? 0 : i + 1);
   }
-  loom_sim_launch(address(copies_aside), "aside", 1, THREADS, 64, buffers, NULL, NULL, 0, 1);
+  loom_sim_launch(address(copies_aside), "aside", 1, THREADS, 64, NULL, 0, buffers, NULL, NULL, 0,
+                  1);
   assert_true(loom_sim_take_fault(text, sizeof text, &site));
   assert_non_null(strstr(text, "copies 16 bytes that are not at a multiple of it"));
 }
@@ -234,7 +237,8 @@ static void matrices_are_loaded(void **state) {
   loom_u32x4 out[32];
   void *buffers[] = {out};
   for (uint64_t turned = 0; turned < 2; turned++) {
-    loom_sim_launch(address(loads), "loads", 1, THREADS, 512, buffers, &turned, NULL, 0, 1);
+    loom_sim_launch(address(loads), "loads", 1, THREADS, 512, NULL, 0, buffers, &turned, NULL, 0,
+                    1);
     for (uint32_t t = 0; t < 32; t++)
       for (uint32_t j = 0; j < 4; j++)
         for (uint32_t e = 0; e < 2; e++) {
@@ -283,7 +287,8 @@ static void conflicts_of_banks_are_counted(void **state) {
     loom_sim_counts c;
     loom_sim_count(true);
     assert_int_equal(
-        loom_sim_launch(address(banks), "banks", 1, THREADS, 4224, NULL, &way, NULL, 0, 1), 0);
+        loom_sim_launch(address(banks), "banks", 1, THREADS, 4224, NULL, 0, NULL, &way, NULL, 0, 1),
+        0);
     loom_sim_count(false);
     assert_true(loom_sim_take_counts(&c));
     assert_int_equal(c.shared, 33 + requests[way]); /* 33 stores of a warp */
@@ -307,10 +312,81 @@ static void requests_are_counted(void **state) {
 }
 
 static void sizes_are_limited(void **state) {
-  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 4096, 0, NULL, NULL, NULL, 0, 1),
+  assert_int_equal(
+      loom_sim_launch(address(reads), "k", 1, 4096, 0, NULL, 0, NULL, NULL, NULL, 0, 1),
+      LOOM_STATUS_MEMORY);
+  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 33, 0, NULL, 0, NULL, NULL, NULL, 0, 1),
                    LOOM_STATUS_MEMORY);
-  assert_int_equal(loom_sim_launch(address(reads), "k", 1, 33, 0, NULL, NULL, NULL, 0, 1),
-                   LOOM_STATUS_MEMORY);
+}
+
+/* ---- boxes ---- */
+
+#define BOX_THREADS 384u
+#define BOX_LINES 8
+
+/* Parameter 0: 1: nobody waits, 2: no fence, 3: the copy writes where a thread has written. */
+KERNEL(copies_a_box) {
+  uint8_t *shared = loom_sim_shared(), *barrier = shared + 1024;
+  uint32_t me = loom_sim_thread(), way = (uint32_t)params[0];
+  if (me == 0) {
+    loom_sim_mbarrier_init(barrier, 1);
+    if (way == 3) loom_sim_access(shared + 16, 4, 1);
+    if (way != 2) loom_sim_wgmma_fence();
+    if (way == 3) loom_sim_access(shared + 32, 4, 1);
+  }
+  loom_sim_barrier(1);
+  if (me == 383) {
+    loom_sim_mbarrier_expect(barrier, BOX_LINES * 128);
+    loom_sim_map_copy(shared, scratch, -3, 2, 1, barrier);
+  }
+  if (way != 1) loom_sim_mbarrier_wait(barrier, 0);
+  if (me == 5) memcpy(buffers[1], shared, 1024);
+}
+
+/* Elements of two batches of five lines of 40, whose lines are 48 apart; zeros around them. */
+static void boxes_are_copied(void **state) {
+  static _Alignas(16) uint16_t from[2][5][48];
+  uint16_t to[BOX_LINES][64];
+  void *buffers[] = {from, to};
+  const loom_tensor_map map = {.extents = {40, 5, 2}, .strides = {96, 480}, .box = {64, BOX_LINES}};
+  uint64_t way = 0;
+  for (int i = 0; i < 480; i++)
+    from[i / 240][i / 48 % 5][i % 48] = (uint16_t)(i + 1);
+  assert_int_equal(loom_sim_launch(address(copies_a_box), "box", 1, BOX_THREADS, 1040, &map, 1,
+                                   buffers, &way, NULL, 0, 1),
+                   0);
+  for (int line = 0; line < BOX_LINES; line++)
+    for (int at = 0; at < 64; at++) {
+      int column = at - 3, row = line + 2, place = at / 8 ^ line; /* pieces change places */
+      bool inside = column >= 0 && column < 40 && row < 5;
+      assert_int_equal(to[line][place * 8 + at % 8], inside ? from[1][row][column] : 0);
+    }
+  static const char *const faults[] = {NULL, "nobody has waited for 1 copies of barrier 0",
+                                       "no fence between proxies behind the making of a barrier",
+                                       "no fence between proxies behind what thread 0 wrote"};
+  for (way = 1; way < 4; way++) {
+    char text[600];
+    int64_t site;
+    loom_sim_launch(address(copies_a_box), "box", 1, BOX_THREADS, 1040, &map, 1, buffers, &way,
+                    NULL, 0, 1);
+    assert_true(loom_sim_take_fault(text, sizeof text, &site));
+    if (!strstr(text, faults[way])) fail_msg("way %d: %s", (int)way, text);
+  }
+}
+
+/* What the driver's function refuses. */
+static void maps_have_limits(void **state) {
+  const loom_tensor_map good = {.extents = {40, 5, 2}, .strides = {96, 480}, .box = {64, 256}};
+  loom_sim_map map;
+  loom_tensor_map bad[4] = {good, good, good, good};
+  assert_true(loom_sim_map_make(&map, &good, 4096));
+  assert_false(loom_sim_map_make(&map, &good, 4104));
+  bad[0].strides[0] = 88;
+  bad[1].box[1] = 257;
+  bad[2].extents[2] = 0;
+  bad[3].strides[1] = UINT64_C(1) << 40;
+  for (int i = 0; i < 4; i++)
+    assert_false(loom_sim_map_make(&map, &bad[i], 4096));
 }
 
 int main(void) {
@@ -324,6 +400,8 @@ int main(void) {
       cmocka_unit_test(fragments_are_multiplied),
       cmocka_unit_test(matrices_are_loaded),
       cmocka_unit_test(sizes_are_limited),
+      cmocka_unit_test(boxes_are_copied),
+      cmocka_unit_test(maps_have_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

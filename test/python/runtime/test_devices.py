@@ -648,3 +648,58 @@ def test_what_is_missing_is_told(tmp_path, environment, text):
     done = run_program(tmp_path, **environment)
     assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("frameloom.DeviceError: CUDA: "), done.stderr
     assert text in done.stderr.splitlines()[-1]
+
+
+RING = """
+import ctypes, sys
+import numpy as np
+import frameloom
+null = ctypes.CDLL(sys.argv[1])
+gpu, rng = frameloom.device("cuda"), np.random.default_rng(3)
+x, w = (rng.standard_normal((1100, 72)).astype(np.float16) for _ in range(2))
+products = frameloom.compile(lambda a, b: (a @ b.T, b @ a.T), device=gpu)
+
+
+class At:
+    def __init__(self, array, offset):
+        whole = gpu.array(np.concatenate([np.zeros(offset, np.float16), array.ravel()]))
+        where = whole.__cuda_array_interface__
+        self.keep = whole
+        self.__cuda_array_interface__ = {**where, "shape": array.shape, "data": (where["data"][0] + 2 * offset, False), "strides": None}
+
+
+def agree(a, b):
+    before = null.loom_nullgpu_calls(b"cuTensorMapEncodeTiled")
+    wide = x.astype(np.float32) @ w.astype(np.float32).T
+    for got, want in zip(products(a, b), (wide, wide.T)):
+        assert np.abs(np.asarray(got) - want).max() < 0.02
+    return null.loom_nullgpu_calls(b"cuTensorMapEncodeTiled") - before
+
+
+print(agree(gpu.array(x), gpu.array(w)), agree(At(x, 8), At(w, 16)), agree(At(x, 3), gpu.array(w)))
+null.loom_nullgpu_fail(b"cuTensorMapEncodeTiled", 1, 999)
+try:
+    products(gpu.array(x), gpu.array(w))
+except frameloom.DeviceError as error:
+    print(error)
+null.loom_nullgpu_fail(b"cuFuncSetAttribute", 0, 999)
+try:
+    frameloom.compile(lambda a, b: a @ b.T + 1, device=gpu)(gpu.array(x), gpu.array(w))
+except frameloom.DeviceError as error:
+    print(error)
+with frameloom.config.patch(cudagraphs=True):
+    graphs = [agree(gpu.array(x), gpu.array(w)), agree(gpu.array(x), gpu.array(w)), agree(At(x, 3), gpu.array(w)), agree(gpu.array(x), At(w, 8))]
+print(graphs, null.loom_nullgpu_calls(b"cuGraphLaunch"))
+"""
+
+
+def test_products_by_tensor_maps(tmp_path):
+    """Each launch has maps of its operands, but of those that no map can be made of; also in a graph of the driver."""
+    done = run_program(tmp_path, RING, FRAMELOOM_WGMMA="1", NULLGPU_ARCHITECTURE="90")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "4 4 2", done.stdout + done.stderr
+    assert "a tensor map cannot be made on cuda:0: unknown error" in lines[1]
+    assert "bytes of shared memory on cuda:0: unknown error" in lines[2]
+    assert lines[3] == "[4, 4, 2, 4] 3"
+    done = run_program(tmp_path, RING.split("print(agree")[0] + "print(agree(gpu.array(x), gpu.array(w)))\n", NULLGPU_ARCHITECTURE="90")
+    assert done.stdout == "0\n", done.stderr  # nobody has asked for it

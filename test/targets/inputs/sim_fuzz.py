@@ -4,7 +4,8 @@ or what FRAMELOOM_TRACE has written of programs: `sim_fuzz.py BIN FOLDER`, where
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, attentions, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
-products of halves or f64, or attentions of halves; with --narrow they are of f32 that may be rounded to TF32, and of int8 as int32.
+products of halves or f64, or attentions of halves; with --ring they are large ones of halves, whose operands can be copied in boxes. With --skew=N
+buffers on the simulator begin N bytes behind a multiple of 64; with --narrow they are of f32 that may be rounded to TF32, and of int8 as int32.
 With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
@@ -208,6 +209,25 @@ class Products:
         return f"module attributes {{loom.processors = {processors} : i64{tf32}}} {{\n{text}}}\n"
 
 
+class Rings(Products):
+    """A product of halves whose operands can mostly be copied in boxes: lines are a multiple of 16 bytes apart, and tiles are large."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        self.dtype, self.batch, self.real = rng.choice(["bf16", "bf16", "f16"]), [rng.randint(2, 3)] if rng.random() < 0.25 else [], True
+        side = lambda: [rng.choice([72, 96, 128, 136, 192, 200, 256, 264, 130])]
+        self.rows, self.columns, self.depth = side(), side(), [rng.choice([8, 24, 64, 72, 128, 136, 200, 320, 640])]
+
+    def viewed(self, shape):
+        if len(shape) > 1 and self.rng.random() < 0.2:
+            whole, starts = shape[:-1] + [shape[-1] + 16], [0] * (len(shape) - 1) + [self.rng.choice([0, 8, 8, 16])]
+            return self.emit(f"slice {self.argument(whole, strided=False)} starts = {starts} sizes = {list(shape)} steps = {[1] * len(shape)} : ({self.type(whole)}) -> {self.type(shape)}")
+        return super().viewed(shape) if self.rng.random() < 0.15 else self.argument(shape, strided=False)
+
+    def after(self, value, shape, most):
+        return value if most < 3 and self.rng.random() < 0.85 else super().after(value, shape, most)
+
+
 class Plain(Products):
     """Operands are arguments as they are, and their sizes may be symbolic: then the depth may be greater, for which f32 has other roundings
     than on x86."""
@@ -283,9 +303,11 @@ class First(Function):
 
 def run(bin, source, *options):
     sizes = [word for word in sys.argv if word.startswith("--size=")]
+    if "--target=sim" in options:
+        sizes += [word for word in sys.argv if word.startswith("--skew=")]
     if "--sized" in sys.argv:
         sizes = [f"--size={run_size(source.read_text())}"]
-    done = subprocess.run([bin / "loom-run", "--elements=100000", *sizes, *options, source], capture_output=True, text=True)
+    done = subprocess.run([bin / "loom-run", "--elements=1000000", *sizes, *options, source], capture_output=True, text=True)
     return done.stdout.splitlines(), done.stderr if done.returncode >= 0 else f"signal {-done.returncode}"
 
 
@@ -353,7 +375,7 @@ def main():
         for i in range(count):
             rng = random.Random(f"sim {seed} {i}")
             if products:
-                text = Products(rng).text("f")
+                text = (Rings if "--ring" in sys.argv else Products)(rng).text("f")
             elif "--sized" in sys.argv:
                 text = symbolic(rng, i)
             elif "--attention" in sys.argv:
