@@ -16,7 +16,7 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms, *refused;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -26,7 +26,8 @@ bool tensor_call_init(void) {
       {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
       {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches},
-      {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device}};
+      {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device},
+      {"Refused", &call_python.refused}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
   static const tensor_name transforms[] = {{"FUNCTIONS", &call_python.transforms}};
@@ -193,10 +194,26 @@ static value *call_result(tracer *t, PyObject *o) {
               : value_tuple_of(t, (PyObject *)Py_TYPE(o), items, count);
 }
 
-/* The exception that the call has ended with: one of ours is a reason, torch's own is raised by
- * torch, once the call is made with the user's tensors. */
+/* What torch raises of the user's tensors, too, is raised at this place of the function. */
+static void *call_refused(tracer *t) {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  PyObject *real = error ? PyObject_GetAttrString(error, "args") : NULL;
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+  if (real && PyTuple_CheckExact(real) && PyTuple_GET_SIZE(real) == 1)
+    PyErr_SetObject((PyObject *)Py_TYPE(PyTuple_GET_ITEM(real, 0)), PyTuple_GET_ITEM(real, 0));
+  Py_XDECREF(real);
+  return trace_raise_live(t);
+}
+
+/* The exception that the call has ended with: one of ours is a reason, or has what torch raises of
+ * the user's tensors; any other is raised by torch, once the call is made with those. */
 void *tensor_call_failed(tracer *t, PyObject *function) {
   if (trace_pending(t)) return error_drop(), NULL;
+  if (PyErr_ExceptionMatches(call_python.refused)) return call_refused(t);
   PyObject *type, *error, *trace, *name = PyObject_GetAttrString(function, "__name__");
   if (!name) error_drop();
   PyErr_Fetch(&type, &error, &trace);

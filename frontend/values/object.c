@@ -46,7 +46,7 @@ bool type_is_namespace(const PyTypeObject *type) {
  */
 static bool class_stores_plainly(PyTypeObject *type) {
   return loom_class_is_python(type) || container_base(type) || scalar_base(type) ||
-         type_is_namespace(type);
+         type_is_namespace(type) || type == &PyODict_Type;
 }
 
 /* The builtin type whose ways with attributes are those of object. */
@@ -231,6 +231,7 @@ value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (!hook || !attribute) return NULL;
   value *inside = model_of_instance(t, v, name);
   if (inside || trace_pending(t)) return inside;
+  if (model_has_attribute(t, v, name)) return model_get_attribute(t, v, name);
   PyObject *named = model_named(t, (PyObject *)type, name);
   if (named == name && model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
@@ -261,6 +262,7 @@ value *object_get_attr(tracer *t, value *v, PyObject *name) {
 bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = name_interned(t, item ? "__setattr__" : "__delattr__");
+  if (model_has_attribute(t, v, name)) return model_set_attribute(t, v, name, item);
   if (model_owns((PyObject *)type) && !model_owns(t->frame->function->globals)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to an attribute of a %s", type->tp_name);
     return false;

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import (
-    CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, results_without_memory, runs, untouched)  # fmt: skip
+    CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, raised_on_cpu, results_without_memory, runs, untouched)  # fmt: skip
 
 _tensor_imports.keep_away()
 
@@ -338,6 +338,10 @@ def _has_other_axis(func, args, kwargs):
     return isinstance(axis, int) and axis not in (0, -1)
 
 
+class Raises(Unsupported):
+    """An operation raises on the CPU, as its dtypes and sizes tell."""
+
+
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
@@ -436,9 +440,9 @@ class Recorder(TorchDispatchMode):
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
         if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
-            raise Unsupported(f"{func} along an axis that a tensor without axes does not have")
+            raise Raises(f"{func} along an axis that a tensor without axes does not have")
         if not func.is_view and not draws(func) and not runs(func, *given):
-            raise Unsupported(f"{func} raises for tensors of these dtypes")
+            raise Raises(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
@@ -585,7 +589,7 @@ class Recorder(TorchDispatchMode):
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
         elif func is aten.abs_.default and target.is_complex():
-            raise Unsupported("abs_() of complex numbers raises")
+            raise Raises("abs_() of complex numbers raises")
         else:
             computes = functional or _functional(func)
             if func is aten.bernoulli_.float and not target.is_contiguous():
@@ -595,7 +599,7 @@ class Recorder(TorchDispatchMode):
             if functional and new.dtype != target.dtype:
                 raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
-                raise Unsupported(f"{func} of what does not fit into the tensor raises")
+                raise Raises(f"{func} of what does not fit into the tensor raises")
         if new.dtype != target.dtype:
             new = self.note(aten._to_copy.default, new, dtype=target.dtype)
         if new.shape != target.shape:
@@ -686,13 +690,37 @@ def _dtype_of(kind):
     return kind if found is None else found.dtype
 
 
+class Refused(Exception):
+    """What torch raises of a call, with the user's tensors as with those without memory: its only argument."""
+
+
+# What these raise depends on more than the sizes and strides of their arguments: on how far memory reaches.
+_REACH = frozenset({torch.as_strided, torch.Tensor.as_strided, torch.Tensor.as_strided_, torch.as_strided_, torch.as_strided_scatter,
+                    torch.Tensor.as_strided_scatter, torch.as_strided_copy})
+
+
+def _refused(error, function, args, kwargs, gradients, called):
+    """The exception that the call raises with tensors that have memory, if it has raised one of this type without, and has not written
+    or drawn anything before; else None."""
+    changes = any(isinstance(func, _tensor_functions.Noted) or draws(func) or func._schema.is_mutable for func, *_ in called if func is not None)
+    leaves = _pytree.tree_leaves((args, kwargs))
+    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
+    sized = any(map(_tensor_sizes.is_size, leaves)) or _tensor_sizes.has_sizes(
+        [(*one.size(), *one.stride(), one.storage_offset()) for one in tensors])  # which the words of an error have
+    if changes or sized or function in _REACH or not isinstance(error, (Raises, RuntimeError, TypeError, ValueError, IndexError, AttributeError)):
+        return None
+    real = raised_on_cpu(function, args, kwargs, gradients)
+    return real if isinstance(error, Raises) or type(real) is type(error) else None
+
+
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
     `levels`: those of vmap (_tensor_batches.py).
 
-    Raises Unsupported with a reason, or what torch raises.
+    Raises Unsupported with a reason, Refused with what torch raises of the user's tensors, or what torch raises of those without memory.
     """
+    asked = function, args, kwargs
     if "requires_grad" in kwargs:  # capture makes the result a leaf
         if not isinstance(kwargs["requires_grad"], bool):
             raise Unsupported("requires_grad that is no bool")
@@ -724,8 +752,15 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
     inferring = torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext()
-    with inferring, torch.set_grad_enabled(gradients), autocast.applied(), recorder:
-        result = _tensor_batches.call(function, args, kwargs, levels)
+    try:
+        with inferring, torch.set_grad_enabled(gradients), autocast.applied(), recorder:
+            result = _tensor_batches.call(function, args, kwargs, levels)
+    except Exception as error:
+        known = (isinstance(error, Raises) or not isinstance(error, Unsupported)) and not (levels or numbers or autocast.enabled or torch.is_inference_mode_enabled())
+        real = _refused(error, *asked, gradients, recorder.called) if known else None
+        if real is None:
+            raise
+        raise Refused(real) from None
     if not levels and not recorder.fills(kwargs.get("out")):
         raise Unsupported("torch writes into out= otherwise than by an operation")
     return on_cpu(result), recorder.calls, recorder.called

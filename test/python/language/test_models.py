@@ -1,6 +1,7 @@
 """Types and functions of the standard library written in C: objects of them as results, and what is not followed."""
 
 import collections
+import copy
 import functools
 import gc
 import inspect
@@ -12,7 +13,7 @@ import typing
 import numpy as np
 import pytest
 from compare import assert_same, check_calls
-from reports import graphs
+from reports import captures, graphs
 
 import frameloom
 
@@ -355,3 +356,72 @@ def test_parameters_of_a_function_by_inspect():
         return len(signature.parameters), [*signature.parameters], "by" in signature.parameters, scaled(*bound.args, **bound.kwargs)
 
     check_calls(program, *[(np.arange(3.0),)] * 2, fullgraph=True)
+
+
+def attributes_of_new(x, d):
+    made = collections.OrderedDict(a=x)
+    made._metadata = collections.OrderedDict(note=[x + 1])
+    made.size, made._dict = 3, "its own"
+    made.gone = 1
+    del made.gone
+    made._metadata["more"] = made.size + 1
+    return made, hasattr(made, "gone"), getattr(made, "_own", 5), made._dict, [copy.copy(made), copy.deepcopy(made), made.copy(), made | {"b": 1}]
+
+
+def attributes_of_another(x, d):
+    d.count = getattr(d, "count", 0) + 1
+    d.last = x * d.count
+    if hasattr(d, "once"):
+        del d.once
+    else:
+        d.once = [d.count]
+    return d.last + 1, copy.copy(d), copy.deepcopy(d), collections.OrderedDict(d)
+
+
+def attributes_that_are_missing(x, d):
+    seen = []
+    for read in (lambda: d.missing, lambda: d._missing, lambda: delattr(d, "missing"), lambda: collections.OrderedDict().missing):
+        try:
+            read()
+        except AttributeError:
+            seen.append(x + len(seen))
+    return seen
+
+
+def attributes_in_a_loop(x, d):
+    d.total = x
+    for i in range(5):
+        d.total = d.total + i
+    made = collections.OrderedDict()
+    for i in range(5):
+        made.last = x * i
+    return d.total, made
+
+
+def attributes_of_a_subclass(x, d):
+    made = Kept(a=x)
+    made.note = d
+    return made.note is d, vars(made) == {"note": d}, len(made)
+
+
+class Kept(collections.OrderedDict):
+    pass
+
+
+@pytest.mark.parametrize("program", [attributes_of_new, attributes_of_another, attributes_that_are_missing, attributes_in_a_loop, attributes_of_a_subclass])
+def test_attributes_of_an_ordered_dict(program):
+    compiled = frameloom.compile(program, fullgraph=True)
+    want, got = collections.OrderedDict(k=1), collections.OrderedDict(k=1)
+    for i in range(4):
+        assert_same(compiled(np.arange(3.0) + i, got), program(np.arange(3.0) + i, want))
+        assert_same(got, want)
+
+
+def test_an_ordered_dict_without_attributes_is_one_version():
+    compiled = frameloom.compile(lambda x, d: (x + getattr(d, "shift", 1), copy.deepcopy(d)))
+    for _ in range(3):
+        assert_same(compiled(np.arange(3.0), collections.OrderedDict(a=1)), (np.arange(3.0) + 1, collections.OrderedDict(a=1)))
+    assert captures(compiled) == 1
+    other = collections.OrderedDict(a=1)
+    other.shift = 4
+    assert_same(compiled(np.arange(3.0), other), (np.arange(3.0) + 4, other))
