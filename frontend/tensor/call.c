@@ -4,6 +4,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/tensor/draws_internal.h"
 #include "frontend/tensor/emit_internal.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
@@ -288,6 +289,8 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
   memcpy(all + given, args + count, sizeof *all * (size_t)named);
+  value *drawn = tensor_drawn(t, function, all, given, kwnames);
+  if (drawn || trace_pending(t)) return drawn;
   value *late = tensor_late(t, function, all, given, named, kwnames);
   if (late || trace_pending(t)) return late;
   if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);

@@ -103,16 +103,32 @@ static PyObject *own_give(PyObject *module, PyObject *const *args, Py_ssize_t co
   return Py_NewRef(args[0]);
 }
 
+/* function(made, argument) */
+static recipe *own_completed(tracer *t, recipe *made, recipe *function, recipe *argument) {
+  recipe *r = made && function && argument ? trace_recipe(t, RECIPE_CALL) : NULL;
+  if (!r) return trace_pending(t) ? NULL : trace_fail(t);
+  if (!(r->items = calloc(3, sizeof *r->items))) return trace_fail(t);
+  r->items[r->count++] = function;
+  r->items[r->count++] = made;
+  r->items[r->count++] = argument;
+  return r;
+}
+
+/* The model's `__rest__` gives a function and what it is called with, behind the object itself. */
+static recipe *own_rest(tracer *t, value *v, recipe *made) {
+  PyObject *name = name_interned(t, "__rest__");
+  if (!name || !made || !_PyType_Lookup((PyTypeObject *)object_class(v), name)) return made;
+  value *rest = trace_method(t, v, "__rest__", NULL, 0);
+  if (!rest || !value_is_tuple(rest) || rest->seq.count != 2)
+    return trace_pending(t) ? NULL : trace_fail(t);
+  recipe *function = trace_rebuild(t, rest->seq.items[0]);
+  return own_completed(t, made, function, function ? trace_rebuild(t, rest->seq.items[1]) : NULL);
+}
+
 recipe *model_rebuild_attributes(tracer *t, value *v, recipe *made) {
   static PyMethodDef method = {"gave", (PyCFunction)(void (*)(void))own_give, METH_FASTCALL, NULL};
   value *own = made && own_is_kept(v) ? model_part(t, v, OWN_PART) : NULL; /* made inside */
-  if (!own) return trace_pending(t) ? NULL : made;
-  recipe *give = trace_rebuild_const(t, PyCFunction_New(&method, NULL)),
-         *attributes = give ? trace_rebuild(t, own) : NULL,
-         *r = attributes ? trace_recipe(t, RECIPE_CALL) : NULL;
-  if (!r || !(r->items = calloc(3, sizeof *r->items))) return trace_fail(t);
-  r->items[r->count++] = give;
-  r->items[r->count++] = made;
-  r->items[r->count++] = attributes;
-  return r;
+  if (!own) return trace_pending(t) ? NULL : own_rest(t, v, made);
+  recipe *give = trace_rebuild_const(t, PyCFunction_New(&method, NULL));
+  return own_completed(t, made, give, give ? trace_rebuild(t, own) : NULL);
 }

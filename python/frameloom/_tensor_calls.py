@@ -17,7 +17,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import (
     CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, raised_on_cpu, results_without_memory, runs, untouched)  # fmt: skip
@@ -76,8 +76,8 @@ def _functions():
 
 
 
-FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
-    _torch_checked.between, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
+FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | _tensor_draws.FUNCTIONS | set(_tensor_late.MODELS) | {
+    _torch_checked.between, _torch_checked.ctc_loss, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
@@ -357,9 +357,19 @@ class Recorder(TorchDispatchMode):
         self.calls, self.called = [], []
         self.most = most  # operations that are noted, or None
         self.depth = 0  # of decompositions
+        self.state = None  # of the generator that the function makes, where a call draws from one
+        self.filling = []  # tensors that torch has made on the CPU, which its own code fills without an operation
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if self.state is not None and any(isinstance(one, torch.Generator) for one in (*args, *kwargs.values())):
+            return self.draw(func, args, kwargs)
+        if func in _EMPTIES and kwargs.get("device") == CPU and not isinstance(args[0], torch.Tensor):
+            self.filling.append(func(*args, **kwargs))
+            return self.filling[-1]
+        for one in _pytree.tree_leaves((args, kwargs)) if self.filling else ():
+            if any(one is other for other in self.filling):
+                self.filled(one)
         with _tensor_autocast.without():
             results = self.take(func, args, kwargs)
         if not self.depth:
@@ -385,9 +395,29 @@ class Recorder(TorchDispatchMode):
             self.calls.append((None, results, self.note(aten.full_like.default, results, filler(results.dtype)), None))
         return results
 
+    def filled(self, one):
+        """Such a tensor is read: what it holds is a constant of the graph."""
+        real = one.clone()
+        self.filling = [other for other in self.filling if other is not one]
+        self.calls += [(aten.lift_fresh.default, (real,), {}, real), (None, real, one, real)]
+        self.called.append((None, real, one, real, False))
+
+    def draw(self, func, args, kwargs):
+        """A call that draws from a generator which the function makes."""
+        if "out" in kwargs or isinstance(args[0] if args else None, (list, tuple)) and args[0] and isinstance(args[0][0], torch.Tensor):
+            raise Unsupported(f"{func} draws from a generator that the function makes")
+        if func._schema.is_mutable and not args[0].is_contiguous():
+            raise Unsupported(f"{func} draws in the order in which the elements lie")
+        functional = _functional(func) if func._schema.is_mutable else func
+        if functional is not func:
+            args = _given(func, functional, args, kwargs)
+        call = _tensor_draws.noted(functional, self.state, args, kwargs)
+        made, self.state = self.__torch_dispatch__(torch.ops.frameloom.drawn.default, (), call, {})
+        return made if functional is func else self.__torch_dispatch__(aten.copy_.default, (), (args[0], made), {})
+
     def constant(self, numbers):
         """A stand-in for a tensor of whole numbers, which is a constant of the graph."""
-        real = torch.tensor(numbers, dtype=torch.int64)
+        real = numbers if isinstance(numbers, torch.Tensor) else torch.tensor(numbers, dtype=torch.int64)
         known = torch.empty(real.shape, dtype=real.dtype, device=META)
         self.calls += [(aten.lift_fresh.default, (real,), {}, real), (None, real, known, real)]
         self.called.append((None, real, known, real, False))
@@ -690,6 +720,16 @@ def _dtype_of(kind):
     return kind if found is None else found.dtype
 
 
+def constructs(function, kwargs):
+    """The keyword arguments of a call with the device on which tensors have no memory, where it makes some."""
+    device = kwargs.get("device")
+    if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
+        return {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
+    if device is not None or function in _device_constructors():
+        return {**kwargs, "device": META if device is None else on_meta(device)}
+    return kwargs
+
+
 class Refused(Exception):
     """What torch raises of a call, with the user's tensors as with those without memory: its only argument."""
 
@@ -736,11 +776,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         args = (args[0], _dtype_of(args[1]))
     if function is torch.Tensor.new_tensor and len(args) == 2:
         function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
-    device = kwargs.get("device")
-    if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
-        kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
-    elif device is not None or function in _device_constructors():
-        kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
+    kwargs = constructs(function, kwargs)
     if not kwargs:
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)

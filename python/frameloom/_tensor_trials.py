@@ -23,7 +23,7 @@ def on_cpu(value):
 _tried = {}
 # How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
 _DTYPES = re.compile(
-    r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
+    r"not implemented for|not support|only supports?\b|expected a tensor of floating|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
     r"|same scalar type|dtypes match|does not have a deterministic implementation"
 )
 
