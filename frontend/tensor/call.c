@@ -523,6 +523,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (tensor_is_function_part(callee)) return tensor_function_part(t, callee, args, count);
   if (tensor_is_late_part(callee)) return tensor_late_part(t, callee, args, count);
   if (tensor_is_placed_part(callee)) return tensor_placed_part(t, args, count);
+  if (tensor_is_generator_method(callee, args, count))
+    return tensor_generator_method(t, callee, args, count, kwnames);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

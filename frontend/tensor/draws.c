@@ -10,12 +10,16 @@
 
 static struct {
   PyObject *generator, *drawn_by; /* the model class, and the function */
+  PyObject *real, *methods;       /* torch.Generator, and functions in place of its methods */
 } draws_python;
 
 bool tensor_draws_init(void) {
   static const tensor_name names[] = {{"GENERATOR", &draws_python.generator},
-                                      {"DRAWN_BY", &draws_python.drawn_by}};
-  return tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
+                                      {"DRAWN_BY", &draws_python.drawn_by},
+                                      {"METHODS", &draws_python.methods}};
+  static const tensor_name torch[] = {{"Generator", &draws_python.real}};
+  return tensor_import("torch", torch, 1) &&
+         tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
 }
 
 static bool draws_from(value *v) {
@@ -44,4 +48,28 @@ value *tensor_drawn(tracer *t, PyObject *function, value *const *args, Py_ssize_
   }
   value *followed = all[0] ? value_const(t, draws_python.drawn_by) : NULL;
   return followed ? trace_call(t, followed, all, count + 2, named > 1 ? names : NULL) : NULL;
+}
+
+/* The function in place of a method of generators, called with one that existed before the call.
+ * Borrowed. */
+static PyObject *draws_method(PyObject *callee, value *const *args, Py_ssize_t count) {
+  if (!Py_IS_TYPE(callee, &PyMethodDescr_Type) || !count || !args[0]->object ||
+      (PyObject *)PyDescr_TYPE(callee) != draws_python.real ||
+      (PyObject *)Py_TYPE(args[0]->object) != draws_python.real)
+    return NULL;
+  PyObject *method = PyDict_GetItemWithError(draws_python.methods, PyDescr_NAME(callee));
+  error_drop();
+  return method;
+}
+
+bool tensor_is_generator_method(PyObject *callee, value *const *args, Py_ssize_t count) {
+  return draws_method(callee, args, count) != NULL;
+}
+
+value *tensor_generator_method(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                               PyObject *kwnames) {
+  if (kwnames || count > 2) return trace_break(t, BREAK_TENSOR, "such a call of a generator");
+  value *made = tensor_call(t, draws_method(callee, args, count), args, count);
+  bool seeds = !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callee), "manual_seed");
+  return made && seeds ? args[0] : made;
 }

@@ -11,5 +11,9 @@ bool tensor_draws_init(void); /* false with an exception */
  * nothing pending: it is given none. */
 value *tensor_drawn(tracer *t, PyObject *function, value *const *args, Py_ssize_t count,
                     PyObject *kwnames);
+/* Is it a method of a generator that existed before the call, which changes or tells its state? */
+bool tensor_is_generator_method(PyObject *callee, value *const *args, Py_ssize_t count);
+value *tensor_generator_method(tracer *t, PyObject *callee, value *const *args, Py_ssize_t count,
+                               PyObject *kwnames);
 
 #endif

@@ -27,21 +27,16 @@ bool model_has_attribute(tracer *t, value *v, PyObject *name) {
          !_PyType_Lookup(&PyODict_Type, name);
 }
 
-/* A live OrderedDict as an instance that has nothing but attributes. NULL with nothing pending: it
- * was made inside. */
-static value *own_live(tracer *t, value *v) {
+/* The live object that an OrderedDict stands for; NULL: it was made inside. */
+static PyObject *own_live(tracer *t, value *v) {
   value *items = v->source ? model_part(t, v, "_dict") : NULL;
-  value *live = items && items->object ? value_object_new(t, (PyObject *)&PyODict_Type) : NULL;
-  if (!live) return NULL;
-  live->object = items->object;
-  live->source = v->source;
-  return live;
+  return items ? items->object : NULL;
 }
 
 /* NULL with nothing pending: it has no such attribute. */
 static value *own_find(tracer *t, value *v, PyObject *name) {
-  value *live = own_live(t, v);
-  if (live || trace_pending(t)) return live ? object_own_attr(t, live, name) : NULL;
+  PyObject *live = own_live(t, v);
+  if (live) return object_beside_get(t, live, v->source, name);
   value *own = model_part(t, v, OWN_PART), *key = own ? value_const(t, name) : NULL;
   return key ? dict_get(t, own, key) : NULL;
 }
@@ -61,8 +56,8 @@ bool model_set_attribute(tracer *t, value *v, PyObject *name, value *item) {
     if (!trace_pending(t)) own_missing(t, name);
     return false;
   }
-  value *live = own_live(t, v);
-  if (live || trace_pending(t)) return live && object_own_put(t, live, name, item);
+  PyObject *live = own_live(t, v);
+  if (live) return object_beside_put(t, live, v->source, name, item);
   value *own = model_part(t, v, OWN_PART);
   if (!own && (!(own = value_dict(t)) || !model_give_attributes(t, v, own))) return false;
   value *key = value_const(t, name);
@@ -70,20 +65,19 @@ bool model_set_attribute(tracer *t, value *v, PyObject *name, value *item) {
 }
 
 /* Of a live one that has none yet a guard says that it goes on to have none. */
-static value *own_of_live(tracer *t, value *live) {
-  PyObject **dict = _PyObject_GetDictPtr(live->object);
-  if ((dict && *dict) || overlay_count(overlay_of(t, live->object, true)))
-    return object_dict(t, live);
-  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__dict__"));
-  guard_simple(t, GUARD_MISSING,
-               name ? trace_source(t, SOURCE_DERIVED, live->source, NULL, name, 0) : NULL, NULL, 0);
-  return NULL;
+static value *own_of_live(tracer *t, PyObject *live, const source *s) {
+  if (object_beside_none(t, live, s) || trace_pending(t)) return NULL;
+  value *v = value_object_new(t, (PyObject *)&PyODict_Type);
+  if (!v) return NULL;
+  v->object = live;
+  v->source = s;
+  return object_dict(t, v);
 }
 
 value *model_attributes(tracer *t, value *v) {
   if (!own_is_kept(v)) return NULL;
-  value *live = own_live(t, v);
-  if (live || trace_pending(t)) return live ? own_of_live(t, live) : NULL;
+  PyObject *live = own_live(t, v);
+  if (live) return own_of_live(t, live, v->source);
   return model_part(t, v, OWN_PART);
 }
 

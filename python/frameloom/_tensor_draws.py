@@ -174,6 +174,44 @@ def restored(generator, state):
     return generator
 
 
-FUNCTIONS = frozenset({drawn, seeded, state_given})
+# ---- generators that were there before the call, in the order of the numbers that are drawn ----
+
+_library.define("generator_state(Tensor x, Generator generator) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,))
+_library.define("set_generator_state(Tensor state, Generator generator) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,))
+
+
+def _set_state(state, generator):
+    generator.set_state(state)
+    return state.clone()
+
+
+_library.impl("generator_state", lambda x, generator: generator.get_state(), "CPU")
+_library.impl("generator_state", lambda x, generator: torch.empty_like(torch.default_generator.get_state(), device=META), "Meta")
+_library.impl("set_generator_state", _set_state, "CPU")
+_library.impl("set_generator_state", lambda state, generator: torch.empty_like(state), "Meta")
+
+
+def _of_cpu(generator):
+    if generator.device != CPU:
+        raise Unsupported("a generator of another device than the CPU")
+    return generator
+
+
+def manual_seed(generator, seed):
+    if type(seed) is not int:
+        raise Unsupported("a seed of a generator that is no int")
+    torch.ops.frameloom.seeded(torch.zeros(1, device=META), seed, _of_cpu(generator))
+
+
+def get_state(generator):
+    return torch.ops.frameloom.generator_state(torch.zeros(1, device=META), _of_cpu(generator))
+
+
+def set_state(generator, state):
+    torch.ops.frameloom.set_generator_state(state_given(state), _of_cpu(generator))
+
+
+METHODS = {"manual_seed": manual_seed, "get_state": get_state, "set_state": set_state}
+FUNCTIONS = frozenset({drawn, seeded, state_given, *METHODS.values()})
 GENERATOR, DRAWN_BY = _models.Generator, _models._drawn_by
 _models._draws = sys.modules[__name__]

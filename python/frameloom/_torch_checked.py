@@ -24,16 +24,16 @@ _library.impl("checked", _checked, "CompositeExplicitAutograd")
 _library.impl("checked", lambda x, low, high, words: torch.empty_like(x), "Meta")
 
 
-_library.define("seeded(Tensor x, int seed) -> Tensor", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
+_library.define("seeded(Tensor x, int seed, Generator? generator=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
 
 
-def _seeded(x, seed):
-    torch.manual_seed(seed)
+def _seeded(x, seed, generator=None):
+    torch.manual_seed(seed) if generator is None else generator.manual_seed(seed)
     return x.clone()
 
 
 _library.impl("seeded", _seeded, "CPU")
-_library.impl("seeded", lambda x, seed: torch.empty_like(x), "Meta")
+_library.impl("seeded", lambda x, seed, generator=None: torch.empty_like(x), "Meta")
 
 
 def seeded(seed):

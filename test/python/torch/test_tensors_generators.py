@@ -1,4 +1,4 @@
-"""Generators of random numbers that a function makes: torch.Generator() and what draws from it."""
+"""Generators of random numbers: those that a function makes by torch.Generator(), what draws from them, and what changes the others."""
 
 import copy
 import threading
@@ -153,3 +153,46 @@ def test_what_a_generator_refuses():
         assert frameloom.compile(function)(torch.ones(2), what)[1] == name
     copied = lambda: (copy.copy, torch.Generator())[1].device  # noqa: E731
     assert frameloom.compile(copied)() == torch.device("cpu")
+
+
+def reseeded(x, generator):
+    generator.manual_seed(4)
+    return x + torch.rand(2, generator=generator), generator.manual_seed(6) is generator, torch.rand(2, generator=generator)
+
+
+def state_put_back(x, generator):
+    kept = generator.get_state()
+    first = torch.rand(2, generator=generator)
+    generator.set_state(kept)
+    return x + first, torch.rand(2, generator=generator)
+
+
+def forked(x, generator):
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        inside = torch.rand(2)
+    kept = torch.get_rng_state()
+    first = torch.rand(2)
+    torch.set_rng_state(kept)
+    return inside, first, torch.rand(2) + x
+
+
+def seeds_and_breaks(x, generator):
+    generator.manual_seed(4)
+    first = torch.rand(2, generator=generator)
+    frameloom.graph_break()
+    return first, torch.rand(2, generator=generator)
+
+
+@pytest.mark.parametrize("function", [reseeded, state_put_back, forked, seeds_and_breaks])
+def test_generators_from_before_the_call(function):
+    compiled = frameloom.compile(function, fullgraph=function is not seeds_and_breaks)
+    ours, theirs = ([torch.Generator().manual_seed(i) for i in range(2)] for _ in range(2))
+    for i in (0, 1, 0, 0):
+        torch.manual_seed(i)
+        wanted, left = function(torch.ones(2), theirs[i]), torch.rand(2)
+        torch.manual_seed(i)
+        got = compiled(torch.ones(2), ours[i])
+        assert torch.equal(torch.rand(2), left)
+        assert all(torch.equal(one, other) if isinstance(other, torch.Tensor) else one == other for one, other in zip(got, wanted, strict=True))
+        assert torch.equal(ours[i].get_state(), theirs[i].get_state())
