@@ -17,7 +17,8 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms, *refused;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms, *refused,
+      *operations;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -28,7 +29,7 @@ bool tensor_call_init(void) {
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
       {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches},
       {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device},
-      {"Refused", &call_python.refused}};
+      {"Refused", &call_python.refused},     {"OPERATIONS", &call_python.operations}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
   static const tensor_name transforms[] = {{"FUNCTIONS", &call_python.transforms}};
@@ -147,6 +148,12 @@ static PyObject *call_element(tracer *t, value *v) {
   return made || trace_pending(t) ? made : trace_raise_live(t);
 }
 
+/* Is it one of torch.ops, an object that never changes? */
+static bool call_is_operation(value *v) {
+  return value_is_instance(v) && v->object &&
+         PySequence_Contains(call_python.operations, (PyObject *)Py_TYPE(v->object)) == 1;
+}
+
 /* An argument as torch is given it: a new reference. NULL after a break. */
 static PyObject *call_argument(tracer *t, value *v) {
   if (tensor_is_batched(v)) return call_element(t, v);
@@ -162,6 +169,10 @@ static PyObject *call_argument(tracer *t, value *v) {
     PyObject *made = items ? PyObject_CallOneArg(call_python.size, items) : NULL;
     Py_XDECREF(items);
     return made || trace_pending(t) ? made : trace_raise_live(t);
+  }
+  if (call_is_operation(v)) {
+    if (v->source) guard_simple(t, GUARD_IDENTITY, v->source, v->object, 0);
+    return Py_NewRef(v->object);
   }
   PyObject *known = value_known(t, v);
   if (!known && !trace_pending(t))

@@ -553,6 +553,15 @@ def _counted(start, step):
         yield now
 
 
+def repeat(object):
+    return _repeated(object)
+
+
+def _repeated(object):
+    while True:
+        yield object
+
+
 def cycle(iterable, /):
     return _cycled(iter(iterable))
 

@@ -30,6 +30,7 @@ Device = torch.device
 aten = torch.ops.aten
 
 # Objects of these types never change.
+OPERATIONS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo})
 # Whether gradients are recorded, and what switches that: followed by capture.
 TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
@@ -76,7 +77,15 @@ def _functions():
 
 
 
-FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | _tensor_draws.FUNCTIONS | set(_tensor_late.MODELS) | {
+def operation(called, args, names, values):
+    """A call of one of torch.ops by the user. Operations of the user's own may have effects that nobody tells."""
+    space = called.namespace if isinstance(called, torch._ops.OpOverload) else called._qualified_op_name.partition("::")[0]
+    if space not in ("aten", "prims"):
+        raise Unsupported(f"{called} is an operation of another library")
+    return called(*args, **constructs(called, dict(zip(names, values))))
+
+
+FUNCTIONS = {operation} | _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | _tensor_draws.FUNCTIONS | set(_tensor_late.MODELS) | {
     _torch_checked.between, _torch_checked.ctc_loss, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
@@ -321,6 +330,10 @@ _EMPTIES = frozenset({aten.empty.memory_format, aten.empty_permuted.default, ate
                       aten.new_empty.default, aten.new_empty_strided.default})
 
 
+# Operations that tell something of dtypes and sizes.
+_TELL = frozenset({aten.promote_types.default, aten.can_cast.default, aten.is_same_size.default})
+
+
 # Functions whose second argument is an index of the first one.
 _INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
 
@@ -482,6 +495,8 @@ class Recorder(TorchDispatchMode):
             results = results if func.is_view else laid_out(func, *given, results)
         else:
             results = results_without_memory(func, args, kwargs)
+        if func in _TELL:
+            return results
         for one in () if isinstance(results, torch.Tensor) else _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")

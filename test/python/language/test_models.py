@@ -30,7 +30,7 @@ c.OrderedDict([(1, 2), (3, x)]) | (isinstance(c.deque(), c.deque), type(c.deque(
 type(c.OrderedDict()).__name__ | (bool(c.deque()), bool(c.deque([0]))) | list(c.deque([1, 2, 3]))[::-1] | list(reversed(c.deque([1, 2]))) | 2 in c.deque([1, 2]) | c.deque([x, y])[-1] + 1
 dict(c.OrderedDict(a=1).items()) | c.OrderedDict(a=1) == {'a': 1} | c.OrderedDict(a=1, b=2) == c.OrderedDict(b=2, a=1) | sorted(c.OrderedDict(b=1, a=2)) | {k: v for k, v in c.defaultdict(int, q=3).items()}
 o.itemgetter(1)([x, y]) | o.itemgetter('a', 'b')({'a': x, 'b': y}) | sorted([(2, 'a'), (1, 'b')], key=o.itemgetter(0)) | o.attrgetter('T.ndim', 'size')(x) | o.methodcaller('reshape', 3, 1)(x) | sorted([3, 1, 2], key=f.cmp_to_key(lambda a, b: b - a))
-list(i.islice(i.count(5), 2)) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
+list(i.islice(i.count(5), 2)) | list(i.islice(i.repeat(x), 3)) | list(map(pow, [2, 3], i.repeat(2))) | next(i.repeat([x])) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
 next(i.cycle([x, y])) | list(i.compress([x, y], [0, 1])) | list(i.filterfalse(None, [0, 1])) | list(i.dropwhile(lambda k: k < 2, [1, 2, 1]))
 c.deque().pop() | c.deque()[0] | c.deque([1])[5] | c.deque([1]).remove(2) | c.OrderedDict()['a'] | c.defaultdict(None)['a'] | c.OrderedDict().popitem() | c.deque([1, 2], maxlen=2).insert(0, 1)
 [c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()
@@ -42,7 +42,7 @@ def test_expression(expression):
 
 
 @pytest.mark.parametrize("expression", """repr(c.deque([1])) | str(c.OrderedDict(a=1)) | f"{c.deque()}" | hasattr(c.deque(), '_items') | hasattr(c.deque(), '__dict__') | hash(c.deque()) | {c.deque(): 1}
-o.itemgetter(1) | i.count(3) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
+o.itemgetter(1) | i.count(3) | i.repeat(3) | repr(i.repeat(x, 2)) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
 {**c.OrderedDict(a=1)} | dict(c.defaultdict(int, a=1)) | c.deque([1]).maxlen is None | c.deque([1, 2])[0:1] | c.deque([1]) < c.deque([2]) | c.ChainMap({'a': x})['a'] | i.groupby([1])
 t.MappingProxyType({'a': x}) | t.MappingProxyType([1]) | t.MappingProxyType(1) | repr(t.MappingProxyType({'a': 1})) | hash(t.MappingProxyType({})) | t.MappingProxyType({})['a'] | hasattr(t.MappingProxyType({}), '_whole')""".replace("\n", " | ").split(" | "))
 def test_what_is_left_to_python_is_right(expression):
