@@ -49,10 +49,10 @@ def of_a_parameter(x):
 
 
 def of_an_attribute(x):
-    if hasattr(x, "inner"):
-        return x.inner.sum() + x.inner.numel()
-    x.inner = x + 1
-    return x.inner
+    if hasattr(x, "part"):
+        return x.part.sum() + x.part.numel()
+    x.part = x + 1
+    return x.part
 
 
 def made(x):
@@ -86,12 +86,12 @@ WEIGHT = torch.nn.Parameter(torch.ones(3))
 WHOLE = (read, changed, deleted, missing, counted, of_a_parameter)
 
 
-def told(one):
+def described(one):
     if isinstance(one, torch.Tensor):
-        return type(one), one.tolist(), one.requires_grad, told(vars(one))
+        return type(one), one.tolist(), one.requires_grad, described(vars(one))
     if isinstance(one, dict):
-        return {name: told(item) for name, item in one.items()}
-    return [told(item) for item in one] if isinstance(one, (tuple, list)) else one
+        return {name: described(item) for name, item in one.items()}
+    return [described(item) for item in one] if isinstance(one, (tuple, list)) else one
 
 
 @pytest.mark.parametrize("program", [*WHOLE, of_an_attribute, made, over_a_break, copied, copied_as_it_is, in_front_of_a_method])
@@ -104,7 +104,7 @@ def test_attributes_of_tensors(program):
             if len(rows) == 3:
                 x.scale = 7
             result = call(x)
-            rows.append((told(result), told({name: item for name, item in vars(x).items() if item is not x})))
+            rows.append((described(result), described({name: item for name, item in vars(x).items() if item is not x})))
         found.append(rows)
     assert found[1] == found[0]
 
