@@ -37,7 +37,7 @@ def missing(x):
     return x + seen
 
 
-def counted(x):
+def counted_up(x):
     for i in range(6):
         x.count = getattr(x, "count", 0) + i
     return x * x.count
@@ -55,7 +55,7 @@ def of_an_attribute(x):
     return x.part
 
 
-def made(x):
+def of_one_made(x):
     y = x * 2
     y.tag = x
     return y, y.tag is x, hasattr(x * 2, "tag")
@@ -68,7 +68,7 @@ def over_a_break(x):
     return x * x.scale
 
 
-def copied(x):
+def copied_with_them(x):
     x.scale = 3
     return copy.deepcopy(x), copy.deepcopy(x).scale
 
@@ -83,18 +83,18 @@ def in_front_of_a_method(x):
 
 
 WEIGHT = torch.nn.Parameter(torch.ones(3))
-WHOLE = (read, changed, deleted, missing, counted, of_a_parameter)
+WHOLE = (read, changed, deleted, missing, counted_up, of_a_parameter)
 
 
-def described(one):
+def words_of(one):
     if isinstance(one, torch.Tensor):
-        return type(one), one.tolist(), one.requires_grad, described(vars(one))
+        return type(one), one.tolist(), one.requires_grad, words_of(vars(one))
     if isinstance(one, dict):
-        return {name: described(item) for name, item in one.items()}
-    return [described(item) for item in one] if isinstance(one, (tuple, list)) else one
+        return {name: words_of(item) for name, item in one.items()}
+    return [words_of(item) for item in one] if isinstance(one, (tuple, list)) else one
 
 
-@pytest.mark.parametrize("program", [*WHOLE, of_an_attribute, made, over_a_break, copied, copied_as_it_is, in_front_of_a_method])
+@pytest.mark.parametrize("program", [*WHOLE, of_an_attribute, of_one_made, over_a_break, copied_with_them, copied_as_it_is, in_front_of_a_method])
 def test_attributes_of_tensors(program):
     found = []
     for call in program, frameloom.compile(program, fullgraph=program in WHOLE):
@@ -104,7 +104,7 @@ def test_attributes_of_tensors(program):
             if len(rows) == 3:
                 x.scale = 7
             result = call(x)
-            rows.append((described(result), described({name: item for name, item in vars(x).items() if item is not x})))
+            rows.append((words_of(result), words_of({name: item for name, item in vars(x).items() if item is not x})))
         found.append(rows)
     assert found[1] == found[0]
 
