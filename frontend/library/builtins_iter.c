@@ -442,7 +442,8 @@ value *builtin_repeat(tracer *t, const builtin_args *a) {
   value *times = a->count == 2 ? a->args[1] : builtin_keyword(a, "times"),
         *list = value_list(t, NULL, 0);
   int64_t count;
-  if (!times || !value_known_int(t, times, &count)) return t->constants.not_implemented;
+  if (!times) return builtin_model(t, a);
+  if (!value_known_int(t, times, &count)) return t->constants.not_implemented;
   if (count > 1000000) return trace_break(t, BREAK_LIMIT, "repeat() of too many items");
   for (int64_t i = 0; list && i < count; i++)
     if (!seq_append(t, list, a->args[0])) return NULL;

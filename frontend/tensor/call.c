@@ -4,6 +4,7 @@
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/numpy/array.h"
+#include "frontend/tensor/draws_internal.h"
 #include "frontend/tensor/emit_internal.h"
 #include "frontend/tensor/internal.h"
 #include "frontend/values/containers.h"
@@ -16,7 +17,8 @@
 /* Of _tensor_calls.py. */
 static struct {
   PyObject *record, *elements, *size, *unsupported, *functions, *constants, *state, *overrides,
-      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms;
+      *operators, *tells, *switches, *autocast, *casts, *optimizer, *device, *transforms, *refused,
+      *operations;
 } call_python;
 
 bool tensor_call_init(void) {
@@ -26,7 +28,8 @@ bool tensor_call_init(void) {
       {"FUNCTIONS", &call_python.functions}, {"CONSTANTS", &call_python.constants},
       {"STATE", &call_python.state},         {"OVERRIDES", &call_python.overrides},
       {"TELLS", &call_python.tells},         {"SWITCHES", &call_python.switches},
-      {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device}};
+      {"Optimizer", &call_python.optimizer}, {"Device", &call_python.device},
+      {"Refused", &call_python.refused},     {"OPERATIONS", &call_python.operations}};
   static const tensor_name casts[] = {{"Autocast", &call_python.autocast},
                                       {"FUNCTIONS", &call_python.casts}};
   static const tensor_name transforms[] = {{"FUNCTIONS", &call_python.transforms}};
@@ -145,6 +148,12 @@ static PyObject *call_element(tracer *t, value *v) {
   return made || trace_pending(t) ? made : trace_raise_live(t);
 }
 
+/* Is it one of torch.ops, an object that never changes? */
+static bool call_is_operation(value *v) {
+  return value_is_instance(v) && v->object &&
+         PySequence_Contains(call_python.operations, (PyObject *)Py_TYPE(v->object)) == 1;
+}
+
 /* An argument as torch is given it: a new reference. NULL after a break. */
 static PyObject *call_argument(tracer *t, value *v) {
   if (tensor_is_batched(v)) return call_element(t, v);
@@ -160,6 +169,10 @@ static PyObject *call_argument(tracer *t, value *v) {
     PyObject *made = items ? PyObject_CallOneArg(call_python.size, items) : NULL;
     Py_XDECREF(items);
     return made || trace_pending(t) ? made : trace_raise_live(t);
+  }
+  if (call_is_operation(v)) {
+    if (v->source) guard_simple(t, GUARD_IDENTITY, v->source, v->object, 0);
+    return Py_NewRef(v->object);
   }
   PyObject *known = value_known(t, v);
   if (!known && !trace_pending(t))
@@ -193,10 +206,26 @@ static value *call_result(tracer *t, PyObject *o) {
               : value_tuple_of(t, (PyObject *)Py_TYPE(o), items, count);
 }
 
-/* The exception that the call has ended with: one of ours is a reason, torch's own is raised by
- * torch, once the call is made with the user's tensors. */
+/* What torch raises of the user's tensors, too, is raised at this place of the function. */
+static void *call_refused(tracer *t) {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  PyObject *real = error ? PyObject_GetAttrString(error, "args") : NULL;
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+  if (real && PyTuple_CheckExact(real) && PyTuple_GET_SIZE(real) == 1)
+    PyErr_SetObject((PyObject *)Py_TYPE(PyTuple_GET_ITEM(real, 0)), PyTuple_GET_ITEM(real, 0));
+  Py_XDECREF(real);
+  return trace_raise_live(t);
+}
+
+/* The exception that the call has ended with: one of ours is a reason, or has what torch raises of
+ * the user's tensors; any other is raised by torch, once the call is made with those. */
 void *tensor_call_failed(tracer *t, PyObject *function) {
   if (trace_pending(t)) return error_drop(), NULL;
+  if (PyErr_ExceptionMatches(call_python.refused)) return call_refused(t);
   PyObject *type, *error, *trace, *name = PyObject_GetAttrString(function, "__name__");
   if (!name) error_drop();
   PyErr_Fetch(&type, &error, &trace);
@@ -271,6 +300,8 @@ static value *call_torch(tracer *t, PyObject *function, value *self, value *cons
   for (Py_ssize_t i = 0; i < count; i++)
     all[given++] = args[i];
   if (named) memcpy(all + given, args + count, sizeof *all * (size_t)named);
+  value *drawn = tensor_drawn(t, function, all, given, kwnames);
+  if (drawn || trace_pending(t)) return drawn;
   value *late = tensor_late(t, function, all, given, named, kwnames);
   if (late || trace_pending(t)) return late;
   if (PyList_SetSlice(state->numbers, 0, PY_SSIZE_T_MAX, NULL) < 0) return trace_raise_live(t);
@@ -503,6 +534,8 @@ value *tensor_call_object(tracer *t, PyObject *callee, value *self, value *const
   if (tensor_is_function_part(callee)) return tensor_function_part(t, callee, args, count);
   if (tensor_is_late_part(callee)) return tensor_late_part(t, callee, args, count);
   if (tensor_is_placed_part(callee)) return tensor_placed_part(t, args, count);
+  if (tensor_is_generator_method(callee, args, count))
+    return tensor_generator_method(t, callee, args, count, kwnames);
   if (call_is_known(call_python.casts, callee))
     return call_autocast(t, callee, args, count, kwnames);
   if (tensor_has_model(callee)) return tensor_call_model(t, callee, args, count, kwnames);

@@ -15,7 +15,7 @@
 /* Of _tensor_functions.py. */
 static struct {
   PyObject *begin, *end, *once, *watch, *watched, *known, *attach, *refuse, *enter, *leave, *inside,
-      *followed, *noted, *zeros_like;
+      *followed, *noted, *zeros_like, *drawn;
 } functions_python;
 
 /* What tensor_state had before a call of backward(), whose operations go into another list. */
@@ -36,6 +36,7 @@ struct tensor_watch {
   uint32_t effects;         /* of the capture */
   const np_storage *memory; /* what was there */
   uint64_t writes;          /* so many writes into it */
+  Py_ssize_t calls;         /* so many operations were noted */
 };
 
 bool tensor_functions_init(void) {
@@ -44,6 +45,8 @@ bool tensor_functions_init(void) {
       {"begin_watch", &functions_python.watch},    {"end_watch", &functions_python.watched},
       {"is_known", &functions_python.known},       {"only_once", &functions_python.once},
       {"attach", &functions_python.attach},        {"Noted", &functions_python.noted},
+      {"have_drawn", &functions_python.drawn},
+
       {"ZEROS_LIKE", &functions_python.zeros_like}};
   static const tensor_name modelling[] = {{"refuse", &functions_python.refuse},
                                           {"enter_transform", &functions_python.enter},
@@ -173,7 +176,8 @@ static value *functions_watch(tracer *t, tensor_state *state) {
   *watch = (struct tensor_watch){.around = state->watch,
                                  .effects = t->capture->effect_count,
                                  .memory = memory,
-                                 .writes = functions_writes(memory)};
+                                 .writes = functions_writes(memory),
+                                 .calls = PyList_GET_SIZE(state->calls)};
   state->watch = watch;
   return t->constants.none;
 }
@@ -183,6 +187,12 @@ static value *functions_watched(tracer *t, tensor_state *state) {
   if (!watch) return trace_break(t, BREAK_TENSOR, "a watch that has not begun");
   state->watch = watch->around;
   bool changed = live_span_end(t);
+  PyObject *made = PyList_GetSlice(state->calls, watch->calls, PY_SSIZE_T_MAX);
+  PyObject *drawn = made ? PyObject_CallOneArg(functions_python.drawn, made) : NULL;
+  Py_XDECREF(made);
+  if (!drawn) return trace_raise_live(t);
+  changed |= drawn == Py_True;
+  Py_DECREF(drawn);
   return value_bool(t, changed || watch->effects != t->capture->effect_count ||
                            watch->writes != functions_writes(watch->memory));
 }

@@ -2,6 +2,7 @@
  * arrays: the type of each object tells which library it belongs to. */
 #include "frontend/base/base.h"
 #include "frontend/captured/captured.h"
+#include "frontend/tensor/draws_internal.h"
 #include "frontend/tensor/internal.h"
 #include "graph/graph.h"
 
@@ -29,8 +30,8 @@ bool tensor_ready(void) {
           tensor_batched_init() && tensor_models_init() && tensor_sizes_init() &&
           tensor_gradient_init() && tensor_backward_init() && tensor_functions_init() &&
           tensor_made_init() && tensor_results_init() && tensor_exchange_init() &&
-          tensor_watched_init() && tensor_late_init() && tensor_placed_init() &&
-          tensor_numbers_init();
+          tensor_watched_init() && tensor_draws_init() && tensor_late_init() &&
+          tensor_placed_init() && tensor_numbers_init();
   refused = !ready;
   error_drop();
   return ready;

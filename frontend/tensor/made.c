@@ -65,6 +65,9 @@ value *tensor_copy(tracer *t, value *v, struct copy_memo *memo) {
     return trace_break(t, BREAK_TENSOR, "a copy of a tensor that requires a gradient");
   if (value_type_of(t, v) != (PyObject *)torch_tensor_type())
     return trace_break(t, BREAK_TENSOR, "a copy of a parameter");
+  if (live && v->source && !object_beside_none(t, live, v->source))
+    return trace_pending(t) ? NULL
+                            : trace_break(t, BREAK_TENSOR, "a copy of a tensor with attributes");
   return tensor_call(t, memo ? made_python.copied : made_python.shared, &v, 1);
 }
 

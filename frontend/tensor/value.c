@@ -218,8 +218,12 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
   if (!text) return trace_raise_live(t);
+  PyObject *live = tensor_live(v);
+  value *beside =
+      !descriptor && live && v->source ? object_beside_get(t, live, v->source, name) : NULL;
+  if (beside || trace_pending(t)) return beside;
+  if (!descriptor) return tensor_attribute_missing(t, v, name);
   bool own = tensor_has_own(v, name);
-  if (!descriptor && !own) return tensor_attribute_missing(t, v, name);
   if (own) return trace_break(t, BREAK_TENSOR, "the attribute %s of a tensor", text);
   if (tensor_is_to_be_hooked(t, v, text)) return NULL;
   if (tensor_is_method(descriptor)) return tensor_bound(t, v, descriptor);
@@ -262,6 +266,9 @@ static bool tensor_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   bool part = !PyUnicode_CompareWithASCIIString(name, "real") ||
               !PyUnicode_CompareWithASCIIString(name, "imag");
   if (part && tensor_is(item)) return tensor_set_part(t, v, name, item);
+  PyObject *live = _PyType_Lookup(torch_tensor_type(), name) ? NULL : tensor_live(v);
+  if (live && v->source && PyUnicode_CheckExact(name))
+    return object_beside_put(t, live, v->source, name, item);
   trace_break(t, BREAK_TENSOR, "setting the attribute %s of a tensor", PyUnicode_AsUTF8(name));
   return false;
 }

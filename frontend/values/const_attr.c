@@ -143,6 +143,13 @@ static bool const_attr_changes(PyObject *object, PyObject *name) {
                                             !PyUnicode_CompareWithASCIIString(name, "__doc__"));
 }
 
+/* A method or attribute of a class in C, which never changes. */
+static bool const_is_descriptor(PyObject *object) {
+  return Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type) ||
+         Py_IS_TYPE(object, &PyClassMethodDescr_Type) || Py_IS_TYPE(object, &PyGetSetDescr_Type) ||
+         Py_IS_TYPE(object, &PyMemberDescr_Type);
+}
+
 /* Attributes of objects of builtin types: methods are bound, data is read when the object is wholly
  * known. */
 static value *builtin_attr(tracer *t, value *v, PyObject *name) {
@@ -168,6 +175,7 @@ static value *builtin_attr(tracer *t, value *v, PyObject *name) {
     return s ? value_wrap(t, item, s) : NULL;
   }
   bool code = PyCode_Check(v->object) && PyUnicode_READ_CHAR(name, 0) != '_'; /* stays what it is */
+  code |= const_is_descriptor(v->object);
   if ((code || const_readable(v)) && const_reads_in_c(descr) &&
       !const_attr_changes(v->object, name))
     return value_made(t, PyObject_GenericGetAttr(v->object, name));

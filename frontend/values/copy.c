@@ -168,10 +168,20 @@ static value *copy_instance(tracer *t, value *v, copy_memo *memo) {
   return good ? made : NULL;
 }
 
+/* The attributes that an OrderedDict has beside its items. */
+static bool copy_beside(tracer *t, value *to, value *from, copy_memo *memo) {
+  value *own = model_attributes(t, from);
+  if (!own) return !trace_pending(t);
+  value *copied = memo ? copy_deep(t, own, memo) : dict_copied(t, own);
+  return copied && model_give_attributes(t, to, copied);
+}
+
 /* The content of a model object belongs to it: a copy of the object has a copy of the content. */
 static value *copy_model(tracer *t, value *v, copy_memo *memo) {
   value *made = value_object_new(t, object_class(v)), *all = v->any.b;
-  if (!copy_note(t, memo, v, made) || !(made->any.b = value_dict(t))) return NULL;
+  if (!copy_note(t, memo, v, made) || !(made->any.b = value_dict(t)) ||
+      !copy_beside(t, made, v, memo))
+    return NULL;
   for (Py_ssize_t i = 0; i < all->seq.count; i += 2) {
     value *item = copy_deep(t, all->seq.items[i + 1], memo);
     if (!item || !dict_put(t, made->any.b, all->seq.items[i], item)) return NULL;
@@ -195,6 +205,7 @@ value *copy_object(tracer *t, value *v, copy_memo *memo) {
                        type->tp_name);
   if (way) {
     value *made = trace_call(t, way, memo ? &memo->dict : NULL, memo ? 1 : 0, NULL);
+    if (made && !memo && !copy_beside(t, made, v, NULL)) return NULL;
     return made && copy_note(t, memo, v, made) ? made : NULL;
   }
   if (memo && copy_is_container_model((PyObject *)type)) return copy_model(t, v, memo);

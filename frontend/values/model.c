@@ -172,7 +172,7 @@ value *model_part(tracer *t, value *v, const char *name) {
 value *model_items(tracer *t, value *v) { return model_part(t, v, "_items"); }
 
 /* real(*model.__model__()). */
-recipe *model_rebuild(tracer *t, value *v) {
+static recipe *model_rebuild_items(tracer *t, value *v) {
   PyObject *real = model_real(object_class(v));
   value *made = real == object_class(v) ? NULL : trace_method(t, v, "__model__", NULL, 0);
   value *args = made ? trace_to_tuple(t, made) : NULL;
@@ -191,4 +191,8 @@ recipe *model_rebuild(tracer *t, value *v) {
   for (Py_ssize_t i = 0; i < args->seq.count; i++)
     if (!(r->items[r->count++] = trace_rebuild(t, args->seq.items[i]))) return NULL;
   return r;
+}
+
+recipe *model_rebuild(tracer *t, value *v) {
+  return model_rebuild_attributes(t, v, model_rebuild_items(t, v));
 }

@@ -46,7 +46,7 @@ bool type_is_namespace(const PyTypeObject *type) {
  */
 static bool class_stores_plainly(PyTypeObject *type) {
   return loom_class_is_python(type) || container_base(type) || scalar_base(type) ||
-         type_is_namespace(type);
+         type_is_namespace(type) || type == &PyODict_Type;
 }
 
 /* The builtin type whose ways with attributes are those of object. */
@@ -231,6 +231,7 @@ value *object_get_attr(tracer *t, value *v, PyObject *name) {
   if (!hook || !attribute) return NULL;
   value *inside = model_of_instance(t, v, name);
   if (inside || trace_pending(t)) return inside;
+  if (model_has_attribute(t, v, name)) return model_get_attribute(t, v, name);
   PyObject *named = model_named(t, (PyObject *)type, name);
   if (named == name && model_is_private(t, (PyObject *)type, name))
     return trace_break(t, BREAK_ATTRIBUTE, "'%s' of a %s", PyUnicode_AsUTF8(name), type->tp_name);
@@ -261,6 +262,7 @@ value *object_get_attr(tracer *t, value *v, PyObject *name) {
 bool object_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   PyObject *hook = name_interned(t, item ? "__setattr__" : "__delattr__");
+  if (model_has_attribute(t, v, name)) return model_set_attribute(t, v, name, item);
   if (model_owns((PyObject *)type) && !model_owns(t->frame->function->globals)) {
     trace_break(t, BREAK_ATTRIBUTE, "assignment to an attribute of a %s", type->tp_name);
     return false;
@@ -322,15 +324,9 @@ static bool live_gives_up(tracer *t, const value *v, PyObject *name, bool slot, 
   return good;
 }
 
-/* An attribute of an object that existed before the call. */
-static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
+static bool live_assign(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
   PyTypeObject *type = (PyTypeObject *)object_class(v);
   bool slot = descr && Py_IS_TYPE(descr, &PyMemberDescr_Type);
-  if (!class_stores_plainly(type) || !v->source || !PyUnicode_CheckExact(name)) {
-    trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
-                PyUnicode_AsUTF8(name), type->tp_name);
-    return false;
-  }
   if (!slot) guard_behind(t, type, name, descr);
   overlay *o = overlay_open(t, v->object, v->source, true);
   if (o && !overlay_find(o, name) && !live_gives_up(t, v, name, slot, item)) return false;
@@ -352,6 +348,46 @@ static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObjec
   Py_XDECREF(before);
   guard_simple(t, existed ? GUARD_PRESENT : GUARD_MISSING, s, NULL, 0);
   return s && overlay_delete(t, o, name, existed);
+}
+
+/* An attribute of an object that existed before the call. */
+static bool live_store(tracer *t, value *v, PyObject *name, value *item, PyObject *descr) {
+  PyTypeObject *type = (PyTypeObject *)object_class(v);
+  if (class_stores_plainly(type) && v->source && PyUnicode_CheckExact(name))
+    return live_assign(t, v, name, item, descr);
+  trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a %s that existed before the call",
+              PyUnicode_AsUTF8(name), type->tp_name);
+  return false;
+}
+
+/* Such an object as an instance that has nothing but attributes. */
+static value *beside(tracer *t, PyObject *object, const source *s) {
+  value *v = value_object_new(t, (PyObject *)Py_TYPE(object));
+  if (!v) return NULL;
+  v->object = object;
+  v->source = s;
+  return v;
+}
+
+value *object_beside_get(tracer *t, PyObject *object, const source *s, PyObject *name) {
+  value *v = beside(t, object, s), *item = v ? live_attr(t, v, name) : NULL;
+  if (item) guard_behind(t, Py_TYPE(object), name, _PyType_Lookup(Py_TYPE(object), name));
+  return item;
+}
+
+bool object_beside_put(tracer *t, PyObject *object, const source *s, PyObject *name, value *item) {
+  value *v = beside(t, object, s);
+  return v && live_assign(t, v, name, item, NULL);
+}
+
+bool object_beside_none(tracer *t, PyObject *object, const source *s) {
+  PyObject **dict = _PyObject_GetDictPtr(object);
+  bool empty = dict && *dict && !PyDict_GET_SIZE(*dict);
+  if ((dict && *dict && !empty) || overlay_count(overlay_of(t, object, true))) return false;
+  PyObject *name = trace_keep(t, PyUnicode_InternFromString("__dict__"));
+  const source *all = name ? trace_source(t, SOURCE_DERIVED, s, NULL, name, 0) : NULL;
+  guard_simple(t, empty ? GUARD_LENGTH : GUARD_MISSING, all, NULL, 0);
+  return !trace_pending(t);
 }
 
 bool object_own_put(tracer *t, value *v, PyObject *name, value *item) {

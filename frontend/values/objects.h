@@ -74,6 +74,12 @@ value *type_attr(tracer *t, PyObject *type, PyObject *name, value *self, PyObjec
 
 value *value_object_new(tracer *t, PyObject *cls);
 PyObject *object_class(value *v);
+/* Items of the __dict__ of a live object whose class has nothing under these names, for values of
+ * types of their own. NULL with nothing pending: there is none. `item` NULL: it is deleted. */
+value *object_beside_get(tracer *t, PyObject *object, const source *s, PyObject *name);
+/* Has it nothing in its __dict__? Guarded. */
+bool object_beside_none(tracer *t, PyObject *object, const source *s);
+bool object_beside_put(tracer *t, PyObject *object, const source *s, PyObject *name, value *item);
 /* A container that an attribute of a live object holds, as a lazy value. NULL with nothing pending:
  * the attribute holds something else, or has been read already. */
 value *object_lazy_attr(tracer *t, value *v, PyObject *name);

@@ -95,6 +95,18 @@ const char *model_setting(const PyObject *object);
 /* The list of items of the model object for a live deque. */
 value *model_items(tracer *t, value *v);
 
+/* ---- model_attr.c: attributes of an OrderedDict ---- */
+
+/* Is it a name that only the attributes of an OrderedDict may have, for code outside of models? */
+bool model_has_attribute(tracer *t, value *v, PyObject *name);
+value *model_get_attribute(tracer *t, value *v, PyObject *name);
+/* `item` NULL: it is deleted. */
+bool model_set_attribute(tracer *t, value *v, PyObject *name, value *item);
+/* A dict of the attributes, for copies. NULL with nothing pending: there are none. */
+value *model_attributes(tracer *t, value *v);
+bool model_give_attributes(tracer *t, value *v, value *attributes); /* to one made inside */
+recipe *model_rebuild_attributes(tracer *t, value *v, recipe *made);
+
 /* ---- text.c: str() and repr() ---- */
 
 value *const_text(tracer *t, value *v, bool repr); /* slots */

@@ -17,10 +17,10 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import (
-    CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, results_without_memory, runs, untouched)  # fmt: skip
+    CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, raised_on_cpu, results_without_memory, runs, untouched)  # fmt: skip
 
 _tensor_imports.keep_away()
 
@@ -30,6 +30,7 @@ Device = torch.device
 aten = torch.ops.aten
 
 # Objects of these types never change.
+OPERATIONS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo})
 # Whether gradients are recorded, and what switches that: followed by capture.
 TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
@@ -76,8 +77,16 @@ def _functions():
 
 
 
-FUNCTIONS = _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | set(_tensor_late.MODELS) | {
-    _torch_checked.between, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
+def operation(called, args, names, values):
+    """A call of one of torch.ops by the user. Operations of the user's own may have effects that nobody tells."""
+    space = called.namespace if isinstance(called, torch._ops.OpOverload) else called._qualified_op_name.partition("::")[0]
+    if space not in ("aten", "prims"):
+        raise Unsupported(f"{called} is an operation of another library")
+    return called(*args, **constructs(called, dict(zip(names, values))))
+
+
+FUNCTIONS = {operation} | _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | _tensor_draws.FUNCTIONS | set(_tensor_late.MODELS) | {
+    _torch_checked.between, _torch_checked.ctc_loss, _torch_checked.seeded, _tensor_late.packed_layers, _tensor_late.unwindowed,
     _tensor_batches.removed, _tensor_functions.attach, _tensor_functions.needs}  # fmt: skip
 
 
@@ -321,6 +330,10 @@ _EMPTIES = frozenset({aten.empty.memory_format, aten.empty_permuted.default, ate
                       aten.new_empty.default, aten.new_empty_strided.default})
 
 
+# Operations that tell something of dtypes and sizes.
+_TELL = frozenset({aten.promote_types.default, aten.can_cast.default, aten.is_same_size.default})
+
+
 # Functions whose second argument is an index of the first one.
 _INDEXING = frozenset({operator.getitem, operator.setitem, torch.Tensor.__getitem__, torch.Tensor.__setitem__})
 
@@ -338,6 +351,10 @@ def _has_other_axis(func, args, kwargs):
     return isinstance(axis, int) and axis not in (0, -1)
 
 
+class Raises(Unsupported):
+    """An operation raises on the CPU, as its dtypes and sizes tell."""
+
+
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
     `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
@@ -353,9 +370,19 @@ class Recorder(TorchDispatchMode):
         self.calls, self.called = [], []
         self.most = most  # operations that are noted, or None
         self.depth = 0  # of decompositions
+        self.state = None  # of the generator that the function makes, where a call draws from one
+        self.filling = []  # tensors that torch has made on the CPU, which its own code fills without an operation
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if self.state is not None and any(isinstance(one, torch.Generator) for one in (*args, *kwargs.values())):
+            return self.draw(func, args, kwargs)
+        if func in _EMPTIES and kwargs.get("device") == CPU and not isinstance(args[0], torch.Tensor):
+            self.filling.append(func(*args, **kwargs))
+            return self.filling[-1]
+        for one in _pytree.tree_leaves((args, kwargs)) if self.filling else ():
+            if any(one is other for other in self.filling):
+                self.filled(one)
         with _tensor_autocast.without():
             results = self.take(func, args, kwargs)
         if not self.depth:
@@ -381,9 +408,29 @@ class Recorder(TorchDispatchMode):
             self.calls.append((None, results, self.note(aten.full_like.default, results, filler(results.dtype)), None))
         return results
 
+    def filled(self, one):
+        """Such a tensor is read: what it holds is a constant of the graph."""
+        real = one.clone()
+        self.filling = [other for other in self.filling if other is not one]
+        self.calls += [(aten.lift_fresh.default, (real,), {}, real), (None, real, one, real)]
+        self.called.append((None, real, one, real, False))
+
+    def draw(self, func, args, kwargs):
+        """A call that draws from a generator which the function makes."""
+        if "out" in kwargs or isinstance(args[0] if args else None, (list, tuple)) and args[0] and isinstance(args[0][0], torch.Tensor):
+            raise Unsupported(f"{func} draws from a generator that the function makes")
+        if func._schema.is_mutable and not args[0].is_contiguous():
+            raise Unsupported(f"{func} draws in the order in which the elements lie")
+        functional = _functional(func) if func._schema.is_mutable else func
+        if functional is not func:
+            args = _given(func, functional, args, kwargs)
+        call = _tensor_draws.noted(functional, self.state, args, kwargs)
+        made, self.state = self.__torch_dispatch__(torch.ops.frameloom.drawn.default, (), call, {})
+        return made if functional is func else self.__torch_dispatch__(aten.copy_.default, (), (args[0], made), {})
+
     def constant(self, numbers):
         """A stand-in for a tensor of whole numbers, which is a constant of the graph."""
-        real = torch.tensor(numbers, dtype=torch.int64)
+        real = numbers if isinstance(numbers, torch.Tensor) else torch.tensor(numbers, dtype=torch.int64)
         known = torch.empty(real.shape, dtype=real.dtype, device=META)
         self.calls += [(aten.lift_fresh.default, (real,), {}, real), (None, real, known, real)]
         self.called.append((None, real, known, real, False))
@@ -436,9 +483,9 @@ class Recorder(TorchDispatchMode):
             func, args = aten.arange.start_step, (*(0,) * (len(args) == 1), *args, 1)
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
         if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
-            raise Unsupported(f"{func} along an axis that a tensor without axes does not have")
+            raise Raises(f"{func} along an axis that a tensor without axes does not have")
         if not func.is_view and not draws(func) and not runs(func, *given):
-            raise Unsupported(f"{func} raises for tensors of these dtypes")
+            raise Raises(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
         if func is aten.detach.default and made:  # how functions that make tensors end: no view that anybody sees
             self.calls.append((None, args[0], func(args[0]), args[0]))
@@ -448,6 +495,8 @@ class Recorder(TorchDispatchMode):
             results = results if func.is_view else laid_out(func, *given, results)
         else:
             results = results_without_memory(func, args, kwargs)
+        if func in _TELL:
+            return results
         for one in () if isinstance(results, torch.Tensor) else _pytree.tree_leaves(results):
             if not isinstance(one, (torch.Tensor, type(None))):
                 raise Unsupported(f"{func} gives something else than tensors")
@@ -585,7 +634,7 @@ class Recorder(TorchDispatchMode):
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
         elif func is aten.abs_.default and target.is_complex():
-            raise Unsupported("abs_() of complex numbers raises")
+            raise Raises("abs_() of complex numbers raises")
         else:
             computes = functional or _functional(func)
             if func is aten.bernoulli_.float and not target.is_contiguous():
@@ -595,7 +644,7 @@ class Recorder(TorchDispatchMode):
             if functional and new.dtype != target.dtype:
                 raise Unsupported(f"{func} into a tensor of another dtype")
             if new.shape != target.shape or not torch.can_cast(new.dtype, target.dtype):
-                raise Unsupported(f"{func} of what does not fit into the tensor raises")
+                raise Raises(f"{func} of what does not fit into the tensor raises")
         if new.dtype != target.dtype:
             new = self.note(aten._to_copy.default, new, dtype=target.dtype)
         if new.shape != target.shape:
@@ -686,13 +735,47 @@ def _dtype_of(kind):
     return kind if found is None else found.dtype
 
 
+def constructs(function, kwargs):
+    """The keyword arguments of a call with the device on which tensors have no memory, where it makes some."""
+    device = kwargs.get("device")
+    if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
+        return {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
+    if device is not None or function in _device_constructors():
+        return {**kwargs, "device": META if device is None else on_meta(device)}
+    return kwargs
+
+
+class Refused(Exception):
+    """What torch raises of a call, with the user's tensors as with those without memory: its only argument."""
+
+
+# What these raise depends on more than the sizes and strides of their arguments: on how far memory reaches.
+_REACH = frozenset({torch.as_strided, torch.Tensor.as_strided, torch.Tensor.as_strided_, torch.as_strided_, torch.as_strided_scatter,
+                    torch.Tensor.as_strided_scatter, torch.as_strided_copy})
+
+
+def _refused(error, function, args, kwargs, gradients, called):
+    """The exception that the call raises with tensors that have memory, if it has raised one of this type without, and has not written
+    or drawn anything before; else None."""
+    changes = any(isinstance(func, _tensor_functions.Noted) or draws(func) or func._schema.is_mutable for func, *_ in called if func is not None)
+    leaves = _pytree.tree_leaves((args, kwargs))
+    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
+    sized = any(map(_tensor_sizes.is_size, leaves)) or _tensor_sizes.has_sizes(
+        [(*one.size(), *one.stride(), one.storage_offset()) for one in tensors])  # which the words of an error have
+    if changes or sized or function in _REACH or not isinstance(error, (Raises, RuntimeError, TypeError, ValueError, IndexError, AttributeError)):
+        return None
+    real = raised_on_cpu(function, args, kwargs, gradients)
+    return real if isinstance(error, Raises) or type(real) is type(error) else None
+
+
 def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     """The result of `function(*args, **kwargs)`, the operations that it consists of, and those as they are called (Recorder).
     `gradients`: are they recorded? `numbers`: those tensors among the arguments that stand for Python numbers. `autocast`: its state.
     `levels`: those of vmap (_tensor_batches.py).
 
-    Raises Unsupported with a reason, or what torch raises.
+    Raises Unsupported with a reason, Refused with what torch raises of the user's tensors, or what torch raises of those without memory.
     """
+    asked = function, args, kwargs
     if "requires_grad" in kwargs:  # capture makes the result a leaf
         if not isinstance(kwargs["requires_grad"], bool):
             raise Unsupported("requires_grad that is no bool")
@@ -708,11 +791,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         args = (args[0], _dtype_of(args[1]))
     if function is torch.Tensor.new_tensor and len(args) == 2:
         function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
-    device = kwargs.get("device")
-    if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
-        kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
-    elif device is not None or function in _device_constructors():
-        kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
+    kwargs = constructs(function, kwargs)
     if not kwargs:
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
@@ -724,8 +803,15 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     if function in _INDEXING and len(args) > 1 and isinstance(args[0], torch.Tensor):
         args = (args[0], recorder.indices(*args[:2]), *args[2:])
     inferring = torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext()
-    with inferring, torch.set_grad_enabled(gradients), autocast.applied(), recorder:
-        result = _tensor_batches.call(function, args, kwargs, levels)
+    try:
+        with inferring, torch.set_grad_enabled(gradients), autocast.applied(), recorder:
+            result = _tensor_batches.call(function, args, kwargs, levels)
+    except Exception as error:
+        known = (isinstance(error, Raises) or not isinstance(error, Unsupported)) and not (levels or numbers or autocast.enabled or torch.is_inference_mode_enabled())
+        real = _refused(error, *asked, gradients, recorder.called) if known else None
+        if real is None:
+            raise
+        raise Refused(real) from None
     if not levels and not recorder.fills(kwargs.get("out")):
         raise Unsupported("torch writes into out= otherwise than by an operation")
     return on_cpu(result), recorder.calls, recorder.called

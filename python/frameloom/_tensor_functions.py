@@ -230,8 +230,15 @@ def begin_watch():
 
 
 def end_watch():
-    """Has it changed, printed or written into something that was there at the last begin_watch()?"""
+    """Has it changed, printed or written into something that was there at the last begin_watch(), or drawn random numbers?"""
     raise NotImplementedError
+
+
+def have_drawn(calls):
+    """Do operations among these, as they are noted, draw random numbers?"""
+    from ._tensor_calls import draws_now
+
+    return any(isinstance(func, Noted) and have_drawn(func.calls) or not isinstance(func, Noted) and draws_now(func, args, kwargs) for func, args, kwargs, *_ in calls)
 
 
 def is_known(one):
@@ -345,7 +352,7 @@ def _set_up(cls, args, result, needed):
     finally:
         changes = end_watch()
     if changes and is_transformed():
-        refuse("setup_context() with side effects, which torch.func calls for each level,")
+        refuse("setup_context() with side effects or random numbers, which torch.func calls for each level,")
     return ctx
 
 

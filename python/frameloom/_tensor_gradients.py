@@ -203,8 +203,6 @@ class Program:
                    for one in written_by(func, args, kwargs)}
 
         def take(one):
-            if isinstance(one, torch.Tensor) and one.device == META and id(one) not in known:
-                raise RuntimeError(f"{self.name}: the function has computed with a number that changes, so that its gradient cannot be differentiated")
             if isinstance(one, torch.SymInt):
                 return _tensor_sizes.at(one, sizes)
             return known[id(one)] if isinstance(one, torch.Tensor) and id(one) in known else one
@@ -214,10 +212,26 @@ class Program:
                 given = _in_place_of(given, origins[id(stand_in)]) if id(stand_in) in origins else given.detach()
                 known[id(stand_in)] = given.clone() if id(stand_in) in written else given
         sources = {}
-        for call in self.calls:
+        for number, call in enumerate(self.calls):
+            if _lacks(call, known):
+                self.forget(number, known)
+                continue
             _replay(call, known, take, written, self.made_ids, sizes, anew)
             _follow_saved(call, known, sources)
-        return [known[id(one)] for one in self.outputs], [known[id(one)] for one in self.leaves]
+        return [known.get(id(one)) for one in self.outputs], [known.get(id(one)) for one in self.leaves]
+
+    def forget(self, number, known):
+        """This call reads what the operations of torch do not tell of. What it gives and what it writes is not known either."""
+        func, args, kwargs, results, _ = self.calls[number]
+        if not isinstance(func, Noted) and draws_now(func, args, kwargs):
+            raise RuntimeError(f"{self.name}: random numbers depend on {UNTOLD}, so that the gradient cannot be differentiated")
+        for one in torch.utils._pytree.tree_leaves(results):
+            known.pop(id(one), None)
+        changed = {one.untyped_storage()._cdata for one in ([] if isinstance(func, Noted) else written_by(func, args, kwargs))}
+        made = [call[3] for call in self.calls[:number]] if changed else ()
+        for one in torch.utils._pytree.tree_leaves((self.arguments, made)):
+            if isinstance(one, torch.Tensor) and one.untyped_storage()._cdata in changed:
+                known.pop(id(one), None)
 
     def differentiable(self, call, tangents, sizes=None, create_graph=True, anew=False):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
@@ -235,6 +249,8 @@ class Program:
         finally:
             torch._C._functorch.set_single_level_autograd_function_allowed(allowed)
         given = [(one, tangent) for one, tangent in zip(outputs, tangents) if tangent is not None]
+        if any(one is None for one in (*leaves, *(one for one, _ in given))):
+            raise RuntimeError(f"{self.name}: the function has computed with {UNTOLD}, so that its gradient cannot be differentiated")
         recorded = [one.requires_grad for one, _ in given]
         if not any(recorded) and create_graph:  # a function of torch's has a backward of its own, which has no derivative
             with torch.no_grad():
@@ -290,6 +306,16 @@ class Sized:
 
     def differentiable(self, call, tangents, anew=False):
         return self.program.differentiable(call, tangents, self.sizes, anew=anew)
+
+
+UNTOLD = "a number that changes, or with what NumPy gives"
+
+
+def _lacks(call, known):
+    """Reads a call a tensor that is not known?"""
+    func, args, kwargs, _, _ = call
+    given = () if func is None else torch.utils._pytree.tree_leaves((args, kwargs))
+    return any(isinstance(one, torch.Tensor) and one.device == META and id(one) not in known for one in given)
 
 
 def _replay(call, known, take, written, leaves, sizes, anew):

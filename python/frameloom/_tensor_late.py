@@ -401,6 +401,9 @@ def unwindowed(input):
     return input
 
 
+_TRANSFORMED = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
 def _stft(
     input,
     n_fft,
@@ -419,6 +422,7 @@ def _stft(
     real = not input.is_complex() and not (window is not None and window.is_complex())
     onesided = real if onesided is None else onesided
     fits = input.dim() in (1, 2) and 0 < n_fft <= input.size(-1) + 2 * pad and hop > 0 and 0 < width <= n_fft and (real or not onesided)
+    fits = fits and input.dtype in _TRANSFORMED and (window is None or window.dtype in _TRANSFORMED)
     if not return_complex or align_to_window or not fits or window is not None and tuple(window.shape) != (width,):
         return NotImplemented
     if window is None:
@@ -462,6 +466,26 @@ def _istft(
     return made if input.dim() == 3 else made.squeeze(0)
 
 
+# ---- losses ----
+
+
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Lengths that are tensors. Torch reads their elements when it is called."""
+    lengths = input_lengths, target_lengths
+    if not all([isinstance(one, torch.Tensor) and one.dim() == 1 and one.dtype in (torch.int64, torch.int32) for one in lengths]):
+        return NotImplemented
+    if all([is_known(one) for one in lengths]):
+        return torch.nn.functional.ctc_loss(log_probs, targets, tuple(input_lengths.tolist()), tuple(target_lengths.tolist()), blank, reduction, zero_infinity)
+    if log_probs.dim() != 3 or log_probs.dtype not in (torch.float32, torch.float64) or targets.dtype not in (torch.int64, torch.int32):
+        return NotImplemented
+    loss = _torch_checked.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    if zero_infinity:
+        loss = torch.where(loss == math.inf, torch.zeros((), dtype=loss.dtype), loss)
+    if reduction == "mean":
+        return (loss / target_lengths.to(loss.dtype).clamp_min(1)).mean()
+    return loss.sum() if reduction == "sum" else loss
+
+
 # ---- sizes that are tensors ----
 
 
@@ -485,6 +509,7 @@ def _sized(original):
 
 
 MODELS = {
+    torch.nn.functional.ctc_loss: _ctc_loss,
     torch.stft: _stft,
     torch.Tensor.stft: _stft,
     torch.istft: _istft,

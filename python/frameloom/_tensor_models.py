@@ -13,7 +13,7 @@ from torch.distributions.utils import lazy_property
 from torch.optim import asgd, optimizer, radam
 from torch.utils import _foreach_utils, checkpoint
 
-from . import _tensor_batches, _tensor_functions, _tensor_transforms, _torch_checked
+from . import _tensor_batches, _tensor_calls, _tensor_functions, _tensor_transforms, _torch_checked
 from ._tensor_modelling import apart
 
 
@@ -234,6 +234,15 @@ def _checkpointed(original):
     return run
 
 
+def _operation(original):
+    """A call of one of torch.ops."""
+
+    def run(self, /, *args, **kwargs):
+        return _tensor_calls.operation(self, args, tuple(kwargs), tuple(kwargs.values()))
+
+    return run
+
+
 def _inner(function, *args):
     """The code of the functions that a decorator of torch's makes."""
     return function(*args).__code__
@@ -259,6 +268,8 @@ _MODELS = {
     _adafactor_steps._single_tensor_adafactor.__code__: _adafactor,
     _adafactor_steps._multi_tensor_adafactor.__code__: _adafactor,
     optimizer._get_value.__code__: lambda original: _value,
+    torch._ops.OpOverload.__call__.__code__: _operation,
+    torch._ops.OpOverloadPacket.__call__.__code__: _operation,
     record_function.__init__.__code__: lambda original: _named,
     record_function.__enter__.__code__: lambda original: _entered,
     record_function.__exit__.__code__: lambda original: _left,

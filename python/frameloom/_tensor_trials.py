@@ -23,7 +23,7 @@ def on_cpu(value):
 _tried = {}
 # How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
 _DTYPES = re.compile(
-    r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
+    r"not implemented for|not support|only supports?\b|expected a tensor of floating|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
     r"|same scalar type|dtypes match|does not have a deterministic implementation"
 )
 
@@ -180,6 +180,47 @@ def _trial(func, args, kwargs, like, device):
     function = func if device == CPU else _WITHOUT_MEMORY.get(func, func)
     made, _ = _tensor_warnings.unheard(function, *_pytree.tree_map(take, args), **_pytree.tree_map(take, kwargs))
     return [one for one in _pytree.tree_leaves(made) if isinstance(one, torch.Tensor)]
+
+
+def _reach(one):
+    """How many bytes of its storage a tensor reaches."""
+    if not one.numel():
+        return 0
+    return (one.storage_offset() + sum((size - 1) * step for size, step in zip(one.shape, one.stride())) + 1) * one.element_size()
+
+
+def _stored(one, storages, number):
+    """A tensor with memory that lies as this one does, in the same memory as others that share theirs, each element `number`."""
+    made = torch.empty(0, dtype=one.dtype).set_(storages[one.untyped_storage()._cdata], one.storage_offset(), one.size(), one.stride())
+    made.fill_(number) if one.numel() and 0 not in one.stride() else None
+    if not one.requires_grad:
+        return made
+    return made.requires_grad_() if one.is_leaf else made.requires_grad_() * 1
+
+
+def raised_on_cpu(function, args, kwargs, gradients):
+    """The exception that a call raises with tensors that have memory, whatever their elements: tried with zeros and with ones. None:
+    it raises none, or was not made."""
+    tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+    odd = any(one.layout != torch.strided or one.is_conj() or one.is_neg() or one.untyped_storage()._cdata == 0 for one in tensors)
+    sizes = {} if odd else {one.untyped_storage()._cdata: 0 for one in tensors}
+    for one in () if odd else tensors:
+        sizes[one.untyped_storage()._cdata] = max(sizes[one.untyped_storage()._cdata], _reach(one))
+    if odd or sum(sizes.values()) > 8 * MOST_TRIED:
+        return None
+    raised = []
+    for number in (0, 1):
+        with _really(), _tensor_warnings.Caught():
+            storages = {one: torch.zeros(size, dtype=torch.uint8).untyped_storage() for one, size in sizes.items()}
+            given, named = _with(lambda one: _stored(one, storages, number), args, kwargs)  # noqa: B023
+            try:
+                with torch.set_grad_enabled(gradients):
+                    function(*given, **named)
+                return None
+            except Exception as error:  # noqa: BLE001
+                raised.append(error)
+    alike = type(raised[0]) is type(raised[1]) and str(raised[0]) == str(raised[1])
+    return raised[0] if alike else None
 
 
 AS_DESCRIBED = object()

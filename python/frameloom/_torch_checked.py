@@ -24,16 +24,16 @@ _library.impl("checked", _checked, "CompositeExplicitAutograd")
 _library.impl("checked", lambda x, low, high, words: torch.empty_like(x), "Meta")
 
 
-_library.define("seeded(Tensor x, int seed) -> Tensor", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
+_library.define("seeded(Tensor x, int seed, Generator? generator=None) -> Tensor", tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
 
 
-def _seeded(x, seed):
-    torch.manual_seed(seed)
+def _seeded(x, seed, generator=None):
+    torch.manual_seed(seed) if generator is None else generator.manual_seed(seed)
     return x.clone()
 
 
 _library.impl("seeded", _seeded, "CPU")
-_library.impl("seeded", lambda x, seed: torch.empty_like(x), "Meta")
+_library.impl("seeded", lambda x, seed, generator=None: torch.empty_like(x), "Meta")
 
 
 def seeded(seed):
@@ -52,3 +52,44 @@ def _binary_cross_entropy(x, target, weight=None, reduction=1):
 
 
 DECOMPOSITIONS = {aten.binary_cross_entropy.default: _binary_cross_entropy}
+
+# ---- the loss of connectionist temporal classification, whose lengths are elements of tensors ----
+
+_library.define("ctc_loss(Tensor x, Tensor targets, Tensor lengths, Tensor target_lengths, int blank, bool zero_infinity) -> Tensor")
+_library.define("ctc_loss_backward(Tensor gradient, Tensor x, Tensor targets, Tensor lengths, Tensor target_lengths, int blank, bool zero_infinity) -> Tensor")
+
+
+def _ctc_loss(x, targets, lengths, target_lengths, blank, zero_infinity):
+    return torch._ctc_loss(x, targets, lengths.tolist(), target_lengths.tolist(), blank, zero_infinity)[0].clone()
+
+
+def _ctc_loss_backward(gradient, x, targets, lengths, target_lengths, blank, zero_infinity):
+    lengths, target_lengths = lengths.tolist(), target_lengths.tolist()
+    kept = torch._ctc_loss(x, targets, lengths, target_lengths, blank, zero_infinity)
+    return aten._ctc_loss_backward(gradient, x, targets, lengths, target_lengths, *kept, blank, zero_infinity)
+
+
+class _Ctc(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, *given):
+        ctx.save_for_backward(*given[:4])
+        ctx.rest = given[4:]
+        with torch._C._AutoDispatchBelowAutograd():
+            return torch.ops.frameloom.ctc_loss(*given)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient):
+        return torch.ops.frameloom.ctc_loss_backward(gradient, *ctx.saved_tensors, *ctx.rest), None, None, None, None, None
+
+
+_library.impl("ctc_loss", _ctc_loss, "CPU")
+_library.impl("ctc_loss", lambda x, *others: x.new_empty(x.size(1)), "Meta")
+_library.impl("ctc_loss", super(torch.autograd.Function, _Ctc).apply, "Autograd")
+_library.impl("ctc_loss_backward", _ctc_loss_backward, "CPU")
+_library.impl("ctc_loss_backward", lambda gradient, x, *others: x.new_empty(x.shape), "Meta")
+
+
+def ctc_loss(x, targets, lengths, target_lengths, blank, zero_infinity):
+    """The loss of each sequence of a batch, before it is reduced."""
+    return torch.ops.frameloom.ctc_loss(x, targets, lengths, target_lengths, blank, zero_infinity)

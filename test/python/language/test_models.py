@@ -1,6 +1,7 @@
 """Types and functions of the standard library written in C: objects of them as results, and what is not followed."""
 
 import collections
+import copy
 import functools
 import gc
 import inspect
@@ -12,7 +13,7 @@ import typing
 import numpy as np
 import pytest
 from compare import assert_same, check_calls
-from reports import graphs
+from reports import captures, graphs
 
 import frameloom
 
@@ -29,7 +30,7 @@ c.OrderedDict([(1, 2), (3, x)]) | (isinstance(c.deque(), c.deque), type(c.deque(
 type(c.OrderedDict()).__name__ | (bool(c.deque()), bool(c.deque([0]))) | list(c.deque([1, 2, 3]))[::-1] | list(reversed(c.deque([1, 2]))) | 2 in c.deque([1, 2]) | c.deque([x, y])[-1] + 1
 dict(c.OrderedDict(a=1).items()) | c.OrderedDict(a=1) == {'a': 1} | c.OrderedDict(a=1, b=2) == c.OrderedDict(b=2, a=1) | sorted(c.OrderedDict(b=1, a=2)) | {k: v for k, v in c.defaultdict(int, q=3).items()}
 o.itemgetter(1)([x, y]) | o.itemgetter('a', 'b')({'a': x, 'b': y}) | sorted([(2, 'a'), (1, 'b')], key=o.itemgetter(0)) | o.attrgetter('T.ndim', 'size')(x) | o.methodcaller('reshape', 3, 1)(x) | sorted([3, 1, 2], key=f.cmp_to_key(lambda a, b: b - a))
-list(i.islice(i.count(5), 2)) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
+list(i.islice(i.count(5), 2)) | list(i.islice(i.repeat(x), 3)) | list(map(pow, [2, 3], i.repeat(2))) | next(i.repeat([x])) | list(zip(i.count(), 'ab')) | [k for k, g in i.groupby([1, 1, 2])] | [(k, sum(g)) for k, g in i.groupby([1, 1, 2, 1])] | [list(t) for t in i.tee([x, y], 2)] | list(i.takewhile(lambda k: k < 2, i.count()))
 next(i.cycle([x, y])) | list(i.compress([x, y], [0, 1])) | list(i.filterfalse(None, [0, 1])) | list(i.dropwhile(lambda k: k < 2, [1, 2, 1]))
 c.deque().pop() | c.deque()[0] | c.deque([1])[5] | c.deque([1]).remove(2) | c.OrderedDict()['a'] | c.defaultdict(None)['a'] | c.OrderedDict().popitem() | c.deque([1, 2], maxlen=2).insert(0, 1)
 [c.deque([1, 2, 3]).count(2), c.deque([1, 2]).index(2)] | c.OrderedDict(a=1) | c.OrderedDict(a=1).copy()
@@ -41,7 +42,7 @@ def test_expression(expression):
 
 
 @pytest.mark.parametrize("expression", """repr(c.deque([1])) | str(c.OrderedDict(a=1)) | f"{c.deque()}" | hasattr(c.deque(), '_items') | hasattr(c.deque(), '__dict__') | hash(c.deque()) | {c.deque(): 1}
-o.itemgetter(1) | i.count(3) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
+o.itemgetter(1) | i.count(3) | i.repeat(3) | repr(i.repeat(x, 2)) | [next(i.cycle([1])), 2] | c.deque().__len__() | type(i.count()) is i.count | isinstance(i.count(), i.count) | type(i.tee([1])[0]).__name__ | c.OrderedDict.fromkeys('ab')
 {**c.OrderedDict(a=1)} | dict(c.defaultdict(int, a=1)) | c.deque([1]).maxlen is None | c.deque([1, 2])[0:1] | c.deque([1]) < c.deque([2]) | c.ChainMap({'a': x})['a'] | i.groupby([1])
 t.MappingProxyType({'a': x}) | t.MappingProxyType([1]) | t.MappingProxyType(1) | repr(t.MappingProxyType({'a': 1})) | hash(t.MappingProxyType({})) | t.MappingProxyType({})['a'] | hasattr(t.MappingProxyType({}), '_whole')""".replace("\n", " | ").split(" | "))
 def test_what_is_left_to_python_is_right(expression):
@@ -355,3 +356,72 @@ def test_parameters_of_a_function_by_inspect():
         return len(signature.parameters), [*signature.parameters], "by" in signature.parameters, scaled(*bound.args, **bound.kwargs)
 
     check_calls(program, *[(np.arange(3.0),)] * 2, fullgraph=True)
+
+
+def attributes_of_new(x, d):
+    made = collections.OrderedDict(a=x)
+    made._metadata = collections.OrderedDict(note=[x + 1])
+    made.size, made._dict = 3, "its own"
+    made.gone = 1
+    del made.gone
+    made._metadata["more"] = made.size + 1
+    return made, hasattr(made, "gone"), getattr(made, "_own", 5), made._dict, [copy.copy(made), copy.deepcopy(made), made.copy(), made | {"b": 1}]
+
+
+def attributes_of_another(x, d):
+    d.count = getattr(d, "count", 0) + 1
+    d.last = x * d.count
+    if hasattr(d, "once"):
+        del d.once
+    else:
+        d.once = [d.count]
+    return d.last + 1, copy.copy(d), copy.deepcopy(d), collections.OrderedDict(d)
+
+
+def attributes_that_are_missing(x, d):
+    seen = []
+    for read in (lambda: d.missing, lambda: d._missing, lambda: delattr(d, "missing"), lambda: collections.OrderedDict().missing):
+        try:
+            read()
+        except AttributeError:
+            seen.append(x + len(seen))
+    return seen
+
+
+def attributes_in_a_loop(x, d):
+    d.total = x
+    for i in range(5):
+        d.total = d.total + i
+    made = collections.OrderedDict()
+    for i in range(5):
+        made.last = x * i
+    return d.total, made
+
+
+def attributes_of_a_subclass(x, d):
+    made = Kept(a=x)
+    made.note = d
+    return made.note is d, vars(made) == {"note": d}, len(made)
+
+
+class Kept(collections.OrderedDict):
+    pass
+
+
+@pytest.mark.parametrize("program", [attributes_of_new, attributes_of_another, attributes_that_are_missing, attributes_in_a_loop, attributes_of_a_subclass])
+def test_attributes_of_an_ordered_dict(program):
+    compiled = frameloom.compile(program, fullgraph=True)
+    want, got = collections.OrderedDict(k=1), collections.OrderedDict(k=1)
+    for i in range(4):
+        assert_same(compiled(np.arange(3.0) + i, got), program(np.arange(3.0) + i, want))
+        assert_same(got, want)
+
+
+def test_an_ordered_dict_without_attributes_is_one_version():
+    compiled = frameloom.compile(lambda x, d: (x + getattr(d, "shift", 1), copy.deepcopy(d)))
+    for _ in range(3):
+        assert_same(compiled(np.arange(3.0), collections.OrderedDict(a=1)), (np.arange(3.0) + 1, collections.OrderedDict(a=1)))
+    assert captures(compiled) == 1
+    other = collections.OrderedDict(a=1)
+    other.shift = 4
+    assert_same(compiled(np.arange(3.0), other), (np.arange(3.0) + 4, other))

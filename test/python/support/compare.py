@@ -45,6 +45,8 @@ def assert_same(got, want, ulps=16, scale=None, rtol=None, atol=0):
         for key in want:
             assert_same(got[key], want[key], **bounds)
         assert getattr(got, "default_factory", None) is getattr(want, "default_factory", None), "what a dictionary makes"
+        if type(want) is collections.OrderedDict:
+            assert_same(vars(got), vars(want), **bounds)
     elif isinstance(want, BaseException):
         assert_same(got.args, want.args, **bounds)
     elif isinstance(want, (np.ndarray, np.generic)):

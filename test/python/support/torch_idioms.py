@@ -203,8 +203,6 @@ BREAKS = {
     "if_item": "FL0002",
     "assert_finite": "FL0002",
     "printed": "FL0004",
-    "tryexc": "FL0030",
-    "gen": "FL0003",
     "setattr_": "FL0005",
     "while_data": "FL0002",
 }

@@ -703,13 +703,11 @@ def gumbel(x):
 BREAKS = {
     "gradient penalty": ("FL0030", None),
     "cutmix": ("FL0030", "FL0030"),
-    "CTC loss": ("FL0030", "FL0030"),
     "cache of keys": (None, "FL0030"),
     "linalg": ("FL0030", "FL0030"),
     "special": (None, "FL0030"),
     "schedule of learning rates": ("FL0003", "FL0003"),
     "dataclass as a tuple": (None, "FL0030"),
-    "state dict": ("FL0009", "FL0009"),
 }
 RECIPES = {
     "nms": lambda x: nms(BOXES + x.sum() * 0, SCORES, 0.3),

@@ -285,3 +285,17 @@ def test_a_setup_context_that_changes_only_what_it_has_made():
 
     x = torch.ones(3)
     assert frameloom.compile(function, fullgraph=True)(x).tolist() == function(x).tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("draw", [lambda made: torch.rand(2), lambda made: torch.nn.functional.dropout(torch.ones(3), 0.5), lambda made: torch.manual_seed(3)])
+def test_a_setup_context_that_draws_random_numbers(draw):
+    def function(x):
+        SHARED["made"] = []
+        return torch.func.grad(lambda x: Sets.apply(x).sum())(x), torch.rand(2)
+
+    SHARED["change"] = draw
+    found = []
+    for call in (function, frameloom.compile(function)):
+        torch.manual_seed(1)
+        found.append([[one.tolist() for one in call(torch.ones(3))] for _ in range(2)])
+    assert found[1] == found[0]

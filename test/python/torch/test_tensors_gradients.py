@@ -4,6 +4,7 @@ import concurrent.futures
 import copy
 import warnings
 
+import numpy as np
 import opinfo_tensors
 import pytest
 import tensor_programs
@@ -325,3 +326,26 @@ def test_a_version_lives_on_when_its_results_have_died():
         compiled(torch.randn(size, 3)).sum().backward()
     report = compiled._report()
     assert len(report["entries"]) == 3 and len(report["recompiles"]) == 2, report["recompiles"]
+
+
+def beside_the_result(x):
+    y = x.sigmoid() * 2
+    other = torch.from_numpy(np.tanh(y.detach().numpy()))
+    other.mul_(y)
+    return y, other.sum().detach()
+
+
+def a_part_of_the_result(x):
+    y = x.sigmoid() * 2
+    return y * torch.from_numpy(np.tanh(y.detach().numpy())), y.sum()
+
+
+@pytest.mark.parametrize("program", [beside_the_result, a_part_of_the_result])
+def test_second_derivatives_beside_what_numpy_gives(program):
+    found = []
+    for call in program, frameloom.compile(program, fullgraph=True):
+        x = torch.arange(3.0).requires_grad_()
+        result, _ = call(x)
+        (first,) = torch.autograd.grad(result.sum(), x, create_graph=True)
+        found.append((first.detach(), *torch.autograd.grad(first.sum(), x)))
+    torch.testing.assert_close(*found)

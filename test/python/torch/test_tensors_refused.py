@@ -102,3 +102,106 @@ SIZES = (
 @pytest.mark.parametrize("function", DEVICES + SIZES)
 def test_devices_and_sizes(function):
     agree(function, torch.ones(2))
+
+
+REFUSED = {
+    "sizes of a sum": lambda x: x + torch.ones(7),
+    "sizes of a product": lambda x: x @ torch.ones(5),
+    "sizes of a layer": lambda x: LAYER(x),
+    "sizes of a join": lambda x: torch.cat([x, torch.ones(2, 2)]),
+    "a view": lambda x: x.view(5, 5),
+    "an index": lambda x: x[10],
+    "an attribute": lambda x: x[0].mT,
+    "a type": lambda x: torch.add(x, "a"),
+    "a dtype": lambda x: x.long().mul_(0.5),
+    "a dtype of a sum": lambda x: x.long().std(),
+    "a rank": lambda x: torch.bmm(x, x),
+    "a write": lambda x: x.clone().add_(torch.ones(9)),
+    "an axis": lambda x: x.sum().squeeze(4),
+}
+LAYER = torch.nn.Linear(9, 2)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_torch_raises_is_caught_where_it_is_raised(name):
+    call = REFUSED[name]
+
+    def caught(x):
+        made, done = x * 2, []
+        try:
+            try:
+                call(made)
+            except KeyError:
+                return 0
+            finally:
+                done.append(1)
+        except (RuntimeError, IndexError, TypeError) as error:
+            done.append(2)
+            return made + 1, done, type(error).__name__, str(error)
+        return x
+
+    compiled = frameloom.compile(caught, fullgraph=True)
+    x = torch.arange(9.0).reshape(3, 3)
+    for _ in range(2):
+        assert str(compiled(x)) == str(caught(x))
+    compiled = frameloom.compile(caught)
+    for size in (3, 4, 5, 6):  # sizes that change
+        x = torch.arange(size * 3.0).reshape(size, 3)
+        assert str(compiled(x)) == str(caught(x))
+
+
+def test_what_torch_raises_of_elements_is_caught():
+    def caught(x, i):
+        try:
+            return x[i]
+        except IndexError as error:
+            return x + 1, str(error)
+
+    compiled = frameloom.compile(caught)
+    for i in (torch.tensor([1]), torch.tensor([7]), torch.tensor([2])):
+        assert str(compiled(torch.ones(3), i)) == str(caught(torch.ones(3), i))
+
+
+def test_what_is_raised_behind_a_write_is_raised_by_torch():
+    """A function of torch's that writes before it raises."""
+
+    def caught(x):
+        out = x.clone()
+        try:
+            torch.nn.init._no_grad_fill_(out, 2.0).view(17)
+        except RuntimeError:
+            out += 1
+        return out
+
+    compiled = frameloom.compile(caught)
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(3)), caught(torch.ones(3)))
+
+
+def test_numbers_that_torch_fills_without_an_operation():
+    """The lengths of ctc_loss() become a tensor that no operation fills."""
+    scores, targets = torch.randn(6, 2, 4).log_softmax(-1), torch.tensor([[1, 2, 3], [2, 1, 1]])
+    for lengths in ((6, 5), (3, 2)), (torch.tensor([6, 5]), torch.tensor([3, 2])):
+        for reduction in "mean", "sum", "none":
+            loss = lambda x: torch.nn.functional.ctc_loss(x, targets, *lengths, reduction=reduction)  # noqa: B023
+            torch.testing.assert_close(frameloom.compile(loss, fullgraph=True)(scores), loss(scores))
+
+
+def test_lengths_of_sequences_that_are_tensors():
+    targets = torch.tensor([[1, 2, 3], [2, 2, 2]])
+
+    def loss(x, lengths, target_lengths):
+        return torch.nn.functional.ctc_loss(x.log_softmax(-1), targets, lengths, target_lengths, zero_infinity=True)
+
+    compiled = frameloom.compile(loss, fullgraph=True)
+    for lengths, target_lengths in ([6, 5], [3, 2]), ([6, 3], [3, 3]), ([4, 6], [1, 3]):
+        found = []
+        for function in compiled, loss:
+            x = torch.randn(6, 2, 4, generator=torch.Generator().manual_seed(1)).requires_grad_()
+            made = function(x, torch.tensor(lengths), torch.tensor(target_lengths))
+            made.backward()
+            found.append((made.detach(), x.grad))
+        torch.testing.assert_close(*found)
+    refused = lambda x: compiled(x, torch.tensor([60, 5]), torch.tensor([3, 2]))  # noqa: E731
+    with pytest.raises(RuntimeError, match="at most 6, but got value 60"):
+        refused(torch.zeros(6, 2, 4))
