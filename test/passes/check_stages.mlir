@@ -35,13 +35,13 @@
 // GRAPH: :[[# @LINE + 24]]:8: error: the first operation whose value is changed by break-graph: %{{.*}} = loom.sub {{.*}}: result 0, element [{{[01]}}, {{[012]}}] is
 // GRAPH-NOT: error
 
-// ARENA: error: break-arena (pass 19 of 20) changes @sums: result 1
+// ARENA: error: break-arena (pass 20 of 21) changes @sums: result 1
 // ARENA: error: the first operation whose value is changed by break-arena: %{{.*}} = loom.sort
 
 // RESULTS: error: break-results (pass 1 of 1) changes @pair: result 0, element [0] is {{.*}}
 // RESULTS: error: no value of this function is changed by break-results where it is the only result
 
-// LOWERED: error: break-lowered (pass 20 of 20) changes @sums:
+// LOWERED: error: break-lowered (pass 21 of 21) changes @sums:
 // LOWERED: :[[# @LINE + 13]]:8: error: the first operation whose value is changed by break-lowered: %{{.*}} = loom.exp
 
 // OFF: error: it does not work

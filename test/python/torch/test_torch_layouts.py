@@ -137,7 +137,8 @@ def compare_images(seed, dynamic=False):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
         largest = max([1.0, *theirs[theirs.isfinite()].abs().flatten().tolist()])
         torch.testing.assert_close(ours, theirs, rtol=near, atol=near * largest, equal_nan=True)
-    assert not expected[0].numel() or strides_of_image(got[0]) == strides_of_image(expected[0])
+    if expected[0].numel() and expected[0].untyped_storage().nbytes() == expected[0].nbytes:  # no view of something larger
+        assert strides_of_image(got[0]) == strides_of_image(expected[0])
     return True
 
 
