@@ -69,6 +69,15 @@ static bool prepare_is_written_plain(MlirOperation op) {
          (class == LOOM_CLASS_ALONE && loom_info(op)->indexed);
 }
 
+/* May a group write the root so that the reshape of it that is returned lies as asked? */
+static bool prepare_is_reshaped(MlirOperation function, MlirValue root) {
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  return loom_class_of(loom_def(root)) != LOOM_CLASS_ALONE && !loom_info(loom_def(root))->updates &&
+         loom_type_from_mlir(mlirValueGetType(root), &type) && loom_type_is_sized(&type) &&
+         loom_reshaped_strides(function, root, &type, strides);
+}
+
 static void prepare_return(MlirOperation function, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   for (intptr_t i = 0; i < count; i++) {
@@ -79,7 +88,8 @@ static void prepare_return(MlirOperation function, MlirOperation op) {
     bool plain = !taken && prepare_is_written_plain(loom_def(root));
     if (!taken && (root.ptr != value.ptr || plain || prepare_is_read_plain(root))) {
       loom_result_strides(function, i, &type, strides);
-      taken = !loom_strides_fit_plain(&type, strides);
+      taken = !loom_strides_fit_plain(&type, strides) &&
+              (plain || prepare_is_read_plain(root) || !prepare_is_reshaped(function, root));
     }
     for (intptr_t k = 0; k < i && !taken; k++)
       taken = loom_buffer_root(loom_operand(op, k)).ptr == root.ptr;

@@ -14,10 +14,11 @@
  * breaks: there is no loom.fusion afterwards.
  *
  * A kernel also says where its buffers lie. Strides come from the function's arguments
- * (`loom.strides`) and results; what lies between kernels is C-ordered. Views of an operand that
- * are nothing but other strides (transpose, broadcast, a slice from 0 upwards, a reshape that cuts
- * no dimension badly) go into the operand's strides, so that what is left of views inside a body
- * needs index arithmetic. Identical kernels are made one.
+ * (`loom.strides`) and results; what lies between kernels is C-ordered, but for what loom-layout
+ * has given another order (`loom.orders`). Views of an operand that are nothing but other strides
+ * (transpose, broadcast, a slice from 0 upwards, a reshape that cuts no dimension badly) go into
+ * the operand's strides, so that what is left of views inside a body needs index arithmetic.
+ * Identical kernels are made one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -479,6 +480,8 @@ static bool outline_fusion(MlirOperation fusion, void *user) {
     loom_named name = {"kernel", mlirFlatSymbolRefAttrGet(s->ctx, loom_str(kernel->name))};
     MlirOperation apply =
         loom_build_op(&b, LOOM_OP_APPLY, s->operand_count, operands, results, types, 1, &name);
+    MlirAttribute orders = loom_get_attr(fusion, loom_mark_orders);
+    if (orders.ptr) loom_set_attr(apply, loom_mark_orders, orders);
     for (intptr_t i = 0; i < results; i++)
       mlirValueReplaceAllUsesOfWith(loom_result(fusion, i), loom_result(apply, i));
     mlirOperationDestroy(fusion);

@@ -100,12 +100,20 @@ void loom_result_strides(MlirOperation function, intptr_t index, const loom_type
 /* Do the strides give each element the place that it has in C order? Strides of dimensions with one
  * element do not matter. */
 bool loom_strides_fit_plain(const loom_type *type, const int64_t *strides);
+/* The strides of a value whose dimensions lie in this order, the outermost first; false when they
+ * cannot be expressed. */
+bool loom_order_strides(const loom_type *type, const int64_t *order, int64_t *out);
 /* The strides of a value between kernels. An argument has those of its attribute. A returned value
  * has those that the function's result asks for (of several the first one), so that its kernel
- * writes the output itself; if it is read through a reshape as well, it is in C order, as every
- * other value is. */
+ * writes the output itself, also where nothing but its reshape is returned; if it is read through a
+ * reshape otherwise, it is in C order, as every
+ * other value is that loom-layout has chosen no order for (`loom.orders`). */
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
                         int64_t *out);
+/* A value that is read by nothing but one reshape, which is returned: its strides for the result to
+ * lie as asked. False: the value is another one, or only C order will do. */
+bool loom_reshaped_strides(MlirOperation function, MlirValue value, const loom_type *type,
+                           int64_t *out);
 bool loom_strides_are_contiguous(const loom_type *type, const int64_t *strides);
 /* The argument whose buffer the caller may pass as the output buffer of result `index`, too
  * (`loom.overwrites`); or -1. */

@@ -24,6 +24,7 @@ void loom_add_front_passes(MlirOpPassManager manager) {
   mlirOpPassManagerAddOwnedPass(manager, loom_make_attend_pass());
   mlirOpPassManagerAddOwnedPass(manager, loom_make_fuse_pass());
   mlirOpPassManagerAddOwnedPass(manager, loom_make_order_pass());
+  mlirOpPassManagerAddOwnedPass(manager, loom_make_layout_pass());
 }
 
 void loom_add_kernel_passes(MlirOpPassManager manager) {

@@ -28,8 +28,12 @@ bool plan_lies_as_asked(const plan_state *s, MlirValue value, intptr_t i) {
   if (!loom_type_from_mlir(mlirValueGetType(value), &type)) return false;
   loom_result_strides(s->function, i, &type, asked);
   MlirValue root = loom_buffer_root(value);
-  if (!mlirValueEqual(root, value))
-    return loom_strides_are_contiguous(&type, asked) && plan_root_is_plain(s, root);
+  if (!mlirValueEqual(root, value)) {
+    if (loom_strides_are_contiguous(&type, asked)) return plan_root_is_plain(s, root);
+    loom_type under;
+    return loom_type_from_mlir(mlirValueGetType(root), &under) &&
+           loom_reshaped_strides(s->function, root, &under, have);
+  }
   loom_value_strides(s->function, value, &type, have);
   return !memcmp(asked, have, sizeof *have * (size_t)type.rank);
 }

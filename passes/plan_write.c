@@ -54,7 +54,12 @@ static MlirValue write_buffer(plan_state *s, loom_builder *b, MlirValue value) {
     return mlirBlockGetArgument(s->body, mlirBlockArgumentGetArgNumber(root));
   int storage = plan_storage_of(s, root);
   if (s->storages[storage].output >= 0) return write_output(s, s->storages[storage].output);
-  return write_arena_buffer(s, b, storage, plan_memref(s->ctx, mlirValueGetType(value), NULL));
+  loom_type type;
+  int64_t strides[LOOM_MAX_RANK];
+  bool made = mlirValueEqual(root, value) && loom_type_from_mlir(mlirValueGetType(value), &type);
+  if (made) loom_value_strides(s->function, value, &type, strides);
+  return write_arena_buffer(s, b, storage,
+                            plan_memref(s->ctx, mlirValueGetType(value), made ? strides : NULL));
 }
 
 static bool write_gather(plan_state *s, loom_builder *b, MlirOperation op, write_lists *out) {

@@ -234,6 +234,59 @@ void loom_result_strides(MlirOperation function, intptr_t index, const loom_type
   if (loom_strides_fit_plain(type, out)) loom_plain_strides(type, out);
 }
 
+bool loom_order_strides(const loom_type *type, const int64_t *order, int64_t *out) {
+  int64_t stride = 1;
+  for (int i = type->rank - 1; i >= 0; i--) {
+    out[order[i]] = stride;
+    stride = loom_num_mul(stride, loom_num_dim(type->dims[order[i]]));
+  }
+  for (int d = 0; d < type->rank; d++)
+    if (!loom_num_known(out[d])) return false;
+  return true;
+}
+
+/* The only op that uses a value, as operand `number`; or null. */
+static MlirOperation util_only_user(MlirValue value, intptr_t *number) {
+  MlirOpOperand use = mlirValueGetFirstUse(value);
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)))
+    return (MlirOperation){NULL};
+  *number = mlirOpOperandGetOperandNumber(use);
+  return mlirOpOperandGetOwner(use);
+}
+
+bool loom_reshaped_strides(MlirOperation function, MlirValue value, const loom_type *type,
+                           int64_t *out) {
+  intptr_t number = 0;
+  loom_type to;
+  int64_t asked[LOOM_MAX_RANK];
+  MlirOperation reshape = util_only_user(value, &number);
+  if (!reshape.ptr || !loom_info(reshape)->alias) return false;
+  MlirOperation user = util_only_user(loom_result(reshape, 0), &number);
+  if (!user.ptr || !loom_is_named(user, "func.return") ||
+      !loom_type_from_mlir(mlirValueGetType(loom_result(reshape, 0)), &to) ||
+      !loom_type_is_sized(&to))
+    return false;
+  loom_result_strides(function, number, &to, asked);
+  return !loom_strides_fit_plain(&to, asked) && loom_reshape_strides(&to, asked, type, out);
+}
+
+/* The strides of a value that a group or kernel makes: in C order where loom-layout says nothing.
+ */
+static void util_made_strides(MlirValue value, const loom_type *type, int64_t *out) {
+  MlirAttribute orders = loom_get_attr(loom_def(value), loom_mark_orders);
+  intptr_t number = mlirOpResultGetResultNumber(value);
+  int64_t order[LOOM_MAX_RANK];
+  bool listed = orders.ptr && mlirAttributeIsAArray(orders) &&
+                number < mlirArrayAttrGetNumElements(orders) && type->rank > 0 &&
+                loom_attr_read_i64s(mlirArrayAttrGetElement(orders, number), order,
+                                    LOOM_MAX_RANK) == type->rank;
+  uint32_t seen = 0;
+  for (int i = 0; listed && i < type->rank; i++)
+    if (order[i] >= 0 && order[i] < type->rank) seen |= 1u << order[i];
+  if (!listed || seen != (1u << type->rank) - 1 || !loom_order_strides(type, order, out))
+    loom_plain_strides(type, out);
+}
+
 void loom_value_strides(MlirOperation function, MlirValue value, const loom_type *type,
                         int64_t *out) {
   if (mlirValueIsABlockArgument(value)) {
@@ -250,8 +303,12 @@ void loom_value_strides(MlirOperation function, MlirValue value, const loom_type
     if (loom_is_named(user, "func.return") && (returned < 0 || number < returned))
       returned = number;
   }
-  if (returned < 0 || reshaped)
+  if (reshaped && (returned >= 0 || !loom_reshaped_strides(function, value, type, out)))
     loom_plain_strides(type, out);
+  else if (reshaped)
+    return;
+  else if (returned < 0)
+    util_made_strides(value, type, out);
   else
     loom_result_strides(function, returned, type, out);
 }

@@ -296,15 +296,6 @@ static loom_value conv_input_gradient(const conv_call *v, loom_value gradient, l
   return out;
 }
 
-/* Has this argument, one of the graph's, its channels side by side in memory? */
-static bool conv_is_last(const conv_call *v, int i) {
-  const fx_value *x = fx_value_of(v->c->im, v->c->args[i]);
-  torch_spec spec;
-  if (!x || x->placeholder < 0 || !fx_read_spec(v->c->im, x->meta, &spec))
-    return error_drop(), false;
-  return spec.rank > 2 && spec.strides[1] == 1 && spec.strides[spec.rank - 1] != 1;
-}
-
 /* Has each channel weights of its own? */
 static bool conv_is_depthwise(const conv_call *v, const loom_type *types) {
   return v->groups == types[1].dims[1] && v->groups == types[2].dims[0] && types[2].dims[1] == 1;
@@ -322,14 +313,15 @@ static bool conv_is_spread(const conv_call *v, const loom_type *types) {
     if (v->dilation[d] != 1 || LOOM_DIM_IS_SYM(types[0].dims[d + 2]) ||
         LOOM_DIM_IS_SYM(types[1].dims[d + 2]) || weights->dims[d + 2] > CONV_SPREAD_WINDOW)
       return false;
-  return conv_is_last(v, 0);
+  return fx_is_channels_last(v->c, 0);
 }
 
 /* Half floats are read as they are for the gradient of the weights. But where channels lie side by
  * side and several of them have weights in common, they are first converted and put in C order: to
  * pick single pixels takes longer. */
 static bool conv_keeps_halves(const conv_call *v, const loom_type *types, int i) {
-  return v->c->im->place == TORCH_CPU && (conv_is_depthwise(v, types) || !conv_is_last(v, i));
+  return v->c->im->place == TORCH_CPU &&
+         (conv_is_depthwise(v, types) || !fx_is_channels_last(v->c, i));
 }
 
 static loom_value conv_spread_gradient(const conv_call *v, loom_value gradient, loom_value w,

@@ -20,6 +20,8 @@
 
 #define WINDOWS_MAX_PLACES 81 /* of a window; with larger ones the op runs through torch */
 #define WINDOWS_MAX_AXES 3
+#define WINDOWS_GAINED 27  /* windows that an element looks at for its gradient, at most */
+#define WINDOWS_CHANNELS 8 /* channels that fill a vector */
 
 /* One axis: `in` operand positions, `out` windows (numbers); adaptive ones are cut by the sizes
  * alone. */
@@ -389,11 +391,145 @@ bool aten_max_pool_any(fx_call *c, loom_value *out) {
          windows_read(c, &w, 1, 4) && windows_maximum(c, &w, out);
 }
 
+/* ---- gradients of maxima --------------------------------------------------------------------- */
+
+/* What an element gets of the windows that it is in: the gradients of those whose maximum it is.
+ * `grad` and `from` (positions of maxima): of the places chosen so far, one for each element. */
+typedef struct windows_gain {
+  fx_call *c;
+  const windows *w;
+  loom_value own; /* the position of each element */
+  loom_value sum;
+  loom_type type; /* of the sum */
+} windows_gain;
+
+static void windows_gain_place(windows_gain *g, loom_value grad, loom_value from,
+                               loom_value valid) {
+  loom_emitter *b = g->c->b;
+  loom_value hit = loom_emit_compare(b, "eq", from, g->own);
+  if (valid != LOOM_NO_VALUE) hit = loom_emit2(b, LOOM_OP_AND, hit, valid);
+  loom_value part = loom_emit_select(b, hit, grad, loom_emit_int(b, &g->type, 0));
+  g->sum = g->sum == LOOM_NO_VALUE ? part : loom_emit2(b, LOOM_OP_ADD, g->sum, part);
+}
+
+/* Places of axes `d`... by the number of the window. */
+static void windows_gain_taken(windows_gain *g, int d, loom_value grad, loom_value from,
+                               loom_value valid) {
+  loom_emitter *b = g->c->b;
+  if (grad == LOOM_NO_VALUE || from == LOOM_NO_VALUE) return;
+  if (d == g->w->count || d == WINDOWS_MAX_AXES) {
+    windows_gain_place(g, grad, from, valid);
+    return;
+  }
+  const windows_axis *a = &g->w->axes[d];
+  windows_line l = windows_along(g->c, a);
+  for (int64_t j = 0; j < a->places; j++) {
+    loom_value at, here;
+    windows_place(&l, a, j, &at, &here);
+    loom_value some = fx_take_along(g->c, grad, a->axis, at);
+    here = loom_emit_broadcast(b, here, g->type.rank, g->type.dims, (int64_t[]){a->axis});
+    if (valid != LOOM_NO_VALUE) here = loom_emit2(b, LOOM_OP_AND, valid, here);
+    windows_gain_taken(g, d + 1, some, fx_take_along(g->c, from, a->axis, at), here);
+  }
+}
+
+/* Places of axes `d`... of windows that go on by one element: slices of padded operands. The first
+ * window of an element is the one whose last place it is. */
+static void windows_gain_sliced(windows_gain *g, int d, loom_value grad, loom_value from) {
+  loom_emitter *b = g->c->b;
+  if (d == g->w->count || d == WINDOWS_MAX_AXES) {
+    windows_gain_place(g, grad, from, LOOM_NO_VALUE);
+    return;
+  }
+  const windows_axis *a = &g->w->axes[d];
+  for (int64_t j = 0; j < a->kernel; j++)
+    windows_gain_sliced(g, d + 1, loom_emit_slice(b, grad, a->axis, j * a->dilation, a->in, 1),
+                        loom_emit_slice(b, from, a->axis, j * a->dilation, a->in, 1));
+}
+
+static loom_value windows_gain_padded(windows_gain *g, loom_value v, double fill) {
+  int64_t edge[LOOM_MAX_RANK] = {0};
+  loom_type scalar = loom_type_make(loom_emit_type(g->c->b, v)->dtype, 0, NULL);
+  for (int d = 0; d < g->w->count; d++) {
+    const windows_axis *a = &g->w->axes[d];
+    edge[a->axis] = (a->kernel - 1) * a->dilation - a->padding;
+  }
+  return loom_emit_pad(g->c->b, v, loom_emit_float(g->c->b, &scalar, fill), edge, edge);
+}
+
+/* Each window's number of the elements before it is that of its first element, and there are as
+ * many windows as begin within the padding: does an element have all places then? */
+static bool windows_step_by_one(const windows *w) {
+  bool good = true;
+  for (int d = 0; d < w->count; d++) {
+    const windows_axis *a = &w->axes[d];
+    int64_t reach = (a->kernel - 1) * a->dilation;
+    bool known = !LOOM_STRIDE_IS_SYM(a->in) && !LOOM_STRIDE_IS_SYM(a->out);
+    good &= a->stride == 1 && reach >= a->padding &&
+            (!known || a->out == a->in + 2 * a->padding - reach);
+  }
+  return good;
+}
+
+/* Do windows that go on by more than one element have a rule for each axis, and are channels, along
+ * which nothing depends on the position, side by side in memory? */
+static bool windows_go_along_channels(fx_call *c, const windows *w) {
+  bool good = w->from.rank == w->count + 2 && !LOOM_DIM_IS_SYM(w->from.dims[1]) &&
+              w->from.dims[1] >= WINDOWS_CHANNELS;
+  for (int d = 0; d < w->count; d++)
+    good &= w->axes[d].dilation == 1;
+  return good && (fx_is_channels_last(c, c->count - 1) || fx_is_channels_last(c, 1));
+}
+
+/* The position of each element of a type in its plane. */
+static loom_value windows_own(fx_call *c, const windows *w) {
+  loom_emitter *b = c->b;
+  loom_type type = w->from;
+  loom_value own = LOOM_NO_VALUE;
+  type.dtype = LOOM_I64;
+  for (int d = 0; d < w->count; d++) {
+    loom_value at = loom_emit_iota(b, &type, w->axes[d].axis);
+    if (d) own = loom_emit2(b, LOOM_OP_MUL, own, fx_number_value(c, &type, w->axes[d].in));
+    own = d ? loom_emit2(b, LOOM_OP_ADD, own, at) : at;
+  }
+  return own;
+}
+
+/* The gradient without a scatter, where each element looks at few windows and finds them fast:
+ * `out` is LOOM_NO_VALUE where it does not. False: the call was declined. */
+static bool windows_gained(fx_call *c, const loom_type *pooled, loom_value *out) {
+  windows w = {0};
+  int64_t places = 1;
+  *out = LOOM_NO_VALUE;
+  if (c->count < 4 || c->im->place != TORCH_CPU) return true; /* adaptive windows have no stride */
+  if (!windows_sizes(c, &w, *c->text - '0', &c->types[0], pooled) || !windows_read(c, &w, 2, 5))
+    return false;
+  bool sliced = windows_step_by_one(&w);
+  if (!sliced && !windows_go_along_channels(c, &w)) return true;
+  windows_turn(&w);
+  for (int d = 0; d < w.count; d++)
+    places *= sliced ? w.axes[d].kernel : w.axes[d].places;
+  if (places > WINDOWS_GAINED) return true;
+  windows_gain g = {c, &w, windows_own(c, &w), LOOM_NO_VALUE, w.from};
+  g.type.dtype = fx_compute_dtype(w.from.dtype);
+  loom_value grad = fx_tensor_as(c, 0, g.type.dtype), from = fx_tensor(c, c->count - 1);
+  if (grad == LOOM_NO_VALUE || from == LOOM_NO_VALUE) return false;
+  if (sliced)
+    windows_gain_sliced(&g, 0, windows_gain_padded(&g, grad, 0), windows_gain_padded(&g, from, -1));
+  else
+    windows_gain_taken(&g, 0, grad, from, LOOM_NO_VALUE);
+  *out = g.sum;
+  return true;
+}
+
 /* Gradients of maxima (`text`: axes): operand 0 is added at the positions of the last argument. */
 bool aten_max_pool_gradient(fx_call *c, loom_value *out) {
   loom_emitter *b = c->b;
   loom_type type = c->types[0];
   const loom_type pooled = *windows_type(c, 0);
+  loom_value gained = LOOM_NO_VALUE;
+  if (!windows_gained(c, &pooled, &gained)) return false;
+  if (gained != LOOM_NO_VALUE) return windows_done(c, gained, out);
   uint32_t axes = (uint32_t)((1 << (*c->text - '0')) - 1) << (type.rank - (*c->text - '0'));
   int64_t plane, cut, planes, elements; /* numbers */
   loom_dim flat[2], all;

@@ -41,6 +41,8 @@ bool fx_product(fx_call *c, const loom_type *type, uint32_t axes, int64_t *out);
 const char *fx_text(fx_call *c, int i); /* "" when None */
 /* An axis in [0, rank). */
 bool fx_axis(fx_call *c, int i, int rank, int *out);
+/* Has this argument, one of the graph's, its channels (axis 1) side by side in memory? */
+bool fx_is_channels_last(fx_call *c, int i);
 /* A mask of axes; None and the empty list are all of them. */
 bool fx_axes(fx_call *c, int i, int rank, uint32_t *out);
 /* `v` at the positions `at` (a vector) along an axis. A position out of bounds reads an arbitrary

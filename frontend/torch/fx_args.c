@@ -211,6 +211,13 @@ bool fx_axis(fx_call *c, int i, int rank, int *out) {
   return true;
 }
 
+bool fx_is_channels_last(fx_call *c, int i) {
+  const fx_value *x = fx_value_of(c->im, c->args[i]);
+  torch_spec spec;
+  if (!x || x->placeholder < 0 || !fx_read_spec(c->im, x->meta, &spec)) return error_drop(), false;
+  return spec.rank > 2 && spec.strides[1] == 1 && spec.strides[spec.rank - 1] != 1;
+}
+
 bool fx_axes(fx_call *c, int i, int rank, uint32_t *out) {
   int64_t list[LOOM_MAX_RANK] = {0};
   *out = (1u << rank) - 1;

@@ -10,7 +10,7 @@
 // BAD: cannot interpret: dimension 0 has size 3, not 2
 // BAD: cannot interpret: dimension 0 has size 3, not 0
 // BAD-STAGE-COUNT-3: out of bounds
-// SAME: remark: 22 passes leave the results of
+// SAME: remark: 23 passes leave the results of
 
 #n = affine_map<()[s0] -> (s0)>
 #m = affine_map<()[s0, s1] -> (s1)>
