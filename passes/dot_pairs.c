@@ -398,7 +398,7 @@ static void pairs_lane_step(lower *l, void *user, const MlirValue *carried, Mlir
     MlirValue ptr = dot_at(l, left, r * s->row, LOOM_U8);
     b = dot_here(l);
     MlirValue pair = lane_splat(&b, lane_load(&b, ptr, LOOM_I32, 1, none), PAIRS);
-    MlirValue args[] = {carried[r], loom_build1(&b, "llvm.bitcast", pair, halves), columns};
+    MlirValue args[] = {carried[r], columns, loom_build1(&b, "llvm.bitcast", pair, halves)};
     next[r] = loom_result(pairs_call(&b, "llvm.x86.avx512bf16.dpbf16ps.512", 3, args, 1, &sums), 0);
   }
   next[p->mr] = dot_at(l, left, 4, LOOM_U8);
