@@ -94,6 +94,8 @@ struct dot_plan {
   loom_type type;
   int64_t extents[DOT_GROUPS];
   int vl, mr, nv;
+  int64_t pairs; /* of bfloat16 in the depth of what is packed (dot_pairs.c); 0: single elements */
+  bool tiles_unit; /* pairs are multiplied by AMX */
   int inner; /* lanes go along the depth: columns whose sums are in registers; 0: along columns */
   bool few_rows,
       few_columns; /* there may be less than a tile, or a panel, which is known only then */
@@ -137,6 +139,11 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op);
 /* loom-lower: the body of stage `stage`, inside the function that `l` has begun (pointers, begin,
  * end are set; scope 0 is its entry block). False after a diagnostic. */
 bool dot_lower(lower *l, const dot_plan *plan, int stage);
+
+/* Elements, or pairs, along the depth of what is packed. */
+static inline int64_t dot_packed_depth(const dot_plan *p) {
+  return p->pairs ? p->pairs : p->extents[DOT_DEPTH];
+}
 
 /* Variables of the lowering: the groups of dimensions above, then these. */
 enum { DOT_CHUNK = DOT_GROUPS, DOT_TILE, DOT_PANEL, DOT_VARS };
@@ -199,7 +206,28 @@ void dot_finish_sums(lower *l, const dot_plan *p, MlirValue sum);
 /* Adds a block of the depth to the sums of a tile, which lie in scratch. */
 void dot_inner_tile(lower *l, dot_job *job);
 
+/* ---- dot_pairs.c: pairs of bfloat16 ---- */
+
+/* Chooses tiles of pairs where the kernel's CPU multiplies these and the operands are bfloat16.
+ * `inner`: both operands could be read where they lie instead, which is faster with few rows. */
+bool dot_pairs_plan(const lower_kernel *kernel, dot_plan *p, bool inner);
+/* May the left operand be read where it lies? */
+bool dot_pairs_direct(const dot_plan *p);
+/* Steps of depth that are taken at once; 0: all. */
+int64_t dot_pairs_block(const dot_plan *p);
+/* Packs the panel that the job is at. */
+void dot_pairs_pack(lower *l, dot_job *job);
+/* Adds a block of the depth to the sums of a tile. Those of AMX lie in scratch behind it, those of
+ * AVX-512 are in registers: `sums`. `left`: the left operand there. */
+void dot_pairs_tile(lower *l, dot_job *job, MlirValue left, MlirValue *sums);
+/* What the unit needs before the first tile, and behind the last one. */
+void dot_pairs_open(lower *l, const dot_plan *p);
+void dot_pairs_close(lower *l, const dot_plan *p);
+
 /* ---- dot_pack.c ---- */
+
+/* Transposes a square of vectors. */
+void dot_transpose(loom_builder *b, int size, MlirValue *rows);
 
 /* The value of an operand of the dot in the form it is packed in. */
 MlirValue dot_element(lower *l, const dot_plan *p, const dot_operand *o);

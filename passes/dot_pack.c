@@ -82,9 +82,8 @@ static void dot_pack_vectors(lower *l, void *user, const MlirValue *carried, Mli
 
 /* ---- a right operand whose depth lies side by side ---- */
 
-/* Transposes a square of vectors: in each round the squares of half the size that lie beside the
- * diagonal change places. */
-static void dot_transpose(loom_builder *b, int size, MlirValue *rows) {
+/* In each round the squares of half the size that lie beside the diagonal change places. */
+void dot_transpose(loom_builder *b, int size, MlirValue *rows) {
   for (int half = size / 2; half; half /= 2)
     for (int r = 0; r < size; r++) {
       int64_t upper[64], lower[64];
@@ -161,7 +160,9 @@ static void dot_pack_chunk(lower *l, void *user, const MlirValue *carried, MlirV
   *(columns ? &job->column0 : &job->row0) =
       dot_first(l, panel, o->step, job->p->extents[o->lane_group]);
   lower_body pack = columns ? dot_pack_vectors : dot_pack_rows;
-  if (job->depth_first)
+  if (job->p->pairs)
+    dot_pairs_pack(l, job);
+  else if (job->depth_first)
     pack(l, job, NULL, NULL);
   else if (o->turned)
     dot_pack_turned(l, job);
@@ -181,8 +182,8 @@ static void dot_pack_step(lower *l, void *user, const MlirValue *carried, MlirVa
  * through all pages of the operand again. */
 static void dot_pack_chunks(lower *l, dot_job *job) {
   const dot_operand *o = job->packed;
-  job->depth_first = o->lane_group == DOT_ROW && !o->apart && o->strides[DOT_ROW] == 1 &&
-                     o->strides[DOT_DEPTH] != 1;
+  job->depth_first = o->lane_group == DOT_ROW && !job->p->pairs && !o->apart &&
+                     o->strides[DOT_ROW] == 1 && o->strides[DOT_DEPTH] != 1;
   if (job->depth_first)
     lower_for(l, dot_const(l, 0), dot_const(l, job->p->extents[DOT_DEPTH]), dot_const(l, 1),
               DOT_DEPTH, 0, NULL, dot_pack_step, job, NULL);

@@ -39,7 +39,7 @@ int64_t dot_place(dot_plan *p, bool fixed) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
     if (o->direct || o->fixed != fixed) continue;
     o->offset = at;
-    int64_t row = loom_num_mul(o->step * size, p->extents[DOT_DEPTH]);
+    int64_t row = loom_num_mul(o->step * size, dot_packed_depth(p));
     at = loom_num_add(at, loom_num_mul(loom_num_mul(o->kept, o->round), row));
     at = loom_num_mul(loom_num_ceil(loom_num_add(at, 1), 64), 64); /* 0 would mean no buffer */
   }
@@ -57,8 +57,7 @@ int64_t dot_round_packs(const dot_plan *p) {
 /* ---- how large a round is ---- */
 
 static int64_t round_panel_bytes(const dot_plan *p, const dot_operand *o) {
-  return !dot_is_packed(o) ? 0
-                           : o->step * p->extents[DOT_DEPTH] * (int64_t)loom_dtype_size(p->work);
+  return !dot_is_packed(o) ? 0 : o->step * dot_packed_depth(p) * (int64_t)loom_dtype_size(p->work);
 }
 
 /* Packed bytes that may be there at once. */

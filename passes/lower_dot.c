@@ -155,8 +155,10 @@ static MlirValue dot_panel_pointer(lower *l, const dot_job *job, const dot_opera
   if (o->round != o->panels) panel = dot_op(l, "arith.remui", panel, o->round);
   if (o->kept != o->batches) batch = dot_op(l, "arith.remui", batch, o->kept);
   offset = dot_add_scaled(l, panel, batch, o->batches == 1 ? 0 : o->round);
-  offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, p->extents[DOT_DEPTH]));
-  offset = dot_add_scaled(l, offset, job->depth_low, o->step);
+  offset = dot_op(l, "arith.muli", offset, loom_num_mul(o->step, dot_packed_depth(p)));
+  MlirValue depth = p->pairs ? dot_op(l, "arith.shrui", job->depth_low, 1) : job->depth_low;
+  bool by_rows = p->pairs && o->lane_group == DOT_ROW;
+  offset = dot_add_scaled(l, offset, depth, by_rows ? 1 : o->step);
   return dot_address(l, dot_slots(l, p, o), offset, p->work);
 }
 
@@ -358,6 +360,11 @@ static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
   }
   sums[count] = dot_panel_pointer(l, job, &p->lhs, l->vars[DOT_TILE].iv, job->row0);
   sums[count + 1] = job->rhs;
+  if (p->pairs) {
+    dot_pairs_tile(l, job, sums[count], sums);
+    if (!p->tiles_unit) dot_move_sums(l, job, sums, false);
+    return;
+  }
   dot_place_rows(l, job);
   MlirValue step = dot_const(l, p->sum_run ? p->sum_run : 1);
   if (p->sum_run) {
@@ -371,7 +378,7 @@ static void dot_add_depth(lower *l, dot_job *job, MlirValue *sums) {
 }
 
 /* Is the block of the depth added to the sums in scratch, rather than to those in registers? */
-static bool dot_adds(const dot_plan *p) { return p->sum_run || p->inner; }
+static bool dot_adds(const dot_plan *p) { return p->sum_run || p->inner || p->tiles_unit; }
 
 static void dot_finish_tile(lower *l, dot_job *job) {
   const dot_plan *p = job->p;
@@ -388,7 +395,7 @@ static void dot_tile(lower *l, void *user, const MlirValue *carried, MlirValue *
   dot_zero_sums(l, job->p, sums);
   job->sums = l->scratch;
   dot_open_tile(l, job);
-  if (dot_adds(job->p)) dot_move_sums(l, job, sums, false);
+  if (dot_adds(job->p) && !job->p->pairs) dot_move_sums(l, job, sums, false);
   dot_add_depth(l, job, sums);
   dot_finish_tile(l, job);
 }
@@ -554,9 +561,9 @@ bool dot_lower(lower *l, const dot_plan *p, int stage) {
   if (loom_num_high(columns) < step && !p->few_columns) job.lanes = (int)(columns - step + p->vl);
   dot_set_extents(l, p);
   if (l->kernel->target == LANES_GPU) return gpu_dot_lower(l, p, stage);
-  if (stage < p->stage_count - 1)
-    dot_pack(l, &job, stage < p->once);
-  else
-    lower_for(l, l->begin, l->end, dot_const(l, 1), DOT_CHUNK, 0, NULL, dot_chunk, &job, NULL);
+  if (stage < p->stage_count - 1) return dot_pack(l, &job, stage < p->once), !l->failed;
+  if (p->pairs) dot_pairs_open(l, p);
+  lower_for(l, l->begin, l->end, dot_const(l, 1), DOT_CHUNK, 0, NULL, dot_chunk, &job, NULL);
+  if (p->pairs) dot_pairs_close(l, p);
   return !l->failed;
 }

@@ -167,6 +167,7 @@ void scatter_apply(lower *l, void *user, const MlirValue *carried, MlirValue *ne
     MlirValue x = lower_wide(l, old), y = lower_wide(l, value);
     loom_builder b = lower_at_level(l, l->depth);
     value.v = lower_combine(&b, j->combine, j->to.dtype, x, y);
+    if (j->inside.ptr) value.v = lane_select(&b, j->inside, value.v, x);
     value.lanes = l->width > 1;
     value.level = l->depth;
   }
@@ -189,16 +190,6 @@ MlirValue scatter_aim(lower *l, scatter_job *j, uint32_t vars) {
   return inside.v;
 }
 
-/* No row at all for an index that is bad. */
-static void scatter_slice(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  scatter_job *j = user;
-  MlirValue good = scatter_aim(l, j, 1u << SCATTER_INDEX);
-  if (l->failed) return;
-  loom_builder b = lower_at_level(l, l->depth);
-  MlirValue low = j->low[SCATTER_ROW], high = lane_select(&b, good, j->high[SCATTER_ROW], low);
-  lower_for(l, low, high, lower_int(l, 1).v, SCATTER_ROW, 0, NULL, scatter_row, j, NULL);
-}
-
 static void scatter_once(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   scatter_places(l, j);
@@ -212,21 +203,46 @@ static void scatter_element(lower *l, void *user, const MlirValue *carried, Mlir
       1u << SCATTER_OUTER | 1u << SCATTER_INDEX | 1u << SCATTER_ROW | 1u << SCATTER_LANE;
   MlirValue good = scatter_aim(l, j, vars);
   if (l->failed) return;
+  /* What an index out of bounds names is element 0, which gets what it has: nothing branches. */
+  j->inside = j->combine && loom_num_at_most(1, j->to_dims[j->axis]) ? good : (MlirValue){NULL};
+  if (j->inside.ptr) {
+    scatter_once(l, j, NULL, NULL);
+    return;
+  }
   loom_builder b = lower_at_level(l, l->depth);
   lower_for(l, none, lane_select(&b, good, one, none), one, SCATTER_ONCE, 0, NULL, scatter_once, j,
             NULL);
 }
 
+/* No row at all for an index that is bad. */
+static void scatter_slice(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  scatter_job *j = user;
+  if (j->combine && j->rows == 1 && j->lanes == 1) {
+    scatter_element(l, j, carried, next);
+    return;
+  }
+  MlirValue good = scatter_aim(l, j, 1u << SCATTER_INDEX);
+  if (l->failed) return;
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirValue low = j->low[SCATTER_ROW], high = lane_select(&b, good, j->high[SCATTER_ROW], low);
+  lower_for(l, low, high, lower_int(l, 1).v, SCATTER_ROW, 0, NULL, scatter_row, j, NULL);
+}
+
 static void scatter_elements(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
-  lower_for(l, j->low[SCATTER_LANE], j->high[SCATTER_LANE], lower_int(l, 1).v, SCATTER_LANE, 0,
-            NULL, scatter_element, j, NULL);
+  if (j->lanes == 1)
+    scatter_element(l, j, carried, next);
+  else
+    lower_for(l, j->low[SCATTER_LANE], j->high[SCATTER_LANE], lower_int(l, 1).v, SCATTER_LANE, 0,
+              NULL, scatter_element, j, NULL);
 }
 
 static void scatter_index(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   scatter_job *j = user;
   if (!j->along)
     scatter_slice(l, j, carried, next);
+  else if (j->rows == 1)
+    scatter_elements(l, j, carried, next);
   else
     lower_for(l, j->low[SCATTER_ROW], j->high[SCATTER_ROW], lower_int(l, 1).v, SCATTER_ROW, 0, NULL,
               scatter_elements, j, NULL);

@@ -30,6 +30,7 @@ typedef struct scatter_job {
   MlirValue low[SCATTER_VARS], high[SCATTER_VARS];
   const char *combine;    /* for lower_combine, or NULL to set */
   lower_index target;     /* along the axis */
+  MlirValue inside;       /* is it one that a combined element gets; null: it is */
   const lower_at *update; /* of the lane loop */
   const lower_at *place;
   int vl, vectors; /* of lines that stay in registers (scatter_run.c); 0: they do not */

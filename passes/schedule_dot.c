@@ -24,6 +24,7 @@
 
 #define DOT_DIRECT_BYTES (128 << 10) /* rhs up to this size needs no packing */
 #define DOT_CHUNK_WORK (1 << 20)     /* multiply-adds that make a chunk worth its launch */
+#define DOT_CHUNK_TILES (8 << 20)    /* the same by AMX */
 #define DOT_CHUNKS 64
 #define DOT_CHUNK_ROWS 64
 /* Bytes of a row or column of a block of the depth: with these the rows of a chunk and a panel stay
@@ -300,10 +301,11 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
     dot_operand *o = side ? &p->rhs : &p->lhs;
     /* Only tiles whose lanes go along the depth make f32 of half floats as they read them. */
     lies[side] = o->known && o->operand >= 0 && p->dtype != LOOM_BOOL && o->stored == p->work;
-    o->batches = (lies[side] || p->inner) && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
+    bool read = lies[side] || p->inner || (p->pairs && o->known && o->operand >= 0);
+    o->batches = read && o->strides[DOT_BATCH] == 0 ? 1 : p->extents[DOT_BATCH];
   }
-  p->symmetric = !p->inner && p->lhs.known && p->rhs.known && dot_is_square(kernel, p) &&
-                 dot_pays_symmetric(p);
+  p->symmetric = !p->inner && !p->pairs && p->lhs.known && p->rhs.known &&
+                 dot_is_square(kernel, p) && dot_pays_symmetric(p);
   bool small = dot_bytes(p, DOT_ROW, size) <= DOT_DIRECT_BYTES / 4;
   p->lhs.direct =
       lies[0] && (p->lhs.strides[DOT_DEPTH] == 1 || small || loom_num_high(p->panels) <= 2);
@@ -312,6 +314,7 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
                   (p->rhs.strides[DOT_COLUMN] == 1 || p->extents[DOT_COLUMN] == 1) &&
                   (small || loom_num_high(p->tiles) <= (loom_num_high(p->panels) <= 1 ? 8 : 2));
   if (p->inner) p->lhs.direct = p->rhs.direct = true;
+  if (p->pairs) p->lhs.direct = dot_pairs_direct(p);
   p->lhs.step = p->mr;
   p->lhs.panels = p->tiles;
   p->rhs.step = (int64_t)p->nv * p->vl;
@@ -331,6 +334,10 @@ static void dot_packing(const lower_kernel *kernel, dot_plan *p) {
 
 /* A depth somewhat over a block is not worth the trips of the sums. */
 static void dot_depth_blocks(dot_plan *p) {
+  if (p->pairs) {
+    p->depth_block = dot_pairs_block(p);
+    return;
+  }
   int64_t most = DOT_DEPTH_BYTES / (int64_t)loom_dtype_size(p->work);
   if (p->inner) most = (int64_t)DOT_SUM_RUN * p->vl;
   int64_t depth = loom_num_hint(p->extents[DOT_DEPTH]);
@@ -342,7 +349,7 @@ static void dot_depth_blocks(dot_plan *p) {
 
 /* A block of the depth is a number of runs: where a run starts depends on nothing but the depth. */
 static void dot_sum_runs(dot_plan *p) {
-  if (p->inner || !loom_dtype_is_float(p->dtype) ||
+  if (p->inner || p->pairs || !loom_dtype_is_float(p->dtype) ||
       loom_num_at_most(p->extents[DOT_DEPTH], DOT_SUM_RUN))
     return;
   p->sum_run = DOT_SUM_RUN;
@@ -362,7 +369,7 @@ static int64_t dot_most_panels(const dot_plan *p) {
 static void dot_chunks(dot_plan *p) {
   int64_t work = p->extents[DOT_BATCH] * p->extents[DOT_ROW] * p->extents[DOT_COLUMN];
   work = work > INT64_MAX / (p->extents[DOT_DEPTH] + 1) ? INT64_MAX : work * p->extents[DOT_DEPTH];
-  int64_t want = loom_ceil_div(work, DOT_CHUNK_WORK);
+  int64_t want = loom_ceil_div(work, p->tiles_unit ? DOT_CHUNK_TILES : DOT_CHUNK_WORK);
   if (want < 1) want = 1; /* a depth of 0 */
   want = loom_ceil_div(want, p->extents[DOT_BATCH]);
   p->chunks_m = loom_ceil_div(p->tiles, loom_ceil_div(DOT_CHUNK_ROWS, p->mr));
@@ -439,7 +446,8 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
   bool bytes = p->lhs.stored == LOOM_I8 && p->rhs.stored == LOOM_I8;
   p->factor = bytes ? LOOM_I8 : p->dtype;
   if (kernel->target == LANES_GPU) return gpu_dot_plan(kernel, p);
-  dot_choose_inner(kernel, p, dot_registers(kernel, p));
+  int64_t packed = dot_registers(kernel, p);
+  if (!dot_pairs_plan(kernel, p, dot_may_be_inner(p))) dot_choose_inner(kernel, p, packed);
   int64_t step = (int64_t)p->nv * p->vl, columns = p->extents[DOT_COLUMN];
   p->tiles = loom_num_ceil(p->extents[DOT_ROW], p->mr);
   p->panels = loom_num_ceil(columns, step);
@@ -457,6 +465,7 @@ bool dot_plan_make(const lower_kernel *kernel, MlirOperation op, dot_plan *p) {
     dot_chunks(p), dot_divide(p);
   p->rows_first = dot_is_shallow(p);
   p->scratch = dot_tile_bytes(p) * (p->depth_block ? p->block_tiles * p->block_panels : 1);
+  if (p->tiles_unit) p->scratch += 64; /* what the registers of tiles are like */
   int64_t rounds = p->rounds.batches * p->rounds.rows * p->rounds.columns;
   p->once = p->lhs.fixed || p->rhs.fixed;
   p->stages[0] = (p->lhs.fixed ? p->lhs.kept * p->lhs.round : 0) +
@@ -512,6 +521,7 @@ bool dot_schedule(const lower_kernel *kernel, MlirOperation op) {
       {"mr", gpu ? none : loom_attr_i64(ctx, p.mr)},
       {"nv", gpu ? none : loom_attr_i64(ctx, p.nv)},
       {"inner", p.inner ? loom_attr_i64(ctx, p.inner) : none},
+      {"pairs", p.pairs ? loom_attr_str(ctx, p.tiles_unit ? "amx" : "bf16") : none},
       {"vl", gpu ? none : loom_attr_i64(ctx, p.vl)},
       {"block_tiles", gpu ? none : loom_attr_i64(ctx, p.block_tiles)},
       {"block_panels", gpu ? none : loom_attr_i64(ctx, p.block_panels)},

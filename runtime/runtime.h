@@ -125,7 +125,12 @@ void *loom_support_address(loom_support_function function);
 /* CPU features that compiled code may need, as bits; and the name for LLVM. */
 #define LOOM_CPU_AVX2 1u   /* with FMA, BMI2, F16C */
 #define LOOM_CPU_AVX512 2u /* F, BW, DQ, VL */
+#define LOOM_CPU_BF16 4u   /* AVX512_BF16 */
+#define LOOM_CPU_AMX 8u    /* tiles of bfloat16, which the system lets this process use */
 uint64_t loom_cpu_features(void);
+/* Do dot products of pairs (BF16) take less time than the multiply-adds of floats that do the same?
+ */
+bool loom_cpu_pairs_fast(void);
 
 /* ---- threads.c ------------------------------------------------------------------------------- */
 

@@ -102,8 +102,10 @@ static bool compile_emit_device(compile_job *job, loom_bytes *out) {
 
 static bool compile_emit(compile_job *job, loom_bytes *out) {
   if (job->options->device) return compile_emit_device(job, out);
-  loom_target_options target = {
-      .cpu = job->options->cpu, .quiet = job->options->quiet, .quick = job->options->quick};
+  loom_target_options target = {.cpu = job->options->cpu,
+                                .quiet = job->options->quiet,
+                                .quick = job->options->quick,
+                                .here = true};
   compile_enter(job, "emit");
   loom_trace_code(&job->trace, job->module, &loom_target_x86, &target);
   return loom_plan_bytes(job->module, &target, out, job->err);
@@ -131,7 +133,8 @@ static void compile_set_target(compile_job *job, const loom_target *machine,
 static bool compile_graph(compile_job *job, const loom_graph *graph, loom_bytes *out,
                           loom_compile_info *info) {
   loom_target_cpu cpu;
-  loom_target_options target = {.cpu = job->options->cpu, .quiet = job->options->quiet};
+  loom_target_options target = {
+      .cpu = job->options->cpu, .quiet = job->options->quiet, .here = true};
   double start = compile_now(), at = start;
   const loom_target *machine = &loom_target_x86;
   if (job->options->device) {

@@ -172,10 +172,24 @@ static bool legal_func(legal_walk *walk, MlirOperation op) {
 
 /* An instruction of AVX-512 by its name in LLVM. The last operand of some says how it rounds: as
  * the unit does, which is a 4 that LLVM has to see. */
+/* Has a CPU the unit of an intrinsic on pairs of bfloat16? Any other one needs none. */
+static bool legal_matrix(const char *unit, MlirStringRef name) {
+  static const char *const of[][2] = {{"llvm.x86.avx512bf16.", "bf16"},
+                                      {"llvm.x86.ldtile", "amx"},
+                                      {"llvm.x86.tile", "amx"},
+                                      {"llvm.x86.tdp", "amx"}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    if (name.length > strlen(of[i][0]) && !memcmp(name.data, of[i][0], strlen(of[i][0])))
+      return unit && !strcmp(unit, of[i][1]);
+  return true;
+}
+
 static bool legal_intrinsic(legal_walk *walk, MlirOperation op) {
   MlirStringRef name = loom_get_str(op, "intrin");
   uint32_t targets = name.data ? legal_targets(name) : 0;
   if (!(targets & walk->target->bit) || walk->cpu->vector_bits != 512)
+    return legal_refuse(walk, op, "names what this CPU has no instruction for");
+  if (!legal_matrix(walk->cpu->matrix, name))
     return legal_refuse(walk, op, "names what this CPU has no instruction for");
   intptr_t count = mlirOperationGetNumOperands(op);
   if (count != 5) return true;

@@ -21,6 +21,7 @@ typedef struct loom_target_options {
       *cpu;   /* "native" (or NULL) for this machine, else a name that LLVM knows for the target */
   bool quiet; /* floating-point flags need not survive */
   bool quick; /* code for x86 is generated without optimizing it */
+  bool here; /* the code runs in this process, which has asked the system for what "native" means */
   const struct loom_target *machine; /* of code that runs in the process; NULL: x86 */
   struct loom_gpu_table *gpu;        /* of code for a GPU: gets its stages; may be NULL */
 } loom_target_options;
@@ -34,9 +35,9 @@ typedef struct loom_target_cpu {
   const char *features; /* static storage */
   uint64_t needs;       /* LOOM_CPU_* bits that running the code needs (x86) */
   uint32_t vector_bits; /* width of the vector unit; 0: one lane is one thread */
-  const char *matrix;   /* instructions on matrices: "mma", "mfma", ... (passes/gpu_matrix.c);
-                           NULL: none */
-  bool quiet, quick;    /* of the options */
+  const char *matrix; /* instructions on matrices: "mma", "mfma", ... (passes/gpu_matrix.c); on x86
+                         "amx" or "bf16" (passes/dot_pairs.c); NULL: none */
+  bool quiet, quick;  /* of the options */
   struct loom_gpu_table *gpu;
 } loom_target_cpu;
 

@@ -203,6 +203,8 @@ static bool fx_tensor_input(fx_import *im, PyObject *node, PyObject *meta, fx_in
   im->graph->inputs[out->number].name = fx_name(im, node);
   fx_value value = {.kind = FX_TENSOR, .value = v, .wide = LOOM_NO_VALUE, .meta = meta};
   value.placeholder = (int32_t)im->input_count - 1;
+  const char *name = im->graph->inputs[out->number].name;
+  value.tangent = im->visible == 0 && name && strncmp(name, "tangents", 8) == 0;
   return fx_define(im, node, value);
 }
 

@@ -12,6 +12,7 @@ typedef struct fx_value {
   loom_value value;       /* TENSOR; REAL: a symbolic float, float64 of rank 0 */
   loom_value wide;        /* TENSOR of halves: its float32 value before it was rounded; or none */
   int32_t placeholder;    /* TENSOR: which one it is, or -1 */
+  bool tangent;           /* TENSOR: the gradient of a result, of a backward graph */
   struct fx_value *items; /* MANY; in the import's arena */
   uint32_t count;
   int64_t number;   /* SIZE: maybe symbolic */

@@ -317,17 +317,42 @@ static bool fx_is_part(fx_import *im, const fx_value *v, const torch_spec *spec,
   return negative >= 0;
 }
 
+/* Has another result an element of this one's? True also when that is not known. */
+static bool fx_is_shared(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *v,
+                         const torch_spec *spec, const fx_place *place) {
+  bool shared = false;
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list) && !shared; k++) {
+    fx_value *other = k == i ? NULL : fx_value_of(im, PySequence_Fast_GET_ITEM(list, k));
+    torch_spec there;
+    fx_place at = {0};
+    if (!other || other->kind != FX_TENSOR || fx_share(v, other) == 0) continue;
+    shared = !fx_read_spec(im, other->meta, &there) ||
+             !fx_read_place(im, other->meta, &there, &at) || there.dtype != spec->dtype ||
+             fx_overlaps(im, spec, place, &there, &at);
+  }
+  error_drop();
+  return shared;
+}
+
 /* A result that looks at an input's memory is a view of that, as in eager torch: AOTAutograd hands
  * such results on as they are where several come of one split. Of several inputs in one storage the
- * one that holds it is taken, or any where sizes leave that open. */
-static bool fx_find_input(fx_import *im, fx_value *v, fx_result *out) {
+ * one that holds it is taken, or any where sizes leave that open. A gradient is a view of the
+ * result's gradient only, as the parts of a concatenation's are, and where no other gradient has
+ * its elements: torch adds to gradients in place. */
+static bool fx_find_input(fx_import *im, PyObject *list, Py_ssize_t i, fx_value *v,
+                          fx_result *out) {
   fx_place place = {0};
   torch_spec spec;
+  bool gradient = i >= im->visible;
+  if (gradient && im->visible > 0) return true; /* kept for the backward */
   bool good = fx_read_spec(im, v->meta, &spec) && fx_read_place(im, v->meta, &spec, &place);
-  for (int surely = 1; surely >= 0; surely--)
+  if (gradient && good && (fx_shares_places(&spec) || fx_is_shared(im, list, i, v, &spec, &place)))
+    return true;
+  for (int surely = 1; surely >= gradient; surely--)
     for (uint32_t k = 0; k < im->value_count && good && out->kind != FX_RESULT_PART; k++) {
       fx_value *input = &im->values[k];
       if (input->kind != FX_TENSOR || input->placeholder < 0) continue;
+      if (gradient && !input->tangent) continue;
       int share = fx_share(v, input);
       good = share >= 0;
       if (share > 0) good = fx_is_part(im, v, &spec, &place, input, surely, out);
@@ -428,7 +453,7 @@ static bool fx_result_of(fx_import *im, PyObject *list, Py_ssize_t i, fx_result 
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list); k++)
       if (known[k] && PySequence_Fast_GET_ITEM(list, k) == item) return *out = all[k], true;
     if (v->placeholder < 0)
-      return (i >= im->visible || fx_find_input(im, v, out)) &&
+      return fx_find_input(im, list, i, v, out) &&
              (i >= im->visible || out->kind == FX_RESULT_PART ||
               fx_find_view(im, list, i, v, all, known)) &&
              (out->kind != FX_RESULT_OUTPUT || fx_result_tensor(im, v, out)) &&

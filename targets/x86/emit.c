@@ -19,32 +19,43 @@ static void x86_register(void) {
 }
 static void x86_init(void) { pthread_once(&x86_once, x86_register); }
 
+#define X86_V4 LOOM_CPU_AVX2 | LOOM_CPU_AVX512
+
 /* Kernels are written for a vector width of their own, so a CPU is one of two levels (or the plain
- * one, which loom-compile accepts for objects); the name of a model would make the cache's key
- * finer without making code better. */
+ * one, which loom-compile accepts for objects), the second with instructions on pairs of bfloat16
+ * or without; the name of a model would make the cache's key finer without making code better. */
 static const struct {
-  const char *name, *features;
+  const char *name, *level, *features;
   uint64_t needs;
   uint32_t vector_bits;
+  const char *matrix;
 } x86_cpus[] = {
-    {"x86-64", "", 0, 128},
-    {"x86-64-v3", "", LOOM_CPU_AVX2, 256},
-    {"x86-64-v4", "-prefer-256-bit", LOOM_CPU_AVX2 | LOOM_CPU_AVX512, 512},
+    {"x86-64", "x86-64", "", 0, 128, NULL},
+    {"x86-64-v3", "x86-64-v3", "", LOOM_CPU_AVX2, 256, NULL},
+    {"x86-64-v4", "x86-64-v4", "-prefer-256-bit", X86_V4, 512, NULL},
+    {"x86-64-v4-bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", X86_V4 | LOOM_CPU_BF16, 512,
+     "bf16"},
+    {"x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+amx-tile,+amx-bf16", X86_V4 | LOOM_CPU_AMX,
+     512, "amx"},
 };
 
-static const char *x86_native(void) {
+/* Code that runs in another process cannot know whether that may use AMX. */
+static const char *x86_native(bool here) {
   uint64_t have = loom_cpu_features();
+  if (here && have & LOOM_CPU_AMX) return "x86-64-v4-amx";
+  if (have & LOOM_CPU_BF16 && loom_cpu_pairs_fast()) return "x86-64-v4-bf16";
   if (have & LOOM_CPU_AVX512) return "x86-64-v4";
   return have & LOOM_CPU_AVX2 ? "x86-64-v3" : "x86-64";
 }
 
 static bool x86_resolve(const loom_target_options *options, loom_target_cpu *out, loom_error *err) {
   const char *name = options && options->cpu ? options->cpu : "native";
-  if (strcmp(name, "native") == 0) name = x86_native();
+  if (strcmp(name, "native") == 0) name = x86_native(options && options->here);
   for (size_t i = 0; i < sizeof x86_cpus / sizeof *x86_cpus; i++) {
     if (strcmp(name, x86_cpus[i].name) != 0) continue;
-    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(out->name, sizeof out->name, "%s", x86_cpus[i].level);
     out->features = x86_cpus[i].features;
+    out->matrix = x86_cpus[i].matrix;
     out->needs = x86_cpus[i].needs;
     out->vector_bits = x86_cpus[i].vector_bits;
     out->quiet = options && options->quiet;

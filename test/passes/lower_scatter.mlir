@@ -45,18 +45,19 @@ func.func @set(%x: tensor<1000xi32>, %i: tensor<10xi64>, %u: tensor<10xi32>) -> 
 
 // -----
 
-// Elements, as np.put_along_axis has them: each has an index of its own, and the update is read before the index is
-// looked at.
+// Elements, as np.put_along_axis has them: each has an index of its own. Nothing branches: what an index out of bounds names is
+// element 0, which gets what it has.
 // CHECK-LABEL: func.func private @k1_s0_body
 // CHECK: %[[I:.*]] = llvm.load {{.*}} -> i64
-// CHECK: %[[NEW:.*]] = llvm.load {{.*}} -> f32
-// CHECK: scf.for
-// CHECK: scf.for
 // CHECK: arith.cmpi slt, %[[I]],
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[AT:.*]],
+// CHECK: arith.select %[[IN]], %[[AT]],
+// CHECK: %[[NEW:.*]] = llvm.load {{.*}} -> f32
 // CHECK: %[[OLD:.*]] = llvm.load {{.*}} -> f32
-// CHECK: scf.for
-// CHECK: arith.maximumf %[[OLD]], %[[NEW]]
-// CHECK-NOT: vector
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[OLD]], %[[NEW]]
+// CHECK: %[[STORED:.*]] = arith.select %[[IN]], %[[MAX]], %[[OLD]]
+// CHECK-NOT: scf.for
+// CHECK: llvm.store %[[STORED]]
 // CHECK-LABEL: loom.plan @elements
 func.func @elements(%x: tensor<8x64xf32>, %i: tensor<8x3xi64>, %u: tensor<8x3xf32>) -> tensor<8x64xf32> {
   %0 = loom.scatter "max" %x, %i, %u axis = 1 : (tensor<8x64xf32>, tensor<8x3xi64>, tensor<8x3xf32>) -> tensor<8x64xf32>

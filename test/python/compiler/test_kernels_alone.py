@@ -74,13 +74,19 @@ def test_scatter_of_lines_that_follow_each_other(tmp_path, combine):
             np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("combine, expected", [("set", [10, 1, 2, 3, 4, 5, 30]), ("add", [10, 1, 2, 3, 4, 5, 36])])
 @pytest.mark.parametrize("bad", [7, -8, 2**62, -2**63])
-def test_scatter_reports_bad_indices(tmp_path, bad):
+def test_scatter_reports_bad_indices(tmp_path, bad, combine, expected):
+    """They update nothing, whether indices name slices or, along an axis, elements."""
     target, updates = np.arange(7.0), np.array([10.0, 20.0, 30.0])
     indices = np.array([-7, bad, 6])
-    kernel = scatter(tmp_path, target, indices, updates, 0, "set")
-    assert kernel.run([target, indices, updates], [target]) == INDEX
-    np.testing.assert_array_equal(target, [10, 1, 2, 3, 4, 5, 30])
+    for axis, line in enumerate([(slice(None),), (None, slice(None))]):
+        out, at, new = (np.array(a[line], order="C") for a in (target, indices, updates))
+        folder = tmp_path / str(axis)
+        folder.mkdir()
+        kernel = scatter(folder, out, at, new, axis, combine)
+        assert kernel.run([out, at, new], [out]) == INDEX
+        np.testing.assert_array_equal(out.ravel(), expected)
 
 
 def convolve(x, w, stride, padding, dilation, groups):

@@ -1,5 +1,8 @@
 """float16 and bfloat16 in kernels: every op is computed in f32 and rounded once, to nearest even."""
 
+import ctypes
+from pathlib import Path
+
 from cpus import KINDS
 import kernel_harness as kh
 import numpy as np
@@ -259,3 +262,42 @@ def test_neighbours_of_every_special_number(dtype, backend):
         got = frameloom.compile(lambda x, y: np.nextafter(x, y), backend=backend)(x, y)
     known = ~np.isnan(want)
     assert (np.isnan(got) == ~known).all() and got[known].tobytes() == want[known].tobytes()
+
+
+def has_pairs(unit):
+    """May this process use the unit's instructions?"""
+    ask_for_tiles = (158, 0x1023, 18)  # arch_prctl(ARCH_REQ_XCOMP_PERM, the state of tiles)
+    flag = {"amx": "amx_bf16", "bf16": "avx512_bf16"}[unit]
+    return flag in Path("/proc/cpuinfo").read_text() and (unit != "amx" or ctypes.CDLL(None).syscall(*ask_for_tiles) == 0)
+
+
+@pytest.mark.parametrize("unit", ["amx", "bf16"])
+def test_products_of_pairs(tmp_path, unit):
+    """Products of small integers by the instructions on pairs of bfloat16, whatever the sizes and layouts: depths of no whole pair or
+    tile and of several blocks, fewer rows than a tile has, batches. Nothing is written beside the result, by any division of chunks."""
+    if not has_pairs(unit) or kh.CHECKED:
+        pytest.skip("no instructions on pairs of bfloat16")
+    rng = np.random.default_rng(3)
+    options = f'loom.vector = 64 : i64, loom.matrix = "{unit}"'
+    for batch, rows, columns, depth in [(1, 16, 16, 16), (1, 70, 100, 33), (3, 33, 17, 95), (1, 5, 40, 64), (2, 40, 64, 2100), (1, 100, 32, 128)]:
+        for turned in range(4):
+            shapes = [(batch, rows, depth), (batch, depth, columns), (batch, rows, columns)]
+            left, right = (rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes[:2])
+            bits = [(a.view(np.uint32) >> 16).astype(np.uint16) for a in (left, right)]
+            bits = [np.ascontiguousarray(b.swapaxes(1, 2)).swapaxes(1, 2) if turned >> i & 1 else b for i, b in enumerate(bits)]
+            block = np.full((batch * rows * columns + 64), 7, np.float32)
+            result = block[32:-32].reshape(shapes[2])
+            kinds = ["x".join(map(str, shape)) + "x" for shape in shapes]
+            text = (f"loom.kernel @k {{\n^bb0(%a0: tensor<{kinds[0]}bf16>, %a1: tensor<{kinds[1]}bf16>):\n"
+                    + "".join(f"%{i} = loom.convert %a{i} : (tensor<{kinds[i]}bf16>) -> tensor<{kinds[i]}f32>\n" for i in range(2))
+                    + f"%2 = loom.dot_general %0, %1 batch = [0] x [0] contract = [2] x [1] : (tensor<{kinds[0]}f32>, tensor<{kinds[1]}f32>) "
+                    f"-> tensor<{kinds[2]}f32>\n%3 = loom.neg %2 : tensor<{kinds[2]}f32>\nloom.yield %3 : tensor<{kinds[2]}f32>\n}} "
+                    f"{{strides = [{', '.join(kh.strides(a) for a in (*bits, result))}], scalars = array<i64>, inplace = array<i64: -1>}}\n")
+            kernel = kh.Kernel(text, str(tmp_path / f"{rows}x{columns}x{depth}-{turned}"), "sapphirerapids", options)
+            if rows >= 16:
+                assert f'"llvm.x86.{"tdp" if unit == "amx" else "avx512bf16.dp"}bf16ps' in kernel.lowered
+            for parts in (1, 3):
+                result[...] = 7
+                assert kernel.run(bits, [result], parts=parts, reverse=parts > 1) == 0
+                np.testing.assert_array_equal(result, -(left @ right))
+                assert (block[:32] == 7).all() and (block[-32:] == 7).all()

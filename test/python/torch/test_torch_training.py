@@ -313,6 +313,32 @@ def test_gradients_accumulate_over_steps():
         close(got.grad, expected.grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gradients_that_are_parts_of_one_are_views(dynamic):
+    """As in eager torch; but where two have the same elements, each has memory of its own, since gradients accumulate in place."""
+    programs = {
+        "rows": lambda a, b: torch.cat([a, b], 0),
+        "columns": lambda a, b: torch.cat([a.exp(), b.exp()], 1),
+        "whole": lambda a, b: a.view(-1) + b.view(-1),
+        "turned": lambda a, b: torch.cat([a.T, b * 2], 1),
+    }
+    for name, program in programs.items():
+        run = torch.compile(program, backend="frameloom", dynamic=dynamic)
+        for size in (4, 6):
+            leaves = [torch.randn(size, size, requires_grad=True) for _ in range(2)]
+            out = run(*leaves)
+            grad = torch.randn_like(out)
+            got = torch.autograd.grad(out, leaves, grad, retain_graph=True)
+            want = torch.autograd.grad(program(*leaves), leaves, grad)
+            shared = [g.untyped_storage().data_ptr() == grad.untyped_storage().data_ptr() for g in got]
+            for g, w in zip(got, want):
+                close(g, w)
+                assert dynamic or name == "whole" or g.stride() == w.stride()
+            assert shared == {"rows": [True, True], "turned": [True, False]}.get(name, [False, False])
+            assert got[0].untyped_storage().data_ptr() != got[1].untyped_storage().data_ptr() or name == "rows"
+        torch._dynamo.reset()
+
+
 def test_retained_graph_and_hooks():
     model, x, seen = mlp(), torch.randn(5, 4), []
     y = compiled(model)(x)
