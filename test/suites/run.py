@@ -62,6 +62,15 @@ SUITES = {
     "pywt": Suite("PyWavelets", "test files that it installs", own=True),
     "dask": Suite("Dask", "test files of its arrays", own=True),
     "astropy": Suite("Astropy", "test files listed below", own=True),
+    "unyt": Suite("unyt", "test files that it installs", own=True),
+    "quantities": Suite("quantities", "test files that it installs", own=True),
+    "pint": Suite("Pint", "test files listed below", own=True),
+    "colour": Suite("Colour", "test files listed below", own=True),
+    "control": Suite("Python Control", "test files listed below", own=True),
+    "nibabel": Suite("NiBabel", "test files listed below", own=True),
+    "ndindex": Suite("ndindex", "test files that it installs", own=True),
+    "opt_einsum": Suite("opt_einsum", "test files that it installs", own=True),
+    "einops": Suite("einops", "test files that it installs", own=True),
     "dynamo": Suite("TorchDynamo", "test files listed below", torch_compile=True),
 }
 
