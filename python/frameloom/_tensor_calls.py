@@ -275,6 +275,11 @@ def _decomposition(func):
     return core and (_torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func) or core)
 
 
+def _tensors(args, kwargs):
+    """Is there a tensor among the arguments?"""
+    return any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves((args, kwargs)))
+
+
 def _varies(args, kwargs):
     """Is there a tensor or a symbolic size among the arguments? A call without any is torch's own, whose result is a constant."""
     return any(isinstance(one, torch.Tensor) or _tensor_sizes.is_size(one) for one in _pytree.tree_leaves((args, kwargs)))
@@ -364,6 +369,8 @@ class Recorder(TorchDispatchMode):
 
     def take(self, func, args, kwargs):
         func = _SAME.get(func, func)
+        if torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("device") != META and not _tensors(args, kwargs):
+            raise Unsupported(f"{func} would draw numbers as it is captured")
         if func._schema.is_mutable:
             return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[3] is not None:
@@ -581,6 +588,8 @@ class Recorder(TorchDispatchMode):
         if func is aten.copy_.default:
             new = args[1]
         elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
+            if func is aten.fill_.Tensor and args[1].dim():
+                raise Unsupported("fill_() by a tensor with dimensions raises")
             new = self.note(aten.full_like.default, target, args[1]) if func is aten.fill_.Scalar else args[1]
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
@@ -711,7 +720,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
     device = kwargs.get("device")
     if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
         kwargs = {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
-    elif device is not None or function in _device_constructors():
+    elif device is not None or function in _device_constructors() or (function is torch.normal and not _tensors(args, kwargs)):
         kwargs = {**kwargs, "device": META if device is None else on_meta(device)}
     if not kwargs:
         function = _scaled_each(function, args)

@@ -71,6 +71,10 @@ SUITES = {
     "ndindex": Suite("ndindex", "test files that it installs", own=True),
     "opt_einsum": Suite("opt_einsum", "test files that it installs", own=True),
     "einops": Suite("einops", "test files that it installs", own=True),
+    "gpytorch": Suite("GPyTorch", "test files of its repository", own=True),
+    "kornia": Suite("Kornia", "test files of its repository", own=True),
+    "e3nn": Suite("e3nn", "test files of its repository", own=True),
+    "torchdiffeq": Suite("torchdiffeq", "test files of its repository", own=True),
     "dynamo": Suite("TorchDynamo", "test files listed below", torch_compile=True),
 }
 

@@ -121,6 +121,8 @@ class Plugin:
     def run_once(self, item, nextitem, row):
         random.seed(1)
         numpy.random.seed(1)
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(1)
         if hasattr(item, "_initrequest"):
             item._initrequest()
         self.caught = []
