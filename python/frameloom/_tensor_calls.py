@@ -280,6 +280,11 @@ def _tensors(args, kwargs):
     return any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves((args, kwargs)))
 
 
+def _has_other_bias(x, weight, bias, transposed, groups):
+    """Without memory torch takes a bias of any length."""
+    return weight.dim() < 2 or tuple(bias.shape) != ((weight.size(1) * groups if transposed else weight.size(0)),)
+
+
 def _varies(args, kwargs):
     """Is there a tensor or a symbolic size among the arguments? A call without any is torch's own, whose result is a constant."""
     return any(isinstance(one, torch.Tensor) or _tensor_sizes.is_size(one) for one in _pytree.tree_leaves((args, kwargs)))
@@ -444,6 +449,8 @@ class Recorder(TorchDispatchMode):
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
         if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
             raise Unsupported(f"{func} along an axis that a tensor without axes does not have")
+        if func is aten.convolution.default and isinstance(args[2], torch.Tensor) and _has_other_bias(*args[:3], args[6], args[8]):
+            raise Unsupported("a convolution whose bias has not one number for each channel raises")
         if not func.is_view and not draws(func) and not runs(func, *given):
             raise Unsupported(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]

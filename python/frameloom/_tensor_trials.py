@@ -25,8 +25,8 @@ def on_cpu(value):
 _tried = {}
 # How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
 _DTYPES = re.compile(
-    r"not implemented for|not support|only supports|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
-    r"|same scalar type|dtypes match|does not have a deterministic implementation|cannot be converted to type .* without overflow"
+    r"not implemented for|not support|only support|desired output type|dtype|scalar type|floating point|[Ee]xpected .*(type|tensors but got)"
+    r"|must be 1 dimension|does not have a deterministic implementation|cannot be converted to type .* without overflow"
 )
 
 
@@ -162,8 +162,8 @@ def runs(func, args, kwargs):
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
-        if takes is None and not tensors:
-            takes, warns = False, False  # it raises as it does for the user
+        if takes is None and (not tensors or _checks(func, args, kwargs) and not func._opname.startswith(("linalg_", "lu_"))):
+            takes, warns = False, False  # it raises as it does for the user, whose matrices alone may not be those of a trial
         if takes is None:
             return True  # and is tried again with others
         if takes and any(one != _place(1) for one in places):  # a single element may be converted otherwise
