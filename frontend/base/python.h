@@ -105,7 +105,8 @@ static inline Py_ssize_t python_long_size(PyObject *number) {
 int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
 #endif
 
-/* Does a StopIteration that is thrown into a generator which has not begun become a RuntimeError? */
+/* Does a StopIteration that is thrown into a generator which has not begun become a RuntimeError?
+ */
 #define PYTHON_CONVERTS_FIRST_STOP (LOOM_PYTHON < 312)
 
 /* Do functions have `__type_params__`? */
