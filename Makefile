@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -8,7 +8,7 @@ help:
 	@echo "make test-install  pip install . into an empty environment of each CPython that is installed"
 	@echo "make test-cpython  CPython's own tests of the language on each CPython that is installed, each method compiled (MODULES=\"test_x test_y\" for some)"
 	@echo "make test-numpy  NumPy's own tests, each test compiled (FILES=\"numpy/lib/tests/test_io.py\" for some)"
-	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz, test-statsmodels, test-xarray, test-pywt, test-dask, test-astropy  the same with the own tests of SciPy and others (installs them)"
+	@echo "make test-scipy, test-sklearn, test-pandas, test-networkx, test-mpmath, test-toolz, test-statsmodels, test-xarray, test-pywt, test-dask, test-astropy, test-quantities  the same with the own tests of SciPy and others (installs them)"
 	@echo "make test-dynamo FOLDER=.../pytorch/test  TorchDynamo's own tests, compiled by frameloom"
 	@echo "make test-autograd FOLDER=.../autograd  autograd's own tests of gradients, with frameloom's derivatives (writes docs/autograd-tests.md)"
 	@echo "make test-jax FOLDER=.../jax  JAX's own tests of derivatives and vmap, with frameloom's functions for JAX's (writes docs/jax-tests.md)"
@@ -60,7 +60,7 @@ test-numpy:
 	@scripts/setup.sh test
 	@scripts/test-suite.sh numpy $(FILES)
 
-test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy: test-%:
+test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities: test-%:
 	@scripts/setup.sh test $*
 	@scripts/test-suite.sh $* $(FILES)
 

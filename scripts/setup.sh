@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (as root or through sudo), a virtual environment, the build itself.
-# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [networkx] [mpmath] [toolz] [statsmodels] [xarray] [pywt] [dask] [astropy] [zoo] [jax]   (extra groups of Python packages)
+# usage: scripts/setup.sh [test] [bench] [models] [scipy] [sklearn] [pandas] [networkx] [mpmath] [toolz] [statsmodels] [xarray] [pywt] [dask] [astropy] [quantities] [zoo] [jax]   (extra groups of Python packages)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -60,6 +60,7 @@ for group in "$@"; do
     pywt) want+=("pywavelets==1.9.0") ;;
     dask) want+=("dask[array]==2026.8.0") ;;
     astropy) want+=("astropy==8.0.2" "pytest-remotedata") ;;
+    quantities) want+=("quantities==0.16.4") ;;
     jax) want+=("absl-py>=2" "scipy==1.17.1") ;; # what JAX's own tests import; JAX itself is none of it
     zoo) want+=(-r bench/models.txt "pillow>=10") ;;
   esac

@@ -105,6 +105,10 @@ static inline Py_ssize_t python_long_size(PyObject *number) {
 int _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
 #endif
 
+/* Does a StopIteration that is thrown into a generator which has not begun become a RuntimeError?
+ */
+#define PYTHON_CONVERTS_FIRST_STOP (LOOM_PYTHON < 312)
+
 /* Do functions have `__type_params__`? */
 #define PYTHON_HAS_TYPE_PARAMETERS (LOOM_PYTHON >= 312)
 

@@ -254,6 +254,14 @@ static value *call_class_method(tracer *t, PyObject *o, value *const *args, Py_s
   return call_real(t, bound, args + 1, count - 1, kwnames);
 }
 
+/* Does the method of a type in C read or write an attribute as object's does? */
+static bool is_object_attribute(PyObject *method) {
+  if (!Py_IS_TYPE(method, &PyWrapperDescr_Type)) return false;
+  const void *function = ((PyWrapperDescrObject *)method)->d_wrapped;
+  return function == (const void *)PyObject_GenericGetAttr ||
+         function == (const void *)PyObject_GenericSetAttr;
+}
+
 static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value *const *args,
                               Py_ssize_t count, PyObject *kwnames) {
   const char *name = PyUnicode_AsUTF8(PyDescr_NAME(o));
@@ -268,9 +276,8 @@ static value *call_descriptor(tracer *t, PyObject *o, PyTypeObject *type, value 
       value_is_const(args[0]) && PyType_Check(args[0]->object))
     return trace_type_check(t, args[0]->object, args[1]);
   if (type == &PyContextVar_Type && !kwnames) return context_call(t, name, args, count);
-  bool attribute = !strcmp(name, "__getattribute__") || !strcmp(name, "__setattr__") ||
-                   !strcmp(name, "__delattr__"); /* int's, say, is object's own */
-  if (attribute && value_is_instance(args[0])) return call_object_method(t, name, args, count);
+  if (is_object_attribute(o) && value_is_instance(args[0])) /* int's, say, is object's own */
+    return call_object_method(t, name, args, count);
   if (!list_settle(t, args[0])) return NULL;
   if (object_content(args[0]) &&
       PyType_IsSubtype(container_base((PyTypeObject *)object_class(args[0])), type))

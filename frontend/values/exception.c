@@ -147,6 +147,38 @@ static bool exception_keeps(PyTypeObject *type) {
   return false;
 }
 
+/* The special methods that an exception made inside has as its class defines them. */
+static bool exception_follows(const char *name) {
+  static const char *const known[] = {
+      "__init__",  "__str__",  "__eq__",     "__ne__",      "__lt__",      "__le__",
+      "__gt__",    "__ge__",   "__hash__",   "__getattr__", "__getitem__", "__init_subclass__",
+      "__class__", "__doc__",  "__module__", "__dict__",    "__weakref__", "__qualname__",
+      "__slots__", "__cause__"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (!strcmp(name, known[i])) return true;
+  return false;
+}
+
+/* Has the class other special methods, which would have to be called, or run as an instance dies?
+ * Those that change how each attribute is found are guarded. */
+static bool exception_has_hooks(tracer *t, PyTypeObject *type) {
+  static const char *const hooks[] = {"__getattribute__", "__setattr__", "__delattr__", "__del__"};
+  for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
+    if (type_runs_python(t, type, hooks[i])) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    PyTypeObject *cls = (PyTypeObject *)PyTuple_GET_ITEM(type->tp_mro, i);
+    PyObject *dict = python_type_dict(cls), *name, *item;
+    for (Py_ssize_t at = 0; !python_type_is_builtin(cls) && PyDict_Next(dict, &at, &name, &item);) {
+      const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+      if (text && !strncmp(text, "__", 2) && Py_TYPE(item)->tp_descr_get &&
+          !exception_follows(text))
+        return true;
+    }
+  }
+  error_drop();
+  return false;
+}
+
 /* Calling an exception class. */
 value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t count,
                       PyObject *kwnames) {
@@ -154,7 +186,8 @@ value *exception_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t c
   value *tuple = value_tuple(t, args, count);
   value *v = tuple ? value_exception(t, cls, tuple) : NULL;
   if (!v) return NULL;
-  if (type_runs_python(t, type, "__new__") || !exception_keeps(type))
+  if (type_runs_python(t, type, "__new__") || !exception_keeps(type) ||
+      exception_has_hooks(t, type) || type_runs_python(t, Py_TYPE(type), "__call__"))
     return trace_break(t, BREAK_UNSUPPORTED_TYPE, "a new %s", type->tp_name);
   if (!type_runs_python(t, type, "__init__")) {
     if (kwnames)
@@ -183,12 +216,9 @@ value *exception_stop_value(tracer *t, value *stop) {
   return args && args->seq.count ? args->seq.items[0] : t->constants.none;
 }
 
-static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
+/* What BaseException keeps of each exception; NULL with nothing pending: nothing of that name. */
+static value *exception_kept(tracer *t, value *v, PyObject *name) {
   exception_data *data = exception_of(v);
-  value *key = value_const(t, name);
-  if (!key) return NULL;
-  value *item = data->attrs ? dict_get(t, data->attrs, key) : NULL;
-  if (item || trace_pending(t)) return item;
   if (!PyUnicode_CompareWithASCIIString(name, "args")) {
     if (data->args) return data->args;
     return trace_break(t, BREAK_RAISES, "the arguments of %s are read",
@@ -200,20 +230,39 @@ static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
   if (!PyUnicode_CompareWithASCIIString(name, "__suppress_context__"))
     return value_bool(t, data->suppress);
   if (!PyUnicode_CompareWithASCIIString(name, "__traceback__")) return exception_traceback(t, v);
+  return NULL;
+}
+
+/* Do classes over BaseException leave the name to it? */
+static bool exception_keeps_name(tracer *t, const exception_data *data, PyObject *name) {
+  PyObject *own = _PyType_Lookup((PyTypeObject *)PyExc_BaseException, name);
+  return own && class_lookup(t, (PyTypeObject *)data->type, name) == own;
+}
+
+static value *exception_get_attr(tracer *t, value *v, PyObject *name) {
+  exception_data *data = exception_of(v);
+  value *key = value_const(t, name);
+  if (!key) return NULL;
+  value *item = data->attrs ? dict_get(t, data->attrs, key) : NULL;
+  if (!item && !trace_pending(t) && exception_keeps_name(t, data, name))
+    item = exception_kept(t, v, name);
+  if (item || trace_pending(t)) return item;
   PyObject *descr = _PyType_Lookup((PyTypeObject *)data->type, name);
   if (descr && (PyFunction_Check(descr) || Py_IS_TYPE(descr, &PyProperty_Type) ||
                 !Py_TYPE(descr)->tp_descr_get))
     return type_attr(t, data->type, name, v, NULL);
   if (descr && (Py_IS_TYPE(descr, &PyWrapperDescr_Type) || Py_IS_TYPE(descr, &PyMethodDescr_Type)))
     return value_method(t, value_const(t, descr), v);
-  if (descr) return trace_break(t, BREAK_ATTRIBUTE, "'%s' of an exception", PyUnicode_AsUTF8(name));
+  if (descr || type_runs_python(t, (PyTypeObject *)data->type, "__getattr__"))
+    return trace_break(t, BREAK_ATTRIBUTE, "'%s' of an exception", PyUnicode_AsUTF8(name));
   return trace_raise(t, PyExc_AttributeError, "an exception has no attribute '%s'",
                      PyUnicode_AsUTF8(name));
 }
 
 static bool exception_set_attr(tracer *t, value *v, PyObject *name, value *item) {
   exception_data *data = exception_of(v);
-  if (!PyUnicode_CompareWithASCIIString(name, "__traceback__") && exception_give(v, item))
+  if (!PyUnicode_CompareWithASCIIString(name, "__traceback__") &&
+      exception_keeps_name(t, data, name) && exception_give(v, item))
     return true;
   if (!PyUnicode_CompareWithASCIIString(name, "args") ||
       _PyType_Lookup((PyTypeObject *)data->type, name)) {

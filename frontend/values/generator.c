@@ -32,8 +32,10 @@ static bool generator_unwinds(const frame *f) {
 static value *generator_failed(tracer *t, frame *f) {
   f->finished = true;
   if (t->state == TRACE_RAISING && exception_matches(t, t->raised, PyExc_StopIteration)) {
+    value *stop = t->raised;
     t->state = TRACE_GOING;
-    return trace_raise(t, PyExc_RuntimeError, "generator raised StopIteration");
+    trace_raise(t, PyExc_RuntimeError, "generator raised StopIteration");
+    if (t->state == TRACE_RAISING) exception_set_cause(t->raised, stop);
   }
   return NULL;
 }
@@ -68,9 +70,11 @@ static value *generator_throw(tracer *t, value *v, value *exception) {
   t->returned = t->constants.none;
   if (f->running) return trace_raise(t, PyExc_ValueError, "generator already executing");
   if (generator_delegates(f)) return trace_break(t, BREAK_GENERATOR, "throw() into a yield from");
-  if (f->finished || !generator_started(f)) {
+  if (f->finished) return trace_raise_value(t, exception);
+  if (!generator_started(f)) {
     f->finished = true;
-    return trace_raise_value(t, exception);
+    trace_raise_value(t, exception);
+    return PYTHON_CONVERTS_FIRST_STOP ? generator_failed(t, f) : NULL;
   }
   frame_push(f, t->constants.none); /* the place of the value that a yield would give */
   f->thrown = exception;

@@ -60,9 +60,20 @@ value *object_make(tracer *t, PyObject *cls, value *const *args, Py_ssize_t coun
   return given ? v : NULL;
 }
 
+/* What frees instances of the classes of class statements. */
+static destructor statement_dealloc(void) {
+  static destructor found;
+  PyObject *made = found ? NULL : PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "found");
+  if (made) found = ((PyTypeObject *)made)->tp_dealloc;
+  error_drop();
+  Py_XDECREF(made);
+  return found;
+}
+
 bool loom_class_is_python(PyTypeObject *type) {
   for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
-    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ||
+    if (python_type_is_builtin(base) || base->tp_methods ||
+        base->tp_dealloc != statement_dealloc() ||
         !PyDict_GetItemString(python_type_dict(base), "__module__"))
       return false;
   return true;

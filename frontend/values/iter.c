@@ -313,7 +313,8 @@ static PyObject *iterator_python_type(tracer *t, value *v) {
   case ITER_MAP: return (PyObject *)&PyMap_Type;
   case ITER_FILTER: return (PyObject *)&PyFilter_Type;
   case ITER_SEQUENCE:
-    if (d->function) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
+    if (d->function || !d->exact) /* of a string, say, there are items only */
+      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "the type of an iterator");
     return (PyObject *)(value_is_any_list(d->base) ? &PyListIter_Type : &PyTupleIter_Type);
   case ITER_INDEX:
     if (d->exact) return (PyObject *)&PySeqIter_Type;

@@ -290,17 +290,19 @@ static bool store_is_data(tracer *t, value *item) {
 /* An attribute of a class: data, in place of data. */
 bool type_store(tracer *t, value *v, PyObject *name, value *item) {
   PyTypeObject *type = (PyTypeObject *)v->object;
-  PyObject *before = _PyType_Lookup(type, name);
+  PyObject *before = _PyType_Lookup(type, name), *of_meta = _PyType_Lookup(Py_TYPE(type), name);
   bool special = PyUnicode_GET_LENGTH(name) > 2 && PyUnicode_READ_CHAR(name, 0) == '_' &&
                  PyUnicode_READ_CHAR(name, 1) == '_';
   bool plain = Py_TYPE(type)->tp_setattro == PyType_Type.tp_setattro && !special &&
                PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
                !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) &&
                !(before && (Py_TYPE(before)->tp_descr_get || object_is_data_descriptor(before)));
-  if (!item || !plain || !store_is_data(t, item) || model_owns(v->object)) {
+  if (!item || !plain || !store_is_data(t, item) || model_owns(v->object) ||
+      object_is_data_descriptor(of_meta)) {
     trace_break(t, BREAK_SIDE_EFFECT, "assignment to '%s' of a class", PyUnicode_AsUTF8(name));
     return false;
   }
+  guard_behind(t, Py_TYPE(type), name, of_meta);
   guard_behind(t, type, name, before);
   bool own = PyDict_GetItemWithError(type->tp_dict, name) == before;
   if (own && !trace_gives_up(t, before, item)) return false;

@@ -240,9 +240,9 @@ bool scalar_is_taken(tracer *t, const char *function, value *const *args, Py_ssi
   static const char *const names[] = {
       "int", "float",  "complex", "divmod",    "pow", "round",   "range",   "chr",     "bin", "hex",
       "oct", "islice", "repeat",  "enumerate", "ord", "getattr", "hasattr", "setattr", NULL};
-  static const char *const ways[] = {"__index__",   "__int__",   "__float__",
-                                     "__complex__", "__round__", "__divmod__",
-                                     "__rdivmod__", "__pow__",   NULL};
+  static const char *const ways[] = {"__index__", "__int__",    "__float__",   "__complex__",
+                                     "__round__", "__divmod__", "__rdivmod__", "__pow__",
+                                     "__iter__",  NULL};
   bool known = !function, any = false; /* a module of pure functions: they are about numbers */
   for (int i = 0; function && names[i] && !known; i++)
     known = !strcmp(function, names[i]);

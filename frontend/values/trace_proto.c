@@ -56,6 +56,17 @@ static bool operand_is_over_unknown(value *v) {
          !model_owns(object_class(v)) && !loom_class_is_python((PyTypeObject *)object_class(v));
 }
 
+/* May the type of an operand answer, of which capture does not know what it does? NULL: no, or
+ * something is pending. */
+static PyTypeObject *operand_answers(tracer *t, int op, value *v, bool right) {
+  PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
+  char name[24];
+  snprintf(name, sizeof name, "__%s%s__", right ? "r" : "", object_operator_name(op));
+  PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
+  if (trace_pending(t) || !key) return NULL;
+  return type && !operand_is_known(type) && _PyType_Lookup(type, key) ? type : NULL;
+}
+
 /* No operand takes the operator. One of a type in C that has it, all the same, is asked by running
  * the operation. */
 static value *binary_refused(tracer *t, int op, value *l, value *r) {
@@ -64,13 +75,9 @@ static value *binary_refused(tracer *t, int op, value *l, value *r) {
     if (operand_is_over_unknown(v))
       return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", value_type_name(t, v));
     if (value_is_instance(v)) continue; /* its methods were asked */
-    PyTypeObject *type = v->type->python_type ? (PyTypeObject *)v->type->python_type(t, v) : NULL;
-    char name[24];
-    snprintf(name, sizeof name, "__%s%s__", right ? "r" : "", object_operator_name(op));
-    PyObject *key = trace_keep(t, PyUnicode_InternFromString(name));
-    if (trace_pending(t) || !key) return NULL;
-    if (type && !operand_is_known(type) && _PyType_Lookup(type, key))
-      return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", type->tp_name);
+    const PyTypeObject *type = operand_answers(t, op, v, right);
+    if (type) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", type->tp_name);
+    if (trace_pending(t)) return NULL;
   }
   return trace_raise(t, PyExc_TypeError, "unsupported operand types: '%s' and '%s'",
                      value_type_name(t, l), value_type_name(t, r));
@@ -92,7 +99,7 @@ static value *binary_repeat(tracer *t, value *l, value *r, bool inplace) {
 }
 
 value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
-  value *result = t->constants.not_implemented, *left = l;
+  value *result = t->constants.not_implemented, *left = l, *right = r;
   if (trace_pending(t) || !trace_goes_deeper(t)) return NULL;
   aside_see(t, l);
   aside_see(t, r);
@@ -100,13 +107,17 @@ value *trace_binary(tracer *t, int op, value *l, value *r, bool inplace) {
   if (l->type->binary) result = l->type->binary(t, op, l, r, inplace);
   if (result == l && left != l) return left; /* text with nothing to fill in, as it is */
   if (result != t->constants.not_implemented) return result;
+  const PyTypeObject *first =
+      value_is_const(l) && value_is_instance(r) ? operand_answers(t, op, l, false) : NULL;
+  if (first) return trace_break(t, BREAK_UNSUPPORTED_TYPE, "an operator of a %s", first->tp_name);
+  if (trace_pending(t)) return NULL;
   if (r->type->binary && r->type != l->type) result = r->type->binary(t, op, l, r, false);
   if (result != t->constants.not_implemented) return result;
   if (op == 5) result = binary_repeat(t, l, r, inplace);
   if (result != t->constants.not_implemented) return result;
   /* The last resort of += on a list is to extend it by any iterable. */
   if (inplace && op == 0 && value_is_list(l))
-    return value_mutable(t, l) && list_extend(t, l, r) ? l : NULL;
+    return value_mutable(t, l) && list_extend(t, l, right) ? l : NULL;
   return binary_refused(t, op, l, r);
 }
 

@@ -82,7 +82,7 @@ def operation(called, args, names, values):
     space = called.namespace if isinstance(called, torch._ops.OpOverload) else called._qualified_op_name.partition("::")[0]
     if space not in ("aten", "prims"):
         raise Unsupported(f"{called} is an operation of another library")
-    return called(*args, **constructs(called, dict(zip(names, values))))
+    return called(*args, **constructs(called, args, dict(zip(names, values))))
 
 
 FUNCTIONS = {operation} | _functions() | _tensor_transforms.FUNCTIONS | _tensor_made.FUNCTIONS | _tensor_draws.FUNCTIONS | set(_tensor_late.MODELS) | {
@@ -284,6 +284,16 @@ def _decomposition(func):
     return core and (_torch_checked.DECOMPOSITIONS.get(func) or decomposition_table.get(func) or core)
 
 
+def _tensors(args, kwargs):
+    """Is there a tensor among the arguments?"""
+    return any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves((args, kwargs)))
+
+
+def _has_other_bias(x, weight, bias, transposed, groups):
+    """Without memory torch takes a bias of any length."""
+    return weight.dim() < 2 or tuple(bias.shape) != ((weight.size(1) * groups if transposed else weight.size(0)),)
+
+
 def _varies(args, kwargs):
     """Is there a tensor or a symbolic size among the arguments? A call without any is torch's own, whose result is a constant."""
     return any(isinstance(one, torch.Tensor) or _tensor_sizes.is_size(one) for one in _pytree.tree_leaves((args, kwargs)))
@@ -391,6 +401,8 @@ class Recorder(TorchDispatchMode):
 
     def take(self, func, args, kwargs):
         func = _SAME.get(func, func)
+        if torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("device") != META and not _tensors(args, kwargs):
+            raise Unsupported(f"{func} would draw numbers as it is captured")
         if func._schema.is_mutable:
             return (self.write_out if isinstance(kwargs.get("out"), torch.Tensor) else self.write)(func, args, kwargs)
         if func is aten.native_batch_norm.default and args[3] is not None:
@@ -484,6 +496,8 @@ class Recorder(TorchDispatchMode):
         given = _tensor_sizes.now((args, kwargs)) if sized else (args, kwargs)
         if isinstance(args[0] if args else None, torch.Tensor) and not args[0].dim() and _has_other_axis(func, args, kwargs):
             raise Raises(f"{func} along an axis that a tensor without axes does not have")
+        if func is aten.convolution.default and isinstance(args[2], torch.Tensor) and _has_other_bias(*args[:3], args[6], args[8]):
+            raise Raises("a convolution whose bias has not one number for each channel raises")
         if not func.is_view and not draws(func) and not runs(func, *given):
             raise Raises(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]
@@ -630,6 +644,8 @@ class Recorder(TorchDispatchMode):
         if func is aten.copy_.default:
             new = args[1]
         elif func in (aten.fill_.Scalar, aten.fill_.Tensor):
+            if func is aten.fill_.Tensor and args[1].dim():
+                raise Unsupported("fill_() by a tensor with dimensions raises")
             new = self.note(aten.full_like.default, target, args[1]) if func is aten.fill_.Scalar else args[1]
         elif func is aten.zero_.default:
             new = self.note(aten.full_like.default, target, 0)
@@ -735,12 +751,12 @@ def _dtype_of(kind):
     return kind if found is None else found.dtype
 
 
-def constructs(function, kwargs):
+def constructs(function, args, kwargs):
     """The keyword arguments of a call with the device on which tensors have no memory, where it makes some."""
     device = kwargs.get("device")
     if function in (torch.tensor, torch.as_tensor):  # of numbers: a constant
         return {name: given for name, given in kwargs.items() if name != "device" or on_meta(given) != META}
-    if device is not None or function in _device_constructors():
+    if device is not None or function in _device_constructors() or (function is torch.normal and not _tensors(args, kwargs)):
         return {**kwargs, "device": META if device is None else on_meta(device)}
     return kwargs
 
@@ -791,7 +807,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         args = (args[0], _dtype_of(args[1]))
     if function is torch.Tensor.new_tensor and len(args) == 2:
         function, (args, kwargs) = torch.tensor, _tensor_made.new_tensor(*args, **kwargs)
-    kwargs = constructs(function, kwargs)
+    kwargs = constructs(function, args, kwargs)
     if not kwargs:
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)

@@ -150,7 +150,7 @@ def drawn(function, state, args, names, values):
     memory, while operations are noted."""
     from ._tensor_calls import constructs
 
-    recorder, kwargs = _get_current_dispatch_mode(), constructs(function, dict(zip(names, values)))
+    recorder, kwargs = _get_current_dispatch_mode(), constructs(function, args, dict(zip(names, values)))
     recorder.state = state
     made = function(*args, **kwargs, generator=torch.Generator())
     return made, recorder.state

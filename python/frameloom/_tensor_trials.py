@@ -1,7 +1,9 @@
 """What operations of torch do with tensors that have memory, where they differ from what they do without: which dtypes they take, what they
 warn of, and how their results lie. They are tried, with few elements."""
 
+import bisect
 import contextlib
+import functools
 import re
 
 import torch
@@ -23,8 +25,8 @@ def on_cpu(value):
 _tried = {}
 # How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
 _DTYPES = re.compile(
-    r"not implemented for|not support|only supports?\b|expected a tensor of floating|desired output type|[Ee]xpected .*(dtype|type|tensors but got)|must be 1 dimension"
-    r"|same scalar type|dtypes match|does not have a deterministic implementation"
+    r"not implemented for|not support|only support|expected a tensor of floating|desired output type|dtype|scalar type|floating point|[Ee]xpected .*(type|tensors but got)"
+    r"|must be 1 dimension|does not have a deterministic implementation|cannot be converted to type .* without overflow"
 )
 
 
@@ -120,21 +122,52 @@ def _kind(one):
     return one if isinstance(one, (torch.dtype, torch.memory_format, bool, str)) else type(one)
 
 
+# The least and the greatest numbers of dtypes: whether torch converts a number to one of them depends on the bounds that it lies between.
+_BOUNDS = sorted({bound for dtype in (torch.float16, torch.float32) for bound in (-torch.finfo(dtype).max, torch.finfo(dtype).max)}.union(
+    *({-(2**bits) + 1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 2**bits - 1} for bits in (8, 16, 32, 64))))
+
+
+def _place(number):
+    """Between which bounds a number lies."""
+    if isinstance(number, complex):
+        return _place(number.real), _place(number.imag), number.imag == 0
+    if not isinstance(number, (int, float)) or number != number:
+        return None
+    return number < 0, (bisect.bisect_left if number >= 0 else bisect.bisect_right)(_BOUNDS, number)
+
+
+@functools.cache
+def _scalars(func):
+    """The arguments of an operation that are numbers, which it converts to a dtype: places and names."""
+    numbers = [(i, one.name) for i, one in enumerate(func._schema.arguments) if str(one.type) in ("number", "Optional[number]")]
+    return numbers and (tuple(i for i, _ in numbers), tuple(name for _, name in numbers))
+
+
+def _places(func, args, kwargs):
+    if not (scalars := _scalars(func)):
+        return ()
+    numbers = [args[i] for i in scalars[0] if i < len(args)] + [kwargs[name] for name in scalars[1] if name in kwargs]
+    return tuple(map(_place, numbers))
+
+
 def runs(func, args, kwargs):
     """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
     sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
     leaves = _leaves(args, kwargs)
     tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
     lie = all(one.is_contiguous() for one in tensors)
-    key = (func, lie, *_deterministic(), *map(_kind, leaves))
+    places = _places(func, args, kwargs)
+    key = (func, lie, *_deterministic(), *map(_kind, leaves), *places)
     if key not in _tried:
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
-        if takes is None and not tensors:
-            takes, warns = False, False  # it raises as it does for the user
+        if takes is None and (not tensors or _checks(func, args, kwargs) and not func._opname.startswith(("linalg_", "lu_"))):
+            takes, warns = False, False  # it raises as it does for the user, whose matrices alone may not be those of a trial
         if takes is None:
             return True  # and is tried again with others
+        if takes and any(one != _place(1) for one in places):  # a single element may be converted otherwise
+            takes = _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[0] is not False
         if takes and not lie and _checks(func, args, kwargs):
             warns |= _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[1]
         _tried[key] = takes, warns

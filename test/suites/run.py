@@ -6,7 +6,7 @@ Every file runs in a process of its own, first plainly, then compiled (worker.py
 the file goes on behind it. Ends with 1 when a test differs from the plain run for a reason that is not on record in
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
 SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
-`--sample N` takes a few tests of each file.
+`--sample N` takes a few tests of each file, with `--seed S` others.
 `--table` writes what became of each file to a page of the documentation, anew behind each file; with `--add` the page keeps
 its rows of other files. `--kept FOLDER` keeps what
 became of each file there and does not run it again: a run of hours goes on where it was stopped.
@@ -62,6 +62,7 @@ SUITES = {
     "pywt": Suite("PyWavelets", "test files that it installs", own=True),
     "dask": Suite("Dask", "test files of its arrays", own=True),
     "astropy": Suite("Astropy", "test files listed below", own=True),
+    "quantities": Suite("quantities", "test files that it installs", own=True),
     "dynamo": Suite("TorchDynamo", "test files listed below", torch_compile=True),
 }
 
@@ -75,6 +76,8 @@ class Run(process.Run):
             command += ["--tests", options.tests]
         if options.sample:
             command += ["--sample", str(options.sample)]
+        if options.seed is not None:
+            command += ["--seed", str(options.seed)]
         if options.own:
             command.append("--own")
         if SUITES[options.suite].torch_compile:
@@ -225,6 +228,7 @@ def main():
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--tests", default="", help="only tests with this in their names")
     parser.add_argument("--sample", type=int, default=0, help="at most so many tests of each file, spread over it")
+    parser.add_argument("--seed", type=int, help="the tests of a sample are taken at random, others with each seed")
     parser.add_argument("--own", action="store_true", help="the package counts as the user's own code: all its functions are "
                         "compiled, with breaks, and not only those that a test can be captured with as a whole")
     parser.add_argument("--rows", type=pathlib.Path, help="writes what differs, with tracebacks, as JSON")

@@ -81,8 +81,8 @@ class Compiled:
 
 
 class Plugin:
-    def __init__(self, compiled, runs, skipped, report, sample):
-        self.compiled, self.runs, self.sample = compiled, runs, sample
+    def __init__(self, compiled, runs, skipped, report, sample, seed):
+        self.compiled, self.runs, self.sample, self.seed = compiled, runs, sample, seed
         self.skipped, self.report, self.current, self.ended = skipped, report, None, 0
 
     def write(self, **row):
@@ -95,8 +95,11 @@ class Plugin:
             name = re.sub(r"0x[0-9a-f]+", "0x", item.nodeid)
             seen[name] = seen.get(name, 0) + 1
             item.loom_id = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        if self.sample and len(items) > self.sample:  # spread over the file
-            items[:] = [items[i * len(items) // self.sample] for i in range(self.sample)]
+        if self.sample and len(items) > self.sample:  # spread over the file, or at random
+            at = [i * len(items) // self.sample for i in range(self.sample)]
+            if self.seed is not None:
+                at = sorted(random.Random(self.seed).sample(range(len(items)), self.sample))
+            items[:] = [items[i] for i in at]
         items[:] = [item for item in items if item.loom_id not in self.skipped]
 
     @pytest.hookimpl(tryfirst=True)
@@ -118,6 +121,8 @@ class Plugin:
     def run_once(self, item, nextitem, row):
         random.seed(1)
         numpy.random.seed(1)
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(1)
         if hasattr(item, "_initrequest"):
             item._initrequest()
         self.caught = []
@@ -165,6 +170,7 @@ def main():
     parser.add_argument("--select", default="not slow")
     parser.add_argument("--tests", default="", help="only tests with this in their names")
     parser.add_argument("--sample", type=int, default=0, help="at most so many tests, spread over the file")
+    parser.add_argument("--seed", type=int, help="takes the tests of a sample at random")
     parser.add_argument("--torch-compile", action="store_true", help="the tests call torch.compile, which is replaced")
     parser.add_argument("--own", action="store_true", help="the package counts as the user's own code")
     options = parser.parse_args()
@@ -178,7 +184,7 @@ def main():
     else:
         made = Compiled() if options.mode == "compiled" else None
     runs = RUNS[:1] if options.torch_compile else RUNS
-    plugin = Plugin(made if options.mode == "compiled" else None, runs, skipped, report, options.sample)
+    plugin = Plugin(made if options.mode == "compiled" else None, runs, skipped, report, options.sample, options.seed)
     top = folder_of(options.file.split("/")[0], options.own)
     file = os.path.join(top, options.file)
     # Asserts stay as they are: what pytest writes in their place is far from what users write.

@@ -39,6 +39,7 @@ collections.deque([1]).extend(o); collections.deque([1]).index(o); collections.d
 setattr(N(), o, 1); delattr(N(), o); vars(o); bisect.bisect([1, 2], o); bisect.bisect(o, 1); heapq.heapify(o); heapq.heappush([], o); heapq.nsmallest(1, o); heapq.heappop(o); heapq.nlargest(o, [1])
 next(o); iter(o, 1); next(itertools.count(o)); next(itertools.cycle(o)); list(itertools.starmap(pow, [o])); list(itertools.takewhile(bool, o)); collections.ChainMap(o)
 list(map(o, [1])); sorted([1], key=o); sorted([2, 1], reverse=o); max([1], key=o); print(end=o, sep=o) ; raise_(o); super(type(o), o).__repr__(); object.__repr__(o)[:2]; object.__eq__(o, o); types.SimpleNamespace(**o)
+type(iter(o)).__name__; type(reversed(o)).__name__; datetime.timedelta(1) * o; datetime.timedelta(1) / o; decimal.Decimal(2) + o; decimal.Decimal(2) ** o
 """
 OWN = """
 class Over(BASE):
@@ -93,8 +94,9 @@ REFUSING = "class Over(BASE):\n" + "".join(
     f"    def __{name}__(self, *other): return NotImplemented\n" for name in
     "eq ne lt le gt ge add radd mul rmul mod rmod or ror and rand sub rsub xor rxor iadd ior floordiv rfloordiv pow rpow divmod rdivmod lshift".split())
 CLASSES = {"exact": "Over = BASE", "a class over": "class Over(BASE): pass", "a class with methods of its own over": OWN, "a class that refuses operators over": REFUSING}
+TEXT = {"a class with an iterator of its own over": "class Over(BASE):\n    def __iter__(self): return iter((1, 2))"}
 SETUP = """
-import bisect, collections, copy, functools, heapq, itertools, math, operator, types
+import bisect, collections, copy, datetime, decimal, functools, heapq, itertools, math, operator, types
 class N: pass
 FROZEN = frozenset({1, 2})
 def raise_(o): raise o
@@ -118,7 +120,7 @@ def functions_of(call, base):
         return (f"def function(C, o):\n{made}    try:\n        r = {call}\n    except Exception as error:\n        return 'raised', type(error).__name__\n"
                 f"    return 'gave', type(r), r, type(o), o\n")
     for inside in (False, True):
-        for kind, text in CLASSES.items():
+        for kind, text in (CLASSES | TEXT if base in ("str", "bytes") else CLASSES).items():
             space = {"__name__": "builtin_arguments"}
             exec(SETUP + one(inside) + text.replace("BASE", base), space)
             yield inside, kind, space["function"], space["Over"]
