@@ -70,11 +70,24 @@ static destructor statement_dealloc(void) {
   return found;
 }
 
+/* Does a type in C leave instances of its subclasses what they are without it? typing.Generic is in
+ * C since 3.12: it has class methods alone. */
+static bool type_adds_nothing(PyTypeObject *type) {
+  PyObject *dict = python_type_dict(type), *name, *item;
+  if (type->tp_basicsize != PyBaseObject_Type.tp_basicsize || type->tp_base != &PyBaseObject_Type ||
+      type->tp_new != PyBaseObject_Type.tp_new)
+    return false;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &name, &item);)
+    if (!Py_IS_TYPE(item, &PyClassMethodDescr_Type) && !PyUnicode_Check(item) && item != Py_None)
+      return false;
+  return true;
+}
+
 bool loom_class_is_python(PyTypeObject *type) {
   for (PyTypeObject *base = type; base && base != &PyBaseObject_Type; base = base->tp_base)
-    if (python_type_is_builtin(base) || base->tp_methods ||
-        base->tp_dealloc != statement_dealloc() ||
-        !PyDict_GetItemString(python_type_dict(base), "__module__"))
+    if (!type_adds_nothing(base) && (python_type_is_builtin(base) || base->tp_methods ||
+                                     base->tp_dealloc != statement_dealloc() ||
+                                     !PyDict_GetItemString(python_type_dict(base), "__module__")))
       return false;
   return true;
 }
