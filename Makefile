@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities test-accept test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz    random programs against plain Python and NumPy (SECONDS=n SEED=s KIND=numpy,python,changes,calls,graphs,ir,device,cuda; a program whose results differ is kept in build/fuzz)"
 	@echo "make test-debug  the tests of capture, frames and references under a debug build of CPython 3.11"
 	@echo "make test-sanitized  Python tests with the extension and the compiler library under AddressSanitizer and UBSan"
+	@echo "make test-accept  every kernel for GPUs that tests have, through ptxas and the linker for each architecture (minutes)"
 	@echo "make analyze  static analysis of the C code, by clang and GCC (false positives are on record)"
 	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
@@ -46,6 +47,11 @@ test-versions:
 
 test-debug:
 	@scripts/test-debug.sh
+
+# Every kernel for GPUs of the tests through the vendors' tools, for every architecture.
+test-accept: setup
+	@PATH="/usr/lib/llvm-22/bin:$$PATH" .venv/bin/python test/targets/inputs/accept.py build/wheel/bin --all --sum \
+		$(filter-out %/gpu-refused.mlir,$(wildcard test/targets/inputs/gpu-*.mlir test/targets/inputs/run-*.mlir test/targets/inputs/loom-*.mlir))
 
 test-sanitized:
 	@scripts/test-sanitized.sh

@@ -336,7 +336,7 @@ bool aten_pad(fx_call *c, loom_value *out) {
 /* Where the diagonal (offset, dim1, dim2 at arguments `at`...) lies in the operand with its two
  * axes moved last and joined. */
 typedef struct shape_diagonal {
-  int64_t perm[LOOM_MAX_RANK], start, step;
+  int64_t perm[LOOM_MAX_RANK], start, step, length;
   loom_dim moved[LOOM_MAX_RANK], joined[LOOM_MAX_RANK];
   int rank;
 } shape_diagonal;
@@ -360,6 +360,9 @@ static bool shape_find_diagonal(fx_call *c, int at, shape_diagonal *d) {
   d->joined[d->rank - 2] = from->dims[row] * from->dims[column];
   d->step = from->dims[column] + 1;
   d->start = offset >= 0 ? offset : -offset * from->dims[column];
+  int64_t rows = from->dims[row] + (offset < 0 ? offset : 0);
+  int64_t columns = from->dims[column] - (offset > 0 ? offset : 0);
+  d->length = rows < columns ? rows : columns;
   return true;
 }
 
@@ -385,6 +388,11 @@ bool aten_diagonal_scatter(fx_call *c, loom_value *out) {
   int64_t back[LOOM_MAX_RANK], starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK];
   if (!shape_find_diagonal(c, 2, &d)) return false;
   if (fx_count(shape_type(c, 1), ~0u) <= 0) return fx_decline(c, "an empty diagonal");
+  const loom_type *update_type = shape_type(c, 1);
+  bool fits = update_type->rank == d.rank - 1 && update_type->dims[d.rank - 2] == d.length;
+  for (int i = 0; fits && i < d.rank - 2; i++)
+    fits = update_type->dims[i] == d.moved[i];
+  if (!fits) return fx_decline(c, "a diagonal of another size"); /* torch raises */
   for (int i = 0; i < d.rank; i++) {
     back[d.perm[i]] = i;
     steps[i] = 1;

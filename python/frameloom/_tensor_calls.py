@@ -294,6 +294,11 @@ def _has_other_bias(x, weight, bias, transposed, groups):
     return weight.dim() < 2 or tuple(bias.shape) != ((weight.size(1) * groups if transposed else weight.size(0)),)
 
 
+def _has_other_diagonal(x, diagonal, *place):
+    """Without memory torch takes one of any size."""
+    return diagonal.shape != aten.diagonal.default(x, *place).shape
+
+
 def _varies(args, kwargs):
     """Is there a tensor or a symbolic size among the arguments? A call without any is torch's own, whose result is a constant."""
     return any(isinstance(one, torch.Tensor) or _tensor_sizes.is_size(one) for one in _pytree.tree_leaves((args, kwargs)))
@@ -498,6 +503,8 @@ class Recorder(TorchDispatchMode):
             raise Raises(f"{func} along an axis that a tensor without axes does not have")
         if func is aten.convolution.default and isinstance(args[2], torch.Tensor) and _has_other_bias(*args[:3], args[6], args[8]):
             raise Raises("a convolution whose bias has not one number for each channel raises")
+        if func is aten.diagonal_scatter.default and not sized and _has_other_diagonal(*args):
+            raise Raises("a diagonal of another size raises")
         if not func.is_view and not draws(func) and not runs(func, *given):
             raise Raises(f"{func} raises for tensors of these dtypes")
         made = self.calls and self.calls[-1][3] is not None and self.calls[-1][3] is args[0]

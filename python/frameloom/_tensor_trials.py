@@ -30,6 +30,10 @@ _DTYPES = re.compile(
 )
 
 
+# Operations that may refuse the numbers of a trial where they take the user's: matrices that have to be regular, lengths that have to add up.
+_BY_VALUES = ("linalg_", "lu_", "cholesky", "segment_reduce", "repeat_interleave", "histogram")
+
+
 @contextlib.contextmanager
 def _really():
     """For calls with tensors that have memory, of whose numbers capture takes no notice: those that are drawn are not taken from the
@@ -64,6 +68,12 @@ def _ones(one):
     return torch.ones((1,) * one.dim(), dtype=one.dtype)
 
 
+@functools.cache
+def _takes_pivots(func):
+    """Is one of its arguments rows that LAPACK swaps? It believes them: zeros would have it write in front of the memory."""
+    return any("pivots" in one.name and not one.is_out for one in func._schema.arguments)
+
+
 def _safe(func, like):
     """`like()`, with whole numbers that are places which there are. Operations on elements divide by them."""
     if torch.Tag.pointwise in func.tags:
@@ -71,7 +81,9 @@ def _safe(func, like):
 
     def first(one):
         made = like(one)
-        return made if one.dtype.is_floating_point or one.dtype.is_complex or one.dtype == torch.bool or made.device == META else made.zero_()
+        if one.dtype.is_floating_point or one.dtype.is_complex or one.dtype == torch.bool or made.device == META:
+            return made
+        return made.fill_(1) if _takes_pivots(func) else made.zero_()
 
     return first
 
@@ -159,11 +171,14 @@ def runs(func, args, kwargs):
     places = _places(func, args, kwargs)
     key = (func, lie, *_deterministic(), *map(_kind, leaves), *places)
     if key not in _tried:
+        if _takes_pivots(func):
+            return True
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
-        if takes is None and sum(one.numel() for one in tensors) <= MOST_TRIED:
+        few = sum(one.numel() for one in tensors) <= MOST_TRIED
+        if takes is None and few:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
-        if takes is None and (not tensors or _checks(func, args, kwargs) and not func._opname.startswith(("linalg_", "lu_"))):
-            takes, warns = False, False  # it raises as it does for the user, whose matrices alone may not be those of a trial
+        if takes is None and (not tensors or few and _checks(func, args, kwargs) and not func._opname.startswith(_BY_VALUES)):
+            takes, warns = False, False  # it raises as it does for the user, whose sizes these are
         if takes is None:
             return True  # and is tried again with others
         if takes and any(one != _place(1) for one in places):  # a single element may be converted otherwise
@@ -235,7 +250,8 @@ def raised_on_cpu(function, args, kwargs, gradients):
     """The exception that a call raises with tensors that have memory, whatever their elements: tried with zeros and with ones. None:
     it raises none, or was not made."""
     tensors = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-    odd = any(one.layout != torch.strided or one.is_conj() or one.is_neg() or one.untyped_storage()._cdata == 0 for one in tensors)
+    # Pivots of LAPACK are int32, and believed.
+    odd = any(one.layout != torch.strided or one.dtype == torch.int32 or one.is_conj() or one.is_neg() or one.untyped_storage()._cdata == 0 for one in tensors)
     sizes = {} if odd else {one.untyped_storage()._cdata: 0 for one in tensors}
     for one in () if odd else tensors:
         sizes[one.untyped_storage()._cdata] = max(sizes[one.untyped_storage()._cdata], _reach(one))
@@ -253,7 +269,9 @@ def raised_on_cpu(function, args, kwargs, gradients):
             except Exception as error:  # noqa: BLE001
                 raised.append(error)
     alike = type(raised[0]) is type(raised[1]) and str(raised[0]) == str(raised[1])
-    return raised[0] if alike else None
+    # Whole numbers may be lengths, say, which are wrong in both trials.
+    whole = any(not (one.is_floating_point() or one.is_complex() or one.dtype == torch.bool) for one in tensors)
+    return raised[0] if alike and (not whole or _DTYPES.search(str(raised[0]))) else None
 
 
 AS_DESCRIBED = object()

@@ -1,4 +1,4 @@
-"""Every function of modules for GPUs, through the vendors' tools: `accept.py BIN [--sum] [--all] FILE ...`.
+"""Every function of modules for GPUs, through the vendors' tools: `accept.py BIN [--sum] [--all] [--only=NAME,...] FILE ...`.
 
 A function has sm_90, one of NVIDIA's other architectures and one of AMD's: the next function has the next ones. With --all each has all.
 PTX goes through ptxas where it is found; objects of AMDGPU through the linker, and the code object has the kernels in it. Prints a
@@ -6,6 +6,7 @@ row for each function: what ptxas says of registers on sm_90 and of spills, or w
 --groups, only sm_90a, for products of warpgroups, of which none may wait for another. With --sum, a row for each file: how many functions there are of each sort, and the bytes that they spill. A few bytes do not count in a
 kernel that has come down to 64 or 128 registers by them: so many let one more block run at once.
 """
+import argparse
 import collections
 import re
 import shutil
@@ -16,8 +17,6 @@ from pathlib import Path
 
 NVIDIA = ("sm_80", "sm_90a", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx1100")
-GROUPS = ("sm_90a",) if "--groups" in sys.argv else ()
-ALL = "--all" in sys.argv
 FEW = 64
 RESULT = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers")
 NOT_YET = re.compile(r"error: (symbolic sizes on a GPU)$", re.MULTILINE)
@@ -43,11 +42,18 @@ def compile(bin, *words):
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def accept(bin, name, source, folder, number):
-    """The kernels, the most registers of one on sm_90 (None: not known), and the bytes spilled, for function number `number`."""
+def architectures(number, every, groups):
+    """Those of NVIDIA and of AMD that function number `number` is for."""
+    if groups:
+        return ("sm_90a",), ()
+    return ("sm_90", *(NVIDIA if every else NVIDIA[number % 3 :][:1])), AMD if every else AMD[number % 3 :][:1]
+
+
+def accept(bin, name, source, folder, nvidia, amd):
+    """The kernels, the most registers of one on sm_90 (None: not known), and the bytes spilled."""
     registers, spilled, kernels = None, 0, []
     ptx, cubin, obj, code = (folder / f"x.{end}" for end in ("ptx", "cubin", "o", "hsaco"))
-    for arch in GROUPS or ("sm_90", *(NVIDIA if ALL else NVIDIA[number % 3 :][:1])):
+    for arch in nvidia:
         compile(bin, "--target=nvptx", f"--mcpu={arch}", "--emit=asm", source, "-o", ptx)
         text = ptx.read_text()
         kernels = re.findall(r"\.entry (\w+)", text)
@@ -61,9 +67,9 @@ def accept(bin, name, source, folder, number):
             if len(rows) != len(kernels):
                 sys.exit(f"{name}: ptxas says of {len(rows)} of {len(kernels)} kernels what they use\n{told}")
             spilled += sum(stores + loads for stores, loads, used in rows if used not in (64, 128) or stores + loads > FEW)
-            if arch in ("sm_90", *GROUPS):
+            if arch == nvidia[0]:
                 registers = max(used for _, _, used in rows)
-    for arch in () if GROUPS else AMD if ALL else AMD[number % 3 :][:1]:
+    for arch in amd:
         compile(bin, "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
         run("ld.lld", "-shared", obj, "-o", code)
         symbols = run("llvm-readelf", "--dyn-syms", "--notes", code)
@@ -83,25 +89,35 @@ def functions(path):
 
 
 def main():
-    bin, paths = Path(sys.argv[1]), [word for word in sys.argv[2:] if word not in ("--groups", "--all")]
-    sums, number = paths[0] == "--sum", 0
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("bin", type=Path)
+    parser.add_argument("--sum", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--groups", action="store_true")
+    parser.add_argument("--only", type=lambda names: names.split(","))
+    parser.add_argument("files", nargs="+", type=Path)
+    options = parser.parse_args()
+    number = 0
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "x.mlir"
-        for path in map(Path, paths[sums:]):
+        for path in options.files:
             sorts, total = collections.Counter(), 0
             for name, module in functions(path):
+                if options.only and name not in options.only:
+                    continue
                 source.write_text(module)
                 try:
-                    kernels, registers, spilled = accept(bin, name, source, Path(folder), number)
+                    on = architectures(number, options.all, options.groups)
+                    kernels, registers, spilled = accept(options.bin, name, source, Path(folder), *on)
                     said = "no ptxas" if registers is None else f"registers {registers}, spilled bytes {spilled}"
                     sort, total = "accepted" if kernels else "without kernels", total + spilled
                 except NotYet as refused:
                     said, sort = f"refused: {refused}", "refused"
                 sorts[sort] += 1
                 number += 1
-                if not sums:
+                if not options.sum:
                     print(f"{name}: {said}")
-            if sums:
+            if options.sum:
                 print(f"{path.name}: {', '.join(f'{n} {sort}' for sort, n in sorted(sorts.items()))}, spilled bytes {total}")
 
 

@@ -1,0 +1,36 @@
+"""Calls on tensors of more elements than an operation is tried with are captured whole, as those on small ones are."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.nn.functional as F  # noqa: E402
+
+import frameloom  # noqa: E402
+
+IMAGES, ROWS = (4, 8, 64, 64), (300, 512)
+CALLS = {
+    "group_norm": (lambda x: F.group_norm(x, 4), IMAGES), "grouped_convolution": (lambda x: F.conv2d(x, x.new_ones(8, 2, 3, 3), groups=4), IMAGES),
+    "turned_convolution": (lambda x: F.conv_transpose2d(x, x.new_ones(8, 2, 3, 3), stride=2), IMAGES), "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), IMAGES),
+    "unfold": (lambda x: F.unfold(x, (3, 3)), IMAGES), "fold": (lambda x: F.fold(x.reshape(4, 32, 1024), (64, 64), (2, 2), stride=2), IMAGES),
+    "max_pool": (lambda x: F.max_pool2d(x, 3), IMAGES), "adaptive_pool": (lambda x: F.adaptive_avg_pool2d(x, 7), IMAGES),
+    "interpolate": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGES), "pad": (lambda x: F.pad(x, (3, 3, 3, 3), mode="reflect"), IMAGES),
+    "channel_shuffle": (lambda x: F.channel_shuffle(x, 4), IMAGES), "batch_norm": (lambda x: F.batch_norm(x, x.new_zeros(8), x.new_ones(8)), IMAGES),
+    "attention": (lambda x: F.scaled_dot_product_attention(x, x, x), IMAGES),
+    "grid_sample": (lambda x: F.grid_sample(x, x.new_zeros(4, 5, 5, 2), align_corners=False), IMAGES),
+    "layer_norm": (lambda x: F.layer_norm(x, (512,)), ROWS), "linear": (lambda x: F.linear(x, x), ROWS), "glu": (F.glu, ROWS),
+    "topk": (lambda x: torch.topk(x, 5).values, ROWS), "kthvalue": (lambda x: torch.kthvalue(x, 5).values, ROWS), "sort": (lambda x: x.sort(1).values, ROWS),
+    "split": (lambda x: torch.split(x, [100, 200])[1], ROWS), "windows": (lambda x: x.unfold(1, 16, 4).sum(-1), ROWS),
+    "slice_scatter": (lambda x: x.slice_scatter(x.new_ones(10, 512), 0, 5, 15), ROWS), "diagonal_scatter": (lambda x: x.diagonal_scatter(x.new_ones(300)), ROWS),
+    "index_add": (lambda x: x.index_add(0, torch.arange(7), x.new_ones(7, 512)), ROWS), "quantile": (lambda x: torch.quantile(x, 0.3, dim=1), ROWS),
+    "cross_entropy": (lambda x: F.cross_entropy(x, torch.zeros(300, dtype=torch.int64)), ROWS), "fft": (lambda x: torch.fft.rfft(x, n=100).abs(), ROWS),
+    "stft": (lambda x: torch.stft(x, 64, window=torch.ones(64), return_complex=True).abs(), (4, 20000)),
+    "lu_solve": (lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x + 300 * torch.eye(300)), x), (300, 300)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_captured_whole(name):
+    call, shape = CALLS[name]
+    x = torch.from_numpy(np.random.default_rng(3).random(shape, np.float32))
+    torch.testing.assert_close(frameloom.compile(call, fullgraph=True)(x), call(x), rtol=1e-3, atol=1e-4)
