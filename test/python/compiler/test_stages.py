@@ -7,6 +7,7 @@ when FRAMELOOM_TRACE was set while it ran."""
 
 import argparse
 import collections
+import functools
 import math
 import os
 import random
@@ -71,6 +72,7 @@ for dynamic in False, True:
 """
 
 
+@functools.lru_cache(20)  # a program's first and last stage are asked for again
 def interpret(path, *passes):
     """The lines that it prints, as (type, elements) by result; or what it says instead."""
     done = subprocess.run([kernel_harness.OPT, str(path), *("--" + p for p in passes), "--loom-interpret", "-o", os.devnull],
@@ -110,7 +112,7 @@ def agrees(got, want, digits):
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traced")
-    done = run_python(FUZZ / "fuzz.py", "--kind", "numpy", "--seed", "11", "--seconds", "120", "--count", "60", "--processes", "1",
+    done = run_python(FUZZ / "fuzz.py", "--kind", "numpy", "--seed", "11", "--seconds", "120", "--count", "40", "--processes", "1",
                       "--keep", folder / "kept",
                       environment={**UNCHECKED, "FRAMELOOM_TRACE": str(folder / "trace"), "FRAMELOOM_CACHE_DIR": str(folder / "cache")})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -143,7 +145,7 @@ def check_stages(programs, ran, digits=None):
 def test_every_stage_reads_back_and_computes_the_same(traced):
     ran = collections.Counter()
     check_stages(traced, ran)
-    assert min(ran[stage] for stage in STAGES) >= 40 > ran["cannot"], ran
+    assert min(ran[stage] for stage in STAGES) >= 25 > ran["cannot"], ran
 
 
 def test_stages_of_code_are_written(traced):
