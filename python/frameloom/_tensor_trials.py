@@ -23,6 +23,7 @@ def on_cpu(value):
 
 
 _tried = {}
+_untold = set()  # of which no trial with one element tells
 # How torch says that an operation does not take these dtypes or ranks on the CPU, or not under its switches. Without memory it takes more.
 _DTYPES = re.compile(
     r"not implemented for|not support|only support|expected a tensor of floating|desired output type|dtype|scalar type|floating point|[Ee]xpected .*(type|tensors but got)"
@@ -173,13 +174,16 @@ def runs(func, args, kwargs):
     if key not in _tried:
         if _takes_pivots(func):
             return True
-        takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         few = sum(one.numel() for one in tensors) <= MOST_TRIED
+        if key in _untold and not few:
+            return True
+        takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and few:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
         if takes is None and (not tensors or few and _checks(func, args, kwargs) and not func._opname.startswith(_BY_VALUES)):
             takes, warns = False, False  # it raises as it does for the user, whose sizes these are
         if takes is None:
+            _untold.add(key)
             return True  # and is tried again with others
         if takes and any(one != _place(1) for one in places):  # a single element may be converted otherwise
             takes = _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[0] is not False
@@ -392,16 +396,16 @@ def _convolution(*args, bias_sizes=None, **kwargs):
         chosen = torch._C._select_conv_backend(**like)
         layout = torch._C._conv_determine_backend_memory_format(like["input"], like["weight"], chosen)
     rank = like["input"].dim()
-    return None if layout in (torch.contiguous_format, torch.preserve_format) else [(1, *reversed(range(2, rank)), 0)]
+    return None if layout in (torch.contiguous_format, torch.preserve_format) else [[1, *reversed(range(2, rank)), 0]]
 
 
 def _eig(x):
     """The order of eigenvalues and eigenvectors: LAPACK writes a vector in one piece."""
     rank = x.dim()
-    return None if 0 in x.shape else [AS_DESCRIBED, (rank - 2, rank - 1, *reversed(range(rank - 2)))]
+    return None if 0 in x.shape else [AS_DESCRIBED, [rank - 2, rank - 1, *reversed(range(rank - 2))]]
 
 
-# The order of the results of operations that choose it by more than the order of the arguments.
+# The order, a list of axes, of the results of operations that choose it by more than the order of the arguments.
 _LAYOUTS = {aten.convolution.default: _convolution, aten.linalg_eig.default: _eig}
 
 

@@ -1,4 +1,5 @@
-"""Calls on tensors of more elements than an operation is tried with are captured whole, as those on small ones are."""
+"""Calls on tensors of more elements than an operation is tried with are captured whole, as those on small ones are; so are those on
+images whose channels are innermost in memory, and on batches of matrices whose eigenvectors are."""
 
 import numpy as np
 import pytest
@@ -34,3 +35,28 @@ def test_a_call_is_captured_whole(name):
     call, shape = CALLS[name]
     x = torch.from_numpy(np.random.default_rng(3).random(shape, np.float32))
     torch.testing.assert_close(frameloom.compile(call, fullgraph=True)(x), call(x), rtol=1e-3, atol=1e-4)
+
+
+IN_CHANNELS = {
+    "convolution": lambda x: F.conv2d(x, x.new_ones(16, 8, 3, 3), padding=1), "strided_convolution": lambda x: F.conv2d(x, x.new_ones(4, 8, 5, 5), stride=2),
+    "grouped_convolution": lambda x: F.conv2d(x, x.new_ones(8, 1, 3, 3), groups=8),
+    "turned_convolution": lambda x: F.conv_transpose2d(x, x.new_ones(8, 2, 3, 3), stride=2), "max_pool": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "batch_norm": lambda x: F.batch_norm(x, x.new_zeros(8), x.new_ones(8)), "interpolate": lambda x: F.interpolate(x, scale_factor=2), "sum": lambda x: x.sum(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [8, 64])
+@pytest.mark.parametrize("name", IN_CHANNELS)
+def test_channels_that_are_innermost(name, size):
+    x = torch.from_numpy(np.random.default_rng(3).random((4, 8, size, size), np.float32)).to(memory_format=torch.channels_last)
+    got, want = frameloom.compile(IN_CHANNELS[name], fullgraph=True)(x), IN_CHANNELS[name](x)
+    torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
+    assert got.stride() == want.stride()
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5), (2, 3, 5, 5)])
+def test_eigenvectors(shape):
+    x = torch.from_numpy(np.random.default_rng(3).random(shape, np.float32))
+    for got, want in zip(frameloom.compile(lambda x: torch.linalg.eig(x), fullgraph=True)(x), torch.linalg.eig(x)):
+        torch.testing.assert_close(got, want)
+        assert got.stride() == want.stride()
