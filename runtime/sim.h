@@ -9,6 +9,7 @@
 #ifndef LOOM_SIM_H
 #define LOOM_SIM_H
 
+#include "graph/types.h"
 #include "runtime/runtime.h"
 #include "runtime/simulator.h"
 
@@ -144,6 +145,24 @@ void sim_phases_fini(sim_block *block);
 void sim_phases_end(const sim_block *block);
 /* Is what the thread waits for over? Copies that it waits for come. */
 bool sim_phase_over(sim_block *block, const sim_fiber *fiber);
+
+/* ---- products of matrices: sim_matrix.c, sim_group.c, sim_product.c, sim_own.c ---- */
+
+static inline double sim_half(uint16_t bits, bool f16) {
+  return f16 ? loom_half_to_double(bits) : loom_bfloat_to_double(bits);
+}
+
+/* PTX ISA 9.7.15.5.1.1.2, fragments of D of wgmma.m64nNk16: sum i of thread t. */
+static inline int sim_sum_row(int t, int i) { return t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8; }
+static inline int sim_sum_column(int t, int i) { return t % 4 * 2 + i % 2 + i / 4 * 8; }
+
+/* Adds exact products, rounded once: as an instruction of so many steps does. */
+static inline void sim_add_products(float *sum, const double *x, const double *y, int steps) {
+  double wide = *sum;
+  for (int k = 0; k < steps; k++)
+    wide += x[k] * y[k];
+  *sum = (float)wide;
+}
 
 /* ---- sim_product.c ---- */
 

@@ -35,16 +35,8 @@ static const uint8_t *group_place(const uint8_t *base, int line, int k) {
 static double group_element(const uint8_t *base, int line, int k, bool f16) {
   uint16_t half;
   memcpy(&half, group_place(base, line, k), sizeof half);
-  if (f16) return loom_half_to_double(half);
-  uint32_t wide = (uint32_t)half << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
+  return sim_half(half, f16);
 }
-
-/* PTX ISA 9.7.15.5.1.1.2, fragments of D of wgmma.m64nNk16: sum i of thread t. */
-static int group_row(int t, int i) { return t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8; }
-static int group_column(int t, int i) { return t % 4 * 2 + i % 2 + i / 4 * 8; }
 
 static void group_multiply(void *const *calls, bool f16, int first) {
   double a[GROUP_ROWS][GROUP_STEPS], b[GROUP_COLUMNS][GROUP_STEPS];
@@ -59,11 +51,7 @@ static void group_multiply(void *const *calls, bool f16, int first) {
   for (int t = 0; t < GROUP_THREADS; t++)
     for (int i = 0; i < GROUP_COLUMNS / 2; i++) {
       float *sum = &((const group_call *)calls[t])->sums[i];
-      const double *x = a[group_row(t, i)], *y = b[group_column(t, i)];
-      double wide = *sum;
-      for (int k = 0; k < GROUP_STEPS; k++)
-        wide += x[k] * y[k];
-      *sum = (float)wide;
+      sim_add_products(sum, a[sim_sum_row(t, i)], b[sim_sum_column(t, i)], GROUP_STEPS);
     }
 }
 

@@ -26,16 +26,9 @@ typedef struct matrix_call {
 
 /* ---- halves ---- */
 
-static double matrix_bf16(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 static double matrix_half(const uint32_t *fragment, int i, bool f16) {
   uint16_t bits = (uint16_t)(fragment[i / 2] >> i % 2 * 16);
-  return f16 ? loom_half_to_double(bits) : matrix_bf16(bits);
+  return sim_half(bits, f16);
 }
 
 /* ---- ldmatrix: PTX ISA 9.7.14.5.15 ---- */

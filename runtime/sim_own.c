@@ -38,14 +38,6 @@ void sim_own_end(const sim_block *block) {
       sim_fault(block, -1, "warpgroup %d ends, and has not waited for a product", g);
 }
 
-static double own_half(uint16_t half, bool f16) {
-  if (f16) return loom_half_to_double(half);
-  uint32_t wide = (uint32_t)half << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 /* Where step `k` of a column lies: a line is a column, or (turned) a step of 64 columns. */
 static int own_offset(const own_call *c, int column, int k) {
   int step = c->step * OWN_STEPS + k;
@@ -57,14 +49,14 @@ static int own_offset(const own_call *c, int column, int k) {
 static double own_column(const own_call *c, int column, int k) {
   uint16_t half;
   memcpy(&half, c->b + own_offset(c, column, k), sizeof half);
-  return own_half(half, c->f16);
+  return sim_half(half, c->f16);
 }
 
 /* Step k of row `row` of a warp's 16, which is in the registers of four threads. */
 static double own_row(const own_call *calls, int row, int k) {
   const own_call *c = &calls[row % 8 * 4 + k % 8 / 2];
   uint32_t word = c->own[row / 8 + k / 8 * 2];
-  return own_half((uint16_t)(word >> k % 2 * 16), c->f16);
+  return sim_half((uint16_t)(word >> k % 2 * 16), c->f16);
 }
 
 /* Sums are as in sim_matrix.c: exact products, rounded once for each instruction. */
@@ -81,11 +73,7 @@ static void own_compute(const own_call *calls) {
     for (int t = 0; t < SIM_WARP; t++)
       for (int i = 0; i < columns / 2; i++) {
         float *sum = &calls[warp * SIM_WARP + t].sums[i];
-        const double *x = a[t / 4 + i / 2 % 2 * 8], *y = b[t % 4 * 2 + i % 2 + i / 4 * 8];
-        double wide = *sum;
-        for (int k = 0; k < OWN_STEPS; k++)
-          wide += x[k] * y[k];
-        *sum = (float)wide;
+        sim_add_products(sum, a[sim_sum_row(t, i)], b[sim_sum_column(t, i)], OWN_STEPS);
       }
   }
 }

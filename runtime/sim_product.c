@@ -93,16 +93,8 @@ static double product_element(const uint8_t *base, int row, int step, const prod
                                   : row * PRODUCT_LINE + step * 2;
   uint16_t half;
   memcpy(&half, base + (offset ^ ((offset >> 7 & 7) << 4)), sizeof half);
-  if (call->f16) return loom_half_to_double(half);
-  uint32_t wide = (uint32_t)half << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
+  return sim_half(half, call->f16);
 }
-
-/* PTX ISA 9.7.15.5.1.1.2, fragments of D of wgmma.m64nNk16: sum i of thread t. */
-static int product_row(int t, int i) { return t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8; }
-static int product_column(int t, int i) { return t % 4 * 2 + i % 2 + i / 4 * 8; }
 
 /* Sums are as in sim_matrix.c: exact products, rounded once for each instruction of 16 steps. */
 static void product_compute(sim_products *p, const product_group *g) {
@@ -117,13 +109,9 @@ static void product_compute(sim_products *p, const product_group *g) {
   for (int t = 0; t < SIM_WAVE; t++)
     for (int i = 0; i < call->columns / 2; i++) {
       float *sum = &g->sums[t][i];
-      const double *x = a[product_row(t, i)], *y = b[product_column(t, i)];
-      for (int first = 0; first < PRODUCT_STEPS; first += 16) {
-        double wide = *sum;
-        for (int k = first; k < first + 16; k++)
-          wide += x[k] * y[k];
-        *sum = (float)wide;
-      }
+      const double *x = a[sim_sum_row(t, i)], *y = b[sim_sum_column(t, i)];
+      for (int first = 0; first < PRODUCT_STEPS; first += 16)
+        sim_add_products(sum, x + first, y + first, 16);
     }
 }
 
