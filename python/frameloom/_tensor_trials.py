@@ -180,8 +180,10 @@ def runs(func, args, kwargs):
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
         if takes is None and few:
             takes, warns = _try(func, args, kwargs, lambda one: _whole(one, CPU))
-        if takes is None and (not tensors or few and _checks(func, args, kwargs) and not func._opname.startswith(_BY_VALUES)):
-            takes, warns = False, False  # it raises as it does for the user, whose sizes these are
+        if takes is None and not tensors:
+            takes, warns = False, False  # it raises as it does for the user
+        if takes is None and few and _checks(func, args, kwargs) and not func._opname.startswith(_BY_VALUES):
+            return False  # it raises for the user's sizes, which are no part of the key
         if takes is None:
             _untold.add(key)
             return True  # and is tried again with others

@@ -205,3 +205,13 @@ def test_lengths_of_sequences_that_are_tensors():
     refused = lambda x: compiled(x, torch.tensor([60, 5]), torch.tensor([3, 2]))  # noqa: E731
     with pytest.raises(RuntimeError, match="at most 6, but got value 60"):
         refused(torch.zeros(6, 2, 4))
+
+
+def test_sizes_that_are_refused_say_nothing_of_others():
+    def shuffled(x):
+        return torch.nn.functional.pixel_shuffle(x, 2)
+
+    with pytest.raises(RuntimeError):
+        frameloom.compile(shuffled)(torch.ones(1, 3, 4, 4))
+    x = torch.arange(64.0).reshape(1, 4, 4, 4)
+    assert torch.equal(frameloom.compile(shuffled, fullgraph=True)(x), shuffled(x))
