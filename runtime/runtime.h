@@ -138,6 +138,9 @@ bool loom_cpu_pairs_fast(void);
  * quotas of its control groups (containers) go. */
 int loom_threads_count(void);
 void loom_threads_set_count(int count); /* >= 1; takes effect with the next launch */
+/* Launches of this thread use at most so many from now on; 0: no limit. Returns the limit before.
+ */
+int loom_threads_limit(int most);
 
 /* Runs a kernel stage over [first, first + chunks), the caller taking part; returns the union of
  * status bits, those of the floating-point unit included. `scratch` bytes are given to each thread.

@@ -87,7 +87,8 @@ static struct {
   _Atomic uint64_t last; /* when the last launch that could use workers ended */
 } pool;
 
-static _Thread_local bool pool_mine; /* this thread's launch uses the pool */
+static _Thread_local bool pool_mine;   /* this thread's launch uses the pool */
+static _Thread_local int threads_most; /* of this thread's launches; 0: no limit */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
@@ -122,6 +123,12 @@ int loom_threads_count(void) {
 void loom_threads_set_count(int count) {
   if (count < 1) count = 1;
   atomic_store(&pool.count, count < THREADS_MAX ? count : THREADS_MAX);
+}
+
+int loom_threads_limit(int most) {
+  int before = threads_most;
+  threads_most = most;
+  return before;
 }
 
 /* ---- the work ---- */
@@ -384,6 +391,7 @@ uint32_t loom_threads_launch(loom_kernel_fn kernel, void *const *buffers, const 
   if (chunks <= 0) return 0;
   int team = chunks == 1 ? 1 : loom_threads_count();
   if (team > chunks) team = (int)chunks;
+  if (threads_most > 0 && team > threads_most) team = threads_most;
   if (team == 1) return launch_alone(kernel, buffers, params, scratch, first, chunks);
   uint64_t start = __rdtsc();
   uintptr_t job = past_job(kernel, chunks);

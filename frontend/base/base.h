@@ -69,7 +69,8 @@ void checked_raise(const char *text);
 typedef struct loom_settings {
   const char *logs, *trace, *backend, *cpu, *check, *device, *device_costs; /* never NULL; owned */
   int64_t disable, recompile_limit, error_on_recompile, cache, fastmath, optimize, cudagraphs, tf32,
-      unroll_limit, leave_slower, put_off, compile_budget, suppress_errors, capture_data_dependent;
+      unroll_limit, leave_slower, put_off, compile_budget, suppress_errors, capture_data_dependent,
+      threads;
 } loom_settings;
 
 extern loom_settings loom_config;

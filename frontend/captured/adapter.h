@@ -95,6 +95,7 @@ struct loom_adapter {
    * call's, of `graph`. */
   PyObject *(*new_output)(const void *payload, const loom_graph *graph, const int64_t *symbols,
                           void **data);
+  int (*threads)(void); /* the most that kernels of a call use; 0: no limit */
   /* RECIPE_SCALAR, RECIPE_VIEW, EFFECT_WRITE_ARRAY. */
   PyObject *(*scalar)(const void *payload, const void *data);
   PyObject *(*view)(PyObject *base, const void *payload, const loom_graph *graph,

@@ -337,6 +337,8 @@ static bool wrap_init(void) {
   return true;
 }
 
+static int wrap_threads(void) { return (int)loom_config.threads; }
+
 static bool wrap_immutable(PyObject *object) {
   if (Py_TYPE(object) == wrap_dispatcher) return true;
   if (PyObject_TypeCheck(object, &PyUFunc_Type)) return true;
@@ -364,6 +366,7 @@ const loom_adapter loom_numpy_adapter = {.name = "numpy",
                                          .guard = wrap_guard,
                                          .data = numpy_array_data,
                                          .new_output = numpy_array_new_output,
+                                         .threads = wrap_threads,
                                          .scalar = numpy_array_scalar,
                                          .view = numpy_array_view,
                                          .row_at = np_row_at,

@@ -306,9 +306,11 @@ PyObject *entry_run_part(entry *e, PyObject *const *args, const int64_t *symbols
   }
   e->refs++; /* reset() may drop it while the GIL is away */
   e->counts.hits++;
+  int threads = loom_threads_limit(e->adapter->threads());
   PyObject *result = e->life.drawn_from ? entry_run_drawing(e, args, symbols, fallback, changed)
                      : e->simple.is     ? entry_run_simple(e, args, symbols, fallback)
                                         : entry_run_general(e, args, symbols, fallback, changed);
+  loom_threads_limit(threads);
   if (result)
     e->counts.given_up = 0;
   else if (e->counts.given_up < ENTRY_GIVE_UPS && ++e->counts.given_up == ENTRY_GIVE_UPS)

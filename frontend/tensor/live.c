@@ -350,6 +350,7 @@ void tensor_fill_live(loom_adapter *adapter) {
                             .derived = tensor_derived,
                             .data = live_data,
                             .new_output = live_new_output,
+                            .threads = torch_threads,
                             .view = live_view,
                             .write = live_write,
                             .direct = live_direct,

@@ -45,6 +45,7 @@ static struct {
                        int32_t, void **);
   torch_status (*product)(void *, void *, void *); /* out, left, right; or NULL */
   bool (*requires_grad)(const void *);             /* of a TensorImpl; or NULL */
+  int (*threads)(void);                            /* at::get_num_threads(); or NULL */
   PyObject *(*wrap)(const void *);                 /* THPVariable_Wrap(const at::TensorBase &) */
 } torch;
 
@@ -112,9 +113,16 @@ static bool torch_symbols(PyObject *module) {
   void *core = torch_library(module, "libc10.so");
   void *requires = core ? dlsym(core, "_ZNK3c1010TensorImpl13requires_gradEv") : NULL;
   memcpy(&torch.requires_grad, &requires, sizeof requires);
+  void *threads = dlsym(cpu, "_ZN2at15get_num_threadsEv");
+  memcpy(&torch.threads, &threads, sizeof threads);
   void *product = dlsym(cpu, "aoti_torch_cpu_mm_out");
   memcpy(&torch.product, &product, sizeof product);
   return true;
+}
+
+int torch_threads(void) {
+  int most = (int)loom_config.threads, asked = torch.threads ? torch.threads() : 0;
+  return asked > 0 && (most <= 0 || asked < most) ? asked : most;
 }
 
 bool torch_has_product(void) { return torch.product != NULL; }

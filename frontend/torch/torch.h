@@ -38,6 +38,7 @@ PyTypeObject *torch_tensor_type(void); /* torch.Tensor; borrowed */
  * without an exception: it is another one. */
 bool torch_look(PyObject *tensor, torch_view *out);
 bool torch_requires_grad(PyObject *tensor); /* of an exact one */
+int torch_threads(void); /* the most that kernels on tensors use: torch's number and the setting */
 /* How often each tensor of a tuple has been written, as autograd counts it: bytes, four for each.
  * METH_O. */
 PyObject *torch_py_write_counts(PyObject *module, PyObject *tensors);

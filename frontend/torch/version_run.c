@@ -246,9 +246,15 @@ static bool run_plan(run *r) {
   if (!v->plan) return version_is_idle(v) || run_interpret(r);
   if (v->placed)
     return version_run_placed(r->compiled, v, &call, &status) && run_status(r, status, &violation);
-  if (!v->release_gil) return run_status(r, loom_plan_run(v->plan, &call), &violation);
-  Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
-  Py_END_ALLOW_THREADS return run_status(r, status, &violation);
+  int threads = loom_threads_limit(torch_threads());
+  if (v->release_gil) {
+    Py_BEGIN_ALLOW_THREADS status = loom_plan_run(v->plan, &call);
+    Py_END_ALLOW_THREADS
+  } else {
+    status = loom_plan_run(v->plan, &call);
+  }
+  loom_threads_limit(threads);
+  return run_status(r, status, &violation);
 }
 
 static PyObject *run_strided(PyObject *base, const torch_spec *spec, int64_t offset) {

@@ -45,6 +45,7 @@ class Config(Patchable):
     cache             keep compiled code on disk
     fastmath          allow contraction and reassociation, for functions compiled from now on
     optimize          have LLVM optimize the code of kernels; without, most compile in less time and run longer
+    threads           the most threads that kernels use, from the next call on; 0: as many as OMP_NUM_THREADS or the CPUs allow
     cudagraphs        on devices, order several launches of a call as a graph of the driver, from its second call on
     tf32              on NVIDIA's GPUs, round the operands of float32 matrix products to TF32, for functions compiled from now on
     device            "auto": functions that are compiled from now on, and name no device, run on the host or on a GPU, whichever is faster
@@ -69,6 +70,7 @@ class Config(Patchable):
     cache: bool
     fastmath: bool
     optimize: bool
+    threads: int
     cudagraphs: bool
     tf32: bool
     device: str

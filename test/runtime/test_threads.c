@@ -60,6 +60,52 @@ static void runs_each_chunk_once(void **state) {
   }
 }
 
+/* Each chunk waits a while for another thread to take one, and notes its own. */
+static uint32_t note_thread(void *const *buffers, const uint64_t *params, void *scratch,
+                            int64_t begin, int64_t end) {
+  pthread_t *threads = buffers[0];
+  for (int64_t i = begin; i < end; i++) {
+    usleep(200);
+    threads[i] = pthread_self();
+  }
+  return 0;
+}
+
+static int count_threads(void) {
+  pthread_t threads[64], seen[64];
+  void *buffers[] = {threads};
+  assert_int_equal(loom_threads_launch(note_thread, buffers, NULL, 0, 0, 64), 0);
+  int count = 0;
+  for (int i = 0; i < 64; i++) {
+    int j = 0;
+    while (j < count && !pthread_equal(seen[j], threads[i]))
+      j++;
+    if (j == count) seen[count++] = threads[i];
+  }
+  return count;
+}
+
+static void *count_on_a_thread(void *most) {
+  *(int *)most = count_threads();
+  return NULL;
+}
+
+/* The limit holds for the thread that set it. */
+static void uses_no_more_threads_than_the_limit(void **state) {
+  loom_threads_set_count(4);
+  for (int round = 0; round < 5; round++)
+    for (int most = 1; most <= 6; most++) {
+      assert_int_equal(loom_threads_limit(most), 0);
+      int used = count_threads(), other = 0;
+      assert_true(used >= 1 && used <= most && used <= 4);
+      pthread_t thread;
+      assert_int_equal(pthread_create(&thread, NULL, count_on_a_thread, &other), 0);
+      pthread_join(thread, NULL);
+      assert_true(other >= 1 && other <= 4);
+      assert_int_equal(loom_threads_limit(0), most);
+    }
+}
+
 /* Short jobs, after a pause in which the workers fall asleep and one after the other. */
 static void runs_short_jobs(void **state) {
   loom_threads_set_count(4);
@@ -218,6 +264,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_each_chunk_once),
       cmocka_unit_test(runs_chunks_from_the_first_named),
+      cmocka_unit_test(uses_no_more_threads_than_the_limit),
       cmocka_unit_test(runs_short_jobs),
       cmocka_unit_test(gives_the_same_bits),
       cmocka_unit_test(collects_flags_of_every_thread),
