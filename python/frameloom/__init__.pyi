@@ -75,6 +75,7 @@ class _Config:
     cache: bool
     fastmath: bool
     optimize: bool
+    threads: int
     cudagraphs: bool
     tf32: bool
     device: str
