@@ -4,6 +4,7 @@ warn of, and how their results lie. They are tried, with few elements."""
 import bisect
 import contextlib
 import functools
+import math
 import re
 
 import torch
@@ -163,6 +164,19 @@ def _places(func, args, kwargs):
     return tuple(map(_place, numbers))
 
 
+# Variances, which warn where they are of no more numbers than their correction is.
+_VARIANCES = frozenset(getattr(aten, name).correction for name in ("var", "std", "var_mean", "std_mean"))
+
+
+def _hear_variance(func, x, dim=None, *, correction=None, keepdim=False):
+    """Lets torch give its warning for this number of elements: of one result."""
+    axes = {axis % x.dim() for axis in dim or range(x.dim()) if -x.dim() <= axis < x.dim()}
+    sizes = [size if axis in axes else min(size, 1) for axis, size in enumerate(x.shape)]
+    if 0 in sizes or math.prod(sizes) <= (1 if correction is None else correction):
+        with _really(), contextlib.suppress(RuntimeError, IndexError, ValueError, TypeError):
+            func(torch.ones(sizes, dtype=x.dtype), dim, correction=correction, keepdim=keepdim)
+
+
 def runs(func, args, kwargs):
     """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
     sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
@@ -193,7 +207,9 @@ def runs(func, args, kwargs):
             warns |= _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[1]
         _tried[key] = takes, warns
     takes, warns = _tried[key]
-    if warns:
+    if takes and func in _VARIANCES:
+        _hear_variance(func, *args, **kwargs)
+    elif warns:
         _hear(func, args, kwargs, tensors)
     return takes
 
