@@ -36,6 +36,12 @@ _DTYPES = re.compile(
 _BY_VALUES = ("linalg_", "lu_", "cholesky", "segment_reduce", "repeat_interleave", "histogram")
 
 
+def _takes_long(func):
+    """Takes an operation long for many elements?"""
+    name = func._opname.lstrip("_")
+    return name.startswith(_BY_VALUES) and name != "linalg_cross" or "conv" in name or "attention" in name or "rnn" in name
+
+
 @contextlib.contextmanager
 def _really():
     """For calls with tensors that have memory, of whose numbers capture takes no notice: those that are drawn are not taken from the
@@ -53,12 +59,29 @@ def _with(like, args, kwargs):
     return _pytree.tree_map(lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one), (args, kwargs))
 
 
+def _mixes(args, kwargs):
+    """Are there tensors of several dtypes among the arguments?"""
+    return len({one.dtype for one in _leaves(args, kwargs) if isinstance(one, torch.Tensor)}) > 1
+
+
+def _gives_others(func, args, kwargs, made):
+    """Have the results of a call without memory other dtypes?"""
+    with contextlib.suppress(Exception):
+        given, named = _pytree.tree_map_only(torch.Tensor, lambda one: one.to(META), (args, kwargs))
+        described, _ = _tensor_warnings.unheard(_WITHOUT_MEMORY.get(func, func), *given, **named)
+        dtypes = ([one.dtype for one in _pytree.tree_leaves(of) if isinstance(one, torch.Tensor)] for of in (described, made))
+        return next(dtypes) != next(dtypes)
+    return False
+
+
 def _try(func, args, kwargs, like):
     """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
     with _really():
         try:
             given, named = _with(like, args, kwargs)
-            _, warns = _tensor_warnings.unheard(func, *given, **named)
+            made, warns = _tensor_warnings.unheard(func, *given, **named)
+            if _mixes(given, named) and not func._schema.is_mutable and _gives_others(func, given, named, made):
+                return False, False
         except (NotImplementedError, TypeError):
             return False, False
         except (RuntimeError, IndexError, ValueError) as error:
@@ -188,7 +211,7 @@ def runs(func, args, kwargs):
     if key not in _tried:
         if _takes_pivots(func):
             return True
-        few = sum(one.numel() for one in tensors) <= MOST_TRIED
+        few = sum(one.numel() for one in tensors) <= (MOST_WHOLE if _mixes(args, kwargs) and not _takes_long(func) else MOST_TRIED)
         if key in _untold and not few:
             return True
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
@@ -216,6 +239,7 @@ def runs(func, args, kwargs):
 
 _known_orders = {}
 MOST_TRIED = 65536  # elements
+MOST_WHOLE = 1 << 24  # elements of tensors of several dtypes, which few operations mix, where each takes little time
 
 
 def _small(one, device):
