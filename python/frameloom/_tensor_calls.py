@@ -17,7 +17,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_foreign, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import (
     CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, raised_on_cpu, results_without_memory, runs, untouched)  # fmt: skip
@@ -78,10 +78,7 @@ def _functions():
 
 
 def operation(called, args, names, values):
-    """A call of one of torch.ops by the user. Operations of the user's own may have effects that nobody tells."""
-    space = called.namespace if isinstance(called, torch._ops.OpOverload) else called._qualified_op_name.partition("::")[0]
-    if space not in ("aten", "prims"):
-        raise Unsupported(f"{called} is an operation of another library")
+    """A call of one of torch.ops by the user."""
     return called(*args, **constructs(called, args, dict(zip(names, values))))
 
 
@@ -135,6 +132,8 @@ def written_by(func, args, kwargs):
     """The tensors into which a call of an operation writes."""
     if not func._schema.is_mutable:
         return []
+    if _tensor_foreign.is_foreign(func):
+        return _tensor_foreign.written(func, args, kwargs)
     if func in _SEVERAL:
         return [one for one in _pytree.tree_leaves(args[:2]) if isinstance(one, torch.Tensor)]
     target = kwargs["out"] if "out" in kwargs else args[0]
@@ -386,6 +385,7 @@ class Recorder(TorchDispatchMode):
         self.most = most  # operations that are noted, or None
         self.depth = 0  # of decompositions
         self.state = None  # of the generator that the function makes, where a call draws from one
+        self.records = None  # whether gradients are recorded of operations of other libraries: their own code has switched that off
         self.filling = []  # tensors that torch has made on the CPU, which its own code fills without an operation
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -401,11 +401,14 @@ class Recorder(TorchDispatchMode):
         with _tensor_autocast.without():
             results = self.take(func, args, kwargs)
         if not self.depth:
-            self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
+            records = self.records if self.records is not None and _tensor_foreign.is_foreign(func) else torch.is_grad_enabled()
+            self.called.append((func, args, _on_cpu(kwargs), results, records))
         return results
 
     def take(self, func, args, kwargs):
         func = _SAME.get(func, func)
+        if _tensor_foreign.is_foreign(func):
+            return self.call_foreign(func, args, kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("device") != META and not _tensors(args, kwargs):
             raise Unsupported(f"{func} would draw numbers as it is captured")
         if func._schema.is_mutable:
@@ -423,6 +426,21 @@ class Recorder(TorchDispatchMode):
         results = self.note(func, *args, **kwargs) if results is None else results
         if func in _EMPTIES and are_filled():
             self.calls.append((None, results, self.note(aten.full_like.default, results, filler(results.dtype)), None))
+        return results
+
+    def call_foreign(self, func, args, kwargs):
+        """A call of an operation of another library, which writes into arguments of its own in the plan."""
+        _tensor_foreign.check(func, args, kwargs)
+        targets = _tensor_foreign.written(func, args, kwargs)
+        others = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        for one in targets:
+            if sum(bool(_is_same_memory(other, one)) for other in others) > 1:
+                raise Unsupported(f"{func} is given memory twice that it writes")
+        results = func(*args, **kwargs)
+        made = _tensor_foreign.results_of(func, results)
+        new = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META) for one in targets]
+        self.calls.append((_tensor_foreign.Call(func, made), args, _on_cpu(kwargs), (*made, *new)))
+        self.calls += [(None, one, by, None) for one, by in zip(targets, new)]
         return results
 
     def filled(self, one):
@@ -819,6 +837,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
+    recorder.records = gradients
     if function is _tensor_functions.attach:
         function = functools.partial(function, recorder)
     elif function in _tensor_transforms.FUNCTIONS:
@@ -873,7 +892,7 @@ class Elements:
         leaves = _pytree.tree_leaves((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
         made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
-        if draws(func) or any(map(_tensor_sizes.is_size, leaves)) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
+        if _tensor_foreign.is_foreign(func) or draws(func) or any(map(_tensor_sizes.is_size, leaves)) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
             for one in written_by(func, args, kwargs):
                 self._forget(one.untyped_storage()._cdata)
             return
