@@ -129,7 +129,7 @@ PROGRAMS = {
 CAPTURED = set(PROGRAMS) - {"unknown", "wrong"}
 
 
-def outcome(function, x):
+def outcome_and_effects(function, x):
     seen.clear()
     x = x.clone()
     result = function(x)
@@ -143,7 +143,7 @@ def test_values_and_effects(name, size):
     function, x = PROGRAMS[name], torch.randn(size, generator=torch.Generator().manual_seed(1))
     compiled = frameloom.compile(function, fullgraph=name in CAPTURED)
     for scale in (1, 2, 3):
-        wanted, got = outcome(function, x * scale), outcome(compiled, x * scale)
+        wanted, got = outcome_and_effects(function, x * scale), outcome_and_effects(compiled, x * scale)
         for (one, strides), (other, others) in zip(wanted[0], got[0], strict=True):
             torch.testing.assert_close(other, one)
             assert (others, other.dtype) == (strides, one.dtype)

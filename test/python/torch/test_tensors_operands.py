@@ -58,7 +58,7 @@ DIVIDE = {
 NUMBERS = [3, 300, 256, 2**15, 2**16 + 5, -(2**16), 2**31 + 3, -(2**31), 2**32, 2**40 + 7, -(2**63), 0]
 
 
-def outcome(function, *args):
+def quotients(function, *args):
     try:
         return function(*args).tolist()
     except RuntimeError as error:
@@ -73,7 +73,7 @@ def test_a_divisor_is_converted_before_it_is_compared_with_zero(name, dtype):
     for number in NUMBERS:
         if name == "argument":
             given, compiled = torch.tensor(number), frameloom.compile(function)
-            assert outcome(compiled, x, given) == outcome(function, x, given), number
+            assert quotients(compiled, x, given) == quotients(function, x, given), number
         else:
             compiled = frameloom.compile(lambda x: function(x, number))  # noqa: B023
-            assert outcome(compiled, x) == outcome(function, x, number), number
+            assert quotients(compiled, x) == quotients(function, x, number), number
