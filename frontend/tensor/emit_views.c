@@ -254,9 +254,8 @@ static bool views_begins_elsewhere(const np_array *p, PyObject *args) {
   return given && p->storage->source;
 }
 
-/* The view that an operation gives; NULL with nothing pending: it is one that has no form here. */
-static value *views_value(tracer *t, np_array *p, int64_t base, const tensor_look *look,
-                          const char *name, PyObject *args) {
+value *tensor_view(tracer *t, np_array *p, int64_t base, const tensor_look *look, const char *name,
+                   PyObject *args) {
   static const char *const slices[] = {"slice", "split",  "split_with_sizes",
                                        "chunk", "narrow", NULL};
   static const char *const places[] = {"select", "unbind", NULL};
@@ -294,8 +293,7 @@ static value *views_value(tracer *t, np_array *p, int64_t base, const tensor_loo
   return NULL;
 }
 
-/* Has the view the sizes and strides that torch says? */
-static bool views_agree(tracer *t, const np_array *a, const tensor_look *look, int64_t offset) {
+bool tensor_view_agrees(tracer *t, const np_array *a, const tensor_look *look, int64_t offset) {
   bool empty = false;
   if (a->type.dtype != look->type.dtype || !np_same_sizes(t, &a->type, &look->type)) return false;
   for (int i = 0; i < a->type.rank; i++)
@@ -332,11 +330,11 @@ static bool views_one(tracer *t, const char *name, PyObject *args, value *of, Py
   PyObject *first = PyTuple_GET_ITEM(args, 0);
   if (tensor_of_meta(t, meta)) return true;
   if (!tensor_look_at(t, meta, &look) || !tensor_look_at(t, first, &base)) return false;
-  value *v = views_value(t, p, base.offset, &look, name, args);
+  value *v = tensor_view(t, p, base.offset, &look, name, args);
   int64_t offset;
   if (trace_pending(t) || !size_minus(t, np_plus(t, p->offset, look.offset), base.offset, &offset))
     return false;
-  if (!v || !views_agree(t, np_layout_of(v), &look, offset)) {
+  if (!v || !tensor_view_agrees(t, np_layout_of(v), &look, offset)) {
     if (trace_pending(t)) return false;
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;

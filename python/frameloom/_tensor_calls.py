@@ -371,7 +371,8 @@ class Raises(Unsupported):
 
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
-    `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
+    `(None, written tensor, what is written, None)`, for other sizes of a tensor `(None, tensor, what it was, (name of a view, its arguments))`,
+    and `(None, tensor, another name of it, tensor)`. `called`: the operations as
     they are called, writes included, each with whether gradients are recorded."""
 
     @classmethod
@@ -614,15 +615,18 @@ class Recorder(TorchDispatchMode):
         return scale
 
     def reshape(self, func, args, kwargs):
-        """An operation that gives a tensor other sizes in place, as composite operations do at their end. What it was gets a name of
-        its own. Only a tensor that an operation here has made may change, since nobody has seen it yet."""
+        """An operation that gives a tensor other sizes in place. What it was gets a name of its own. A tensor that an operation here has
+        made, as composite operations do, nobody has seen yet; of another one capture knows a value, whose sizes change."""
         target = args[0]
         makers = [call[0] for call in self.calls if any(one is target for one in _pytree.tree_leaves(call[3]))]
         before, copies = aten.alias.default(target), _COPIES.get(func)
         func(*args, **kwargs)
         lies_alike = copies or before.is_contiguous() and target.is_contiguous()
         if not makers or any(one is None or one.is_view for one in makers) or not lies_alike:
-            raise Unsupported(f"{func} changes the sizes of a tensor")
+            stays = lies_alike and before.numel() == target.numel() and before.storage_offset() == target.storage_offset()
+            name = "view" if stays and not copies else func._opname.rstrip("_")
+            self.calls.append((None, target, before, (name, (before, *args[1:]))))
+            return target
         swap = lambda one: before if one is target else one  # noqa: E731
         for i, call in enumerate(self.calls):
             if any(one is target for one in _pytree.tree_leaves(call)):
