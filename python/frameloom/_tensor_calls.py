@@ -618,6 +618,8 @@ class Recorder(TorchDispatchMode):
         """An operation that gives a tensor other sizes in place. What it was gets a name of its own. A tensor that an operation here has
         made, as composite operations do, nobody has seen yet; of another one capture knows a value, whose sizes change."""
         target = args[0]
+        if func._opname == "squeeze_" and _tensor_sizes.has_sizes((args, kwargs)):  # torch reads sizes as numbers that are none
+            _tensor_sizes.know((args, kwargs), f"{func} has no rule for sizes that change")
         makers = [call[0] for call in self.calls if any(one is target for one in _pytree.tree_leaves(call[3]))]
         before, copies = aten.alias.default(target), _COPIES.get(func)
         func(*args, **kwargs)

@@ -105,3 +105,13 @@ def test_gradients(name):
 def test_random_programs(seed):
     source, found = tensor_programs.compare(seed, "reshaped")
     assert not found, source
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", [*CAPTURED, *BROKEN])
+def test_sizes_that_change(name, dynamic):
+    function = (CAPTURED | BROKEN)[name]
+    compiled = frameloom.compile(function, dynamic=dynamic)
+    for size in [(3, 4), (5, 4), (6, 7), (2, 2), (30, 40)]:
+        x = torch.randn(size, generator=torch.Generator().manual_seed(1))
+        torch.testing.assert_close(left_by(compiled, x), left_by(function, x), rtol=1e-4, atol=1e-4)
