@@ -441,6 +441,14 @@ def _convolution(*args, bias_sizes=None, **kwargs):
     return None if layout in (torch.contiguous_format, torch.preserve_format) else [[1, *reversed(range(2, rank)), 0]]
 
 
+def _convolution_backward(gradient, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    """The orders of a convolution's gradients: the image's and the weight's are as the result's."""
+    orders = _convolution(x, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    if orders is None:
+        return None
+    return [order for order, wanted in zip((*orders, *orders, AS_DESCRIBED), output_mask) if wanted]
+
+
 def _eig(x):
     """The order of eigenvalues and eigenvectors: LAPACK writes a vector in one piece."""
     rank = x.dim()
@@ -448,7 +456,7 @@ def _eig(x):
 
 
 # The order, a list of axes, of the results of operations that choose it by more than the order of the arguments.
-_LAYOUTS = {aten.convolution.default: _convolution, aten.linalg_eig.default: _eig}
+_LAYOUTS = {aten.convolution.default: _convolution, aten.convolution_backward.default: _convolution_backward, aten.linalg_eig.default: _eig}
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
