@@ -7,6 +7,7 @@ is shared are torch's own answers. Writes are noted apart, with the operation th
 
 import contextlib
 import functools
+import math
 import operator
 import types
 
@@ -746,8 +747,30 @@ def _one_hot(tensor, num_classes=-1):
     return made.scatter(-1, tensor.unsqueeze(-1), 1)
 
 
+def _lies_channels_last(x, groups):
+    """Is it an image for which torch.group_norm() takes another order of memory on the CPU than on other devices?"""
+    if not isinstance(x, torch.Tensor) or x.dim() not in (4, 5) or _tensor_sizes.has_sizes([tuple(x.shape)]) or not isinstance(groups, int) or groups < 1:
+        return False
+    return not x.is_contiguous() and x.size(1) % groups == 0 and torch._prims_common.suggest_memory_format(x) is not torch.contiguous_format
+
+
+def _group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    if not _lies_channels_last(input, num_groups):
+        return torch.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
+    batch, channels, *sizes = input.shape
+    x = input.contiguous(memory_format=torch._prims_common.suggest_memory_format(input))
+    return torch.native_group_norm(x, weight, bias, batch, channels, math.prod(sizes), num_groups, eps)[0]
+
+
+def _group_norm_of_modules(input, num_groups, weight=None, bias=None, eps=1e-05):
+    if not _lies_channels_last(input, num_groups):
+        return torch.nn.functional.group_norm(input, num_groups, weight, bias, eps)
+    torch.nn.functional._verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups, *input.shape[2:]])
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
 # Functions that choose their operations by the device.
-_CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.one_hot: _one_hot}
+_CHOOSE = {torch.group_norm: _group_norm, torch.nn.functional.group_norm: _group_norm_of_modules, torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.one_hot: _one_hot}
 _tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 

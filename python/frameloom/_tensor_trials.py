@@ -242,8 +242,8 @@ MOST_TRIED = 65536  # elements
 MOST_WHOLE = 1 << 24  # elements of tensors of several dtypes, which few operations mix, where each takes little time
 
 
-def _small(one, device):
-    """A tensor of at most two elements along each axis, which lies as this one does."""
+def _small(one, device, most=2):
+    """A tensor of at most two elements (or `most`) along each axis, which lies as this one does."""
     order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
     strides, step, seen = [0] * one.dim(), 1, {}
     for axis in order:
@@ -251,9 +251,16 @@ def _small(one, device):
             strides[axis] = seen[one.stride(axis)]
         elif one.stride(axis) or one.size(axis) == 1:
             seen[one.stride(axis)] = strides[axis] = step
-            step *= min(one.size(axis), 2)
-    made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
+            step *= min(one.size(axis), most)
+    made = torch.empty_strided([min(size, most) for size in one.shape], strides, dtype=one.dtype, device=device)
     return made if device == META else made.fill_(1)
+
+
+MOST_LISTED = 5  # elements along an axis of what is tried where numbers are given in lists
+
+
+def _listed(one, device):
+    return _small(one, device, MOST_LISTED)
 
 
 def untouched(one, device=CPU):
@@ -388,14 +395,16 @@ def _orders(func, args, kwargs):
     few = sum(one.numel() for one in tensors) <= MOST_TRIED
     others = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.Tensor, float))]
     lists = [one for one in others if isinstance(one, (list, tuple))]
-    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and not few:
+    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)):
         return None
     if few and any(1 in one.shape for one in tensors):  # whose stride along such an axis may be any: as it is
         return _strides_of(func, args, kwargs, tensors, others)
-    key = (func, *map(str, others), *((one.dtype, *(min(size, 3) for size in one.shape), *_small(one, META).stride()) for one in tensors))
+    most = MOST_LISTED if lists else 3
+    key = (func, *map(str, others), *((one.dtype, *(min(size, most) for size in one.shape), *_small(one, META).stride()) for one in tensors))
     if key not in _known_orders:
         found = None
-        for like in (*([] if lists else [_small]), *([_whole] if few else [])):  # sizes among the arguments fit these tensors alone
+        # Sizes among the arguments may fit these tensors alone, and others, as how much is padded, many sizes.
+        for like in ([_whole] if lists and few else [_listed] if lists else [_small, *([_whole] if few else [])]):
             with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
                 found = _orders_of(func, args, kwargs, like)
                 break
