@@ -404,7 +404,8 @@ def _orders(func, args, kwargs):
     if key not in _known_orders:
         found = None
         # Sizes among the arguments may fit these tensors alone, and others, as how much is padded, many sizes.
-        for like in ([_whole] if lists and few else [_listed] if lists else [_small, *([_whole] if few else [])]):
+        listed = [_whole] if few else [_listed] if _checks(func, args, kwargs) else []
+        for like in listed if lists else [_small, *([_whole] if few else [])]:
             with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
                 found = _orders_of(func, args, kwargs, like)
                 break
