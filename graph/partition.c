@@ -261,8 +261,9 @@ static bool cut_build(const cut *c, loom_graph *backward, loom_value *map, loom_
           forward ? cut_is_repeated(c, node->first_result + i) : c->needed[node->first_result + i];
     if (wanted && !loom_graph_copy_node(c->graph, node, backward, map, err)) return false;
   }
+  const int64_t *const *strides = c->joint->gradient_strides;
   for (uint32_t i = 0; i < c->joint->gradient_count; i++)
-    if (!loom_graph_output(backward, map[c->joint->gradients[i]], NULL))
+    if (!loom_graph_output(backward, map[c->joint->gradients[i]], strides ? strides[i] : NULL))
       return loom_fail(err, "out of memory");
   return true;
 }

@@ -19,7 +19,8 @@ typedef struct loom_joint {
                        own inputs, too; or NULL: none is */
   const loom_value *results; /* of the forward: they are there anyway */
   uint32_t result_count;
-  const loom_value *gradients; /* what the backward computes */
+  const loom_value *gradients;            /* what the backward computes */
+  const int64_t *const *gradient_strides; /* by gradient, in elements; NULL: C order */
   uint32_t gradient_count;
 } loom_joint;
 
@@ -43,8 +44,8 @@ typedef struct loom_saved {
  * sorts, control flow and host calls are never run twice, but for products and sorts of a
  * checkpointed call: the backward computes again what is inside of one. Makes the backward graph:
  * its inputs are the saved values in their order, in C order unless they are inputs of the joint
- * graph, then the backward's inputs, then the numbers of the sizes; its outputs are the gradients
- * in C order. A number of the joint graph is one of it, too. False with `err` set. */
+ * graph, then the backward's inputs, then the numbers of the sizes; its outputs are the gradients.
+ * A number of the joint graph is one of it, too. False with `err` set. */
 bool loom_graph_partition(const loom_joint *joint, loom_graph *backward, loom_saved *saved,
                           loom_error *err);
 void loom_saved_fini(loom_saved *saved);

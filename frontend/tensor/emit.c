@@ -315,6 +315,8 @@ static bool emit_call(tracer *t, PyObject *call) {
   PyObject *function = PyTuple_GET_ITEM(call, 0), *args = PyTuple_GET_ITEM(call, 1);
   PyObject *kwargs = PyTuple_GET_ITEM(call, 2), *results = PyTuple_GET_ITEM(call, 3);
   if (trace_pending(t)) return false;
+  if (function == Py_None && PyTuple_CheckExact(results))
+    return tensor_emit_reshape(t, args, kwargs, results);
   if (function == Py_None)
     return results == Py_None ? emit_write(t, args, kwargs) : emit_again(t, args, kwargs);
   if (results == args) return true;

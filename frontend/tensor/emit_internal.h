@@ -5,6 +5,7 @@
 
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
+#include "frontend/numpy/array.h"
 
 /* ---- emit.c: operations of ATen as nodes of the graph ---- */
 
@@ -36,5 +37,16 @@ bool tensor_stands_for(tracer *t, PyObject *meta, value *v);
 bool tensor_operation_name(PyObject *function, char *out, size_t size);
 /* `results`: of a view, or a list of them. False after a break. */
 bool tensor_emit_view(tracer *t, PyObject *function, PyObject *args, PyObject *results);
+/* The view of `p` that the operation of this name gives; `base`: the offset of the tensor that it
+ * is given. NULL with nothing pending: it has no form here. */
+value *tensor_view(tracer *t, np_array *p, int64_t base, const tensor_look *look, const char *name,
+                   PyObject *args);
+/* Has a view the sizes and strides that torch says? */
+bool tensor_view_agrees(tracer *t, const np_array *a, const tensor_look *look, int64_t offset);
+
+/* ---- reshaped.c: other sizes of the same tensor ---- */
+
+/* A tensor becomes a view of what it was, as _tensor_calls.py notes it. False after a break. */
+bool tensor_emit_reshape(tracer *t, PyObject *meta, PyObject *before, PyObject *view);
 
 #endif

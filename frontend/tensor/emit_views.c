@@ -135,6 +135,89 @@ static bool views_starts(const np_array *p, int64_t bytes, int64_t *starts) {
   }
 }
 
+/* The axes of a view that have several elements, from the one of the longest stride on: their
+ * count, or -1 where strides are 0 or sizes are. */
+static int views_by_stride(const tensor_look *look, int *axes) {
+  int count = 0;
+  for (int i = 0; i < look->type.rank; i++) {
+    if (look->type.dims[i] == 1) continue;
+    if (look->type.dims[i] <= 0 || look->strides[i] <= 0) return -1;
+    int at = count++;
+    for (; at > 0 && look->strides[axes[at - 1]] < look->strides[i]; at--)
+      axes[at] = axes[at - 1];
+    axes[at] = i;
+  }
+  return count;
+}
+
+/* Divides the last axis of a view in C order: `count` rows of `stride` elements, from one on. */
+static value *views_divided(tracer *t, np_array *a, int64_t start, int64_t count, int64_t stride) {
+  int64_t starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK], sizes[LOOM_MAX_RANK + 1];
+  int64_t strides[LOOM_MAX_RANK + 1];
+  int last = a->type.rank - 1;
+  if (last + 1 >= LOOM_MAX_RANK || start < 0 || start + count * stride > a->type.dims[last])
+    return NULL;
+  for (int i = 0; i <= last; i++) {
+    sizes[i] = a->type.dims[i];
+    steps[i] = 1;
+  }
+  starts[last] = start;
+  sizes[last] = count * stride;
+  value *v = np_view_slice(t, a, starts, sizes, steps);
+  if (!v) return NULL;
+  memcpy(strides, np_layout_of(v)->strides, sizeof *strides * (size_t)(last + 1));
+  strides[last + 1] = strides[last];
+  strides[last] *= stride;
+  sizes[last] = count;
+  sizes[last + 1] = stride;
+  return np_view_reshape(t, np_layout_of(v), last + 2, sizes, strides);
+}
+
+/* Every `step`-th element of the last axis. */
+static value *views_stepped(tracer *t, np_array *a, int64_t start, int64_t count, int64_t step) {
+  int64_t starts[LOOM_MAX_RANK] = {0}, steps[LOOM_MAX_RANK], sizes[LOOM_MAX_RANK];
+  int last = a->type.rank - 1;
+  if (start + (count - 1) * step >= a->type.dims[last]) return NULL;
+  for (int i = 0; i <= last; i++) {
+    sizes[i] = a->type.dims[i];
+    steps[i] = 1;
+  }
+  starts[last] = start;
+  sizes[last] = count;
+  steps[last] = step;
+  return np_view_slice(t, a, starts, sizes, steps);
+}
+
+/* A view by strides whose axes lie within each other, of an array in C order: the elements in one
+ * row are divided into rows, and these again. */
+static value *views_nested_view(tracer *t, np_array *p, const tensor_look *look, int64_t base) {
+  int64_t size = (int64_t)loom_dtype_size(p->type.dtype), all = 1, perm[LOOM_MAX_RANK];
+  int64_t start = (look->offset - base) / size;
+  int axes[LOOM_MAX_RANK], count = views_by_stride(look, axes);
+  if (count < 1 || start < 0) return NULL;
+  for (int i = p->type.rank - 1; i >= 0; i--) {
+    if (p->type.dims[i] != 1 && p->strides[i] != all * size) return NULL;
+    all *= p->type.dims[i];
+  }
+  value *v = np_view_reshape(t, p, 1, &all, &size);
+  for (int i = 0; v && i < count; i++) {
+    int64_t stride = look->strides[axes[i]] / size, most = look->type.dims[axes[i]];
+    const np_array *a = np_layout_of(v);
+    int64_t over = start + most * stride - a->type.dims[a->type.rank - 1];
+    int64_t rest = i + 1 < count && over > 0 ? over : 0; /* of the begin, for the rows themselves */
+    v = i + 1 < count ? views_divided(t, np_layout_of(v), start - rest, most, stride)
+                      : views_stepped(t, np_layout_of(v), start, most, stride);
+    start = rest;
+    perm[axes[i]] = i;
+  }
+  if (!v) return NULL;
+  for (int i = 0, k = 0; i < look->type.rank; i++) /* without the axes of one element */
+    if (look->type.dims[i] != 1) perm[k++] = perm[i];
+  v = np_view_transpose(t, np_layout_of(v), perm);
+  if (!v) return NULL;
+  return np_view_reshape(t, np_layout_of(v), look->type.rank, look->type.dims, look->strides);
+}
+
 /* A view by strides that slices and transposes make, too: each of its axes is one of the array's.
  */
 static value *views_strided_view(tracer *t, np_array *p, const tensor_look *look, int64_t base) {
@@ -171,9 +254,8 @@ static bool views_begins_elsewhere(const np_array *p, PyObject *args) {
   return given && p->storage->source;
 }
 
-/* The view that an operation gives; NULL with nothing pending: it is one that has no form here. */
-static value *views_value(tracer *t, np_array *p, int64_t base, const tensor_look *look,
-                          const char *name, PyObject *args) {
+value *tensor_view(tracer *t, np_array *p, int64_t base, const tensor_look *look, const char *name,
+                   PyObject *args) {
   static const char *const slices[] = {"slice", "split",  "split_with_sizes",
                                        "chunk", "narrow", NULL};
   static const char *const places[] = {"select", "unbind", NULL};
@@ -203,14 +285,15 @@ static value *views_value(tracer *t, np_array *p, int64_t base, const tensor_loo
     return np_view_reshape(t, p, look->type.rank, look->type.dims, look->strides);
   if (!strcmp(name, "diagonal")) return views_diagonal(t, p, args);
   if (!strcmp(name, "unfold")) return views_windows(t, p, look, args);
-  if (!strcmp(name, "as_strided") && !views_begins_elsewhere(p, args))
-    return views_strided_view(t, p, look, base);
+  if (!strcmp(name, "as_strided") && !views_begins_elsewhere(p, args)) {
+    value *v = views_strided_view(t, p, look, base);
+    return v || trace_pending(t) ? v : views_nested_view(t, p, look, base);
+  }
   if (!strcmp(name, "expand")) return np_view_broadcast(t, p, look->type.rank, look->type.dims);
   return NULL;
 }
 
-/* Has the view the sizes and strides that torch says? */
-static bool views_agree(tracer *t, const np_array *a, const tensor_look *look, int64_t offset) {
+bool tensor_view_agrees(tracer *t, const np_array *a, const tensor_look *look, int64_t offset) {
   bool empty = false;
   if (a->type.dtype != look->type.dtype || !np_same_sizes(t, &a->type, &look->type)) return false;
   for (int i = 0; i < a->type.rank; i++)
@@ -247,11 +330,11 @@ static bool views_one(tracer *t, const char *name, PyObject *args, value *of, Py
   PyObject *first = PyTuple_GET_ITEM(args, 0);
   if (tensor_of_meta(t, meta)) return true;
   if (!tensor_look_at(t, meta, &look) || !tensor_look_at(t, first, &base)) return false;
-  value *v = views_value(t, p, base.offset, &look, name, args);
+  value *v = tensor_view(t, p, base.offset, &look, name, args);
   int64_t offset;
   if (trace_pending(t) || !size_minus(t, np_plus(t, p->offset, look.offset), base.offset, &offset))
     return false;
-  if (!v || !views_agree(t, np_layout_of(v), &look, offset)) {
+  if (!v || !tensor_view_agrees(t, np_layout_of(v), &look, offset)) {
     if (trace_pending(t)) return false;
     trace_break(t, BREAK_TENSOR, "the view %s of a tensor", name);
     return false;

@@ -104,6 +104,7 @@ typedef struct gradient {
   tensor_state *state;
   uint32_t nodes, values, inputs; /* of the forward */
   loom_value *wanted, *results;   /* gradients that are not zero; roots of results */
+  const int64_t **strides;        /* of the gradients, in elements; NULL: C order */
   int *places;                    /* of the gradients: the numbers of their leaves */
   uint64_t *needs; /* of the gradients: bit i for the tangent of result i (63: and all behind) */
   uint32_t count;
@@ -140,17 +141,49 @@ static bool gradient_inputs(tracer *t, PyObject *tangents) {
   return true;
 }
 
+/* Do the elements of a view fill memory in some order of its axes? Known sizes only. */
+static bool gradient_is_dense(const np_array *a) {
+  int64_t step = (int64_t)loom_dtype_size(a->type.dtype);
+  uint32_t done = 0;
+  for (int left = a->type.rank; left > 0; left--) {
+    int next = -1;
+    for (int i = 0; i < a->type.rank; i++)
+      if (!(done >> i & 1) && (a->type.dims[i] == 1 || (next < 0 && a->strides[i] == step)))
+        next = i;
+    if (next < 0) return false;
+    done |= UINT32_C(1) << next;
+    if (a->type.dims[next] > 1) step *= a->type.dims[next];
+  }
+  return true;
+}
+
+/* The strides that torch says of a gradient, where its elements fill memory. */
+static const int64_t *gradient_strides(tracer *t, const np_array *a) {
+  bool empty = false, symbolic = false;
+  for (int i = 0; i < a->type.rank; i++) {
+    empty |= a->type.dims[i] == 0;
+    symbolic |= LOOM_DIM_IS_SYM(a->type.dims[i]);
+  }
+  if (empty || (a->kind != VIEW_ROOT && (symbolic || !gradient_is_dense(a)))) return NULL;
+  int64_t *made = trace_alloc(t, sizeof *made * LOOM_MAX_RANK);
+  for (int i = 0; made && i < a->type.rank; i++)
+    made[i] = np_in_elements(t, a->strides[i], a->type.dtype);
+  return made;
+}
+
 static bool gradient_wanted(tracer *t, gradient *g, PyObject *gradients) {
   Py_ssize_t count = PyTuple_GET_SIZE(gradients);
   g->wanted = trace_alloc(t, sizeof *g->wanted * (size_t)(count + 1));
   g->places = trace_alloc(t, sizeof *g->places * (size_t)(count + 1));
-  if (!g->wanted || !g->places) return trace_fail(t) != NULL;
+  g->strides = trace_alloc(t, sizeof *g->strides * (size_t)(count + 1));
+  if (!g->wanted || !g->places || !g->strides) return trace_fail(t) != NULL;
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *meta = PyTuple_GET_ITEM(gradients, i);
     value *v = meta != Py_None ? tensor_of_meta(t, meta) : NULL;
     if (meta == Py_None) continue;
     if (!v) return trace_break(t, BREAK_TENSOR, "a gradient that torch made otherwise") != NULL;
     g->places[g->count] = (int)i;
+    g->strides[g->count] = gradient_strides(t, np_layout_of(v));
     g->wanted[g->count] = np_read(t, np_layout_of(v));
     if (g->wanted[g->count++] == LOOM_NO_VALUE) return false;
   }
@@ -244,6 +277,7 @@ static bool gradient_cut(tracer *t, gradient *g) {
                       .results = g->results,
                       .result_count = state->result_count,
                       .gradients = g->wanted,
+                      .gradient_strides = g->strides,
                       .gradient_count = g->count};
   if (loom_graph_partition(&joint, &g->backward, &g->saved, &err)) return true;
   return trace_break(t, BREAK_COMPILER, "the gradient: %s", err.message) != NULL;

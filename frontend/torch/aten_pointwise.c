@@ -194,13 +194,30 @@ bool aten_frexp(fx_call *c, loom_value *out) {
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
+/* Is it a number or a tensor without axes on the right of a product or a quotient? Torch computes
+ * with it as float32. */
+static bool pointwise_is_scale(fx_call *c, int i) {
+  if (i != 1 || (c->op != LOOM_OP_MUL && c->op != LOOM_OP_DIV)) return false;
+  return !fx_is_tensor(c, 1) || !loom_emit_type(c->b, fx_tensor(c, 1))->rank;
+}
+
+/* An operand of another dtype than `to`, halves: torch rounds it to that first. */
+static loom_value pointwise_operand_as(fx_call *c, int i, loom_dtype to, const loom_type *type) {
+  loom_value v = fx_operand(c, i, type->dtype, type);
+  if (to == type->dtype) return v;
+  const loom_type *own = fx_is_tensor(c, i) ? loom_emit_type(c->b, fx_tensor(c, i)) : NULL;
+  if (pointwise_is_scale(c, i) || (own && own->dtype == to)) return v;
+  return loom_emit_convert(c->b, loom_emit_convert(c->b, v, to), type->dtype);
+}
+
 /* Both operands in the dtype of torch's promotion, halves as float32. */
 static bool pointwise_pair(fx_call *c, loom_type *type, loom_value *l, loom_value *r) {
   *type = c->types[0];
   if (!fx_promote(c, (int[]){0, 1}, 2, &type->dtype)) return false;
-  type->dtype = fx_compute_dtype(type->dtype);
-  *l = fx_operand(c, 0, type->dtype, type);
-  *r = fx_operand(c, 1, type->dtype, type);
+  loom_dtype to = type->dtype;
+  type->dtype = fx_compute_dtype(to);
+  *l = pointwise_operand_as(c, 0, to, type);
+  *r = pointwise_operand_as(c, 1, to, type);
   return true;
 }
 
@@ -246,8 +263,17 @@ bool aten_logical(fx_call *c, loom_value *out) {
 bool aten_binary_float(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
   type.dtype = fx_compute_dtype(type.dtype);
-  loom_value l = fx_operand(c, 0, type.dtype, &type), r = fx_operand(c, 1, type.dtype, &type);
+  loom_value l = pointwise_operand_as(c, 0, c->types[0].dtype, &type);
+  loom_value r = pointwise_operand_as(c, 1, c->types[0].dtype, &type);
   return pointwise_done(c, loom_emit2(c->b, c->op, l, r), out);
+}
+
+/* Is a number 0 as an integer of this dtype? Torch drops the bits that do not fit. */
+static bool pointwise_is_zero_as(PyObject *number, loom_dtype dtype) {
+  int64_t bits = (int64_t)PyLong_AsUnsignedLongLongMask(number);
+  size_t size = loom_dtype_size(dtype);
+  if (dtype != LOOM_BOOL && size < sizeof bits) bits &= (INT64_C(1) << (8 * size)) - 1;
+  return bits == 0;
 }
 
 /* An integer division by zero raises in torch. */
@@ -256,10 +282,11 @@ static bool pointwise_divides(fx_call *c, const loom_type *type) {
   if (fx_is_tensor(c, 1)) {
     loom_value by = fx_tensor(c, 1);
     if (by == LOOM_NO_VALUE) return false;
+    by = loom_emit_convert(c->b, by, type->dtype);
     loom_type own = *loom_emit_type(c->b, by);
     return refusals_check_all(c, loom_emit_compare(c->b, "ne", by, loom_emit_int(c->b, &own, 0)));
   }
-  if (!PyLong_Check(c->args[1]) || PyLong_AsLong(c->args[1]) == 0)
+  if (!PyLong_Check(c->args[1]) || pointwise_is_zero_as(c->args[1], type->dtype))
     return error_drop(), fx_decline(c, "an integer division that may raise");
   return true;
 }
@@ -287,6 +314,8 @@ bool aten_div_mode(fx_call *c, loom_value *out) {
     return pointwise_done(c, loom_emit2(c->b, LOOM_OP_FLOOR_DIV, l, r), out);
   if (loom_dtype_is_float(type.dtype)) {
     loom_value q = loom_emit2(c->b, LOOM_OP_DIV, l, r);
+    if (c->types[0].dtype != type.dtype && !pointwise_is_scale(c, 1))
+      q = loom_emit_convert(c->b, loom_emit_convert(c->b, q, c->types[0].dtype), type.dtype);
     return pointwise_done(c, loom_emit1(c->b, LOOM_OP_TRUNC, q), out);
   }
   /* Truncated: what is left after the remainder with the dividend's sign divides exactly. */
@@ -377,8 +406,9 @@ bool aten_fma(fx_call *c, loom_value *out) {
 bool aten_addcmul(fx_call *c, loom_value *out) {
   loom_type type = c->types[0];
   type.dtype = fx_compute_dtype(type.dtype);
-  loom_value x = fx_operand(c, 0, type.dtype, &type), l = fx_operand(c, 1, type.dtype, &type);
-  loom_value r = fx_operand(c, 2, type.dtype, &type);
+  loom_value x = pointwise_operand_as(c, 0, c->types[0].dtype, &type);
+  loom_value l = pointwise_operand_as(c, 1, c->types[0].dtype, &type);
+  loom_value r = pointwise_operand_as(c, 2, c->types[0].dtype, &type);
   if (c->op == LOOM_OP_DIV && !loom_dtype_is_float(type.dtype))
     return fx_decline(c, "a division of integers");
   bool one = PyLong_Check(c->args[3]) && PyLong_AsLong(c->args[3]) == 1;

@@ -260,7 +260,8 @@ static bool host_node(host_row *row, PyObject *entry, int64_t (*axes)[LOOM_MAX_R
       types[count].dims[k] = c->types[i].dims[axes[i][k]];
     count++;
   }
-  bool ordered = !count || !PyObject_HasAttrString(c->target, "_schema");
+  bool ordered = !count || !PyObject_HasAttrString(c->target, "_schema") ||
+                 PyObject_HasAttrString(c->target, "is_ordered");
   const char *effects = ordered || host_refuses_elements(c) ? "raises"
                         : host_is_random(c->target)         ? "random raises"
                                                             : "pure raises";

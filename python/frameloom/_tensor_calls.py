@@ -7,6 +7,7 @@ is shared are torch's own answers. Writes are noted apart, with the operation th
 
 import contextlib
 import functools
+import math
 import operator
 import types
 
@@ -17,7 +18,7 @@ from torch.utils import _pytree
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
+from . import _native, _tensor_autocast, _tensor_batches, _tensor_draws, _tensor_foreign, _tensor_functions, _tensor_imports, _tensor_late, _tensor_made, _tensor_sizes, _tensor_transforms, _tensor_warnings, _torch_checked, _torch_decompositions
 from ._tensor_autocast import Unsupported
 from ._tensor_trials import (
     CPU, META, are_filled, described, filler, forget_results, laid_out, on_cpu, raised_on_cpu, results_without_memory, runs, untouched)  # fmt: skip
@@ -78,10 +79,7 @@ def _functions():
 
 
 def operation(called, args, names, values):
-    """A call of one of torch.ops by the user. Operations of the user's own may have effects that nobody tells."""
-    space = called.namespace if isinstance(called, torch._ops.OpOverload) else called._qualified_op_name.partition("::")[0]
-    if space not in ("aten", "prims"):
-        raise Unsupported(f"{called} is an operation of another library")
+    """A call of one of torch.ops by the user."""
     return called(*args, **constructs(called, args, dict(zip(names, values))))
 
 
@@ -135,6 +133,8 @@ def written_by(func, args, kwargs):
     """The tensors into which a call of an operation writes."""
     if not func._schema.is_mutable:
         return []
+    if _tensor_foreign.is_foreign(func):
+        return _tensor_foreign.written(func, args, kwargs)
     if func in _SEVERAL:
         return [one for one in _pytree.tree_leaves(args[:2]) if isinstance(one, torch.Tensor)]
     target = kwargs["out"] if "out" in kwargs else args[0]
@@ -372,7 +372,8 @@ class Raises(Unsupported):
 
 class Recorder(TorchDispatchMode):
     """Notes the operations that are called while it is active: `(operation, args, kwargs, results)`, for a write
-    `(None, written tensor, what is written, None)`, and `(None, tensor, another name of it, tensor)`. `called`: the operations as
+    `(None, written tensor, what is written, None)`, for other sizes of a tensor `(None, tensor, what it was, (name of a view, its arguments))`,
+    and `(None, tensor, another name of it, tensor)`. `called`: the operations as
     they are called, writes included, each with whether gradients are recorded."""
 
     @classmethod
@@ -386,6 +387,7 @@ class Recorder(TorchDispatchMode):
         self.most = most  # operations that are noted, or None
         self.depth = 0  # of decompositions
         self.state = None  # of the generator that the function makes, where a call draws from one
+        self.records = None  # whether gradients are recorded of operations of other libraries: their own code has switched that off
         self.filling = []  # tensors that torch has made on the CPU, which its own code fills without an operation
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -401,11 +403,14 @@ class Recorder(TorchDispatchMode):
         with _tensor_autocast.without():
             results = self.take(func, args, kwargs)
         if not self.depth:
-            self.called.append((func, args, _on_cpu(kwargs), results, torch.is_grad_enabled()))
+            records = self.records if self.records is not None and _tensor_foreign.is_foreign(func) else torch.is_grad_enabled()
+            self.called.append((func, args, _on_cpu(kwargs), results, records))
         return results
 
     def take(self, func, args, kwargs):
         func = _SAME.get(func, func)
+        if _tensor_foreign.is_foreign(func):
+            return self.call_foreign(func, args, kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("device") != META and not _tensors(args, kwargs):
             raise Unsupported(f"{func} would draw numbers as it is captured")
         if func._schema.is_mutable:
@@ -423,6 +428,21 @@ class Recorder(TorchDispatchMode):
         results = self.note(func, *args, **kwargs) if results is None else results
         if func in _EMPTIES and are_filled():
             self.calls.append((None, results, self.note(aten.full_like.default, results, filler(results.dtype)), None))
+        return results
+
+    def call_foreign(self, func, args, kwargs):
+        """A call of an operation of another library, which writes into arguments of its own in the plan."""
+        _tensor_foreign.check(func, args, kwargs)
+        targets = _tensor_foreign.written(func, args, kwargs)
+        others = [one for one in _pytree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        for one in targets:
+            if sum(bool(_is_same_memory(other, one)) for other in others) > 1:
+                raise Unsupported(f"{func} is given memory twice that it writes")
+        results = func(*args, **kwargs)
+        made = _tensor_foreign.results_of(func, results)
+        new = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META) for one in targets]
+        self.calls.append((_tensor_foreign.Call(func, made), args, _on_cpu(kwargs), (*made, *new)))
+        self.calls += [(None, one, by, None) for one, by in zip(targets, new)]
         return results
 
     def filled(self, one):
@@ -596,15 +616,20 @@ class Recorder(TorchDispatchMode):
         return scale
 
     def reshape(self, func, args, kwargs):
-        """An operation that gives a tensor other sizes in place, as composite operations do at their end. What it was gets a name of
-        its own. Only a tensor that an operation here has made may change, since nobody has seen it yet."""
+        """An operation that gives a tensor other sizes in place. What it was gets a name of its own. A tensor that an operation here has
+        made, as composite operations do, nobody has seen yet; of another one capture knows a value, whose sizes change."""
         target = args[0]
+        if func._opname == "squeeze_" and _tensor_sizes.has_sizes((args, kwargs)):  # torch reads sizes as numbers that are none
+            _tensor_sizes.know((args, kwargs), f"{func} has no rule for sizes that change")
         makers = [call[0] for call in self.calls if any(one is target for one in _pytree.tree_leaves(call[3]))]
         before, copies = aten.alias.default(target), _COPIES.get(func)
         func(*args, **kwargs)
         lies_alike = copies or before.is_contiguous() and target.is_contiguous()
         if not makers or any(one is None or one.is_view for one in makers) or not lies_alike:
-            raise Unsupported(f"{func} changes the sizes of a tensor")
+            stays = lies_alike and before.numel() == target.numel() and before.storage_offset() == target.storage_offset()
+            name = "view" if stays and not copies else func._opname.rstrip("_")
+            self.calls.append((None, target, before, (name, (before, *args[1:]))))
+            return target
         swap = lambda one: before if one is target else one  # noqa: E731
         for i, call in enumerate(self.calls):
             if any(one is target for one in _pytree.tree_leaves(call)):
@@ -722,8 +747,30 @@ def _one_hot(tensor, num_classes=-1):
     return made.scatter(-1, tensor.unsqueeze(-1), 1)
 
 
+def _lies_channels_last(x, groups):
+    """Is it an image for which torch.group_norm() takes another order of memory on the CPU than on other devices?"""
+    if not isinstance(x, torch.Tensor) or x.dim() not in (4, 5) or _tensor_sizes.has_sizes([tuple(x.shape)]) or not isinstance(groups, int) or groups < 1:
+        return False
+    return not x.is_contiguous() and x.size(1) % groups == 0 and torch._prims_common.suggest_memory_format(x) is not torch.contiguous_format
+
+
+def _group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    if not _lies_channels_last(input, num_groups):
+        return torch.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
+    batch, channels, *sizes = input.shape
+    x = input.contiguous(memory_format=torch._prims_common.suggest_memory_format(input))
+    return torch.native_group_norm(x, weight, bias, batch, channels, math.prod(sizes), num_groups, eps)[0]
+
+
+def _group_norm_of_modules(input, num_groups, weight=None, bias=None, eps=1e-05):
+    if not _lies_channels_last(input, num_groups):
+        return torch.nn.functional.group_norm(input, num_groups, weight, bias, eps)
+    torch.nn.functional._verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups, *input.shape[2:]])
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
 # Functions that choose their operations by the device.
-_CHOOSE = {torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.one_hot: _one_hot}
+_CHOOSE = {torch.group_norm: _group_norm, torch.nn.functional.group_norm: _group_norm_of_modules, torch._C._nn.scaled_dot_product_attention: _attention, torch._C._nn.one_hot: _one_hot}
 _tensor_autocast.IN_PLACE[aten.scaled_dot_product_attention.default] = _attention
 
 
@@ -819,6 +866,7 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         function = _scaled_each(function, args)
     function, kwargs = _with_numbers(function, args, kwargs, numbers) if numbers else _scaled(function, kwargs)
     function, recorder = function if autocast.enabled or levels else _CHOOSE.get(function, function), Recorder(MOST_PARTS)
+    recorder.records = gradients
     if function is _tensor_functions.attach:
         function = functools.partial(function, recorder)
     elif function in _tensor_transforms.FUNCTIONS:
@@ -873,7 +921,7 @@ class Elements:
         leaves = _pytree.tree_leaves((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
         made = [one for one in _pytree.tree_leaves(results) if isinstance(one, torch.Tensor)]
-        if draws(func) or any(map(_tensor_sizes.is_size, leaves)) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
+        if _tensor_foreign.is_foreign(func) or draws(func) or any(map(_tensor_sizes.is_size, leaves)) or any(id(one) not in self.real for one in tensors) or any(one.numel() > self.MOST for one in made):
             for one in written_by(func, args, kwargs):
                 self._forget(one.untyped_storage()._cdata)
             return

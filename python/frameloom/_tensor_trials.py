@@ -4,6 +4,7 @@ warn of, and how their results lie. They are tried, with few elements."""
 import bisect
 import contextlib
 import functools
+import math
 import re
 
 import torch
@@ -35,6 +36,12 @@ _DTYPES = re.compile(
 _BY_VALUES = ("linalg_", "lu_", "cholesky", "segment_reduce", "repeat_interleave", "histogram")
 
 
+def _takes_long(func):
+    """Takes an operation long for many elements?"""
+    name = func._opname.lstrip("_")
+    return name.startswith(_BY_VALUES) and name != "linalg_cross" or "conv" in name or "attention" in name or "rnn" in name
+
+
 @contextlib.contextmanager
 def _really():
     """For calls with tensors that have memory, of whose numbers capture takes no notice: those that are drawn are not taken from the
@@ -52,12 +59,29 @@ def _with(like, args, kwargs):
     return _pytree.tree_map(lambda one: like(one) if isinstance(one, torch.Tensor) else on_cpu(one), (args, kwargs))
 
 
+def _mixes(args, kwargs):
+    """Are there tensors of several dtypes among the arguments?"""
+    return len({one.dtype for one in _leaves(args, kwargs) if isinstance(one, torch.Tensor)}) > 1
+
+
+def _gives_others(func, args, kwargs, made):
+    """Have the results of a call without memory other dtypes?"""
+    with contextlib.suppress(Exception):
+        given, named = _pytree.tree_map_only(torch.Tensor, lambda one: one.to(META), (args, kwargs))
+        described, _ = _tensor_warnings.unheard(_WITHOUT_MEMORY.get(func, func), *given, **named)
+        dtypes = ([one.dtype for one in _pytree.tree_leaves(of) if isinstance(one, torch.Tensor)] for of in (described, made))
+        return next(dtypes) != next(dtypes)
+    return False
+
+
 def _try(func, args, kwargs, like):
     """Takes the operation such tensors? None: what it raises has nothing to do with dtypes. And does it warn?"""
     with _really():
         try:
             given, named = _with(like, args, kwargs)
-            _, warns = _tensor_warnings.unheard(func, *given, **named)
+            made, warns = _tensor_warnings.unheard(func, *given, **named)
+            if _mixes(given, named) and not func._schema.is_mutable and _gives_others(func, given, named, made):
+                return False, False
         except (NotImplementedError, TypeError):
             return False, False
         except (RuntimeError, IndexError, ValueError) as error:
@@ -163,6 +187,19 @@ def _places(func, args, kwargs):
     return tuple(map(_place, numbers))
 
 
+# Variances, which warn where they are of no more numbers than their correction is.
+_VARIANCES = frozenset(getattr(aten, name).correction for name in ("var", "std", "var_mean", "std_mean"))
+
+
+def _hear_variance(func, x, dim=None, *, correction=None, keepdim=False):
+    """Lets torch give its warning for this number of elements: of one result."""
+    axes = {axis % x.dim() for axis in dim or range(x.dim()) if -x.dim() <= axis < x.dim()}
+    sizes = [size if axis in axes else min(size, 1) for axis, size in enumerate(x.shape)]
+    if 0 in sizes or math.prod(sizes) <= (1 if correction is None else correction):
+        with _really(), contextlib.suppress(RuntimeError, IndexError, ValueError, TypeError):
+            func(torch.ones(sizes, dtype=x.dtype), dim, correction=correction, keepdim=keepdim)
+
+
 def runs(func, args, kwargs):
     """Takes an operation these dtypes and ranks on the CPU? Tried once: on one element, or where that does not fit, on zeros of the
     sizes at hand. An operation that warns then is run again each time, so that its warnings are heard."""
@@ -174,7 +211,7 @@ def runs(func, args, kwargs):
     if key not in _tried:
         if _takes_pivots(func):
             return True
-        few = sum(one.numel() for one in tensors) <= MOST_TRIED
+        few = sum(one.numel() for one in tensors) <= (MOST_WHOLE if _mixes(args, kwargs) and not _takes_long(func) else MOST_TRIED)
         if key in _untold and not few:
             return True
         takes, warns = _try(func, args, kwargs, _safe(func, _ones)) if _checks(func, args, kwargs) else (None, False)
@@ -193,17 +230,20 @@ def runs(func, args, kwargs):
             warns |= _try(func, args, kwargs, _safe(func, lambda one: _small(one, CPU)))[1]
         _tried[key] = takes, warns
     takes, warns = _tried[key]
-    if warns:
+    if takes and func in _VARIANCES:
+        _hear_variance(func, *args, **kwargs)
+    elif warns:
         _hear(func, args, kwargs, tensors)
     return takes
 
 
 _known_orders = {}
 MOST_TRIED = 65536  # elements
+MOST_WHOLE = 1 << 24  # elements of tensors of several dtypes, which few operations mix, where each takes little time
 
 
-def _small(one, device):
-    """A tensor of at most two elements along each axis, which lies as this one does."""
+def _small(one, device, most=2):
+    """A tensor of at most two elements (or `most`) along each axis, which lies as this one does."""
     order = sorted(range(one.dim()), key=lambda axis: (one.stride(axis), -axis))
     strides, step, seen = [0] * one.dim(), 1, {}
     for axis in order:
@@ -211,9 +251,16 @@ def _small(one, device):
             strides[axis] = seen[one.stride(axis)]
         elif one.stride(axis) or one.size(axis) == 1:
             seen[one.stride(axis)] = strides[axis] = step
-            step *= min(one.size(axis), 2)
-    made = torch.empty_strided([min(size, 2) for size in one.shape], strides, dtype=one.dtype, device=device)
+            step *= min(one.size(axis), most)
+    made = torch.empty_strided([min(size, most) for size in one.shape], strides, dtype=one.dtype, device=device)
     return made if device == META else made.fill_(1)
+
+
+MOST_LISTED = 5  # elements along an axis of what is tried where numbers are given in lists
+
+
+def _listed(one, device):
+    return _small(one, device, MOST_LISTED)
 
 
 def untouched(one, device=CPU):
@@ -348,14 +395,17 @@ def _orders(func, args, kwargs):
     few = sum(one.numel() for one in tensors) <= MOST_TRIED
     others = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.Tensor, float))]
     lists = [one for one in others if isinstance(one, (list, tuple))]
-    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)) or lists and not few:
+    if any(isinstance(one, torch.Tensor) for one in _pytree.tree_leaves(lists)):
         return None
     if few and any(1 in one.shape for one in tensors):  # whose stride along such an axis may be any: as it is
         return _strides_of(func, args, kwargs, tensors, others)
-    key = (func, *map(str, others), *((one.dtype, *(min(size, 3) for size in one.shape), *_small(one, META).stride()) for one in tensors))
+    most = MOST_LISTED if lists else 3
+    key = (func, *map(str, others), *((one.dtype, *(min(size, most) for size in one.shape), *_small(one, META).stride()) for one in tensors))
     if key not in _known_orders:
         found = None
-        for like in (*([] if lists else [_small]), *([_whole] if few else [])):  # sizes among the arguments fit these tensors alone
+        # Sizes among the arguments may fit these tensors alone, and others, as how much is padded, many sizes.
+        listed = [_whole] if few else [_listed] if _checks(func, args, kwargs) else []
+        for like in listed if lists else [_small, *([_whole] if few else [])]:
             with contextlib.suppress(Unsupported, NotImplementedError, RuntimeError, TypeError, IndexError, ValueError):
                 found = _orders_of(func, args, kwargs, like)
                 break
@@ -401,6 +451,14 @@ def _convolution(*args, bias_sizes=None, **kwargs):
     return None if layout in (torch.contiguous_format, torch.preserve_format) else [[1, *reversed(range(2, rank)), 0]]
 
 
+def _convolution_backward(gradient, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    """The orders of a convolution's gradients: the image's and the weight's are as the result's."""
+    orders = _convolution(x, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    if orders is None:
+        return None
+    return [order for order, wanted in zip((*orders, *orders, AS_DESCRIBED), output_mask) if wanted]
+
+
 def _eig(x):
     """The order of eigenvalues and eigenvectors: LAPACK writes a vector in one piece."""
     rank = x.dim()
@@ -408,7 +466,7 @@ def _eig(x):
 
 
 # The order, a list of axes, of the results of operations that choose it by more than the order of the arguments.
-_LAYOUTS = {aten.convolution.default: _convolution, aten.linalg_eig.default: _eig}
+_LAYOUTS = {aten.convolution.default: _convolution, aten.convolution_backward.default: _convolution_backward, aten.linalg_eig.default: _eig}
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):

@@ -1,13 +1,14 @@
 """Random functions of torch tensors, compiled and against eager torch: views, writes through them, indices, reductions, products,
 scalars, lists of tensors, loops and branches on sizes.
 
-    python tensor_programs.py COUNT SEED [gradients|training|modes|batches|complex|derivatives]
+    python tensor_programs.py COUNT SEED [gradients|training|modes|batches|complex|derivatives|reshaped]
 
 Prints what differs and ends with 1 if anything does. `compare(seed)` is one program; `compare(seed, "gradients")` one whose
 arguments require gradients, which are compared as well, and for some those of the gradients; `compare(seed, "training")` one that
 calls backward() itself, too, and uses what its arguments have in `grad`; compare(seed, "modes") one of these with parts under
 autocast, whose calls are under autocast or not; compare(seed, "batches") one with gradients that calls torch.vmap();
 compare(seed, "complex") one of complex numbers, their parts and conjugates, and of views of one as the other, every second with gradients;
+compare(seed, "reshaped") one that changes sizes of tensors in place, every second with gradients;
 compare(seed, "derivatives") one with gradients that calls functions of torch.func and classes of torch.autograd.Function.
 """
 
@@ -55,7 +56,8 @@ class Program:
         self.gradients, self.training, self.modes = kind is not None, kind in ("training", "modes"), kind == "modes"
         self.batches, self.complex, self.derivatives = kind == "batches", kind == "complex", kind == "derivatives"
         self.random = random.Random(seed)
-        self.gradients &= not self.complex or seed % 2 == 1
+        self.reshaped = kind == "reshaped"
+        self.gradients &= not (self.complex or self.reshaped) or seed % 2 == 1
         self.numbers = {}  # complex tensors: their shapes
         self.rows, self.columns = size = (160, 96) if seed % 4 == 3 and not self.derivatives else (4, 6)
         self.seed, self.lines, self.shapes, self.count = seed, [], {"a": size, "b": size, "c": size[1:]}, 0
@@ -84,7 +86,7 @@ class Program:
                                              *("fact", "fact", "fact") * self.asks, *("quiet", "smooth", "smooth") * self.gradients,
                                              *("backward", "backward", "gradient", "step") * self.training,
                                              *("cast", "cast", "cast", "leaf", "leaf") * self.modes,
-                                             *("mapped",) * 10 * self.batches, *("derivative", "custom") * 6 * self.derivatives, *("as_complex", *("with_complex",) * 3) * 4 * self.complex)))()
+                                             *("mapped",) * 10 * self.batches, *("derivative", "custom") * 6 * self.derivatives, *("as_complex", *("with_complex",) * 3) * 4 * self.complex, *("shaped",) * 9 * self.reshaped)))()
 
     def new_complex(self, text, shape):
         self.new(text, shape)
@@ -409,6 +411,32 @@ class Program:
     def loop(self):
         name = self.pick()
         self.lines.append(f"for k in range({self.random.randint(1, 3)}):\n        {name} = {name} * 0.5 + k")
+
+    def shaped(self):
+        """Other sizes of the same tensor."""
+        name = self.pick()
+        shape = self.shapes[name]
+        rank, kind = len(shape), self.random.choice(("unsqueeze_", "unsqueeze_", "squeeze_", "transpose_", "t_", "swapaxes_", "as_strided_"))
+        if kind == "unsqueeze_" and rank < 5:
+            axis = self.random.randint(0, rank)
+            self.lines.append(f"{name}.unsqueeze_({axis})")
+            self.shapes[name] = (*shape[:axis], 1, *shape[axis:])
+        elif kind in ("transpose_", "swapaxes_") and rank:
+            first, second = self.random.randrange(rank), self.random.randrange(rank)
+            turned = list(shape)
+            turned[first], turned[second] = turned[second], turned[first]
+            self.lines.append(f"{name}.{kind}({first}, {second - rank})")
+            self.shapes[name] = tuple(turned)
+        elif kind == "t_" and rank < 3:
+            self.lines.append(f"{name}.t_()")
+            self.shapes[name] = shape[::-1]
+        elif kind == "squeeze_" and rank:
+            axis = self.random.choice((None, self.random.randrange(rank)))
+            self.lines.append(f"{name}.squeeze_({'' if axis is None else axis})")
+            self.shapes[name] = tuple(size for i, size in enumerate(shape) if size != 1 or axis not in (None, i))
+        elif kind == "as_strided_" and rank and _product(shape):
+            self.lines.append(f"{name}.as_strided_(({shape[0]}, 1), ({name}.stride(0), 1))")
+            self.shapes[name] = (shape[0], 1)
 
     def quiet(self):
         """What autograd does not record."""

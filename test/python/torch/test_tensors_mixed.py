@@ -37,3 +37,30 @@ def test_a_bias_for_each_channel_is_taken():
     compiled = frameloom.compile(program, fullgraph=True)
     for got, want in zip(compiled(x), program(x), strict=True):
         torch.testing.assert_close(got, want)
+
+
+V, M = torch.randn(400), torch.randn(400, 400)
+LARGE = {
+    "a target of doubles": (F.soft_margin_loss, M, M.sign().double()), "an outer product": (torch.addr, M.double(), V, V),
+    "a whole weight of groups": (lambda a, w: F.group_norm(a, 4, w), M, V.long()), "a layer's bias of doubles": (lambda a, w: F.layer_norm(a, (400,), V, w), M, V.double()),
+    "a cross product": (lambda a, b: torch.linalg.cross(a, b, dim=0), M.double().repeat(1, 3)[:3], M.repeat(1, 3)[:3]),
+    "a kernel of floats": (F.conv_transpose2d, M.double()[None, None], torch.randn(1, 1, 3, 3)), "a matrix of floats": (torch.mm, M.double(), M),
+    "bounds of doubles": (torch.clamp, M, M.double()), "a weight of bools": (torch.lerp, M, M, M > 0), "losses": (F.mse_loss, M, M.double()),
+    "an end of doubles": (torch.lerp, M, M.double(), M), "a classes' weight": (lambda a, w: F.nll_loss(a, torch.zeros(400, dtype=torch.int64), w), M, V.double()),
+    "a part of doubles": (lambda a, b: a.index_add(0, torch.arange(400), b), M, M.double()), "put": (lambda a, b: a.index_put((torch.arange(400),), b), M, M.double()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_dtypes_that_are_mixed_in_large_tensors(name):
+    """Nothing reads the result, so that no kernel could refuse its operands."""
+    function, *args = LARGE[name]
+
+    def program(*args):
+        try:
+            result = function(*args)
+        except (RuntimeError, NotImplementedError) as error:
+            return str(error)
+        return result.dtype, result.shape
+
+    assert frameloom.compile(program)(*args) == program(*args)

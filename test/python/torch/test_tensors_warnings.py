@@ -3,9 +3,13 @@ torch gives some warnings once."""
 
 import itertools
 import json
+import warnings
 
 import pytest
+import torch
 from processes import printed_each
+
+import frameloom
 
 CALLS = {
     "each_time": "F.softmax(x), x * 2",
@@ -53,3 +57,27 @@ def seen():
 def test_warnings(seen, name, filter):
     assert seen[name, filter, "frameloom.compile(plain)"] == seen[name, filter, "plain"]
     assert name.startswith("none") or seen[name, filter, "plain"]
+
+
+VARIANCES = {
+    "std": lambda x: x.std(), "no correction": lambda x: x.std(False), "two": lambda x: x.var(correction=2), "many": lambda x: x.std(correction=5),
+    "along the last axis": lambda x: x.var(-1, False), "along the first axis": lambda x: x.var(0, keepdim=True),
+    "with a mean": lambda x: torch.var_mean(x, unbiased=False)[0], "covariance": lambda x: torch.cov(x),
+}  # fmt: skip
+SIZES = [(5,), (1,), (0,), (2,), (3, 4), (0, 4), (4, 0), (3, 1), (1, 3), (6, 6), (0, 0), (300, 300)]
+
+
+def warned(function, x):
+    """What a call gives and warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(x)
+    return result, [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("name", VARIANCES)
+def test_a_variance_warns_of_few_numbers_whatever_sizes_came_before(name):
+    for size in SIZES:
+        (wanted, words), (got, others) = (warned(one, torch.ones(size)) for one in (VARIANCES[name], frameloom.compile(VARIANCES[name])))
+        assert (size, others) == (size, words)
+        torch.testing.assert_close(got, wanted, equal_nan=True)
