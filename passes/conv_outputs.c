@@ -1,0 +1,470 @@
+/* Convolutions whose result's channels are neighbours in memory: lanes run over output channels
+ * (conv.h).
+ *
+ * A matrix product whose rows are pixels (batch x spatial, in C order of the result), whose columns
+ * are output channels and whose depth is the places of the window x input channels. The weights are
+ * packed as [group][tile of channels][depth][channel of the tile], padded with zeros to whole
+ * tiles. A chunk's panel is `step` pixels:
+ *
+ *     for a panel of pixels:
+ *       for a block of the depth: what the windows read, copied to scratch as [pixel][depth]
+ *         for a tile of output channels: the block's weights stay in the nearest cache
+ *           for `mr` pixels: sums, in registers, are added to those in scratch
+ *       for a pixel: for a vector of output channels: epilogue
+ *
+ * A step of the depth is `nv` loads of weights and a broadcast for each pixel. Windows of one place
+ * whose pixels lie one after another in memory are read where they are.
+ *
+ * A block is some whole places, or some channels of one place, so that it is one piece of the
+ * depth.
+ */
+#include "passes/conv.h"
+#include "passes/passes.h"
+
+#define OUTPUTS_LEAST 8   /* output channels of a group */
+#define OUTPUTS_PIXELS 16 /* that are worth packing the weights */
+#define OUTPUTS_BLOCK 128 /* of the depth: additions in a row */
+#define OUTPUTS_FEW 4     /* input channels that may lie apart */
+#define OUTPUTS_TILES 8   /* of pixels in a panel */
+#define OUTPUTS_ROWS 28   /* pixels of a tile, at most */
+#define OUTPUTS_WAYS 4096 /* bytes after which addresses share a set of the cache */
+
+/* ---- how a kernel is divided ---- */
+
+static bool outputs_same_sizes(const loom_type *a, const loom_type *b) {
+  bool same = a->rank == b->rank;
+  for (int d = 0; same && d < a->rank; d++)
+    same = a->dims[d] == b->dims[d];
+  return same;
+}
+
+/* Are the input's channels neighbours in memory? The input may be made in the kernel: then the
+ * largest buffer of its shape tells. */
+static bool outputs_input_fits(const lower_kernel *kernel, const conv_plan *p) {
+  bool fits = p->channels <= OUTPUTS_FEW;
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    bool is_input = mlirValueEqual(buffer->value, loom_operand(p->op, 0));
+    if (buffer->slot < 0 || buffer->type.rank != p->in.rank) continue;
+    if (is_input) return fits || buffer->strides[1] == 1;
+    fits = fits || (buffer->strides[1] == 1 && outputs_same_sizes(&buffer->type, &p->in));
+  }
+  return fits;
+}
+
+/* Are the channels of the first result innermost, beside more than one pixel of an image? */
+static bool outputs_result_fits(const lower_kernel *kernel, const conv_plan *p) {
+  const lower_buffer *result = &kernel->results[0];
+  bool images = false;
+  for (int d = 2; d < result->type.rank; d++)
+    images = images || result->type.dims[d] != 1;
+  return images && result->strides[1] == 1;
+}
+
+/* Do the windows have one place, and do they read pixels that lie at one distance? */
+static bool outputs_is_straight(const lower_kernel *kernel, conv_plan *p) {
+  int64_t pitch = 0, next = 0;
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
+    for (int d = p->spatial + 1; d >= 0; d--) {
+      int64_t size = loom_num_dim(p->in.dims[d]);
+      if (LOOM_STRIDE_IS_SYM(size) || LOOM_STRIDE_IS_SYM(buffer->strides[d])) return false;
+      if (d == 1 || size == 1) continue;
+      if (pitch && buffer->strides[d] != next) return false;
+      if (!pitch) pitch = buffer->strides[d];
+      next = buffer->strides[d] * size;
+    }
+    for (int d = 0; d < p->spatial; d++)
+      if (p->window[d] != 1 || p->strides[d] != 1 || p->spread[d] != 1 || p->low[d] ||
+          p->in.dims[d + 2] != p->out.dims[d + 2])
+        return false;
+    int64_t size = (int64_t)loom_dtype_size(p->dtype);
+    p->input = i;
+    p->pitch = pitch;
+    return buffer->type.dtype == p->dtype && buffer->strides[1] == 1 && pitch > 0 &&
+           pitch * size % OUTPUTS_WAYS != 0;
+  }
+  return false;
+}
+
+/* Of all tiles that fit the registers, the one that needs the fewest cycles, ragged ends included
+ * (conv_registers). */
+static void outputs_registers(const lower_kernel *kernel, conv_plan *p) {
+  int registers = kernel->vector_bytes == 64 ? 32 : 16;
+  int64_t best = INT64_MAX, pixels = loom_num_hint(p->pixels);
+  p->vl = kernel->vector_bytes / (int)loom_dtype_size(p->dtype);
+  while (p->vl / 2 >= p->rows)
+    p->vl /= 2;
+  for (int nv = 1; nv <= 4; nv++)
+    for (int mr = 1; mr <= OUTPUTS_ROWS && mr <= pixels && mr * nv + nv + 1 < registers; mr++) {
+      int64_t each = mr * nv > mr + nv ? mr * nv : mr + nv;
+      int64_t tiles = loom_ceil_div(pixels, mr) * loom_ceil_div(p->rows, (int64_t)nv * p->vl);
+      int64_t cost = tiles * ((each > 8 ? each : 8) + 1);
+      if (cost > best) continue;
+      best = cost;
+      p->mr = mr;
+      p->nv = nv;
+    }
+}
+
+/* Whole places of the window, or about equal parts of the channels of one. */
+static void outputs_block(conv_plan *p) {
+  int64_t places = p->depth / p->channels, parts = loom_ceil_div(p->channels, OUTPUTS_BLOCK);
+  p->block_places = OUTPUTS_BLOCK / p->channels;
+  if (p->block_places < 1) p->block_places = 1;
+  p->block_places = loom_ceil_div(places, loom_ceil_div(places, p->block_places));
+  p->block_channels = p->channels;
+  if (p->channels > OUTPUTS_BLOCK)
+    p->block_channels = loom_ceil_div(loom_ceil_div(p->channels, parts), p->vl) * p->vl;
+  p->block = p->block_places * p->block_channels;
+  if (!p->straight) p->pitch = p->block;
+}
+
+void conv_outputs_plan(const lower_kernel *kernel, conv_plan *p) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype), pixels = loom_num_hint(p->pixels);
+  if (p->windows || p->rows < OUTPUTS_LEAST || !p->depth || pixels < OUTPUTS_PIXELS ||
+      (size < 4 && kernel->vector_bytes < 64) || !outputs_result_fits(kernel, p) ||
+      !outputs_input_fits(kernel, p))
+    return;
+  p->outputs = true;
+  outputs_registers(kernel, p);
+  p->straight = outputs_is_straight(kernel, p);
+  p->row_step = (int64_t)p->nv * p->vl;
+  p->padded_rows = loom_ceil_div(p->rows, p->row_step) * p->row_step;
+  outputs_block(p);
+  int64_t panels = loom_ceil_div(pixels, (int64_t)p->mr * OUTPUTS_TILES);
+  p->step = loom_ceil_div(loom_ceil_div(pixels, panels), p->mr) * p->mr;
+  if (!loom_num_at_most(p->step, p->pixels)) p->straight = false; /* a tile may be no pixels */
+  if (!p->straight) p->pitch = p->block;
+  p->xl = p->vl;
+  p->direct = false;
+  p->weight_base = 0;
+  for (int i = 0, places = (int)p->channels; i <= p->spatial; i++) {
+    int d = p->spatial - i;
+    p->depth_coef[d] = d ? places : 1;
+    if (d) places *= (int)p->window[d - 1];
+  }
+}
+
+/* Bytes of a panel's block, and of the sums of a chunk's tiles. */
+int64_t conv_outputs_panel_bytes(const conv_plan *p) {
+  int64_t size = (int64_t)loom_dtype_size(p->dtype);
+  return p->straight ? 0 : loom_ceil_div(p->step * p->pitch * size, 64) * 64;
+}
+int64_t conv_outputs_sums_bytes(const conv_plan *p) {
+  return p->step * p->block_tiles * p->row_step * (int64_t)loom_dtype_size(p->dtype);
+}
+
+/* ---- the place in the window ---- */
+
+static void outputs_set_place(lower *l, const conv_plan *p, MlirValue place) {
+  for (int i = p->spatial - 1; i >= 0; i--) {
+    if (p->window[i] == 1) continue;
+    alone_set(l, CONV_WINDOW + i, alone_op(l, "arith.remui", place, p->window[i]));
+    place = alone_op(l, "arith.divui", place, p->window[i]);
+  }
+}
+
+static void outputs_unset_place(lower *l, const conv_plan *p) {
+  for (int i = 0; i < p->spatial; i++)
+    l->vars[CONV_WINDOW + i].iv = (MlirValue){NULL};
+}
+
+/* Calls `body` for each vector of [low, high) of a variable; `low` is a multiple of the width. */
+static void outputs_lanes(lower *l, const conv_plan *p, int var, MlirValue low, MlirValue high,
+                          bool whole, lower_body body, void *user) {
+  lower_lanes lanes = {var, p->vl, whole ? LOWER_TAIL_NONE : LOWER_TAIL_MASK};
+  MlirValue split = lower_lane_split(l, &lanes, high);
+  lower_lane_main(l, &lanes, low, split, 0, NULL, body, user, NULL);
+  lower_lane_tail(l, &lanes, split, high, 0, NULL, body, user, NULL);
+}
+
+/* ---- weights ---- */
+
+static void outputs_pack_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  lower_at *at = lower_at_new(l, p->weights.rank);
+  if (!at) return;
+  alone_coef(l, &at->dims[0], CONV_GROUP, p->rows);
+  alone_coef(l, &at->dims[0], CONV_ROW, 1);
+  alone_coef(l, &at->dims[1], CONV_C, 1);
+  for (int i = 0; i < p->spatial; i++) {
+    alone_coef(l, &at->dims[i + 2], CONV_WINDOW + i, p->reversed ? -1 : 1);
+    at->dims[i + 2].constant = p->reversed ? p->window[i] - 1 : 0;
+  }
+  lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
+  if (l->failed) return;
+  MlirValue wide = lower_wide(l, value);
+  MlirValue offset = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
+  offset = alone_add_scaled(l, offset, l->vars[CONV_C].iv, p->row_step);
+  MlirValue ptr = alone_address(l, job->panel, offset, p->dtype);
+  loom_builder b = alone_here(l);
+  if (l->mask.ptr) wide = lane_select(&b, l->mask, wide, conv_zero(l, l->depth, p, p->vl));
+  lane_store(&b, wide, ptr, p->dtype, (MlirValue){NULL});
+}
+
+static void outputs_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  outputs_lanes(l, p, CONV_ROW, job->row0, job->row_end, p->rows % p->vl == 0, outputs_pack_vector,
+                job);
+}
+
+/* The weights of tile `tile`, counted through the groups, from this step of the depth on. */
+static MlirValue outputs_weights(lower *l, const conv_plan *p, MlirValue tile, MlirValue depth) {
+  MlirValue offset = alone_op(l, "arith.muli", depth, p->row_step);
+  offset = alone_add_scaled(l, offset, tile, p->depth * p->row_step);
+  return alone_address(l, conv_slots(l), offset, p->dtype);
+}
+
+/* Lanes of the last vectors that are no channel of the group. */
+static void outputs_clear_weights(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  MlirValue ptr = alone_address(l, job->panel, l->vars[CONV_DEPTH].iv, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, conv_zero(l, 0, p, p->vl), ptr, p->dtype, (MlirValue){NULL});
+}
+
+/* A chunk: one place of the window for one tile of output channels. */
+void conv_outputs_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  conv_job *job = user;
+  const conv_plan *p = job->p;
+  int64_t places = p->depth / p->channels, tiles = p->padded_rows / p->row_step;
+  MlirValue chunk = l->vars[CONV_CHUNK].iv, zero = alone_const(l, 0), one = alone_const(l, 1);
+  MlirValue tile = alone_op(l, "arith.divui", chunk, places);
+  MlirValue place = alone_op(l, "arith.remui", chunk, places);
+  job->panel = outputs_weights(l, p, tile, alone_op(l, "arith.muli", place, p->channels));
+  alone_set(l, CONV_GROUP, alone_op(l, "arith.divui", tile, tiles));
+  job->row0 = alone_op(l, "arith.muli", alone_op(l, "arith.remui", tile, tiles), p->row_step);
+  job->row_end = alone_op(l, "arith.addi", job->row0, p->row_step);
+  job->row_end = alone_op(l, "arith.minsi", job->row_end, p->rows);
+  outputs_set_place(l, p, place);
+  if (p->padded_rows != p->rows)
+    lower_for(l, zero, alone_const(l, p->channels * p->row_step), alone_const(l, p->vl), CONV_DEPTH,
+              0, NULL, outputs_clear_weights, job, NULL);
+  lower_for(l, zero, alone_const(l, p->channels), one, CONV_C, 0, NULL, outputs_pack_channel, job,
+            NULL);
+  outputs_unset_place(l, p);
+  l->vars[CONV_GROUP].iv = (MlirValue){NULL};
+}
+
+/* ---- what the windows read ---- */
+
+typedef struct outputs_job {
+  conv_job *job;
+  MlirValue place_low, place_high, channel_low, channel_high; /* of the block */
+  MlirValue count;                                            /* steps of its depth */
+  MlirValue place;                                            /* of the window, from place_low on */
+  MlirValue panel_low;                                        /* first pixel that is finished */
+  MlirValue sums;
+} outputs_job;
+
+static void outputs_copy_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  MlirValue value = conv_input(l, at->job);
+  if (l->failed) return;
+  MlirValue channel = alone_op2(l, "arith.subi", l->vars[CONV_C].iv, at->channel_low);
+  MlirValue offset = alone_add_scaled(l, channel, conv_within(l, at->job), p->pitch);
+  offset = alone_add_scaled(l, offset, at->place, p->channels);
+  MlirValue ptr = alone_address(l, l->scratch, offset, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, value, ptr, p->dtype, l->mask);
+}
+
+static void outputs_copy_pixel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  outputs_lanes(l, p, CONV_C, at->channel_low, at->channel_high, p->channels % p->vl == 0,
+                outputs_copy_vector, at);
+}
+
+static outputs_job *outputs_of(conv_job *job) { return job->form; }
+
+static void outputs_copy_segment(lower *l, conv_job *job) {
+  lower_for(l, job->x_low, job->x_high, alone_const(l, 1), CONV_X, 0, NULL, outputs_copy_pixel,
+            outputs_of(job), NULL);
+}
+
+static void outputs_copy_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  MlirValue place = l->vars[CONV_DEPTH].iv;
+  at->place = alone_op2(l, "arith.subi", place, at->place_low);
+  outputs_set_place(l, p, place);
+  conv_segments(l, at->job, outputs_copy_segment);
+  outputs_unset_place(l, p);
+}
+
+/* ---- a tile ---- */
+
+/* One step of depth. Carried: the sums, then the pointers to the pixels and the weights. */
+static void outputs_step(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const conv_plan *p = ((outputs_job *)user)->job->p;
+  int count = p->mr * p->nv;
+  MlirValue none = {NULL}, columns[4], pixels = carried[count], weights = carried[count + 1];
+  for (int v = 0; v < p->nv; v++) {
+    MlirValue ptr =
+        v ? alone_address(l, weights, alone_const(l, (int64_t)v * p->vl), p->dtype) : weights;
+    loom_builder b = alone_here(l);
+    columns[v] = lane_load(&b, ptr, p->dtype, p->vl, none);
+  }
+  for (int r = 0; r < p->mr; r++) {
+    MlirValue ptr = r ? alone_address(l, pixels, alone_const(l, r * p->pitch), p->dtype) : pixels;
+    loom_builder b = alone_here(l);
+    MlirValue x = lane_splat(&b, lane_load(&b, ptr, p->dtype, 1, none), p->vl);
+    for (int v = 0; v < p->nv; v++) {
+      int i = r * p->nv + v;
+      next[i] = alone_multiply_add(&b, p->dtype, x, columns[v], carried[i]);
+    }
+  }
+  next[count] = alone_address(l, pixels, alone_const(l, 1), p->dtype);
+  next[count + 1] = alone_address(l, weights, alone_const(l, p->row_step), p->dtype);
+}
+
+static int64_t outputs_sum_pitch(const conv_plan *p) { return p->block_tiles * p->row_step; }
+
+static MlirValue outputs_sums(lower *l, const conv_plan *p) {
+  return alone_address(l, l->scratch, alone_const(l, p->tile_offset), LOOM_U8);
+}
+
+static void outputs_add(lower *l, const conv_plan *p, MlirValue to, const MlirValue *sums) {
+  MlirValue none = {NULL};
+  const char *add = loom_dtype_is_float(p->dtype) ? "arith.addf" : "arith.addi";
+  for (int i = 0; i < p->mr * p->nv && !l->failed; i++) {
+    int64_t offset = i / p->nv * outputs_sum_pitch(p) + (int64_t)(i % p->nv) * p->vl;
+    MlirValue ptr = alone_address(l, to, alone_const(l, offset), p->dtype), sum = sums[i];
+    loom_builder b = alone_here(l);
+    if (p->block != p->depth)
+      sum = lane_op2(&b, add, lane_load(&b, ptr, p->dtype, p->vl, none), sum);
+    lane_store(&b, sum, ptr, p->dtype, none);
+  }
+}
+
+/* The sums of `mr` pixels from CONV_SUMS on, for the tile of channels, over the block. */
+static void outputs_tile(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_job *job = at->job;
+  const conv_plan *p = job->p;
+  int count = p->mr * p->nv;
+  MlirValue sums[LOWER_CARRIED], zero = conv_zero(l, 0, p, p->vl), pixel = l->vars[CONV_SUMS].iv;
+  MlirValue tile = l->vars[CONV_TILE].iv;
+  MlirValue from = alone_op(l, "arith.muli", pixel, p->pitch);
+  for (int i = 0; i < count; i++)
+    sums[i] = zero;
+  sums[count] = alone_address(l, job->panel, from, p->dtype);
+  sums[count + 1] = job->weights;
+  lower_for(l, alone_const(l, 0), at->count, alone_const(l, 1), CONV_DEPTH, count + 2, sums,
+            outputs_step, at, sums);
+  MlirValue to = alone_op2(l, "arith.subi", tile, job->tile_low);
+  to = alone_op(l, "arith.muli", to, p->row_step);
+  to = alone_add_scaled(l, to, pixel, outputs_sum_pitch(p));
+  if (!l->failed) outputs_add(l, p, alone_address(l, at->sums, to, p->dtype), sums);
+}
+
+static void outputs_tiles(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  conv_job *job = at->job;
+  const conv_plan *p = job->p;
+  MlirValue tile = alone_add_scaled(l, l->vars[CONV_TILE].iv, l->vars[CONV_GROUP].iv,
+                                    p->padded_rows / p->row_step);
+  MlirValue depth = alone_add_scaled(l, at->channel_low, at->place_low, p->channels);
+  MlirValue pixels = alone_op2(l, "arith.subi", job->last, job->first);
+  job->weights = outputs_weights(l, p, tile, depth);
+  lower_for(l, alone_const(l, 0), pixels, alone_const(l, p->mr), CONV_SUMS, 0, NULL, outputs_tile,
+            at, NULL);
+}
+
+/* ---- a panel ---- */
+
+static void outputs_clear(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  const conv_plan *p = ((outputs_job *)user)->job->p;
+  MlirValue ptr = alone_address(l, l->scratch, l->vars[CONV_DEPTH].iv, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, conv_zero(l, 0, p, p->vl), ptr, p->dtype, (MlirValue){NULL});
+}
+
+static void outputs_clear_sums(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  MlirValue ptr = alone_address(l, at->sums, l->vars[CONV_DEPTH].iv, p->dtype);
+  loom_builder b = alone_here(l);
+  lane_store(&b, conv_zero(l, 0, p, p->vl), ptr, p->dtype, (MlirValue){NULL});
+}
+
+/* The block of the depth at place CONV_BLOCK_LOW and channel CONV_RUN. */
+static void outputs_part(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  conv_job *job = at->job;
+  const conv_plan *p = job->p;
+  at->channel_low = l->vars[CONV_RUN].iv;
+  at->channel_high = alone_op(l, "arith.addi", at->channel_low, p->block_channels);
+  at->channel_high = alone_op(l, "arith.minsi", at->channel_high, p->channels);
+  at->count = alone_op2(l, "arith.subi", at->place_high, at->place_low);
+  MlirValue channels = alone_op2(l, "arith.subi", at->channel_high, at->channel_low);
+  at->count = alone_op2(l, "arith.muli", at->count, channels);
+  job->panel = l->scratch;
+  if (p->straight) {
+    MlirValue first = alone_op(l, "arith.muli", job->first, p->pitch);
+    first = alone_op2(l, "arith.addi", first, at->channel_low);
+    first = alone_add_scaled(l, first, l->vars[CONV_GROUP].iv, p->channels);
+    job->panel = alone_address(l, l->pointers[l->kernel->operands[p->input].slot], first, p->dtype);
+  } else {
+    lower_for(l, at->place_low, at->place_high, alone_const(l, 1), CONV_DEPTH, 0, NULL,
+              outputs_copy_place, at, NULL);
+  }
+  lower_for(l, job->tile_low, job->tile_high, alone_const(l, 1), CONV_TILE, 0, NULL, outputs_tiles,
+            at, NULL);
+}
+
+static void outputs_places(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  at->place_low = l->vars[CONV_BLOCK_LOW].iv;
+  at->place_high = alone_op(l, "arith.addi", at->place_low, p->block_places);
+  at->place_high = alone_op(l, "arith.minsi", at->place_high, p->depth / p->channels);
+  lower_for(l, alone_const(l, 0), alone_const(l, p->channels), alone_const(l, p->block_channels),
+            CONV_RUN, 0, NULL, outputs_part, at, NULL);
+}
+
+static void outputs_finish_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  MlirValue offset = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, at->job->row0);
+  offset = alone_add_scaled(l, offset, conv_within(l, at->job), outputs_sum_pitch(p));
+  conv_finish_sums(l, p, alone_address(l, at->sums, offset, p->dtype));
+}
+
+static void outputs_finish_pixel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  outputs_lanes(l, p, CONV_ROW, at->job->row0, at->job->row_end, p->rows % p->vl == 0,
+                outputs_finish_vector, at);
+}
+
+static void outputs_finish_segment(lower *l, conv_job *job) {
+  lower_for(l, job->x_low, job->x_high, alone_const(l, 1), CONV_X, 0, NULL, outputs_finish_pixel,
+            outputs_of(job), NULL);
+}
+
+void conv_outputs_panel(lower *l, conv_job *job) {
+  const conv_plan *p = job->p;
+  outputs_job at = {.job = job, .sums = outputs_sums(l, p)};
+  MlirValue zero = alone_const(l, 0), vector = alone_const(l, p->vl);
+  job->form = &at;
+  job->row0 = alone_op(l, "arith.muli", job->tile_low, p->row_step);
+  job->row_end = alone_op(l, "arith.muli", job->tile_high, p->row_step);
+  job->row_end = alone_op(l, "arith.minsi", job->row_end, p->rows);
+  if (!loom_num_at_most(p->step, p->pixels)) /* pixels that do not exist are summed too */
+    lower_for(l, zero, alone_const(l, p->step * p->pitch), vector, CONV_DEPTH, 0, NULL,
+              outputs_clear, &at, NULL);
+  if (p->block != p->depth)
+    lower_for(l, zero, alone_const(l, p->step * outputs_sum_pitch(p)), vector, CONV_DEPTH, 0, NULL,
+              outputs_clear_sums, &at, NULL);
+  lower_for(l, zero, alone_const(l, p->depth / p->channels), alone_const(l, p->block_places),
+            CONV_BLOCK_LOW, 0, NULL, outputs_places, &at, NULL);
+  conv_segments(l, job, outputs_finish_segment);
+}
