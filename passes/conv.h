@@ -74,6 +74,7 @@ typedef struct conv_plan {
   int operand; /* of the kernel: the weights */
   int64_t weight_base, weight_row, weight_step; /* in elements: the first; between output channels;
                                                    along the depth */
+  int64_t weight_channel;                       /* between input channels, or 0 */
   int64_t run, weight_run; /* so many steps of the depth, then on from a run's start by so much */
   bool line;               /* the input is a buffer whose last dimension is contiguous */
   int input;               /* of the kernel, then */
@@ -87,6 +88,8 @@ typedef struct conv_plan {
   bool lanes;                    /* of channels; tiles are groups, panels are lines of all images */
   bool outputs;                  /* lanes are output channels; tiles are `row_step` of them */
   bool straight; /* pixels are read where they lie, `pitch` apart; else so in scratch */
+  bool runs;     /* lines of windows are copied as one */
+  int square;    /* weights are turned in squares; 1: they are not */
   int64_t row_step, padded_rows, pitch;
   int64_t block_places, block_channels; /* of the window, and input channels, in a block */
   bool finished;         /* the sums of a tile are, in registers, where it is not at an edge */

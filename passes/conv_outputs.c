@@ -12,21 +12,25 @@
  *           for `mr` pixels: sums, in registers, are added to those in scratch
  *       for a pixel: for a vector of output channels: epilogue
  *
+ * Where a line of a window is one piece of the input, it is copied as one, but at the ends of
+ * lines.
+ *
  * A step of the depth is `nv` loads of weights and a broadcast for each pixel. Windows of one place
  * whose pixels lie one after another in memory are read where they are.
  *
  * A block is some whole places, or some channels of one place, so that it is one piece of the
  * depth.
  */
-#include "passes/conv.h"
-#include "passes/passes.h"
+#include "passes/conv_outputs.h"
 
-#define OUTPUTS_LEAST 8   /* output channels of a group */
+#define OUTPUTS_LEAST 3   /* output channels of a group */
+#define OUTPUTS_APART 4   /* that may lie apart */
 #define OUTPUTS_PIXELS 16 /* that are worth packing the weights */
-#define OUTPUTS_BLOCK 128 /* of the depth: additions in a row */
+#define OUTPUTS_BLOCK 192 /* of the depth: additions in a row */
 #define OUTPUTS_FEW 4     /* input channels that may lie apart */
 #define OUTPUTS_TILES 8   /* of pixels in a panel */
 #define OUTPUTS_ROWS 28   /* pixels of a tile, at most */
+#define OUTPUTS_RUN 16    /* vectors that are copied one after another */
 #define OUTPUTS_WAYS 4096 /* bytes after which addresses share a set of the cache */
 
 /* ---- how a kernel is divided ---- */
@@ -52,10 +56,12 @@ static bool outputs_input_fits(const lower_kernel *kernel, const conv_plan *p) {
   return fits;
 }
 
-/* Are the channels of the first result innermost, beside more than one pixel of an image? */
+/* Are the channels of the first result innermost, beside more than one pixel of an image? Few
+ * channels may lie apart where there are more of the input's, whose windows are then vectors. */
 static bool outputs_result_fits(const lower_kernel *kernel, const conv_plan *p) {
   const lower_buffer *result = &kernel->results[0];
   bool images = false;
+  if (p->rows <= OUTPUTS_APART && p->channels > p->rows * 2) return true;
   for (int d = 2; d < result->type.rank; d++)
     images = images || result->type.dims[d] != 1;
   return images && result->strides[1] == 1;
@@ -108,17 +114,41 @@ static void outputs_registers(const lower_kernel *kernel, conv_plan *p) {
     }
 }
 
-/* Whole places of the window, or about equal parts of the channels of one. */
+/* Whole places of the window, lines of it where they are short, or about equal parts of the
+ * channels of one place. */
 static void outputs_block(conv_plan *p) {
   int64_t places = p->depth / p->channels, parts = loom_ceil_div(p->channels, OUTPUTS_BLOCK);
+  int64_t line = p->window[p->spatial - 1];
   p->block_places = OUTPUTS_BLOCK / p->channels;
   if (p->block_places < 1) p->block_places = 1;
   p->block_places = loom_ceil_div(places, loom_ceil_div(places, p->block_places));
+  if (p->block_places * p->channels <= OUTPUTS_BLOCK - (line - 1) * p->channels)
+    p->block_places = loom_ceil_div(p->block_places, line) * line;
+  else if (p->block_places > line)
+    p->block_places -= p->block_places % line;
   p->block_channels = p->channels;
-  if (p->channels > OUTPUTS_BLOCK)
+  if (p->channels > OUTPUTS_BLOCK * 5 / 4)
     p->block_channels = loom_ceil_div(loom_ceil_div(p->channels, parts), p->vl) * p->vl;
   p->block = p->block_places * p->block_channels;
   if (!p->straight) p->pitch = p->block;
+}
+
+/* Is a line of a window one piece of memory, and of a block? */
+static bool outputs_has_runs(const lower_kernel *kernel, conv_plan *p) {
+  int x = p->spatial - 1;
+  for (int i = 0; i < kernel->operand_count; i++) {
+    const lower_buffer *buffer = &kernel->operands[i];
+    if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
+    bool line = p->window[x] == 1 ||
+                (p->dilation[x] == 1 && p->groups == 1 && buffer->strides[x + 2] == p->channels);
+    for (int d = 0; d <= x; d++)
+      line = line && p->spread[d] == 1;
+    p->input = i;
+    return line && buffer->strides[1] == 1 && buffer->type.dtype == p->dtype &&
+           p->block_channels == p->channels && p->block_places % p->window[x] == 0 &&
+           p->window[x] * p->channels <= (int64_t)OUTPUTS_RUN * p->vl;
+  }
+  return false;
 }
 
 void conv_outputs_plan(const lower_kernel *kernel, conv_plan *p) {
@@ -137,6 +167,11 @@ void conv_outputs_plan(const lower_kernel *kernel, conv_plan *p) {
   p->step = loom_ceil_div(loom_ceil_div(pixels, panels), p->mr) * p->mr;
   if (!loom_num_at_most(p->step, p->pixels)) p->straight = false; /* a tile may be no pixels */
   if (!p->straight) p->pitch = p->block;
+  p->square = size == 8 && kernel->vector_bytes < 64 ? OUTPUTS_SQUARE / 2 : OUTPUTS_SQUARE;
+  if (p->weight_channel != 1 || size < 4 || p->square > p->vl || p->rows % p->square ||
+      p->channels % p->square)
+    p->square = 1;
+  p->runs = !p->straight && outputs_has_runs(kernel, p);
   p->xl = p->vl;
   p->direct = false;
   p->weight_base = 0;
@@ -154,149 +189,6 @@ int64_t conv_outputs_panel_bytes(const conv_plan *p) {
 }
 int64_t conv_outputs_sums_bytes(const conv_plan *p) {
   return p->step * p->block_tiles * p->row_step * (int64_t)loom_dtype_size(p->dtype);
-}
-
-/* ---- the place in the window ---- */
-
-static void outputs_set_place(lower *l, const conv_plan *p, MlirValue place) {
-  for (int i = p->spatial - 1; i >= 0; i--) {
-    if (p->window[i] == 1) continue;
-    alone_set(l, CONV_WINDOW + i, alone_op(l, "arith.remui", place, p->window[i]));
-    place = alone_op(l, "arith.divui", place, p->window[i]);
-  }
-}
-
-static void outputs_unset_place(lower *l, const conv_plan *p) {
-  for (int i = 0; i < p->spatial; i++)
-    l->vars[CONV_WINDOW + i].iv = (MlirValue){NULL};
-}
-
-/* Calls `body` for each vector of [low, high) of a variable; `low` is a multiple of the width. */
-static void outputs_lanes(lower *l, const conv_plan *p, int var, MlirValue low, MlirValue high,
-                          bool whole, lower_body body, void *user) {
-  lower_lanes lanes = {var, p->vl, whole ? LOWER_TAIL_NONE : LOWER_TAIL_MASK};
-  MlirValue split = lower_lane_split(l, &lanes, high);
-  lower_lane_main(l, &lanes, low, split, 0, NULL, body, user, NULL);
-  lower_lane_tail(l, &lanes, split, high, 0, NULL, body, user, NULL);
-}
-
-/* ---- weights ---- */
-
-static void outputs_pack_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_job *job = user;
-  const conv_plan *p = job->p;
-  lower_at *at = lower_at_new(l, p->weights.rank);
-  if (!at) return;
-  alone_coef(l, &at->dims[0], CONV_GROUP, p->rows);
-  alone_coef(l, &at->dims[0], CONV_ROW, 1);
-  alone_coef(l, &at->dims[1], CONV_C, 1);
-  for (int i = 0; i < p->spatial; i++) {
-    alone_coef(l, &at->dims[i + 2], CONV_WINDOW + i, p->reversed ? -1 : 1);
-    at->dims[i + 2].constant = p->reversed ? p->window[i] - 1 : 0;
-  }
-  lower_value value = lower_emit(l, loom_operand(p->op, 1), lower_at_intern(l, at));
-  if (l->failed) return;
-  MlirValue wide = lower_wide(l, value);
-  MlirValue offset = alone_op2(l, "arith.subi", l->vars[CONV_ROW].iv, job->row0);
-  offset = alone_add_scaled(l, offset, l->vars[CONV_C].iv, p->row_step);
-  MlirValue ptr = alone_address(l, job->panel, offset, p->dtype);
-  loom_builder b = alone_here(l);
-  if (l->mask.ptr) wide = lane_select(&b, l->mask, wide, conv_zero(l, l->depth, p, p->vl));
-  lane_store(&b, wide, ptr, p->dtype, (MlirValue){NULL});
-}
-
-static void outputs_pack_channel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_job *job = user;
-  const conv_plan *p = job->p;
-  outputs_lanes(l, p, CONV_ROW, job->row0, job->row_end, p->rows % p->vl == 0, outputs_pack_vector,
-                job);
-}
-
-/* The weights of tile `tile`, counted through the groups, from this step of the depth on. */
-static MlirValue outputs_weights(lower *l, const conv_plan *p, MlirValue tile, MlirValue depth) {
-  MlirValue offset = alone_op(l, "arith.muli", depth, p->row_step);
-  offset = alone_add_scaled(l, offset, tile, p->depth * p->row_step);
-  return alone_address(l, conv_slots(l), offset, p->dtype);
-}
-
-/* Lanes of the last vectors that are no channel of the group. */
-static void outputs_clear_weights(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_job *job = user;
-  const conv_plan *p = job->p;
-  MlirValue ptr = alone_address(l, job->panel, l->vars[CONV_DEPTH].iv, p->dtype);
-  loom_builder b = alone_here(l);
-  lane_store(&b, conv_zero(l, 0, p, p->vl), ptr, p->dtype, (MlirValue){NULL});
-}
-
-/* A chunk: one place of the window for one tile of output channels. */
-void conv_outputs_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  conv_job *job = user;
-  const conv_plan *p = job->p;
-  int64_t places = p->depth / p->channels, tiles = p->padded_rows / p->row_step;
-  MlirValue chunk = l->vars[CONV_CHUNK].iv, zero = alone_const(l, 0), one = alone_const(l, 1);
-  MlirValue tile = alone_op(l, "arith.divui", chunk, places);
-  MlirValue place = alone_op(l, "arith.remui", chunk, places);
-  job->panel = outputs_weights(l, p, tile, alone_op(l, "arith.muli", place, p->channels));
-  alone_set(l, CONV_GROUP, alone_op(l, "arith.divui", tile, tiles));
-  job->row0 = alone_op(l, "arith.muli", alone_op(l, "arith.remui", tile, tiles), p->row_step);
-  job->row_end = alone_op(l, "arith.addi", job->row0, p->row_step);
-  job->row_end = alone_op(l, "arith.minsi", job->row_end, p->rows);
-  outputs_set_place(l, p, place);
-  if (p->padded_rows != p->rows)
-    lower_for(l, zero, alone_const(l, p->channels * p->row_step), alone_const(l, p->vl), CONV_DEPTH,
-              0, NULL, outputs_clear_weights, job, NULL);
-  lower_for(l, zero, alone_const(l, p->channels), one, CONV_C, 0, NULL, outputs_pack_channel, job,
-            NULL);
-  outputs_unset_place(l, p);
-  l->vars[CONV_GROUP].iv = (MlirValue){NULL};
-}
-
-/* ---- what the windows read ---- */
-
-typedef struct outputs_job {
-  conv_job *job;
-  MlirValue place_low, place_high, channel_low, channel_high; /* of the block */
-  MlirValue count;                                            /* steps of its depth */
-  MlirValue place;                                            /* of the window, from place_low on */
-  MlirValue panel_low;                                        /* first pixel that is finished */
-  MlirValue sums;
-} outputs_job;
-
-static void outputs_copy_vector(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  outputs_job *at = user;
-  const conv_plan *p = at->job->p;
-  MlirValue value = conv_input(l, at->job);
-  if (l->failed) return;
-  MlirValue channel = alone_op2(l, "arith.subi", l->vars[CONV_C].iv, at->channel_low);
-  MlirValue offset = alone_add_scaled(l, channel, conv_within(l, at->job), p->pitch);
-  offset = alone_add_scaled(l, offset, at->place, p->channels);
-  MlirValue ptr = alone_address(l, l->scratch, offset, p->dtype);
-  loom_builder b = alone_here(l);
-  lane_store(&b, value, ptr, p->dtype, l->mask);
-}
-
-static void outputs_copy_pixel(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  outputs_job *at = user;
-  const conv_plan *p = at->job->p;
-  outputs_lanes(l, p, CONV_C, at->channel_low, at->channel_high, p->channels % p->vl == 0,
-                outputs_copy_vector, at);
-}
-
-static outputs_job *outputs_of(conv_job *job) { return job->form; }
-
-static void outputs_copy_segment(lower *l, conv_job *job) {
-  lower_for(l, job->x_low, job->x_high, alone_const(l, 1), CONV_X, 0, NULL, outputs_copy_pixel,
-            outputs_of(job), NULL);
-}
-
-static void outputs_copy_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  outputs_job *at = user;
-  const conv_plan *p = at->job->p;
-  MlirValue place = l->vars[CONV_DEPTH].iv;
-  at->place = alone_op2(l, "arith.subi", place, at->place_low);
-  outputs_set_place(l, p, place);
-  conv_segments(l, at->job, outputs_copy_segment);
-  outputs_unset_place(l, p);
 }
 
 /* ---- a tile ---- */
@@ -413,8 +305,7 @@ static void outputs_part(lower *l, void *user, const MlirValue *carried, MlirVal
     first = alone_add_scaled(l, first, l->vars[CONV_GROUP].iv, p->channels);
     job->panel = alone_address(l, l->pointers[l->kernel->operands[p->input].slot], first, p->dtype);
   } else {
-    lower_for(l, at->place_low, at->place_high, alone_const(l, 1), CONV_DEPTH, 0, NULL,
-              outputs_copy_place, at, NULL);
+    outputs_copy(l, at);
   }
   lower_for(l, job->tile_low, job->tile_high, alone_const(l, 1), CONV_TILE, 0, NULL, outputs_tiles,
             at, NULL);

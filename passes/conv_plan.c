@@ -139,6 +139,7 @@ static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
     p->weight_run = strides[1];
   }
   p->weight_row = strides[0];
+  p->weight_channel = known ? strides[1] : 0;
   if (p->direct && p->reversed) {
     p->weight_base += (p->depth - 1) * p->weight_step;
     p->weight_step = -p->weight_step;

@@ -177,10 +177,12 @@ func.func @spread(%g: tensor<1x16x8x8xf32> {loom.strides = array<i64: 1024, 1, 1
 // -----
 
 // The result's channels are neighbours in memory: lanes are output channels. The weights are packed with an output channel in each
-// lane. A tile is six pixels by two vectors; each pixel of a step is one broadcast. The bias is a vector, and what is stored is one.
+// lane, turned in squares. What windows read is copied: a line of a window at once where it lies in the input. A tile is six pixels by two vectors; each pixel of a step is one broadcast. The bias is a vector, and what is stored is one.
 // CHECK-LABEL: func.func private @k0_s0_body
-// CHECK: vector<8xf32>
+// CHECK: vector.shuffle
 // CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: llvm.intr.masked.load
+// CHECK-COUNT-6: llvm.load {{.*}} -> vector<8xf32>
 // CHECK: :14 = scf.for
 // CHECK: %[[LOW:.*]] = llvm.load %{{.*}} -> vector<8xf32>
 // CHECK: %[[HIGH:.*]] = llvm.load %{{.*}} -> vector<8xf32>
