@@ -87,9 +87,9 @@ typedef struct conv_plan {
   int64_t band_rows, band_pitch; /* of the input; elements between rows, for each phase */
   bool lanes;                    /* of channels; tiles are groups, panels are lines of all images */
   bool outputs;                  /* lanes are output channels; tiles are `row_step` of them */
-  bool straight; /* pixels are read where they lie, `pitch` apart; else so in scratch */
-  bool runs;     /* lines of windows are copied as one */
-  int square;    /* weights are turned in squares; 1: they are not */
+  bool straight;    /* pixels are read where they lie, `pitch` apart; else so in scratch */
+  bool runs, piece; /* lines of windows are copied as one; each is one piece of memory */
+  int square;       /* weights are turned in squares; 1: they are not */
   int64_t row_step, padded_rows, pitch;
   int64_t block_places, block_channels; /* of the window, and input channels, in a block */
   bool finished;         /* the sums of a tile are, in registers, where it is not at an edge */

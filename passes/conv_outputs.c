@@ -133,20 +133,23 @@ static void outputs_block(conv_plan *p) {
   if (!p->straight) p->pitch = p->block;
 }
 
-/* Is a line of a window one piece of memory, and of a block? */
+/* Is a line of a window a few vectors, and a part of one block? `piece`: is it one piece of memory?
+ */
 static bool outputs_has_runs(const lower_kernel *kernel, conv_plan *p) {
   int x = p->spatial - 1;
   for (int i = 0; i < kernel->operand_count; i++) {
     const lower_buffer *buffer = &kernel->operands[i];
     if (!mlirValueEqual(buffer->value, loom_operand(p->op, 0)) || buffer->slot < 0) continue;
-    bool line = p->window[x] == 1 ||
-                (p->dilation[x] == 1 && p->groups == 1 && buffer->strides[x + 2] == p->channels);
-    for (int d = 0; d <= x; d++)
-      line = line && p->spread[d] == 1;
+    p->piece = p->window[x] == 1 ||
+               (p->dilation[x] == 1 && p->groups == 1 && buffer->strides[x + 2] == p->channels);
     p->input = i;
-    return line && buffer->strides[1] == 1 && buffer->type.dtype == p->dtype &&
+    int64_t pieces = p->piece ? 1 : p->window[x];
+    int64_t size = p->piece ? p->window[x] * p->channels : p->channels;
+    for (int d = 0; d <= x; d++)
+      if (p->spread[d] != 1) return false;
+    return buffer->strides[1] == 1 && buffer->type.dtype == p->dtype &&
            p->block_channels == p->channels && p->block_places % p->window[x] == 0 &&
-           p->window[x] * p->channels <= (int64_t)OUTPUTS_RUN * p->vl;
+           pieces * loom_ceil_div(size, p->vl) <= OUTPUTS_RUN;
   }
   return false;
 }

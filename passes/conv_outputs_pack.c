@@ -169,18 +169,9 @@ static void outputs_copy_edge(lower *l, void *user, const MlirValue *carried, Ml
   l->vars[x].iv = (MlirValue){NULL};
 }
 
-/* All places along a line, which lie in the input. */
-static void outputs_copy_run(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
-  outputs_job *at = user;
-  const conv_plan *p = at->job->p;
-  int64_t count = p->window[p->spatial - 1] * p->channels;
-  MlirValue to = alone_op(l, "arith.muli", conv_within(l, at->job), p->pitch);
-  to = alone_add_scaled(l, to, at->place, p->channels);
-  to = alone_address(l, l->scratch, to, p->dtype);
-  MlirValue x = alone_op(l, "arith.muli", l->vars[CONV_X].iv, p->strides[p->spatial - 1]);
-  x = alone_op(l, "arith.subi", x, p->low[p->spatial - 1]);
-  int64_t stride = l->kernel->operands[p->input].strides[p->spatial + 1];
-  MlirValue from = alone_address(l, at->line, alone_op(l, "arith.muli", x, stride), p->dtype);
+/* Neighbours, some vectors of them. */
+static void outputs_copy_piece(lower *l, const conv_plan *p, MlirValue from, MlirValue to,
+                               int64_t count) {
   for (int64_t i = 0; i < count; i += p->vl) {
     MlirValue here = alone_address(l, from, alone_const(l, i), p->dtype), mask = {NULL};
     MlirValue there = alone_address(l, to, alone_const(l, i), p->dtype);
@@ -190,6 +181,30 @@ static void outputs_copy_run(lower *l, void *user, const MlirValue *carried, Mli
       mask = lane_cmpi(&b, "ult", lane_id(&b, lane_int(b.ctx, 32, p->vl)),
                        lane_splat(&b, lane_const_int(&b, i32, count - i), p->vl));
     lane_store(&b, lane_load(&b, here, p->dtype, p->vl, mask), there, p->dtype, mask);
+  }
+}
+
+/* All places along a line, which lie in the input. */
+static void outputs_copy_run(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  outputs_job *at = user;
+  const conv_plan *p = at->job->p;
+  int last = p->spatial - 1;
+  int64_t stride = l->kernel->operands[p->input].strides[last + 2];
+  MlirValue to = alone_op(l, "arith.muli", conv_within(l, at->job), p->pitch);
+  to = alone_add_scaled(l, to, at->place, p->channels);
+  to = alone_address(l, l->scratch, to, p->dtype);
+  MlirValue x = alone_op(l, "arith.muli", l->vars[CONV_X].iv, p->strides[last]);
+  x = alone_op(l, "arith.subi", x, p->low[last]);
+  MlirValue from = alone_address(l, at->line, alone_op(l, "arith.muli", x, stride), p->dtype);
+  if (p->piece) {
+    outputs_copy_piece(l, p, from, to, p->window[last] * p->channels);
+    return;
+  }
+  int64_t apart = loom_num_mul(stride, p->dilation[last]);
+  for (int64_t k = 0; k < p->window[last]; k++) {
+    outputs_copy_piece(l, p, from, to, p->channels);
+    from = alone_address(l, from, alone_const(l, apart), p->dtype);
+    to = alone_address(l, to, alone_const(l, p->channels), p->dtype);
   }
 }
 
@@ -217,7 +232,8 @@ static void outputs_copy_line(lower *l, conv_job *job) {
   at->line = alone_address(l, l->pointers[buffer->slot], offset, p->dtype);
   /* Pixels from `first` to `end` read nothing but the input. */
   MlirValue end = alone_const(l, loom_num_dim(p->in.dims[last + 2]));
-  end = alone_op(l, "arith.addi", end, low - p->window[last] + stride);
+  end =
+      alone_op(l, "arith.addi", end, low - (p->window[last] - 1) * p->dilation[last] - 1 + stride);
   end = alone_op(l, "arith.divsi", alone_op(l, "arith.maxsi", end, 0), stride);
   MlirValue first = alone_const(l, low > 0 ? loom_ceil_div(low, stride) : 0);
   first = alone_op2(l, "arith.minsi", alone_op2(l, "arith.maxsi", first, job->x_low), job->x_high);
