@@ -215,6 +215,28 @@ def test_blocks_of_neighbouring_channels(door, train):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("door", ["backend", "decorator"])
+def test_layers_of_neighbouring_channels(door):
+    """Few and many output channels, strides, groups, dilation and points, with other layers between them."""
+    torch.manual_seed(4)
+    nn = torch.nn
+    model = nn.Sequential(
+        *(nn.Conv2d(3, 20, 7, 2, 3), nn.BatchNorm2d(20), nn.ReLU(), nn.MaxPool2d(3, 2, 1)),
+        *(nn.Conv2d(20, 33, 3, 1, 1, bias=False), nn.SiLU(), nn.Conv2d(33, 32, 1), nn.Conv2d(32, 48, 3, 2, 1, groups=4), nn.ReLU()),
+        *(nn.Conv2d(48, 40, 3, 1, 2, dilation=2), nn.ConvTranspose2d(40, 16, 3, 2), nn.Tanh(), nn.Conv2d(16, 4, 3)),
+    ).to(memory_format=torch.channels_last)
+    eager = copy.deepcopy(model)
+    compiled = torch.compile(model, backend=ft.backend) if door == "backend" else frameloom.compile(model)
+    for batch in (1, 3, 2):
+        x = torch.randn(batch, 3, 45, 38).to(memory_format=torch.channels_last)
+        got, want = compiled(x), eager(x)
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+        for y in (got, want):
+            (y * y).mean().backward()
+    for ours, theirs in zip(model.parameters(), eager.parameters()):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-4)
+
+
 def test_gradients_are_as_close_to_float64_as_those_of_eager_torch():
     for i, size, o, window in ((64, 12, 64, 3), (256, 6, 64, 3), (512, 8, 128, 1)):
         leaves = [torch.randn(2, i, size, size), torch.randn(o, i, window, window) / (i * window)]
