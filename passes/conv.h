@@ -14,6 +14,9 @@
  * most a few a panel: they are read, and stored, as vectors of neighbours. A vector of pixels that
  * all exist, and whose windows lie in the input, takes code without masks.
  *
+ * Where the result's channels are neighbours in memory, lanes are output channels, and a tile is
+ * `mr` pixels (conv_outputs.c).
+ *
  * With few output channels a group (depthwise) no tile of channels would use a pixel twice. There
  * are three forms for them:
  * - Lanes (conv_lanes.c), where a group has one input channel, there are two spatial dimensions,
@@ -71,6 +74,7 @@ typedef struct conv_plan {
   int operand; /* of the kernel: the weights */
   int64_t weight_base, weight_row, weight_step; /* in elements: the first; between output channels;
                                                    along the depth */
+  int64_t weight_channel;                       /* between input channels, or 0 */
   int64_t run, weight_run; /* so many steps of the depth, then on from a run's start by so much */
   bool line;               /* the input is a buffer whose last dimension is contiguous */
   int input;               /* of the kernel, then */
@@ -82,6 +86,12 @@ typedef struct conv_plan {
   int tile, window_rows; /* rows of the result, and of the window, that are in registers at once */
   int64_t band_rows, band_pitch; /* of the input; elements between rows, for each phase */
   bool lanes;                    /* of channels; tiles are groups, panels are lines of all images */
+  bool outputs;                  /* lanes are output channels; tiles are `row_step` of them */
+  bool straight;    /* pixels are read where they lie, `pitch` apart; else so in scratch */
+  bool runs, piece; /* lines of windows are copied as one; each is one piece of memory */
+  int square;       /* weights are turned in squares; 1: they are not */
+  int64_t row_step, padded_rows, pitch;
+  int64_t block_places, block_channels; /* of the window, and input channels, in a block */
   bool finished;         /* the sums of a tile are, in registers, where it is not at an edge */
   bool held;             /* the weights of a window are in registers at once */
   int64_t padded_groups; /* of which there are so many in the packed weights */
@@ -116,6 +126,7 @@ typedef struct conv_job {
   MlirValue sums;                      /* where those of the tile lie */
   int64_t place[CONV_SPATIAL];         /* in the unrolled dimensions of the window */
   MlirValue weights;                   /* at the group's first channel */
+  void *form;                          /* what a form needs beside it */
 } conv_job;
 
 /* ---- lower_conv.c: indices, and loops over the depth and over pixels ---- */
@@ -159,6 +170,15 @@ void conv_planes_chunk(lower *l, conv_job *job);
 void conv_lanes_plan(const lower_kernel *kernel, conv_plan *p);
 void conv_lanes_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next);
 void conv_lanes_chunk(lower *l, conv_job *job);
+
+/* ---- conv_outputs.c ---- */
+
+/* Decides whether a convolution of several output rows has the form, and how it is divided. */
+void conv_outputs_plan(const lower_kernel *kernel, conv_plan *p);
+int64_t conv_outputs_panel_bytes(const conv_plan *p);
+int64_t conv_outputs_sums_bytes(const conv_plan *p);
+void conv_outputs_pack(lower *l, void *user, const MlirValue *carried, MlirValue *next);
+void conv_outputs_panel(lower *l, conv_job *job);
 
 /* ---- conv_pack.c ---- */
 

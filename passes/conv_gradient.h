@@ -83,7 +83,9 @@ typedef struct gradient_job {
   MlirValue channel_low, channel_high; /* of the chunk */
   MlirValue tile_image;                /* of a tile */
   MlirValue high[GRADIENT_SPATIAL];    /* ends of the block */
-  MlirValue target, square;            /* while packing */
+  MlirValue target, square;            /* while packing, and storing */
+  MlirValue sums;                      /* while storing: the first row's, */
+  int64_t apart;                       /* and elements between rows of a square */
   const lower_buffer *turned;          /* the gradient, or the input of paired lanes */
   int64_t line, reached;               /* pixels of its lines: the smaller number */
 } gradient_job;

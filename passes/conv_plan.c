@@ -139,6 +139,7 @@ static void conv_weights(const lower_kernel *kernel, conv_plan *p) {
     p->weight_run = strides[1];
   }
   p->weight_row = strides[0];
+  p->weight_channel = known ? strides[1] : 0;
   if (p->direct && p->reversed) {
     p->weight_base += (p->depth - 1) * p->weight_step;
     p->weight_step = -p->weight_step;
@@ -232,6 +233,7 @@ static void conv_chunks(conv_plan *p) {
   if (p->windows && !p->planes && !p->lanes)
     want = loom_ceil_div(want * p->groups, loom_ceil_div(p->groups, 8));
   p->tiles = p->windows ? p->groups : loom_ceil_div(p->rows, p->mr);
+  if (p->outputs) p->tiles = p->padded_rows / p->row_step;
   p->panels = loom_num_ceil(p->pixels, p->step);
   if (p->planes) p->panels = loom_num_mul(loom_num_dim(p->out.dims[0]), p->bands);
   if (p->lanes) p->panels = p->lines;
@@ -255,6 +257,10 @@ static void conv_chunks(conv_plan *p) {
 static void conv_memory(conv_plan *p) {
   int64_t size = (int64_t)loom_dtype_size(p->dtype), panel = p->depth * p->step * size;
   int64_t most = CONV_SUMS_BYTES / (p->mr * p->step * size);
+  if (p->outputs) {
+    p->tile_offset = conv_outputs_panel_bytes(p);
+    return;
+  }
   p->sums = p->block == p->depth || most < 1 ? 1 : p->block_tiles < most ? p->block_tiles : most;
   p->ahead = !p->windows && p->chunks_m > 1 && p->depth > 0;
   /* Behind the panel a vector: the last one of a line may reach there (conv_pack.c). */
@@ -283,9 +289,11 @@ bool conv_plan_make(const lower_kernel *kernel, MlirOperation op, conv_plan *p) 
   conv_registers(kernel, p);
   conv_lanes_plan(kernel, p);
   if (!p->lanes && !p->reversed) conv_planes_plan(kernel, p);
+  conv_outputs_plan(kernel, p);
   conv_chunks(p);
   conv_unroll(p);
-  if (!p->lanes) conv_input_line(kernel, p);
+  if (p->outputs) p->unrolled = p->spatial;
+  if (!p->lanes && !p->outputs) conv_input_line(kernel, p);
   p->repeats = conv_repeats(kernel, p);
   int64_t size = (int64_t)loom_dtype_size(p->dtype);
   if (p->depth > CONV_LIMIT / p->step / size) return alone_refuse(op, "too many input channels");
@@ -302,7 +310,11 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
   out->stage_count = 1;
   out->stages[0] = 0;
   if (loom_type_elements(&p.out) == 0) return true;
-  if (conv_packs_weights(&p)) {
+  if (p.outputs) {
+    int64_t tiles = p.groups * (p.padded_rows / p.row_step);
+    out->slots = tiles * p.row_step * p.depth * size;
+    out->stages[out->stage_count++ - 1] = tiles * (p.depth / p.channels);
+  } else if (conv_packs_weights(&p)) {
     int64_t columns = p.lanes ? p.rows * p.padded_groups : p.weights.dims[0];
     out->slots = columns * p.depth * size;
     out->stages[out->stage_count++ - 1] = p.lanes ? p.rows * p.depth : p.weights.dims[0];
@@ -312,6 +324,7 @@ bool convolution_plan(const lower_kernel *kernel, alone_plan *out) {
     out->stages[out->stage_count++ - 1] = p.groups * p.panels * p.panel_blocks;
   }
   out->stages[out->stage_count - 1] = (p.windows ? 1 : p.groups) * p.chunks_m * p.chunks_n;
-  out->scratch = p.tile_offset + p.sums * p.mr * p.step * size;
+  out->scratch =
+      p.tile_offset + (p.outputs ? conv_outputs_sums_bytes(&p) : p.sums * p.mr * p.step * size);
   return true;
 }

@@ -23,9 +23,9 @@
  * channel by channel, and an array in Fortran's order stays in that order.
  *
  * A value keeps C order where one of its readers needs it: host calls, loops and reshapes between
- * kernels; products, sorts, scatters and convolutions, whose kernels are divided for it, but for
- * depthwise convolutions, which have a form for channels that are neighbours; updates in place; and
- * reshapes within a group that would need index arithmetic. An order whose innermost dimension is
+ * kernels; products, sorts and scatters, whose kernels are divided for it; convolutions, unless
+ * channels are neighbours, for which they have forms; updates in place; and reshapes within a group
+ * that would need index arithmetic. An order whose innermost dimension is
  * short is not taken either.
  *
  * It ends: each group is looked at once, in the program's order.
@@ -177,26 +177,40 @@ static layout_order layout_through_reduce(const layout_state *s, MlirOperation o
   return order;
 }
 
-/* Is it a convolution of each channel by itself that takes channels in lanes (conv_lanes.c)? */
-static bool layout_takes_channels(MlirOperation op) {
+/* A convolution of each channel by itself has lanes of channels (conv_lanes.c), one of several has
+ * lanes of output channels (conv_outputs.c). */
+static bool layout_forward_takes(MlirOperation op) {
   loom_type in, weights, out;
-  switch (loom_op_of(op)) {
-  case LOOM_OP_CONVOLUTION:
-  case LOOM_OP_CONVOLUTION_INPUT: break;
-  default: return false;
-  }
   if (!loom_type_from_mlir(mlirValueGetType(loom_operand(op, 0)), &in) ||
       !loom_type_from_mlir(mlirValueGetType(loom_operand(op, 1)), &weights) ||
-      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out))
+      !loom_type_from_mlir(mlirValueGetType(loom_result(op, 0)), &out) ||
+      !loom_type_is_static(&weights))
     return false;
-  return in.rank == 4 && loom_type_is_static(&weights) && weights.dims[1] == 1 &&
-         weights.dims[0] == in.dims[1] && weights.dims[0] >= LAYOUT_CHANNELS &&
+  int64_t groups = loom_get_i64(op, "groups", 1);
+  if (weights.dims[1] > 1 || weights.dims[0] != in.dims[1])
+    return in.rank >= 4 && weights.dims[0] / groups >= LAYOUT_LANES;
+  return in.rank == 4 && weights.dims[0] >= LAYOUT_CHANNELS &&
          weights.dims[2] * weights.dims[3] >= LAYOUT_WINDOW && !LOOM_DIM_IS_SYM(in.dims[3]) &&
          !LOOM_DIM_IS_SYM(out.dims[2]) && !LOOM_DIM_IS_SYM(out.dims[3]);
 }
 
+/* Is it a convolution, or the gradient of one, that takes channels as neighbours? */
+static bool layout_takes_channels(MlirOperation op) {
+  switch (loom_op_of(op)) {
+  case LOOM_OP_CONVOLUTION:
+  case LOOM_OP_CONVOLUTION_INPUT: return layout_forward_takes(op);
+  case LOOM_OP_CONVOLUTION_GRADIENT: return true;
+  default: return false;
+  }
+}
+
 static bool layout_has_channels_last(const layout_order *order) {
-  return order->rank == 4 && order->dims[3] == 1;
+  return order->rank >= 3 && order->dims[order->rank - 1] == 1;
+}
+
+/* Is operand `i` of such an op an image? Others are weights. */
+static bool layout_is_image(MlirOperation op, intptr_t i) {
+  return i == 0 || loom_op_of(op) == LOOM_OP_CONVOLUTION_GRADIENT;
 }
 
 static layout_order layout_through(const layout_state *s, MlirOperation op) {
@@ -212,7 +226,8 @@ static layout_order layout_through(const layout_state *s, MlirOperation op) {
   case LOOM_CLASS_REDUCE: return layout_through_reduce(s, op);
   case LOOM_CLASS_DOT: {
     layout_order order = layout_get(s, loom_operand(op, 0));
-    bool keeps = layout_takes_channels(op) && layout_has_channels_last(&order);
+    bool keeps =
+        layout_takes_channels(op) && layout_has_channels_last(&order) && !layout_is_image(op, 1);
     return keeps ? order : layout_none;
   }
   default: return layout_none;
@@ -256,7 +271,7 @@ static bool layout_group_takes(MlirOperation group, intptr_t operand, const layo
   for (MlirOpOperand use = mlirValueGetFirstUse(inside); special.ptr && !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use))
     if (mlirOperationEqual(mlirOpOperandGetOwner(use), special) &&
-        mlirOpOperandGetOperandNumber(use) > 0)
+        !layout_is_image(special, mlirOpOperandGetOperandNumber(use)))
       return false; /* its weights */
   return layout_is_read(inside, layout);
 }

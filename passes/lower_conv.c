@@ -499,6 +499,10 @@ static void conv_panel(lower *l, void *user, const MlirValue *carried, MlirValue
   const conv_plan *p = job->p;
   MlirValue panel = l->vars[CONV_PANEL].iv;
   conv_place_panel(l, job, panel);
+  if (p->outputs) {
+    conv_outputs_panel(l, job);
+    return;
+  }
   job->panel = l->scratch;
   if (p->ahead)
     job->panel =
@@ -537,7 +541,7 @@ static void conv_chunk(lower *l, void *user, const MlirValue *carried, MlirValue
   }
   alone_set(l, CONV_GROUP, group);
   MlirValue offset = alone_op(l, "arith.muli", group, p->rows * p->weight_row);
-  job->weights = alone_address(l, job->weights, offset, p->dtype);
+  if (!p->outputs) job->weights = alone_address(l, job->weights, offset, p->dtype);
   lower_for(l, job->panel_low, job->panel_high, alone_const(l, 1), CONV_PANEL, 0, NULL, conv_panel,
             job, NULL);
   l->vars[CONV_GROUP].iv = (MlirValue){NULL};
@@ -570,9 +574,10 @@ void convolution_lower(lower *l, const alone_plan *plan, int stage) {
   conv_job job = {.p = &p};
   conv_extents(l, &p);
   int main = plan->stage_count - 1;
-  lower_body body = stage == main ? conv_chunk
-                    : stage == 0 && conv_packs_weights(&p)
-                        ? p.lanes ? conv_lanes_pack : conv_pack_channel
-                        : conv_pack_ahead;
+  lower_body body = stage == main                          ? conv_chunk
+                    : stage == 0 && conv_packs_weights(&p) ? p.lanes     ? conv_lanes_pack
+                                                             : p.outputs ? conv_outputs_pack
+                                                                         : conv_pack_channel
+                                                           : conv_pack_ahead;
   lower_for(l, l->begin, l->end, alone_const(l, 1), CONV_CHUNK, 0, NULL, body, &job, NULL);
 }

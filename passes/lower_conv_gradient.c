@@ -279,7 +279,7 @@ static void gradient_store_lanes(lower *l, gradient_job *job, int64_t lane, int6
     to = gradient_along(l, to, l->vars[GRADIENT_LANE].iv, p->weights->strides[0], p->dtype);
   }
   for (int i = 0; i < square; i++) {
-    MlirValue ptr = gradient_beside(l, from, i * p->step + lane, p->dtype);
+    MlirValue ptr = gradient_beside(l, from, i * job->apart + lane, p->dtype);
     loom_builder b = alone_here(l);
     rows[i] = lane_load(&b, ptr, p->dtype, square, none);
   }
@@ -301,7 +301,7 @@ static void gradient_store_square(lower *l, void *user, const MlirValue *carried
   gradient_job *job = user;
   const gradient_plan *p = job->p;
   int64_t whole = gradient_whole(p), lanes = gradient_lanes(p);
-  job->square = gradient_along(l, l->scratch, l->vars[GRADIENT_ROW].iv, p->step, p->dtype);
+  job->square = gradient_along(l, job->sums, l->vars[GRADIENT_ROW].iv, job->apart, p->dtype);
   lower_for(l, alone_const(l, 0), alone_const(l, whole), alone_const(l, p->square), GRADIENT_LANE,
             0, NULL, gradient_store_whole, job, NULL);
   if (whole < lanes) gradient_store_lanes(l, job, whole, lanes - whole);
@@ -330,6 +330,21 @@ static void gradient_store_row(lower *l, void *user, const MlirValue *carried, M
   gradient_loop(l, gradient_lanes(job->p), GRADIENT_LANE, gradient_store_lane, job);
 }
 
+/* A place of the window, at GRADIENT_LINE, where input channels are neighbours. */
+static void gradient_store_place(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
+  gradient_job *job = user, inner = *job;
+  const gradient_plan *p = job->p;
+  MlirValue place = l->vars[GRADIENT_LINE].iv, at;
+  inner.sums = gradient_along(l, l->scratch, place, p->step, p->dtype);
+  for (int d = GRADIENT_SPATIAL - 1; d >= 0; d--) {
+    place = gradient_divide(l, place, p->window[d], &at);
+    inner.target = gradient_along(l, inner.target, at, gradient_stride(p, p->weights, d), p->dtype);
+  }
+  MlirValue channels = alone_op2(l, "arith.subi", job->channel_high, job->channel_low);
+  lower_for(l, alone_const(l, 0), alone_op(l, "arith.subi", channels, p->square - 1),
+            alone_const(l, p->square), GRADIENT_ROW, 0, NULL, gradient_store_square, &inner, NULL);
+}
+
 /* Are the weights of an output channel a line of memory? */
 static bool gradient_weights_are_lines(const gradient_plan *p) {
   int64_t next = 1;
@@ -350,7 +365,16 @@ static void gradient_store(lower *l, gradient_job *job) {
   MlirValue rows = alone_op2(l, "arith.subi", job->channel_high, job->channel_low);
   rows = alone_op(l, "arith.muli", rows, p->places);
   MlirValue low = alone_const(l, 0);
-  if (p->square > 1 && gradient_weights_are_lines(p)) {
+  bool lines = p->square > 1 && gradient_weights_are_lines(p);
+  job->sums = l->scratch;
+  job->apart = lines ? p->step : p->places * p->step;
+  if (!lines && p->square > 1 && p->weights->strides[1] == 1) {
+    low = alone_op2(l, "arith.subi", job->channel_high, job->channel_low);
+    low = alone_op(l, "arith.andi", low, -(int64_t)p->square);
+    low = alone_op(l, "arith.muli", low, p->places);
+    gradient_loop(l, p->places, GRADIENT_LINE, gradient_store_place, job);
+  }
+  if (lines) {
     MlirValue whole = alone_op(l, "arith.subi", rows, p->square - 1);
     lower_for(l, low, whole, alone_const(l, p->square), GRADIENT_ROW, 0, NULL,
               gradient_store_square, job, NULL);

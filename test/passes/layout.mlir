@@ -75,22 +75,43 @@ func.func @plain(%x: tensor<64x32xf32> {loom.strides = array<i64: 1, 64>}, %y: t
 
 // -----
 
-// A depthwise convolution has a form for channels that are neighbours; any other one reads and writes C order.
+// Convolutions have forms for channels that are neighbours, but for few output channels. The gradient of weights reads both images so.
 // CHECK-LABEL: func.func @convolutions
 // CHECK: loom.fusion
 // CHECK: loom.convolution
 // CHECK: } {loom.orders = [array<i64: 0, 2, 3, 1>]}
 // CHECK: loom.fusion
 // CHECK: loom.convolution
+// CHECK: } {loom.orders = [array<i64: 0, 2, 3, 1>]}
+// CHECK: loom.fusion
+// CHECK: loom.convolution
+// CHECK: } {loom.orders = [array<i64: 0, 2, 3, 1>]}
+// CHECK: loom.fusion
+// CHECK: loom.convolution_gradient
 // CHECK-NOT: loom.orders
 // CHECK: return
 func.func @convolutions(%x: tensor<2x32x8x8xf32> {loom.strides = array<i64: 2048, 1, 256, 32>}, %d: tensor<32x1x3x3xf32>, %w: tensor<16x32x3x3xf32>)
-    -> tensor<2x16x8x8xf32> {
+    -> tensor<16x32x3x3xf32> {
   %0 = loom.convolution %x, %d strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 32 : (tensor<2x32x8x8xf32>, tensor<32x1x3x3xf32>) -> tensor<2x32x8x8xf32>
   %1 = loom.convolution %0, %d strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 32 : (tensor<2x32x8x8xf32>, tensor<32x1x3x3xf32>) -> tensor<2x32x8x8xf32>
-  %2 = loom.copy %1 : tensor<2x32x8x8xf32>
-  %3 = loom.convolution %2, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x32x8x8xf32>, tensor<16x32x3x3xf32>) -> tensor<2x16x8x8xf32>
-  return %3 : tensor<2x16x8x8xf32>
+  %2 = loom.convolution %1, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x32x8x8xf32>, tensor<16x32x3x3xf32>) -> tensor<2x16x8x8xf32>
+  %3 = loom.convolution_gradient %1, %2 strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] window = [3, 3] groups = 1 : (tensor<2x32x8x8xf32>, tensor<2x16x8x8xf32>) -> tensor<16x32x3x3xf32>
+  return %3 : tensor<16x32x3x3xf32>
+}
+
+// -----
+
+// A convolution with few output channels reads and writes C order.
+// CHECK-LABEL: func.func @few
+// CHECK: loom.fusion
+// CHECK-NOT: loom.orders
+// CHECK: return
+func.func @few(%x: tensor<2x32x8x8xf32> {loom.strides = array<i64: 2048, 1, 256, 32>}, %w: tensor<4x32x3x3xf32>, %v: tensor<4x4x3x3xf32>)
+    -> tensor<2x4x8x8xf32> {
+  %0 = loom.sin %x : tensor<2x32x8x8xf32>
+  %1 = loom.convolution %0, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x32x8x8xf32>, tensor<4x32x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %2 = loom.convolution %1, %v strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x8x8xf32>
+  return %2 : tensor<2x4x8x8xf32>
 }
 
 // -----

@@ -173,3 +173,45 @@ func.func @spread(%g: tensor<1x16x8x8xf32> {loom.strides = array<i64: 1024, 1, 1
   %0 = loom.convolution_input %g, %w strides = [2, 2] padding = [1, 1, 1, 1] dilation = [1, 1] sizes = [16, 16] : (tensor<1x16x8x8xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x16x16xf32>
   return %0 : tensor<1x16x16x16xf32>
 }
+
+// -----
+
+// The result's channels are neighbours in memory: lanes are output channels. The weights are packed with an output channel in each
+// lane, turned in squares. What windows read is copied: a line of a window at once where it lies in the input. A tile is six pixels by two vectors; each pixel of a step is one broadcast. The bias is a vector, and what is stored is one.
+// CHECK-LABEL: func.func private @k0_s0_body
+// CHECK: vector.shuffle
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK: llvm.intr.masked.load
+// CHECK-COUNT-6: llvm.load {{.*}} -> vector<8xf32>
+// CHECK: :14 = scf.for
+// CHECK: %[[LOW:.*]] = llvm.load %{{.*}} -> vector<8xf32>
+// CHECK: %[[HIGH:.*]] = llvm.load %{{.*}} -> vector<8xf32>
+// CHECK: %[[PIXEL:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// CHECK-NEXT: llvm.intr.fma(%[[PIXEL]], %[[LOW]], %{{.*}})
+// CHECK-NEXT: llvm.intr.fma(%[[PIXEL]], %[[HIGH]], %{{.*}})
+// CHECK: scf.for {{.*}} step %c8_i64
+// CHECK: %[[DOT:.*]] = llvm.load %{{.*}} -> vector<8xf32>
+// CHECK: %[[BIAS:.*]] = llvm.load %{{.*}} -> vector<8xf32>
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[DOT]], %[[BIAS]] : vector<8xf32>
+// CHECK: llvm.store %[[SUM]]
+// CHECK-LABEL: loom.plan @channels
+func.func @channels(%x: tensor<2x16x20x20xf32> {loom.strides = array<i64: 6400, 1, 320, 16>}, %w: tensor<32x16x3x3xf32> {loom.strides = array<i64: 144, 1, 48, 16>}, %b: tensor<32xf32>) -> (tensor<2x32x20x20xf32> {loom.strides = array<i64: 12800, 1, 640, 32>}) {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [1, 1, 1, 1] dilation = [1, 1] groups = 1 : (tensor<2x16x20x20xf32>, tensor<32x16x3x3xf32>) -> tensor<2x32x20x20xf32>
+  %1 = loom.broadcast %b dims = [1] : (tensor<32xf32>) -> tensor<2x32x20x20xf32>
+  %2 = loom.add %0, %1 : tensor<2x32x20x20xf32>
+  return %2 : tensor<2x32x20x20xf32>
+}
+
+// -----
+
+// Windows of one place read the pixels where they lie: nothing is copied, but the weights.
+// CHECK-LABEL: func.func private @k0_s1_body
+// CHECK-NOT: llvm.store {{.*}} : vector
+// CHECK: :14 = scf.for
+// CHECK: llvm.intr.fma
+// CHECK: llvm.store {{.*}} : vector
+// CHECK-LABEL: loom.plan @points
+func.func @points(%x: tensor<2x16x8x8xf32> {loom.strides = array<i64: 1024, 1, 128, 16>}, %w: tensor<32x16x1x1xf32>) -> (tensor<2x32x8x8xf32> {loom.strides = array<i64: 2048, 1, 256, 32>}) {
+  %0 = loom.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilation = [1, 1] groups = 1 : (tensor<2x16x8x8xf32>, tensor<32x16x1x1xf32>) -> tensor<2x32x8x8xf32>
+  return %0 : tensor<2x32x8x8xf32>
+}

@@ -30,7 +30,7 @@ def with_gradients_as_eager(function, tensors, cpu="native", **tolerance):
 def configuration(rng, spatial):
     """(function, tensors) of a random convolution that torch accepts."""
     groups = rng.choice([1, 1, 2, 3])
-    ins, outs = groups * rng.choice([1, 2, 5]), groups * rng.choice([1, 2, 4, 19])
+    ins, outs = groups * rng.choice([1, 2, 5, 70]), groups * rng.choice([1, 2, 4, 19, 40])
     window = [rng.randint(1, 4) for _ in range(spatial)]
     stride = [rng.choice([1, 1, 2, 3]) for _ in range(spatial)]
     dilation = [rng.choice([1, 1, 2]) for _ in range(spatial)]
@@ -44,8 +44,11 @@ def configuration(rng, spatial):
         options["output_padding"] = [rng.randint(0, s - 1) for s in stride]
     weight = torch.randn(*((ins, outs // groups) if transposed else (outs, ins // groups)), *window, dtype=torch.float64)
     x = torch.randn(rng.randint(1, 3), ins, *size, dtype=torch.float64)
-    if spatial == 2 and rng.random() < 0.3:
-        x = x.to(memory_format=torch.channels_last)
+    formats = {2: torch.channels_last, 3: torch.channels_last_3d}
+    if spatial in formats and rng.random() < 0.4:
+        x = x.to(memory_format=formats[spatial])
+        if rng.random() < 0.6:
+            weight = weight.to(memory_format=formats[spatial])
     bias = torch.randn(outs, dtype=torch.float64) if rng.random() < 0.5 else None
     kind = getattr(F, f"conv_transpose{spatial}d" if transposed else f"conv{spatial}d")
     tensors = [x, weight] + ([bias] if bias is not None else [])
@@ -84,9 +87,10 @@ def test_random_convolutions(spatial, cpu):
         (2, 3, 39, 40, 16, 16, 0, 1),  # and a rest that none reaches
     ],
 )
-def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, cpu):
-    x = torch.randn(n, i, size, size, requires_grad=True)
-    w = torch.randn(o, i // groups, window, window, requires_grad=True)
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last], ids=["plain", "channels"])
+def test_shapes_of_models(n, i, size, o, window, stride, padding, groups, order, cpu):
+    x = torch.randn(n, i, size, size).to(memory_format=order).requires_grad_()
+    w = torch.randn(o, i // groups, window, window).to(memory_format=order).requires_grad_()
     with_gradients_as_eager(lambda x, w: F.conv2d(x, w, None, stride, padding, 1, groups), [x, w], cpu, rtol=1e-4, atol=2e-4)
     assert not host_calls()
 
@@ -207,6 +211,28 @@ def test_blocks_of_neighbouring_channels(door, train):
         if train:
             for y in (got, want):
                 (y * y).mean().backward()
+    for ours, theirs in zip(model.parameters(), eager.parameters()):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("door", ["backend", "decorator"])
+def test_layers_of_neighbouring_channels(door):
+    """Few and many output channels, strides, groups, dilation and points, with other layers between them."""
+    torch.manual_seed(4)
+    nn = torch.nn
+    model = nn.Sequential(
+        *(nn.Conv2d(3, 20, 7, 2, 3), nn.BatchNorm2d(20), nn.ReLU(), nn.MaxPool2d(3, 2, 1)),
+        *(nn.Conv2d(20, 33, 3, 1, 1, bias=False), nn.SiLU(), nn.Conv2d(33, 32, 1), nn.Conv2d(32, 48, 3, 2, 1, groups=4), nn.ReLU()),
+        *(nn.Conv2d(48, 40, 3, 1, 2, dilation=2), nn.ConvTranspose2d(40, 16, 3, 2), nn.Tanh(), nn.Conv2d(16, 4, 3)),
+    ).to(memory_format=torch.channels_last)
+    eager = copy.deepcopy(model)
+    compiled = torch.compile(model, backend=ft.backend) if door == "backend" else frameloom.compile(model)
+    for batch in (1, 3, 2):
+        x = torch.randn(batch, 3, 45, 38).to(memory_format=torch.channels_last)
+        got, want = compiled(x), eager(x)
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+        for y in (got, want):
+            (y * y).mean().backward()
     for ours, theirs in zip(model.parameters(), eager.parameters()):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-4)
 
