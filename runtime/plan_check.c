@@ -251,7 +251,9 @@ static bool check_maps(const loom_plan_header *h, const uint8_t *bytes) {
   const loom_tensor_map *maps = (const void *)(bytes + h->maps.offset);
   uint32_t count = 0;
   for (uint32_t i = 0; i < h->maps.count; i++) {
-    if (h->target != LOOM_PLAN_NVPTX || maps[i].kernel >= h->kernels.count) return false;
+    if (h->target != LOOM_PLAN_NVPTX || maps[i].kernel >= h->kernels.count ||
+        maps[i].kind >= LOOM_MAP_KINDS)
+      return false;
     if (i && maps[i].kernel < maps[i - 1].kernel) return false;
     count = i && maps[i].kernel == maps[i - 1].kernel ? count + 1 : 1;
     const loom_plan_kernel *kernel = &kernels[maps[i].kernel];

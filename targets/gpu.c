@@ -146,16 +146,19 @@ static LLVMTypeRef gpu_list_type(const gpu_entry *e) {
 }
 
 /* Numbers of a map, as the lowering writes them (passes/gpu_ring.c): buffer, offset, extents,
- * strides, box, each behind a space. False: they are not. */
+ * strides, box, bytes of an element, each behind a space. False: they are not. */
 static bool gpu_map(const char **text, loom_tensor_map *map) {
+  unsigned size = 0;
   int length = 0;
   *map = (loom_tensor_map){.kernel = 0};
   int count = sscanf(
-      *text, " %u %" SCNd64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u%n",
+      *text,
+      " %u %" SCNd64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u %u%n",
       &map->buffer, &map->offset, &map->extents[0], &map->extents[1], &map->extents[2],
-      &map->strides[0], &map->strides[1], &map->box[0], &map->box[1], &length);
+      &map->strides[0], &map->strides[1], &map->box[0], &map->box[1], &size, &length);
   *text += length;
-  return count == 9;
+  map->kind = size == 4 ? LOOM_MAP_TF32 : size == 1 ? LOOM_MAP_BYTE : LOOM_MAP_HALVES;
+  return count == 10;
 }
 
 static void gpu_maps(LLVMValueRef body, loom_gpu_stage *stage) {
