@@ -6,9 +6,11 @@
 
 #define FLASH_COLUMNS (FLASH_SIDE * FLASH_CELLS)
 #define FLASH_LARGE 64 /* rows of a tile of the other side, */
-#define FLASH_SMALL 32 /* or so many where two operands of more than 64 columns lie there twice */
-#define FLASH_FEW 32   /* so many queries have warps across a tile of keys, */
-#define FLASH_FAR 256  /* of which there are this many at least */
+#define FLASH_SMALL                                                                                \
+  32 /* or so many where warps multiply and two operands of more than 64 columns lie there twice   \
+      */
+#define FLASH_FEW 32  /* so many queries have warps across a tile of keys, */
+#define FLASH_FAR 256 /* of which there are this many at least */
 #define FLASH_PROCESSORS 128
 #define FLASH_SPLITS 32
 #define FLASH_SPLIT_TILES 4 /* of a part, at least */
@@ -74,10 +76,12 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->columns[0] = (int)loom_ceil_div(p->depth, FLASH_SIDE);
   f->columns[1] = (int)loom_ceil_div(p->width, FLASH_SIDE);
   f->length = flash_length(p->depth > p->width ? p->depth : p->width);
-  f->other = p->gradient && f->length > FLASH_LARGE ? FLASH_SMALL : FLASH_LARGE;
+  f->other = FLASH_LARGE;
   bool few =
       !p->gradient && loom_num_hint(p->queries) <= FLASH_FEW && loom_num_hint(p->keys) >= FLASH_FAR;
   f->across = few ? f->other / FLASH_SIDE : 1;
+  f->group = gpu_flash_group(kernel, f);
+  if (p->gradient && f->length > FLASH_LARGE && !f->group) f->other = FLASH_SMALL;
   f->down = warps / f->across;
   f->own = FLASH_SIDE * f->down;
   f->cells = f->other / FLASH_SIDE / f->across;
@@ -85,7 +89,6 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->splits = 1;
   if (!p->gradient) flash_split(f);
   f->later = !p->mask.buffer && flash_above(p->scale);
-  f->group = gpu_flash_group(kernel, f);
   return true;
 }
 
