@@ -25,7 +25,6 @@
 #include "passes/gpu_tile.h"
 #include "passes/passes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,49 +39,17 @@
 #define RING_SHARED 232448 /* bytes of shared memory of a block of sm_90 */
 #define RING_PROCESSORS 132
 #define RING_LINES 256  /* of a box, at most, */
-#define RING_ALIGNED 16 /* bytes of which strides are multiples */
+#define RING_ALIGNED 16 /* bytes at a multiple of which buffers begin */
 
 /* ---- the plan ---- */
 
-static int ring_size(const dot_plan *p) { return (int)loom_dtype_size(p->factor); }
-
 /* Steps of a slab. */
-static int ring_depth(const dot_plan *p) { return RING_LINE / ring_size(p); }
-
-static bool ring_multiple(const dot_plan *p, int64_t elements) {
-  return elements * ring_size(p) % RING_ALIGNED == 0;
-}
-
-/* Elements from a line to the next one. A single line has some too. */
-static int64_t ring_lines(const dot_plan *p, const dot_operand *o, int along, int across) {
-  if (p->extents[across] != 1) return o->strides[across];
-  int64_t aligned = RING_ALIGNED / ring_size(p);
-  return loom_ceil_div(p->extents[along], aligned) * aligned;
-}
-
-/* Is there a tensor map of an operand? Its lines do not overlap, and places in it are numbers of 32
- * bits. */
-static bool ring_maps(const lower_kernel *kernel, const dot_plan *p, int side) {
-  const dot_operand *o = side ? &p->rhs : &p->lhs;
-  bool turned = gpu_slab_is_turned(p, side);
-  int along = turned ? o->lane_group : DOT_DEPTH, across = turned ? DOT_DEPTH : o->lane_group;
-  if (!o->known || o->operand < 0 || o->stored != p->factor) return false;
-  if (kernel->operands[o->operand].slot < 0 || kernel->buffer_count >= TILE_BUFFERS) return false;
-  for (int g = 0; g < DOT_GROUPS; g++)
-    if (LOOM_STRIDE_IS_SYM(o->strides[g]) || LOOM_STRIDE_IS_SYM(p->extents[g])) return false;
-  for (int g = 0; g < DOT_GROUPS; g++)
-    if (p->extents[g] > INT32_MAX) return false;
-  if (LOOM_STRIDE_IS_SYM(o->base) || !ring_multiple(p, o->base)) return false;
-  if (turned && !loom_dtype_is_half(p->factor)) return false;
-  bool batches = p->extents[DOT_BATCH] == 1 ||
-                 (o->strides[DOT_BATCH] >= 0 && ring_multiple(p, o->strides[DOT_BATCH]));
-  int64_t lines = ring_lines(p, o, along, across);
-  return o->strides[along] == 1 && batches && lines >= p->extents[along] && ring_multiple(p, lines);
-}
+static int ring_depth(const dot_plan *p) { return RING_LINE / gpu_map_size(p); }
 
 static int64_t ring_tiles(const dot_plan *p, int columns) {
-  return loom_ceil_div(p->extents[DOT_ROW], RING_ROWS) *
-         loom_ceil_div(p->extents[DOT_COLUMN], columns) * p->extents[DOT_BATCH];
+  int64_t down = loom_num_ceil(p->extents[DOT_ROW], RING_ROWS);
+  int64_t across = loom_num_ceil(p->extents[DOT_COLUMN], columns);
+  return loom_num_mul(loom_num_mul(down, across), p->extents[DOT_BATCH]);
 }
 
 static int64_t ring_processors(const lower_kernel *kernel) {
@@ -92,8 +59,8 @@ static int64_t ring_processors(const lower_kernel *kernel) {
 
 /* Narrow tiles read more of shared memory for each product: 1/8, say. */
 static int ring_columns(const dot_plan *p, int64_t processors) {
-  int64_t wide = loom_ceil_div(ring_tiles(p, 256), processors) * 256;
-  int64_t narrow = loom_ceil_div(ring_tiles(p, 128), processors) * 128;
+  int64_t wide = loom_ceil_div(loom_num_hint(ring_tiles(p, 256)), processors) * 256;
+  int64_t narrow = loom_ceil_div(loom_num_hint(ring_tiles(p, 128)), processors) * 128;
   return wide * 8 <= narrow * 9 ? 256 : 128;
 }
 
@@ -102,24 +69,24 @@ void gpu_ring_plan(const lower_kernel *kernel, dot_plan *p) {
   bool group =
       set.ptr && mlirAttributeIsAString(set) && loom_str_is(mlirStringAttrGetValue(set), "wgmma");
   if (!group || loom_dtype_size(p->factor) > 4 || !gpu_matrix_of(kernel, p)) return;
-  if (!ring_maps(kernel, p, 0) || !ring_maps(kernel, p, 1) || !p->extents[DOT_DEPTH]) return;
+  if (!gpu_map_of(kernel, p, 0) || !gpu_map_of(kernel, p, 1) || !p->extents[DOT_DEPTH]) return;
   int64_t processors = ring_processors(kernel);
   int columns = ring_columns(p, processors);
-  bool large = p->extents[DOT_ROW] > RING_GROUP && p->extents[DOT_COLUMN] > columns / 2;
-  if (!large || 2 * ring_tiles(p, columns) < processors) return;
+  bool large = loom_num_hint(p->extents[DOT_ROW]) > RING_GROUP &&
+               loom_num_hint(p->extents[DOT_COLUMN]) > columns / 2;
+  if (!large || 2 * loom_num_hint(ring_tiles(p, columns)) < processors) return;
   p->aside = p->block;
   p->aside.splits = 1;
   p->aside.split = tile_slabs(p);
   p->block = (gpu_tile){.rows = RING_ROWS,
                         .columns = columns,
                         .depth = ring_depth(p),
-                        .down = loom_ceil_div(p->extents[DOT_ROW], RING_ROWS),
-                        .across = loom_ceil_div(p->extents[DOT_COLUMN], columns),
+                        .down = loom_num_ceil(p->extents[DOT_ROW], RING_ROWS),
+                        .across = loom_num_ceil(p->extents[DOT_COLUMN], columns),
                         .splits = 1,
                         .ring = true};
   p->block.split = tile_slabs(p);
-  int64_t tiles = ring_tiles(p, columns);
-  p->stages[0] = tiles < processors ? tiles : processors;
+  p->stages[0] = loom_num_min(ring_tiles(p, columns), processors);
   p->stage_count = 1;
   p->slots = 0;
 }
@@ -198,7 +165,7 @@ static void ring_copy_operand(lower *l, const ring_job *job, int side, MlirValue
   int rows = side ? job->p->block.columns : RING_ROWS;
   MlirValue to = ring_at(l, job->memory, job->stage, job->bytes, side ? RING_ROWS * RING_LINE : 0);
   MlirValue map = slab_bytes(l, l->scratch, tile_int(l, side * 128)), batch = ring_i32(l, 0);
-  if (job->p->extents[DOT_BATCH] > 1 && o->strides[DOT_BATCH])
+  if (job->p->extents[DOT_BATCH] != 1 && o->strides[DOT_BATCH])
     batch = ring_to_i32(l, l->vars[DOT_BATCH].iv);
   MlirValue row = ring_to_i32(l, job->block->first[side]), step = ring_to_i32(l, job->first);
   if (!job->turned[side]) {
@@ -243,6 +210,7 @@ static void ring_copier(lower *l, void *user, const MlirValue *carried, MlirValu
   ring_call(l, "loom_gpu_registers_give", 1, &site);
   loom_builder b = lower_at_level(l, l->depth);
   lower_if(l, lane_cmpi(&b, "eq", job->block->thread, one), ring_copy_all, user);
+  ring_call(l, "loom_gpu_leave", 0, NULL);
 }
 
 /* ---- warps that multiply ---- */
@@ -423,7 +391,8 @@ static void ring_aside_tiles(lower *l, void *user, const MlirValue *carried, Mli
   const ring_job *job = user;
   dot_plan other = *job->p;
   other.block = job->p->aside;
-  int64_t tiles = other.block.down * other.block.across * other.extents[DOT_BATCH];
+  int64_t tiles = loom_num_mul(other.block.down, other.block.across);
+  tiles = loom_num_mul(tiles, other.extents[DOT_BATCH]);
   l->team.part = true;
   lower_for(l, l->begin, tile_int(l, tiles), tile_int(l, job->p->stages[0]), -1, 0, NULL,
             ring_aside_tile, &other, NULL);
@@ -435,25 +404,6 @@ static void ring_aside(lower *l, void *user, const MlirValue *carried, MlirValue
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue some = lane_cmpi(&b, "ult", job->block->thread, ring_i32(l, GPU_BLOCK));
   lower_if(l, some, ring_aside_tiles, user);
-}
-
-/* The numbers of an operand's map, as targets/gpu.c reads them. */
-static void ring_write_map(lower *l, const ring_job *job, int side) {
-  const dot_plan *p = job->p;
-  const dot_operand *o = side ? &p->rhs : &p->lhs;
-  bool turned = job->turned[side];
-  int along = turned ? o->lane_group : DOT_DEPTH, across = turned ? DOT_DEPTH : o->lane_group;
-  int rows = side ? p->block.columns : RING_ROWS;
-  int size = ring_size(p);
-  int64_t lines = ring_lines(p, o, along, across);
-  bool one = p->extents[DOT_BATCH] == 1 || !o->strides[DOT_BATCH];
-  size_t used = strlen(l->team.maps);
-  snprintf(l->team.maps + used, sizeof l->team.maps - used,
-           "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
-           used ? " " : "", l->kernel->operands[o->operand].slot, size * o->base, p->extents[along],
-           p->extents[across], one ? 1 : p->extents[DOT_BATCH], size * lines,
-           size * (one ? lines : o->strides[DOT_BATCH]), RING_LINE / size, turned ? 64 : rows,
-           size);
 }
 
 /* Where the ring lies, and behind it the sums of the epilogue and the barriers. */
@@ -484,7 +434,10 @@ void gpu_ring_blocks(lower *l, const dot_plan *p) {
     const dot_operand *o = side ? &p->rhs : &p->lhs;
     job.turned[side] = gpu_slab_is_turned(p, side);
     bytes[l->kernel->operands[o->operand].slot] = RING_ALIGNED;
-    ring_write_map(l, &job, side);
+    gpu_map_write(l, p, side, RING_LINE,
+                  job.turned[side] ? 64
+                  : side           ? p->block.columns
+                                   : RING_ROWS);
   }
   ring_open(l, &job);
   lower_if_else(l, tile_aligned(l, bytes), ring_run, ring_aside, &job);

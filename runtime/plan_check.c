@@ -257,6 +257,8 @@ static bool check_maps(const loom_plan_header *h, const uint8_t *bytes) {
     if (i && maps[i].kernel < maps[i - 1].kernel) return false;
     count = i && maps[i].kernel == maps[i - 1].kernel ? count + 1 : 1;
     const loom_plan_kernel *kernel = &kernels[maps[i].kernel];
+    for (int k = 0; k < 10; k++)
+      if (maps[i].parameters[k / 2][k % 2] > kernel->entry >> 16) return false;
     if (count > LOOM_MAP_MOST || maps[i].buffer >= (kernel->entry & 0xffff) ||
         !check_words(kernel, count))
       return false;

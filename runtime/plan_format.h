@@ -192,9 +192,27 @@ typedef struct loom_tensor_map {
   int64_t offset;          /* bytes behind the buffer's pointer */
   uint64_t extents[3];     /* elements of a line, lines, batches */
   uint64_t strides[2];     /* bytes from a line to the next one, and from a batch */
-  uint32_t box[2];         /* elements of a line, lines */
-  uint32_t kind, unused;   /* LOOM_MAP_* */
+  /* Where one of these five is known in a launch alone: two of its parameters, 1 + their numbers
+   * (0: none), by which the number above is multiplied, and what is added then. */
+  uint16_t parameters[5][2];
+  uint32_t plus[5];
+  uint32_t box[2];       /* elements of a line, lines */
+  uint32_t kind, unused; /* LOOM_MAP_* */
 } loom_tensor_map;
+
+/* The map of a launch with these parameters. False: a number that none has. */
+static inline bool loom_map_known(loom_tensor_map *map, const uint64_t *parameters) {
+  for (int i = 0; i < 5; i++) {
+    uint64_t *number = i < 3 ? &map->extents[i] : &map->strides[i - 3];
+    for (int k = 0; k < 2; k++)
+      if (map->parameters[i][k] &&
+          __builtin_mul_overflow(*number, parameters[map->parameters[i][k] - 1], number))
+        return false;
+    if (__builtin_add_overflow(*number, map->plus[i], number)) return false;
+    if (*number > (i < 3 ? (uint64_t)INT32_MAX : UINT64_C(1) << 40)) return false;
+  }
+  return true;
+}
 
 /* Bytes of an element. */
 static inline uint32_t loom_map_size(uint32_t kind) {

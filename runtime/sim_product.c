@@ -225,6 +225,8 @@ PRODUCT_OF(tf32, 256, PRODUCT_TF32)
 PRODUCT_OF(s8, 128, PRODUCT_S8)
 PRODUCT_OF(s8, 256, PRODUCT_S8)
 
+void loom_sim_leave(void) {}
+
 void loom_sim_wgmma_wait_older(uint32_t site) { product_wait(site, product_finish_older); }
 
 #define PRODUCT_END(NAME)                                                                          \

@@ -78,8 +78,7 @@ void loom_sim_map_copy(void *to, const void *map, int32_t at, int32_t line, int3
 /* What the simulator has in the place of a tensor map of the driver. */
 typedef struct loom_sim_map {
   uint64_t magic, address;
-  struct loom_tensor_map map;
-  uint64_t rest[5];
+  struct loom_tensor_map map; /* whose numbers are known */
 } loom_sim_map;
 /* False: no driver makes such a map. */
 bool loom_sim_map_make(loom_sim_map *out, const struct loom_tensor_map *map, uint64_t address);
@@ -111,6 +110,7 @@ loom_f32x4 loom_sim_mfma_f16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t 
 void loom_sim_wgmma_bf16(float *sums, const void *a, const void *b, uint32_t site);
 void loom_sim_wgmma_f16(float *sums, const void *a, const void *b, uint32_t site);
 void loom_sim_wgmma_fence(void);
+void loom_sim_leave(void); /* at the end of a thread's work: nothing */
 /* 128 bytes of the depth, of 64 rows and 128 or 256 columns; they are under way until they are
  * waited for. */
 #define LOOM_SIM_WGMMA(NAME)                                                                       \
