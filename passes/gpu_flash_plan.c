@@ -68,6 +68,15 @@ static bool flash_above(MlirValue scale) {
   return value.ptr && mlirAttributeIsAFloat(value) && mlirFloatAttrGetValueDouble(value) > 0;
 }
 
+/* Rows of a tile of the other side. With WMMA a thread has fragments of whole rows, and what it has
+ * of a tile is to fit beside them. */
+static int flash_tile_rows(const gpu_flash *f, bool few) {
+  bool gradient = f->op.gradient, wide = f->length > FLASH_LARGE;
+  bool whole = f->matrix.run == FLASH_SIDE && !few;
+  if (whole) return gradient || wide ? FLASH_SIDE : FLASH_SMALL;
+  return gradient && wide && !f->group ? FLASH_SMALL : FLASH_LARGE;
+}
+
 bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   const attention_plan *p = &f->op;
   if (!flash_takes(kernel, f)) return false;
@@ -81,7 +90,7 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
       !p->gradient && loom_num_hint(p->queries) <= FLASH_FEW && loom_num_hint(p->keys) >= FLASH_FAR;
   f->across = few ? f->other / FLASH_SIDE : 1;
   f->group = gpu_flash_group(kernel, f);
-  if (p->gradient && f->length > FLASH_LARGE && !f->group) f->other = FLASH_SMALL;
+  f->other = flash_tile_rows(f, few);
   f->down = warps / f->across;
   f->own = FLASH_SIDE * f->down;
   f->cells = f->other / FLASH_SIDE / f->across;
