@@ -7,7 +7,7 @@
 
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
-#define LOWER_CARRIED 72 /* values that a loop carries */
+#define LOWER_CARRIED 144 /* values that a loop carries */
 /* Lanes whose elements are at most so many elements apart are fetched by loads and shuffles, others
  * by gathers. */
 #define LOWER_APART 8

@@ -68,11 +68,11 @@ module attributes {loom.target = "nvptx", loom.matrix = "mma"} {
   }
   // More columns than registers have place for: multiply-adds.
   // PLAN: loom.attention
-  // PLAN: slots = 0 : i64, stages = array<i64: 8>
-  func.func @beyond(%q: tensor<1x2x256x160xbf16>, %k: tensor<1x2x256x160xbf16>, %v: tensor<1x2x256x160xbf16>) -> (tensor<1x2x256x160xbf16>) {
+  // PLAN: slots = 0 : i64, stages = array<i64: 16>
+  func.func @beyond(%q: tensor<1x2x256x272xbf16>, %k: tensor<1x2x256x272xbf16>, %v: tensor<1x2x256x272xbf16>) -> (tensor<1x2x256x272xbf16>) {
     %s = loom.constant(0.125 : f32) : tensor<f32>
-    %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "zero" : (tensor<1x2x256x160xbf16>, tensor<1x2x256x160xbf16>, tensor<1x2x256x160xbf16>, tensor<f32>) -> (tensor<1x2x256x160xbf16>, tensor<1x2x256xf32>)
-    return %o : tensor<1x2x256x160xbf16>
+    %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "zero" : (tensor<1x2x256x272xbf16>, tensor<1x2x256x272xbf16>, tensor<1x2x256x272xbf16>, tensor<f32>) -> (tensor<1x2x256x272xbf16>, tensor<1x2x256xf32>)
+    return %o : tensor<1x2x256x272xbf16>
   }
 }
 //--- code.mlir
