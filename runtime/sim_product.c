@@ -229,12 +229,19 @@ void loom_sim_leave(void) {}
 
 void loom_sim_wgmma_wait_older(uint32_t site) { product_wait(site, product_finish_older); }
 
-#define PRODUCT_END(NAME)                                                                          \
-  void loom_sim_wgmma_wait_##NAME(float *sums, uint32_t site) {                                    \
-    (void)sums;                                                                                    \
-    product_wait(site, product_finish_all);                                                        \
-  }
-PRODUCT_END(n128)
-PRODUCT_END(n256)
-PRODUCT_END(n128_s32)
-PRODUCT_END(n256_s32)
+void loom_sim_wgmma_wait_n128(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
+void loom_sim_wgmma_wait_n256(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
+void loom_sim_wgmma_wait_n128_s32(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
+void loom_sim_wgmma_wait_n256_s32(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
