@@ -33,16 +33,16 @@ module attributes {loom.matrix = "wgmma", loom.processors = 1 : i64, loom.tf32} 
     return %2 : tensor<2x130x136xbf16>
   }
   // f32 as TF32, and int8: slabs of 32 and of 128 steps.
-  func.func @tf32(%x: tensor<130x200xf32>, %w: tensor<136x200xf32>, %c: tensor<136xf32>) -> tensor<130x136xf32> {
-    %0 = loom.dot_general %x, %w batch = [] x [] contract = [1] x [1] : (tensor<130x200xf32>, tensor<136x200xf32>) -> tensor<130x136xf32>
+  func.func @tf32(%x: tensor<130x72xf32>, %w: tensor<136x72xf32>, %c: tensor<136xf32>) -> tensor<130x136xf32> {
+    %0 = loom.dot_general %x, %w batch = [] x [] contract = [1] x [1] : (tensor<130x72xf32>, tensor<136x72xf32>) -> tensor<130x136xf32>
     %1 = loom.broadcast %c dims = [1] : (tensor<136xf32>) -> tensor<130x136xf32>
     %2 = loom.add %0, %1 : tensor<130x136xf32>
     return %2 : tensor<130x136xf32>
   }
-  func.func @int8(%x: tensor<130x400xi8>, %w: tensor<200x400xi8>) -> tensor<130x200xi32> {
-    %0 = loom.convert %x : (tensor<130x400xi8>) -> tensor<130x400xi32>
-    %1 = loom.convert %w : (tensor<200x400xi8>) -> tensor<200x400xi32>
-    %2 = loom.dot_general %0, %1 batch = [] x [] contract = [1] x [1] : (tensor<130x400xi32>, tensor<200x400xi32>) -> tensor<130x200xi32>
-    return %2 : tensor<130x200xi32>
+  func.func @int8(%x: tensor<130x144xi8>, %w: tensor<136x144xi8>) -> tensor<130x136xi32> {
+    %0 = loom.convert %x : (tensor<130x144xi8>) -> tensor<130x144xi32>
+    %1 = loom.convert %w : (tensor<136x144xi8>) -> tensor<136x144xi32>
+    %2 = loom.dot_general %0, %1 batch = [] x [] contract = [1] x [1] : (tensor<130x144xi32>, tensor<136x144xi32>) -> tensor<130x136xi32>
+    return %2 : tensor<130x136xi32>
   }
 }
