@@ -83,7 +83,7 @@ static void forward_tile(lower *l, void *user, const MlirValue *carried, MlirVal
   flash_cell cells[FLASH_CELLS];
   j->other = attention_iteration(l);
   MlirValue following = alone_op(l, "arith.addi", j->other, f->other);
-  gpu_flash_wait(l, j, false);
+  gpu_flash_wait(l, j, false, true);
   gpu_flash_begin(l, &x->k, following, x->high, here[2], values);
   gpu_flash_commit(l, j);
   if (f->group)
@@ -93,7 +93,7 @@ static void forward_tile(lower *l, void *user, const MlirValue *carried, MlirVal
   gpu_flash_mask(l, j, true, scores);
   forward_softmax(l, j, scores, largest, sums, by);
   gpu_flash_end(l, &x->k, here[2], values);
-  gpu_flash_wait(l, j, false);
+  gpu_flash_wait(l, j, false, true);
   gpu_flash_begin(l, &x->v, following, x->high, here[0], values);
   gpu_flash_commit(l, j);
   gpu_flash_scale(l, f, columns, by, next);
@@ -162,7 +162,7 @@ static void forward_end(lower *l, forward_job *x, MlirValue *values) {
   int rows = gpu_flash_own_rows(f);
   MlirValue *largest = values + x->results, *sums = largest + rows, by[FLASH_ROWS];
   flash_cell cells[FLASH_CELLS];
-  gpu_flash_wait(l, j, true);
+  gpu_flash_wait(l, j, true, false);
   for (int k = 0; k < rows; k++) {
     sums[k] = gpu_flash_share(l, f, "arith.addf", sums[k]);
     if (f->later) largest[k] = alone_op2(l, "arith.mulf", largest[k], j->scale);

@@ -23,7 +23,7 @@
 #include "passes/gpu_tile.h"
 
 #define FLASH_SIDE 16  /* rows and columns of a cell */
-#define FLASH_CELLS 8  /* along the other side, or along columns, at most */
+#define FLASH_CELLS 16 /* along the other side, or along columns, at most */
 #define FLASH_VALUES 8 /* of a thread in a cell, at most, */
 #define FLASH_ROWS 2   /* in so many own rows, at most */
 #define FLASH_PARTS 2  /* sums of instructions in a cell, at most */
@@ -115,9 +115,10 @@ void gpu_flash_begin(lower *l, const flash_tile *t, MlirValue first, MlirValue l
                      MlirValue offset, MlirValue *values);
 /* And get there. */
 void gpu_flash_end(lower *l, const flash_tile *t, MlirValue offset, const MlirValue *values);
-/* What was begun is a group of copies; waits for all groups but the last one, or for all. */
+/* What was begun is a group of copies; waits for all groups but the last one, or for all. `tile`:
+ * of the other side, which warpgroups read from shared memory. */
 void gpu_flash_commit(lower *l, const flash_job *j);
-void gpu_flash_wait(lower *l, const flash_job *j, bool all);
+void gpu_flash_wait(lower *l, const flash_job *j, bool all, bool tile);
 /* Own rows of an operand as fragments, one for each 16 columns, by way of shared memory. */
 void gpu_flash_own(lower *l, const flash_job *j, const attention_operand *o, MlirValue *fragments);
 /* The cells of a result, by way of shared memory, whose tiles no thread reads any more. */

@@ -316,9 +316,9 @@ static void copy_call(lower *l, const flash_job *j, const char *name) {
 
 void gpu_flash_commit(lower *l, const flash_job *j) { copy_call(l, j, "loom_gpu_copy_commit"); }
 
-void gpu_flash_wait(lower *l, const flash_job *j, bool all) {
+void gpu_flash_wait(lower *l, const flash_job *j, bool all, bool tile) {
   copy_call(l, j, all ? "loom_gpu_copy_wait_all" : "loom_gpu_copy_wait_older");
-  if (j->f->group && !all) gpu_group_fence(l); /* own rows are read by warps */
+  if (j->f->group && tile) gpu_group_fence(l);
   loom_builder b = alone_here(l);
   gpu_barrier(l, &b);
 }
@@ -333,7 +333,7 @@ void gpu_flash_own(lower *l, const flash_job *j, const attention_operand *o, Mli
   gpu_flash_begin(l, &t, j->own, alone_const(l, t.limit), none, values);
   gpu_flash_end(l, &t, none, values);
   gpu_flash_commit(l, j);
-  gpu_flash_wait(l, j, true);
+  gpu_flash_wait(l, j, true, false);
   for (int i = 0; i < t.columns / FLASH_SIDE && !l->failed; i++)
     fragments[i] = gpu_slab_fragment(l, &t.along, none, 0, i * FLASH_SIDE);
   loom_builder b = alone_here(l);

@@ -104,9 +104,24 @@ static void gradient_copied(lower *l, gradient_job *g, MlirValue place,
 static void gradient_add(lower *l, gradient_job *g, const MlirValue *weights, flash_tile *tile,
                          MlirValue offset, int columns, MlirValue *sums) {
   flash_cell cells[FLASH_CELLS];
+  if (g->j.f->group) {
+    gpu_flash_group_weigh(l, &g->j, offset, columns, weights, sums);
+    return;
+  }
   gpu_flash_put_together(l, g->j.f, columns, sums, cells);
   gpu_flash_weigh(l, &g->j, tile, offset, columns, weights, cells);
   gpu_flash_take_apart(l, g->j.f, columns, cells, sums);
+}
+
+static void gradient_scores(lower *l, gradient_job *g, int operand, MlirValue place,
+                            MlirValue *out) {
+  const gpu_flash *f = g->j.f;
+  int columns = f->columns[operand];
+  if (f->group)
+    gpu_flash_group_multiply(l, &g->j, place, columns, g->own[operand], out);
+  else
+    gpu_flash_multiply(l, &g->j, operand ? &g->grads : &g->rows, place, columns, g->own[operand],
+                       out);
 }
 
 static void gradient_multiply(lower *l, gradient_job *g, MlirValue place, MlirValue *next) {
@@ -118,11 +133,11 @@ static void gradient_multiply(lower *l, gradient_job *g, MlirValue place, MlirVa
   MlirValue rows = gradient_place(l, g, place, 0), grads = gradient_place(l, g, place, 1);
   gradient_lines(l, g, 0, lse);
   if (g->first) gradient_lines(l, g, 1, dots);
-  gpu_flash_multiply(l, &g->j, &g->rows, rows, columns[0], g->own[0], weights);
+  gradient_scores(l, g, 0, rows, weights);
   gradient_weights(l, g, lse, weights);
   if (g->second) gradient_add(l, g, weights, &g->grads, grads, columns[1], next + first);
   if (!g->first) return;
-  gpu_flash_multiply(l, &g->j, &g->grads, grads, columns[1], g->own[1], gradients);
+  gradient_scores(l, g, 1, grads, gradients);
   for (int i = 0; i < f->cells * gpu_flash_values(f); i++) {
     MlirValue x = alone_op2(l, "arith.subf", gradients[i], dots[i]);
     gradients[i] = alone_op2(l, "arith.mulf", weights[i], x);
@@ -136,7 +151,7 @@ static void gradient_tile(lower *l, void *user, const MlirValue *carried, MlirVa
   MlirValue *places = next + g->sums, here[] = {places[0], places[1]};
   MlirValue values[2][SLAB_PIECES];
   j->other = attention_iteration(l);
-  gpu_flash_wait(l, j, true);
+  gpu_flash_wait(l, j, true, true);
   gradient_copy(l, g, alone_op(l, "arith.addi", j->other, j->f->other), here[1], values);
   gradient_multiply(l, g, here[0], next);
   gradient_copied(l, g, here[1], values);
@@ -158,7 +173,7 @@ static void gradient_walk(lower *l, gradient_job *g, MlirValue low, MlirValue *s
             values);
   for (int i = 0; i < g->sums && !l->failed; i++)
     sums[i] = values[i];
-  gpu_flash_wait(l, &g->j, true);
+  gpu_flash_wait(l, &g->j, true, false);
 }
 
 /* ---- the two kinds of blocks ---- */

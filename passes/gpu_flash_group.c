@@ -53,13 +53,18 @@ static MlirValue group_part(lower *l, const flash_job *j, MlirValue offset, int 
   return lane_address(&b, j->memory, at, LOOM_I8);
 }
 
+/* Does an instruction have so many columns of results? */
+static bool group_columns(int cells) {
+  return cells * FLASH_SIDE == GROUP_LINES || cells * FLASH_SIDE == 2 * GROUP_LINES;
+}
+
 bool gpu_flash_group(const lower_kernel *kernel, const gpu_flash *f) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
   bool asked =
       set.ptr && mlirAttributeIsAString(set) && loom_str_is(mlirStringAttrGetValue(set), "wgmma");
-  int width = f->columns[1] * FLASH_SIDE;
-  return asked && !f->keys && !f->op.gradient && f->across == 1 && f->other == GROUP_LINES &&
-         f->length >= GROUP_LINES && (width == GROUP_LINES || width == 2 * GROUP_LINES);
+  bool depth = !f->op.gradient || group_columns(f->columns[0]);
+  return asked && f->across == 1 && f->other == GROUP_LINES && f->length >= GROUP_LINES && depth &&
+         group_columns(f->columns[1]);
 }
 
 void gpu_flash_group_multiply(lower *l, const flash_job *j, MlirValue offset, int steps,

@@ -4,11 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-#define FLASH_COLUMNS (FLASH_SIDE * FLASH_CELLS)
-#define FLASH_LARGE 64 /* rows of a tile of the other side, */
-#define FLASH_SMALL 32 /* or so many where two operands of more than 64 columns lie there twice */
-#define FLASH_FEW 32   /* so many queries have warps across a tile of keys, */
-#define FLASH_FAR 256  /* of which there are this many at least */
+#define FLASH_WIDE                                                                                 \
+  (FLASH_SIDE * FLASH_CELLS) /* columns, forward, where sums are single registers; */
+#define FLASH_COLUMNS 128    /* otherwise */
+#define FLASH_LARGE 64       /* rows of a tile of the other side, */
+#define FLASH_SMALL                                                                                \
+  32 /* or so many where warps multiply and two operands of more than 64 columns lie there twice   \
+      */
+#define FLASH_FEW 32  /* so many queries have warps across a tile of keys, */
+#define FLASH_FAR 256 /* of which there are this many at least */
 #define FLASH_PROCESSORS 128
 #define FLASH_SPLITS 32
 #define FLASH_SPLIT_TILES 4 /* of a part, at least */
@@ -31,7 +35,9 @@ static bool flash_takes(const lower_kernel *kernel, gpu_flash *f) {
   const attention_plan *p = &f->op;
   loom_dtype dtype = p->q.at.type.dtype;
   const gpu_matrix *matrix = loom_dtype_is_half(dtype) ? gpu_matrix_for(kernel, dtype) : NULL;
-  if (!matrix || p->depth > FLASH_COLUMNS || p->width > FLASH_COLUMNS) return false;
+  if (!matrix) return false;
+  int most = gpu_matrix_is_nvidia(matrix) && !p->gradient ? FLASH_WIDE : FLASH_COLUMNS;
+  if (p->depth > most || p->width > most) return false;
   if (loom_num_low(p->queries) < 1 || loom_num_low(p->keys) < 1) return false;
   if (kernel->buffer_count >= TILE_BUFFERS) return false;
   f->matrix = f->narrow = *matrix;
@@ -66,6 +72,16 @@ static bool flash_above(MlirValue scale) {
   return value.ptr && mlirAttributeIsAFloat(value) && mlirFloatAttrGetValueDouble(value) > 0;
 }
 
+/* Rows of a tile of the other side. With WMMA a thread has fragments of whole rows, and what it has
+ * of a tile is to fit beside them. */
+static int flash_tile_rows(const gpu_flash *f, bool few) {
+  bool gradient = f->op.gradient, wide = f->length > FLASH_LARGE;
+  bool whole = f->matrix.run == FLASH_SIDE && !few;
+  if (whole) return gradient || wide ? FLASH_SIDE : FLASH_SMALL;
+  if (f->length > FLASH_COLUMNS) return FLASH_SMALL;
+  return gradient && wide && !f->group ? FLASH_SMALL : FLASH_LARGE;
+}
+
 bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   const attention_plan *p = &f->op;
   if (!flash_takes(kernel, f)) return false;
@@ -74,10 +90,12 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->columns[0] = (int)loom_ceil_div(p->depth, FLASH_SIDE);
   f->columns[1] = (int)loom_ceil_div(p->width, FLASH_SIDE);
   f->length = flash_length(p->depth > p->width ? p->depth : p->width);
-  f->other = p->gradient && f->length > FLASH_LARGE ? FLASH_SMALL : FLASH_LARGE;
+  f->other = f->length > FLASH_COLUMNS ? FLASH_SMALL : FLASH_LARGE;
   bool few =
       !p->gradient && loom_num_hint(p->queries) <= FLASH_FEW && loom_num_hint(p->keys) >= FLASH_FAR;
   f->across = few ? f->other / FLASH_SIDE : 1;
+  f->group = gpu_flash_group(kernel, f);
+  f->other = flash_tile_rows(f, few);
   f->down = warps / f->across;
   f->own = FLASH_SIDE * f->down;
   f->cells = f->other / FLASH_SIDE / f->across;
@@ -85,7 +103,6 @@ bool gpu_flash_divide(const lower_kernel *kernel, gpu_flash *f, bool keys) {
   f->splits = 1;
   if (!p->gradient) flash_split(f);
   f->later = !p->mask.buffer && flash_above(p->scale);
-  f->group = gpu_flash_group(kernel, f);
   return true;
 }
 

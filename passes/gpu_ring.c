@@ -1,4 +1,5 @@
-/* Products of halves on a GPU with warps of two sorts (sm_90a): one copies slabs of the operands to
+/* Products on a GPU with warps of two sorts (sm_90a), of halves, of f32 as TF32 where that is
+ * allowed, and of int8 whose sums are i32: one copies slabs of the operands to
  * shared memory, two warpgroups multiply them. Slabs lie in a ring; each place of it has a barrier
  * for "full", which counts bytes, and one for "empty", at which all warps that multiply arrive.
  *
@@ -13,8 +14,9 @@
  * epilogue of one tile, the slabs of its next one are on their way.
  *
  * A box is copied by a tensor map, of which zeros come where it is outside of the operand: ragged
- * ends need no code. A line of shared memory has 128 bytes: 64 steps of the depth of a row, or
- * (turned) 64 rows at a step. Its pieces of 16 bytes change places as wgmma has it.
+ * ends need no code. A line of shared memory has 128 bytes: steps of the depth of a row, or
+ * (turned, of halves alone) 64 rows at a step. Its pieces of 16 bytes change places as wgmma has
+ * it.
  *
  * A map needs a buffer that begins at a multiple of 16 bytes, which only the launch knows. Where
  * one does not, the same blocks compute other tiles without maps (gpu_mma.c), and the warps that
@@ -23,47 +25,31 @@
 #include "passes/gpu_tile.h"
 #include "passes/passes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define RING_THREADS 384
 #define RING_ROWS 128
 #define RING_GROUP 64      /* rows of a warpgroup */
-#define RING_DEPTH 64      /* steps of a slab */
-#define RING_LINE 128      /* bytes */
+#define RING_LINE 128      /* bytes: steps of a slab */
 #define RING_PART 8192     /* bytes of 64 rows of a slab */
 #define RING_PAD 8         /* elements behind a row of sums in shared memory */
 #define RING_SUMS 32       /* rows of sums there: half of a warpgroup's */
 #define RING_STAGES 6      /* places of the ring, at most */
 #define RING_SHARED 232448 /* bytes of shared memory of a block of sm_90 */
 #define RING_PROCESSORS 132
-#define RING_LINES 256 /* of a box, at most, */
-#define RING_ALIGNED 8 /* elements of whose size strides are multiples */
+#define RING_LINES 256  /* of a box, at most, */
+#define RING_ALIGNED 16 /* bytes at a multiple of which buffers begin */
 
 /* ---- the plan ---- */
 
-static bool ring_multiple(int64_t number) { return number % RING_ALIGNED == 0; }
-
-/* Is there a tensor map of an operand? */
-static bool ring_maps(const lower_kernel *kernel, const dot_plan *p, int side) {
-  const dot_operand *o = side ? &p->rhs : &p->lhs;
-  bool turned = gpu_slab_is_turned(p, side);
-  int along = turned ? o->lane_group : DOT_DEPTH, across = turned ? DOT_DEPTH : o->lane_group;
-  if (!o->known || o->operand < 0 || o->stored != p->factor) return false;
-  if (kernel->operands[o->operand].slot < 0 || kernel->buffer_count >= TILE_BUFFERS) return false;
-  for (int g = 0; g < DOT_GROUPS; g++)
-    if (LOOM_STRIDE_IS_SYM(o->strides[g]) || LOOM_STRIDE_IS_SYM(p->extents[g])) return false;
-  if (LOOM_STRIDE_IS_SYM(o->base) || !ring_multiple(o->base)) return false;
-  bool batches = p->extents[DOT_BATCH] == 1 ||
-                 (o->strides[DOT_BATCH] >= 0 && ring_multiple(o->strides[DOT_BATCH]));
-  bool lines = o->strides[across] > 0 && ring_multiple(o->strides[across]);
-  return o->strides[along] == 1 && batches && (lines || p->extents[across] == 1);
-}
+/* Steps of a slab. */
+static int ring_depth(const dot_plan *p) { return RING_LINE / gpu_map_size(p); }
 
 static int64_t ring_tiles(const dot_plan *p, int columns) {
-  return loom_ceil_div(p->extents[DOT_ROW], RING_ROWS) *
-         loom_ceil_div(p->extents[DOT_COLUMN], columns) * p->extents[DOT_BATCH];
+  int64_t down = loom_num_ceil(p->extents[DOT_ROW], RING_ROWS);
+  int64_t across = loom_num_ceil(p->extents[DOT_COLUMN], columns);
+  return loom_num_mul(loom_num_mul(down, across), p->extents[DOT_BATCH]);
 }
 
 static int64_t ring_processors(const lower_kernel *kernel) {
@@ -73,8 +59,8 @@ static int64_t ring_processors(const lower_kernel *kernel) {
 
 /* Narrow tiles read more of shared memory for each product: 1/8, say. */
 static int ring_columns(const dot_plan *p, int64_t processors) {
-  int64_t wide = loom_ceil_div(ring_tiles(p, 256), processors) * 256;
-  int64_t narrow = loom_ceil_div(ring_tiles(p, 128), processors) * 128;
+  int64_t wide = loom_ceil_div(loom_num_hint(ring_tiles(p, 256)), processors) * 256;
+  int64_t narrow = loom_ceil_div(loom_num_hint(ring_tiles(p, 128)), processors) * 128;
   return wide * 8 <= narrow * 9 ? 256 : 128;
 }
 
@@ -82,25 +68,25 @@ void gpu_ring_plan(const lower_kernel *kernel, dot_plan *p) {
   MlirAttribute set = loom_option(kernel->op, loom_mark_matrix);
   bool group =
       set.ptr && mlirAttributeIsAString(set) && loom_str_is(mlirStringAttrGetValue(set), "wgmma");
-  if (!group || p->element != dot_element || !loom_dtype_is_half(p->factor)) return;
-  if (!ring_maps(kernel, p, 0) || !ring_maps(kernel, p, 1) || !p->extents[DOT_DEPTH]) return;
+  if (!group || loom_dtype_size(p->factor) > 4 || !gpu_matrix_of(kernel, p)) return;
+  if (!gpu_map_of(kernel, p, 0) || !gpu_map_of(kernel, p, 1) || !p->extents[DOT_DEPTH]) return;
   int64_t processors = ring_processors(kernel);
   int columns = ring_columns(p, processors);
-  bool large = p->extents[DOT_ROW] > RING_GROUP && p->extents[DOT_COLUMN] > columns / 2;
-  if (!large || 2 * ring_tiles(p, columns) < processors) return;
+  bool large = loom_num_hint(p->extents[DOT_ROW]) > RING_GROUP &&
+               loom_num_hint(p->extents[DOT_COLUMN]) > columns / 2;
+  if (!large || 2 * loom_num_hint(ring_tiles(p, columns)) < processors) return;
   p->aside = p->block;
   p->aside.splits = 1;
   p->aside.split = tile_slabs(p);
   p->block = (gpu_tile){.rows = RING_ROWS,
                         .columns = columns,
-                        .depth = RING_DEPTH,
-                        .down = loom_ceil_div(p->extents[DOT_ROW], RING_ROWS),
-                        .across = loom_ceil_div(p->extents[DOT_COLUMN], columns),
+                        .depth = ring_depth(p),
+                        .down = loom_num_ceil(p->extents[DOT_ROW], RING_ROWS),
+                        .across = loom_num_ceil(p->extents[DOT_COLUMN], columns),
                         .splits = 1,
                         .ring = true};
   p->block.split = tile_slabs(p);
-  int64_t tiles = ring_tiles(p, columns);
-  p->stages[0] = tiles < processors ? tiles : processors;
+  p->stages[0] = loom_num_min(ring_tiles(p, columns), processors);
   p->stage_count = 1;
   p->slots = 0;
 }
@@ -179,7 +165,7 @@ static void ring_copy_operand(lower *l, const ring_job *job, int side, MlirValue
   int rows = side ? job->p->block.columns : RING_ROWS;
   MlirValue to = ring_at(l, job->memory, job->stage, job->bytes, side ? RING_ROWS * RING_LINE : 0);
   MlirValue map = slab_bytes(l, l->scratch, tile_int(l, side * 128)), batch = ring_i32(l, 0);
-  if (job->p->extents[DOT_BATCH] > 1 && o->strides[DOT_BATCH])
+  if (job->p->extents[DOT_BATCH] != 1 && o->strides[DOT_BATCH])
     batch = ring_to_i32(l, l->vars[DOT_BATCH].iv);
   MlirValue row = ring_to_i32(l, job->block->first[side]), step = ring_to_i32(l, job->first);
   if (!job->turned[side]) {
@@ -196,7 +182,7 @@ static void ring_copy_operand(lower *l, const ring_job *job, int side, MlirValue
 
 static void ring_copy_slab(lower *l, void *user, const MlirValue *carried, MlirValue *next) {
   ring_job *job = user;
-  job->first = dot_op(l, "arith.muli", ring_iv(l), RING_DEPTH);
+  job->first = dot_op(l, "arith.muli", ring_iv(l), ring_depth(job->p));
   job->stage = carried[0];
   job->parity = carried[1];
   ring_wait(l, job, job->empty, dot_op(l, "arith.xori", job->parity, 1));
@@ -224,6 +210,7 @@ static void ring_copier(lower *l, void *user, const MlirValue *carried, MlirValu
   ring_call(l, "loom_gpu_registers_give", 1, &site);
   loom_builder b = lower_at_level(l, l->depth);
   lower_if(l, lane_cmpi(&b, "eq", job->block->thread, one), ring_copy_all, user);
+  ring_call(l, "loom_gpu_leave", 0, NULL);
 }
 
 /* ---- warps that multiply ---- */
@@ -236,10 +223,11 @@ static MlirValue ring_sum(lower *l, const ring_job *job, int i) {
 }
 
 static void ring_sums_zero(lower *l, const ring_job *job) {
+  MlirValue zero = tile_zero(l, job->p, 1);
   for (int i = 0; i < ring_sum_count(job); i++) {
     MlirValue at = ring_sum(l, job, i);
     loom_builder b = lower_at_level(l, l->depth);
-    lane_store(&b, lane_const_float(&b, mlirF32TypeGet(b.ctx), 0), at, LOOM_F32, (MlirValue){NULL});
+    lane_store(&b, zero, at, job->p->work, (MlirValue){NULL});
   }
 }
 
@@ -251,13 +239,17 @@ static void ring_arrive(lower *l, void *user, const MlirValue *carried, MlirValu
 
 static void ring_multiply(lower *l, const ring_job *job) {
   char name[40];
-  bool f16 = job->p->factor == LOOM_F16;
+  loom_dtype factor = job->p->factor;
+  const char *sort = factor == LOOM_F32   ? "tf32"
+                     : factor == LOOM_I8  ? "s8"
+                     : factor == LOOM_F16 ? "f16"
+                                          : "bf16";
   MlirValue a = ring_at(l, job->memory, job->stage, job->bytes, 0);
   MlirValue b = slab_bytes(l, a, tile_int(l, RING_ROWS * RING_LINE));
   a = ring_at(l, a, job->group, RING_PART, 0);
   MlirValue operands[] = {
       job->sums, a, b, ring_i32(l, job->turned[0]), ring_i32(l, job->turned[1]), ring_site(l)};
-  snprintf(name, sizeof name, "loom_gpu_wgmma_n%d_%s", job->p->block.columns, f16 ? "f16" : "bf16");
+  snprintf(name, sizeof name, "loom_gpu_wgmma_n%d_%s", job->p->block.columns, sort);
   ring_call(l, name, 6, operands);
 }
 
@@ -294,11 +286,11 @@ static void ring_put(lower *l, void *user, const MlirValue *carried, MlirValue *
   MlirValue base = tile_address(l, p, job->block->memory, dot_add_scaled(l, column, row, pitch));
   for (int i = 0; i < p->block.columns; i += 8) {
     loom_builder b = lower_at_level(l, 0);
-    MlirValue values = lane_const_float(&b, lane_type(b.ctx, LOOM_F32, 2), 0);
+    MlirValue values = tile_zero(l, p, 2);
     for (int k = 0; k < 2; k++) {
       MlirValue from = ring_sum(l, job, i / 2 + job->part * 2 + k);
       b = lower_at_level(l, l->depth);
-      values = lane_insert(&b, values, lane_load(&b, from, LOOM_F32, 1, (MlirValue){NULL}), k);
+      values = lane_insert(&b, values, lane_load(&b, from, p->work, 1, (MlirValue){NULL}), k);
     }
     MlirValue to = i ? tile_address(l, p, base, tile_int(l, i)) : base;
     b = lower_at_level(l, l->depth);
@@ -333,7 +325,8 @@ static void ring_multiply_tile(lower *l, void *user, const MlirValue *carried, M
   lower_for(l, tile_int(l, 0), tile_int(l, tile_slabs(job->p)), tile_int(l, 1), -1, 3, inits,
             ring_multiply_slab, job, out);
   if (l->failed) return;
-  snprintf(name, sizeof name, "loom_gpu_wgmma_wait_n%d", job->p->block.columns);
+  snprintf(name, sizeof name, "loom_gpu_wgmma_wait_n%d%s", job->p->block.columns,
+           job->p->work == LOOM_I32 ? "_s32" : "");
   ring_call(l, name, 2, (MlirValue[]){job->sums, ring_site(l)});
   job->stage = out[2];
   lower_if(l, job->leads, ring_arrive, job);
@@ -398,7 +391,8 @@ static void ring_aside_tiles(lower *l, void *user, const MlirValue *carried, Mli
   const ring_job *job = user;
   dot_plan other = *job->p;
   other.block = job->p->aside;
-  int64_t tiles = other.block.down * other.block.across * other.extents[DOT_BATCH];
+  int64_t tiles = loom_num_mul(other.block.down, other.block.across);
+  tiles = loom_num_mul(tiles, other.extents[DOT_BATCH]);
   l->team.part = true;
   lower_for(l, l->begin, tile_int(l, tiles), tile_int(l, job->p->stages[0]), -1, 0, NULL,
             ring_aside_tile, &other, NULL);
@@ -410,23 +404,6 @@ static void ring_aside(lower *l, void *user, const MlirValue *carried, MlirValue
   loom_builder b = lower_at_level(l, l->depth);
   MlirValue some = lane_cmpi(&b, "ult", job->block->thread, ring_i32(l, GPU_BLOCK));
   lower_if(l, some, ring_aside_tiles, user);
-}
-
-/* The numbers of an operand's map, as targets/gpu.c reads them. */
-static void ring_write_map(lower *l, const ring_job *job, int side) {
-  const dot_plan *p = job->p;
-  const dot_operand *o = side ? &p->rhs : &p->lhs;
-  bool turned = job->turned[side];
-  int along = turned ? o->lane_group : DOT_DEPTH, across = turned ? DOT_DEPTH : o->lane_group;
-  int rows = side ? p->block.columns : RING_ROWS;
-  int64_t lines = p->extents[across] == 1 ? RING_ALIGNED : o->strides[across];
-  bool one = p->extents[DOT_BATCH] == 1 || !o->strides[DOT_BATCH];
-  size_t used = strlen(l->team.maps);
-  snprintf(l->team.maps + used, sizeof l->team.maps - used,
-           "%s%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d",
-           used ? " " : "", l->kernel->operands[o->operand].slot, 2 * o->base, p->extents[along],
-           p->extents[across], one ? 1 : p->extents[DOT_BATCH], 2 * lines,
-           2 * (one ? lines : o->strides[DOT_BATCH]), RING_LINE / 2, turned ? 64 : rows);
 }
 
 /* Where the ring lies, and behind it the sums of the epilogue and the barriers. */
@@ -456,8 +433,11 @@ void gpu_ring_blocks(lower *l, const dot_plan *p) {
   for (int side = 0; side < 2; side++) {
     const dot_operand *o = side ? &p->rhs : &p->lhs;
     job.turned[side] = gpu_slab_is_turned(p, side);
-    bytes[l->kernel->operands[o->operand].slot] = 2 * RING_ALIGNED;
-    ring_write_map(l, &job, side);
+    bytes[l->kernel->operands[o->operand].slot] = RING_ALIGNED;
+    gpu_map_write(l, p, side, RING_LINE,
+                  job.turned[side] ? 64
+                  : side           ? p->block.columns
+                                   : RING_ROWS);
   }
   ring_open(l, &job);
   lower_if_else(l, tile_aligned(l, bytes), ring_run, ring_aside, &job);

@@ -289,6 +289,18 @@ MlirValue tile_aligned(lower *l, const int *bytes) {
 /* Tiles of one batch. */
 static int64_t tile_count(const gpu_tile *tile) { return loom_num_mul(tile->down, tile->across); }
 
+/* Tiles, and blocks of a launch, have numbers of 31 bits. A GPU divides those of 64 by a call,
+ * which takes registers, where the divisor is not known. */
+static MlirValue tile_divide_number(lower *l, const char *op, MlirValue number, int64_t by) {
+  if (!LOOM_STRIDE_IS_SYM(by)) return dot_op(l, op, number, by);
+  MlirValue divisor = tile_int(l, by);
+  loom_builder b = lower_at_level(l, l->depth);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
+  MlirValue x = loom_build1(&b, "arith.trunci", number, i32);
+  MlirValue y = loom_build1(&b, "arith.trunci", divisor, i32);
+  return loom_build1(&b, "arith.extui", lane_op2(&b, op, x, y), i64);
+}
+
 /* The slabs of a block. The result is the number of its tile. */
 static MlirValue tile_open_part(lower *l, gpu_block *block) {
   const gpu_tile *tile = &block->p->block;
@@ -296,11 +308,11 @@ static MlirValue tile_open_part(lower *l, gpu_block *block) {
   block->high = tile_int(l, tile_slabs(block->p));
   if (tile->splits == 1) return l->begin;
   int64_t tiles = loom_num_mul(tile_count(tile), block->p->extents[DOT_BATCH]);
-  block->part = dot_op(l, "arith.divui", l->begin, tiles);
+  block->part = tile_divide_number(l, "arith.divui", l->begin, tiles);
   block->low = dot_op(l, "arith.muli", block->part, tile->split);
   MlirValue high = dot_op(l, "arith.addi", block->low, tile->split);
   block->high = dot_op(l, "arith.minsi", high, tile_slabs(block->p));
-  return dot_op(l, "arith.remui", l->begin, tiles);
+  return tile_divide_number(l, "arith.remui", l->begin, tiles);
 }
 
 /* How many elements of a row the epilogue takes at once: 16 bytes of sums, where that fits. Sums of
@@ -333,13 +345,13 @@ void gpu_block_vectors(lower *l, gpu_block *block) {
 static void tile_find(lower *l, const gpu_tile *tile, MlirValue number, MlirValue *row,
                       MlirValue *column) {
   if (tile->down == 1 || loom_num_hint(tile_count(tile)) < TILE_PROCESSORS) {
-    *row = dot_op(l, "arith.divui", number, tile->across);
-    *column = dot_op(l, "arith.remui", number, tile->across);
+    *row = tile_divide_number(l, "arith.divui", number, tile->across);
+    *column = tile_divide_number(l, "arith.remui", number, tile->across);
     return;
   }
   int64_t group = loom_num_mul(TILE_GROUP, tile->across);
-  MlirValue first = dot_op(l, "arith.divui", number, group);
-  MlirValue within = dot_op(l, "arith.remui", number, group);
+  MlirValue first = tile_divide_number(l, "arith.divui", number, group);
+  MlirValue within = tile_divide_number(l, "arith.remui", number, group);
   first = dot_op(l, "arith.muli", first, TILE_GROUP);
   MlirValue size = tile_int(l, TILE_GROUP);
   loom_builder b = lower_at_level(l, l->depth);
@@ -348,17 +360,21 @@ static void tile_find(lower *l, const gpu_tile *tile, MlirValue number, MlirValu
     size = dot_op(l, "arith.minsi", left, TILE_GROUP);
   }
   b = lower_at_level(l, l->depth);
-  *row = lane_op2(&b, "arith.addi", first, lane_op2(&b, "arith.remui", within, size));
-  *column = lane_op2(&b, "arith.divui", within, size);
+  MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
+  within = loom_build1(&b, "arith.trunci", within, i32);
+  size = loom_build1(&b, "arith.trunci", size, i32);
+  MlirValue down = loom_build1(&b, "arith.extui", lane_op2(&b, "arith.remui", within, size), i64);
+  *row = lane_op2(&b, "arith.addi", first, down);
+  *column = loom_build1(&b, "arith.extui", lane_op2(&b, "arith.divui", within, size), i64);
 }
 
 void gpu_block_find(lower *l, gpu_block *block, MlirValue chunk) {
   const gpu_tile *tile = &block->p->block;
-  MlirValue number = dot_op(l, "arith.remui", chunk, tile_count(tile));
+  MlirValue number = tile_divide_number(l, "arith.remui", chunk, tile_count(tile));
   tile_find(l, tile, number, &block->first[0], &block->first[1]);
   block->first[0] = dot_op(l, "arith.muli", block->first[0], tile->rows);
   block->first[1] = dot_op(l, "arith.muli", block->first[1], tile->columns);
-  dot_set(l, DOT_BATCH, dot_op(l, "arith.divui", chunk, tile_count(tile)));
+  dot_set(l, DOT_BATCH, tile_divide_number(l, "arith.divui", chunk, tile_count(tile)));
 }
 
 void gpu_block_open(lower *l, gpu_block *block) {

@@ -3,7 +3,7 @@
  * Sections by file: gpu_tile.c (which tile, what a block begins and ends with), gpu_dot.c
  * (multiply-adds), gpu_mma.c (instructions on matrices), gpu_slab.c (their operands in shared
  * memory), gpu_fragment.c (what is read there), gpu_wgmma.c (warpgroups), gpu_ring.c (warpgroups
- * and a warp that copies), gpu_matrix.c (the instructions).
+ * and a warp that copies), gpu_map.c (its tensor maps), gpu_matrix.c (the instructions).
  */
 #ifndef LOOM_GPU_TILE_H
 #define LOOM_GPU_TILE_H
@@ -218,6 +218,14 @@ void gpu_group_finish(lower *l, gpu_block *block, const gpu_matrix *matrix, Mlir
  * chosen. */
 void gpu_ring_plan(const lower_kernel *kernel, dot_plan *p);
 void gpu_ring_blocks(lower *l, const dot_plan *p);
+
+/* ---- gpu_map.c: tensor maps of operands ---- */
+
+int gpu_map_size(const dot_plan *p); /* bytes of an element */
+/* Is there one? Lines of the operand do not overlap, and lie as a map needs them. */
+bool gpu_map_of(const lower_kernel *kernel, const dot_plan *p, int side);
+/* Its numbers, for boxes of `rows` lines of `line` bytes, behind those of other maps. */
+void gpu_map_write(lower *l, const dot_plan *p, int side, int line, int rows);
 
 /* ---- gpu_mma.c ---- */
 

@@ -7,7 +7,7 @@
 
 #define LOWER_VARS 20
 #define LOWER_SCOPES 64
-#define LOWER_CARRIED 72 /* values that a loop carries */
+#define LOWER_CARRIED 144 /* values that a loop carries */
 /* Lanes whose elements are at most so many elements apart are fetched by loads and shuffles, others
  * by gathers. */
 #define LOWER_APART 8
@@ -210,7 +210,7 @@ typedef struct lower_team {
   int level;           /* the scope in which that holds: reductions are in none outside of it */
   MlirValue member;    /* the number of the thread in its team, i64 */
   int shared, threads; /* bytes of shared memory that the stage needs; of a block, 0: 256 */
-  char maps[256];      /* numbers of its maps (gpu_ring.c) */
+  char maps[512];      /* numbers of its maps (gpu_map.c) */
   int blocks; /* that a multiprocessor is to have at once, at least; 0: it does not matter */
   int sites;  /* calls that wait for other threads */
   lower_rounds rounds;

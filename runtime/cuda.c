@@ -86,9 +86,10 @@ static int cuda_allow(void *function, unsigned shared) {
 }
 
 static int cuda_map(void *out, const loom_tensor_map *map, uint64_t address) {
+  static const int types[LOOM_MAP_KINDS] = {CUDA_MAP_UINT16, CUDA_MAP_TFLOAT32, CUDA_MAP_UINT8};
   const uint32_t box[] = {map->box[0], map->box[1], 1}, steps[] = {1, 1, 1};
   if (!cuda.TensorMapEncodeTiled) return DRIVER_NOT_FOUND; /* a plan of another driver */
-  return cuda.TensorMapEncodeTiled(out, CUDA_MAP_UINT16, 3, (void *)(uintptr_t)address,
+  return cuda.TensorMapEncodeTiled(out, types[map->kind], 3, (void *)(uintptr_t)address,
                                    map->extents, map->strides, box, steps, CUDA_MAP_NONE,
                                    CUDA_MAP_SWIZZLE_128, CUDA_MAP_L2_128, CUDA_MAP_NONE);
 }

@@ -46,16 +46,20 @@ static void run_fill(const device_run *r, const loom_plan_instr *in, uint64_t *w
 }
 
 /* Tensor maps of the launch's buffers. Of one that does not begin at a multiple of 16 bytes there
- * is none: the kernel sees that, and does without. */
+ * is none: the kernel sees that, and does without. Nor is there one of no elements. */
 static bool run_maps(const device_run *r, const device_kernel *kernel, device_step *out,
                      loom_error *err) {
   const driver *d = r->device->driver;
   for (uint32_t i = 0; i < kernel->map_count; i++) {
     uint64_t *to = out->maps + i * LOOM_MAP_BYTES / sizeof *out->maps;
     uint64_t address = out->words[kernel->maps[i].buffer] + (uint64_t)kernel->maps[i].offset;
+    loom_tensor_map map = kernel->maps[i];
     memset(to, 0, LOOM_MAP_BYTES);
-    if (address % 16 == 0 && !driver_check(d, d->kind->map(to, &kernel->maps[i], address), err,
-                                           "a tensor map cannot be made on %s", r->device->name))
+    if (!loom_map_known(&map, out->words + kernel->buffers)) return run_wrong_sizes(err);
+    bool some = map.extents[0] && map.extents[1] && map.extents[2];
+    if (some && address % 16 == 0 &&
+        !driver_check(d, d->kind->map(to, &map, address), err, "a tensor map cannot be made on %s",
+                      r->device->name))
       return false;
   }
   return true;

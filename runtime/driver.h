@@ -135,7 +135,14 @@ enum {
 };
 
 /* CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion; the first one of other enums */
-enum { CUDA_MAP_UINT16 = 1, CUDA_MAP_SWIZZLE_128 = 3, CUDA_MAP_L2_128 = 2, CUDA_MAP_NONE = 0 };
+enum {
+  CUDA_MAP_UINT8 = 0,
+  CUDA_MAP_UINT16 = 1,
+  CUDA_MAP_TFLOAT32 = 11,
+  CUDA_MAP_SWIZZLE_128 = 3,
+  CUDA_MAP_L2_128 = 2,
+  CUDA_MAP_NONE = 0
+};
 
 /* CUlaunchConfig */
 typedef struct cuda_launch {

@@ -251,10 +251,14 @@ static bool check_maps(const loom_plan_header *h, const uint8_t *bytes) {
   const loom_tensor_map *maps = (const void *)(bytes + h->maps.offset);
   uint32_t count = 0;
   for (uint32_t i = 0; i < h->maps.count; i++) {
-    if (h->target != LOOM_PLAN_NVPTX || maps[i].kernel >= h->kernels.count) return false;
+    if (h->target != LOOM_PLAN_NVPTX || maps[i].kernel >= h->kernels.count ||
+        maps[i].kind >= LOOM_MAP_KINDS)
+      return false;
     if (i && maps[i].kernel < maps[i - 1].kernel) return false;
     count = i && maps[i].kernel == maps[i - 1].kernel ? count + 1 : 1;
     const loom_plan_kernel *kernel = &kernels[maps[i].kernel];
+    for (int k = 0; k < 10; k++)
+      if (maps[i].parameters[k / 2][k % 2] > kernel->entry >> 16) return false;
     if (count > LOOM_MAP_MOST || maps[i].buffer >= (kernel->entry & 0xffff) ||
         !check_words(kernel, count))
       return false;

@@ -16,7 +16,7 @@
  * kernels' parameters may name a register instead of a number.
  */
 #define LOOM_PLAN_MAGIC 0x314d4f4f4c4e4c50ull
-#define LOOM_PLAN_VERSION 12u
+#define LOOM_PLAN_VERSION 13u
 #define LOOM_PLAN_PAGE 4096u /* the unit of LOOM_PLAN_TRIM */
 
 typedef struct loom_plan_section {
@@ -177,17 +177,48 @@ typedef struct loom_plan_kernel {
   uint32_t threads, flags, op, shared;
 } loom_plan_kernel;
 
-/* A part of a kernel's buffer that it copies boxes of, of elements of two bytes: lines next to each
- * other, in batches. What is outside of them is zeros. */
+/* What a tensor map's elements are: f32 is rounded to TF32 on the way. */
+typedef enum loom_map_kind {
+  LOOM_MAP_HALVES,
+  LOOM_MAP_TF32,
+  LOOM_MAP_BYTE,
+  LOOM_MAP_KINDS
+} loom_map_kind;
+
+/* A part of a kernel's buffer that it copies boxes of: lines next to each other, in batches. What
+ * is outside of them is zeros. */
 typedef struct loom_tensor_map {
   uint32_t kernel, buffer; /* the row of the kernel, the number in its list */
   int64_t offset;          /* bytes behind the buffer's pointer */
   uint64_t extents[3];     /* elements of a line, lines, batches */
   uint64_t strides[2];     /* bytes from a line to the next one, and from a batch */
-  uint32_t box[2];         /* elements of a line, lines */
+  /* Where one of these five is known in a launch alone: two of its parameters, 1 + their numbers
+   * (0: none), by which the number above is multiplied, and what is added then. */
+  uint16_t parameters[5][2];
+  uint32_t plus[5];
+  uint32_t box[2];       /* elements of a line, lines */
+  uint32_t kind, unused; /* LOOM_MAP_* */
 } loom_tensor_map;
+
+/* The map of a launch with these parameters. False: a number that none has. */
+static inline bool loom_map_known(loom_tensor_map *map, const uint64_t *parameters) {
+  for (int i = 0; i < 5; i++) {
+    uint64_t *number = i < 3 ? &map->extents[i] : &map->strides[i - 3];
+    for (int k = 0; k < 2; k++)
+      if (map->parameters[i][k] &&
+          __builtin_mul_overflow(*number, parameters[map->parameters[i][k] - 1], number))
+        return false;
+    if (__builtin_add_overflow(*number, map->plus[i], number)) return false;
+    if (*number > (i < 3 ? (uint64_t)INT32_MAX : UINT64_C(1) << 40)) return false;
+  }
+  return true;
+}
+
+/* Bytes of an element. */
+static inline uint32_t loom_map_size(uint32_t kind) {
+  return kind == LOOM_MAP_HALVES ? 2 : kind == LOOM_MAP_TF32 ? 4 : 1;
+}
 #define LOOM_PLAN_STATIC 49152u  /* bytes of shared memory that a kernel may have of its own */
-#define LOOM_MAP_SIZE 2u         /* bytes of an element */
 #define LOOM_PLAN_SHARED 232448u /* or that a launch may give it, at most (sm_90) */
 #define LOOM_MAP_BYTES 128u      /* of a tensor map, which a kernel gets by value */
 #define LOOM_MAP_MOST 2u         /* of a kernel */

@@ -353,11 +353,14 @@ static void sim_run_blocks(sim_block *block, bool whole_blocks, int64_t begin, i
 /* The maps of a launch's buffers, where no driver has made them. Those that cannot be made are
  * zeros: the kernel does without. */
 static void *sim_maps(const loom_tensor_map *maps, uint32_t count, void *const *buffers,
-                      void *given, loom_sim_map *made) {
+                      const uint64_t *params, void *given, loom_sim_map *made) {
   if (given) return given;
-  for (uint32_t i = 0; i < count && i < LOOM_MAP_MOST; i++)
-    loom_sim_map_make(&made[i], &maps[i],
-                      (uint64_t)(uintptr_t)buffers[maps[i].buffer] + (uint64_t)maps[i].offset);
+  for (uint32_t i = 0; i < count && i < LOOM_MAP_MOST; i++) {
+    loom_tensor_map map = maps[i];
+    memset(&made[i], 0, sizeof made[i]);
+    uint64_t address = (uint64_t)(uintptr_t)buffers[map.buffer] + (uint64_t)map.offset;
+    if (loom_map_known(&map, params)) loom_sim_map_make(&made[i], &map, address);
+  }
   return made;
 }
 
@@ -376,7 +379,7 @@ uint32_t loom_sim_launch(void *kernel, const char *name, uint32_t blocks, uint32
   memcpy(&block->kernel, &kernel, sizeof kernel);
   block->buffers = buffers;
   block->params = params;
-  block->scratch = map_count ? sim_maps(maps, map_count, buffers, scratch, made) : scratch;
+  block->scratch = map_count ? sim_maps(maps, map_count, buffers, params, scratch, made) : scratch;
   block->threads = (int)threads;
   block->stacks =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

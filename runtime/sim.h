@@ -9,6 +9,8 @@
 #ifndef LOOM_SIM_H
 #define LOOM_SIM_H
 
+#include <string.h>
+
 #include "graph/types.h"
 #include "runtime/runtime.h"
 #include "runtime/simulator.h"
@@ -150,6 +152,16 @@ bool sim_phase_over(sim_block *block, const sim_fiber *fiber);
 
 static inline double sim_half(uint16_t bits, bool f16) {
   return f16 ? loom_half_to_double(bits) : loom_bfloat_to_double(bits);
+}
+
+/* What an instruction on TF32 takes an f32 in memory for. */
+static inline double sim_tf32(const uint8_t *at) {
+  uint32_t bits;
+  float value;
+  memcpy(&bits, at, sizeof bits);
+  bits &= ~UINT32_C(0x1fff);
+  memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
 /* PTX ISA 9.7.15.5.1.1.2, fragments of D of wgmma.m64nNk16: sum i of thread t. */

@@ -109,6 +109,8 @@ static void phase_arrive(sim_block *block, const void *at, uint32_t bytes) {
   if (!phase) return;
   sim_clocks_tell(block, phase->now);
   phase->bytes += bytes;
+  if (phase->bytes > PHASE_COUNT)
+    sim_fault(block, -1, "more bytes are announced to a barrier than it counts");
   if (!phase->pending)
     sim_fault(block, -1, "thread %d arrives at a barrier more often than it counts", block->thread);
   else
@@ -125,16 +127,19 @@ void loom_sim_mbarrier_expect(const void *at, uint32_t bytes) {
 
 #define MAP_MAGIC 0x70616d2d6d6f6f6cu
 
-/* What cuTensorMapEncodeTiled asks for (CUDA driver API, 6.37). */
+/* What cuTensorMapEncodeTiled asks for (CUDA driver API, 6.30). A stride is that of a line and some
+ * padding. Boxes begin at signed numbers of 32 bits, which have to reach all elements. */
 bool loom_sim_map_make(loom_sim_map *out, const loom_tensor_map *map, uint64_t address) {
   memset(out, 0, sizeof *out);
-  bool good = address && address % 16 == 0;
+  bool good = address && address % 16 == 0 && map->kind < LOOM_MAP_KINDS;
+  if (!good) return false;
   for (int i = 0; i < 3; i++)
-    good = good && map->extents[i] >= 1 && map->extents[i] <= UINT64_C(1) << 32;
+    good = good && map->extents[i] >= 1 && map->extents[i] <= INT32_MAX;
+  good = good && map->strides[0] >= map->extents[0] * loom_map_size(map->kind);
   for (int i = 0; i < 2; i++)
     good = good && map->strides[i] % 16 == 0 && map->strides[i] < UINT64_C(1) << 40 &&
            map->box[i] >= 1 && map->box[i] <= 256;
-  if (!good || map->box[0] * LOOM_MAP_SIZE != PHASE_SPAN) return false;
+  if (!good || map->box[0] * loom_map_size(map->kind) != PHASE_SPAN) return false;
   *out = (loom_sim_map){.magic = MAP_MAGIC, .address = address, .map = *map};
   out->map.offset = 0; /* they are in the address */
   out->map.buffer = out->map.kernel = 0;
@@ -143,10 +148,20 @@ bool loom_sim_map_make(loom_sim_map *out, const loom_tensor_map *map, uint64_t a
 
 /* ---- copies ---- */
 
+/* The hardware rounds to nearest; what of two is as near, is not told: the greater one, here. */
+static void map_round(uint8_t *at, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 4) {
+    uint32_t bits;
+    memcpy(&bits, at + i, sizeof bits);
+    if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0x1000u) & ~0x1fffu;
+    memcpy(at + i, &bits, sizeof bits);
+  }
+}
+
 /* A line of a box: what is outside of the matrix is zeros. */
 static void map_line(sim_block *block, const phase_copy *c, uint32_t line, uint8_t *to) {
   const loom_tensor_map *m = &c->map->map;
-  int64_t row = (int64_t)c->line + line;
+  int64_t row = (int64_t)c->line + line, size = loom_map_size(m->kind);
   memset(to, 0, PHASE_SPAN);
   if (row < 0 || (uint64_t)row >= m->extents[1] || c->batch < 0 ||
       (uint64_t)c->batch >= m->extents[2])
@@ -155,9 +170,10 @@ static void map_line(sim_block *block, const phase_copy *c, uint32_t line, uint8
   if (high > m->box[0]) high = m->box[0];
   if (low >= high) return;
   uint64_t from = c->map->address + (uint64_t)row * m->strides[0] +
-                  (uint64_t)c->batch * m->strides[1] + (uint64_t)(c->at + low) * LOOM_MAP_SIZE;
-  size_t bytes = (size_t)(high - low) * LOOM_MAP_SIZE;
-  memcpy(to + low * LOOM_MAP_SIZE, (const void *)(uintptr_t)from, bytes);
+                  (uint64_t)c->batch * m->strides[1] + (uint64_t)((c->at + low) * size);
+  size_t bytes = (size_t)((high - low) * size);
+  memcpy(to + low * size, (const void *)(uintptr_t)from, bytes);
+  if (m->kind == LOOM_MAP_TF32) map_round(to, PHASE_SPAN);
   sim_count_map(block, (uint32_t)bytes);
 }
 

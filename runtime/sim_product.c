@@ -1,10 +1,11 @@
 /* Products of a simulated warpgroup that go on while its threads do (wgmma of sm_90a, PTX ISA
- * 9.7.15): 64 rows by 128 or 256 columns by 64 steps of the depth, four instructions in a group.
+ * 9.7.15): 64 rows by 128 or 256 columns by 128 bytes of the depth, four instructions in a group.
  *
  * Operands lie in shared memory in lines of 128 bytes, which begin at a multiple of 1,024 and in
  * which the bits 4 to 6 of an address are combined with the bits 7 to 9 (9.7.15.5.1, swizzling of
- * 128 bytes). A line is a row of 64 steps; of a turned operand it is a step of 64 rows, and 64 such
- * steps are 8,192 bytes, behind which come the next 64 rows.
+ * 128 bytes). A line is a row of 64 halves, 32 f32 or 128 int8; of a turned operand of halves it is
+ * a step of 64 rows, and 64 such steps are 8,192 bytes, behind which come the next 64 rows. TF32
+ * does without the last 13 bits of an f32.
  *
  * A group is computed when a thread of the warpgroup waits for it, which is as late as it may be,
  * of what then lies there. From its start to that wait it counts as a reader of the operands.
@@ -17,21 +18,25 @@
 
 enum {
   PRODUCT_ROWS = 64,
-  PRODUCT_MOST = 256, /* columns */
-  PRODUCT_STEPS = 64,
+  PRODUCT_MOST = 256,  /* columns */
+  PRODUCT_STEPS = 128, /* at most */
+  PRODUCT_CALLS = 4,   /* instructions of a group */
   PRODUCT_LINE = 128,
   PRODUCT_PART = 8192, /* bytes of 64 rows */
   PRODUCT_DEPTH = 4    /* groups under way, at most */
 };
 
+typedef enum product_kind { PRODUCT_BF16, PRODUCT_F16, PRODUCT_TF32, PRODUCT_S8 } product_kind;
+
 typedef struct product_queue product_queue;
 
 typedef struct product_call {
   product_queue *queue;
-  float *sums;
+  float *sums; /* of int8: int32 */
   const uint8_t *a, *b;
   int columns;
-  bool f16, turned[2];
+  product_kind kind;
+  bool turned[2];
 } product_call;
 
 typedef struct product_group {
@@ -86,21 +91,38 @@ void sim_sums_give(sim_sums *sums) {
 
 /* ---- the product ---- */
 
+static int product_size(product_kind kind) {
+  return kind == PRODUCT_TF32 ? 4 : kind == PRODUCT_S8 ? 1 : 2;
+}
+
 static double product_element(const uint8_t *base, int row, int step, const product_call *call,
                               int side) {
   int offset = call->turned[side] ? row / PRODUCT_ROWS * PRODUCT_PART + step * PRODUCT_LINE +
                                         row % PRODUCT_ROWS * 2
-                                  : row * PRODUCT_LINE + step * 2;
+                                  : row * PRODUCT_LINE + step * product_size(call->kind);
+  const uint8_t *at = base + (offset ^ ((offset >> 7 & 7) << 4));
   uint16_t half;
-  memcpy(&half, base + (offset ^ ((offset >> 7 & 7) << 4)), sizeof half);
-  return sim_half(half, call->f16);
+  if (call->kind == PRODUCT_S8) return (int8_t)*at;
+  if (call->kind == PRODUCT_TF32) return sim_tf32(at);
+  memcpy(&half, at, sizeof half);
+  return sim_half(half, call->kind == PRODUCT_F16);
 }
 
-/* Sums are as in sim_matrix.c: exact products, rounded once for each instruction of 16 steps. */
+/* Sums of int8 are exact, and wrap. */
+static void product_add_whole(float *at, const double *x, const double *y, int steps) {
+  uint32_t sum;
+  memcpy(&sum, at, sizeof sum);
+  for (int k = 0; k < steps; k++)
+    sum += (uint32_t)((int32_t)x[k] * (int32_t)y[k]);
+  memcpy(at, &sum, sizeof sum);
+}
+
+/* Sums are as in sim_matrix.c: exact products, rounded once for each instruction. */
 static void product_compute(sim_products *p, const product_group *g) {
   double (*a)[PRODUCT_STEPS] = p->a, (*b)[PRODUCT_STEPS] = p->b;
   const product_call *call = &g->call;
-  for (int k = 0; k < PRODUCT_STEPS; k++) {
+  int steps = PRODUCT_LINE / product_size(call->kind), part = steps / PRODUCT_CALLS;
+  for (int k = 0; k < steps; k++) {
     for (int r = 0; r < PRODUCT_ROWS; r++)
       a[r][k] = product_element(call->a, r, k, call, 0);
     for (int c = 0; c < call->columns; c++)
@@ -110,8 +132,9 @@ static void product_compute(sim_products *p, const product_group *g) {
     for (int i = 0; i < call->columns / 2; i++) {
       float *sum = &g->sums[t][i];
       const double *x = a[sim_sum_row(t, i)], *y = b[sim_sum_column(t, i)];
-      for (int first = 0; first < PRODUCT_STEPS; first += 16)
-        sim_add_products(sum, x + first, y + first, 16);
+      if (call->kind == PRODUCT_S8) product_add_whole(sum, x, y, steps);
+      for (int first = 0; first < steps && call->kind != PRODUCT_S8; first += part)
+        sim_add_products(sum, x + first, y + first, part);
     }
 }
 
@@ -132,7 +155,7 @@ static void product_start(void *const *calls) {
     sim_sums_take(&q->sums, t, g->sums[t], g->call.columns / 2);
   }
   q->started++;
-  for (int i = 0; i < PRODUCT_STEPS / 16; i++)
+  for (int i = 0; i < PRODUCT_CALLS; i++)
     sim_count_matrix(block);
 }
 
@@ -187,28 +210,38 @@ static void product_wait(uint32_t site, sim_exchange finish) {
 
 /* ---- the primitives (passes/gpu.def) ---- */
 
-void loom_sim_wgmma_n128_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                              uint32_t turned_b, uint32_t site) {
-  product_run((product_call){NULL, sums, a, b, 128, false, {turned_a != 0, turned_b != 0}}, site);
-}
-void loom_sim_wgmma_n128_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                             uint32_t turned_b, uint32_t site) {
-  product_run((product_call){NULL, sums, a, b, 128, true, {turned_a != 0, turned_b != 0}}, site);
-}
-void loom_sim_wgmma_n256_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                              uint32_t turned_b, uint32_t site) {
-  product_run((product_call){NULL, sums, a, b, 256, false, {turned_a != 0, turned_b != 0}}, site);
-}
-void loom_sim_wgmma_n256_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                             uint32_t turned_b, uint32_t site) {
-  product_run((product_call){NULL, sums, a, b, 256, true, {turned_a != 0, turned_b != 0}}, site);
-}
+#define PRODUCT_OF(NAME, COLUMNS, KIND)                                                            \
+  void loom_sim_wgmma_n##COLUMNS##_##NAME(float *sums, const void *a, const void *b,               \
+                                          uint32_t turned_a, uint32_t turned_b, uint32_t site) {   \
+    bool turned[] = {turned_a != 0, turned_b != 0};                                                \
+    product_run((product_call){NULL, sums, a, b, COLUMNS, KIND, {turned[0], turned[1]}}, site);    \
+  }
+PRODUCT_OF(bf16, 128, PRODUCT_BF16)
+PRODUCT_OF(bf16, 256, PRODUCT_BF16)
+PRODUCT_OF(f16, 128, PRODUCT_F16)
+PRODUCT_OF(f16, 256, PRODUCT_F16)
+PRODUCT_OF(tf32, 128, PRODUCT_TF32)
+PRODUCT_OF(tf32, 256, PRODUCT_TF32)
+PRODUCT_OF(s8, 128, PRODUCT_S8)
+PRODUCT_OF(s8, 256, PRODUCT_S8)
+
+void loom_sim_leave(void) {}
+
 void loom_sim_wgmma_wait_older(uint32_t site) { product_wait(site, product_finish_older); }
+
 void loom_sim_wgmma_wait_n128(float *sums, uint32_t site) {
   (void)sums;
   product_wait(site, product_finish_all);
 }
 void loom_sim_wgmma_wait_n256(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
+void loom_sim_wgmma_wait_n128_s32(float *sums, uint32_t site) {
+  (void)sums;
+  product_wait(site, product_finish_all);
+}
+void loom_sim_wgmma_wait_n256_s32(float *sums, uint32_t site) {
   (void)sums;
   product_wait(site, product_finish_all);
 }

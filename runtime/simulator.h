@@ -78,8 +78,7 @@ void loom_sim_map_copy(void *to, const void *map, int32_t at, int32_t line, int3
 /* What the simulator has in the place of a tensor map of the driver. */
 typedef struct loom_sim_map {
   uint64_t magic, address;
-  struct loom_tensor_map map;
-  uint64_t rest[6];
+  struct loom_tensor_map map; /* whose numbers are known */
 } loom_sim_map;
 /* False: no driver makes such a map. */
 bool loom_sim_map_make(loom_sim_map *out, const struct loom_tensor_map *map, uint64_t address);
@@ -111,20 +110,26 @@ loom_f32x4 loom_sim_mfma_f16(loom_u32x2 a, loom_u32x2 b, loom_f32x4 c, uint32_t 
 void loom_sim_wgmma_bf16(float *sums, const void *a, const void *b, uint32_t site);
 void loom_sim_wgmma_f16(float *sums, const void *a, const void *b, uint32_t site);
 void loom_sim_wgmma_fence(void);
-/* 64 steps of the depth, of 64 rows and 128 or 256 columns; they are under way until they are
+void loom_sim_leave(void); /* at the end of a thread's work: nothing */
+/* 128 bytes of the depth, of 64 rows and 128 or 256 columns; they are under way until they are
  * waited for. */
-void loom_sim_wgmma_n128_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                              uint32_t turned_b, uint32_t site);
-void loom_sim_wgmma_n128_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                             uint32_t turned_b, uint32_t site);
-void loom_sim_wgmma_n256_bf16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                              uint32_t turned_b, uint32_t site);
-void loom_sim_wgmma_n256_f16(float *sums, const void *a, const void *b, uint32_t turned_a,
-                             uint32_t turned_b, uint32_t site);
+#define LOOM_SIM_WGMMA(NAME)                                                                       \
+  void loom_sim_wgmma_##NAME(float *sums, const void *a, const void *b, uint32_t turned_a,         \
+                             uint32_t turned_b, uint32_t site)
+LOOM_SIM_WGMMA(n128_bf16);
+LOOM_SIM_WGMMA(n128_f16);
+LOOM_SIM_WGMMA(n128_tf32);
+LOOM_SIM_WGMMA(n128_s8);
+LOOM_SIM_WGMMA(n256_bf16);
+LOOM_SIM_WGMMA(n256_f16);
+LOOM_SIM_WGMMA(n256_tf32);
+LOOM_SIM_WGMMA(n256_s8);
 /* All but the last call of the thread are done; or all are. */
 void loom_sim_wgmma_wait_older(uint32_t site);
 void loom_sim_wgmma_wait_n128(float *sums, uint32_t site);
 void loom_sim_wgmma_wait_n256(float *sums, uint32_t site);
+void loom_sim_wgmma_wait_n128_s32(float *sums, uint32_t site);
+void loom_sim_wgmma_wait_n256_s32(float *sums, uint32_t site);
 /* 16 steps of the depth, of rows in registers, as fragments of mma; then the end of all. */
 void loom_sim_wgmma_own_n64_bf16(float *sums, loom_u32x4 own, const void *b, uint32_t step,
                                  uint32_t turned_b, uint32_t site);

@@ -130,6 +130,10 @@ static const char *gpu_lists(LLVMValueRef body, loom_gpu_stage *stage) {
   stage->buffers = stage->params = 1;
   bool known = gpu_list_read(LLVMGetParam(body, 0), 0, &stage->buffers) &&
                gpu_list_read(LLVMGetParam(body, 1), 0, &stage->params);
+  for (uint32_t i = 0; i < 10 * stage->map_count; i++) {
+    uint32_t number = stage->maps[i / 10].parameters[i % 10 / 2][i % 2];
+    if (number > stage->params) stage->params = number;
+  }
   uint32_t maps = stage->map_count ? stage->map_count * LOOM_MAP_BYTES + 64 : 0;
   if (known && 8 * (stage->buffers + stage->params) + maps <= LOOM_PLAN_LAUNCH_BYTES) return NULL;
   stage->buffers = stage->params = 1;
@@ -145,21 +149,38 @@ static LLVMTypeRef gpu_list_type(const gpu_entry *e) {
   return LLVMPointerTypeInContext(e->context, space);
 }
 
-/* Numbers of a map, as the lowering writes them (passes/gpu_ring.c): buffer, offset, extents,
- * strides, box, each behind a space. False: they are not. */
+/* A number of a map: a constant, or a product with parameters, and what is added. */
+static bool gpu_map_number(const char **text, uint64_t *number, uint16_t *parameters,
+                           uint32_t *plus) {
+  char *at;
+  *number = strtoull(*text, &at, 10);
+  if (at == *text) return false;
+  for (int i = 0; i < 2 && *at == '*'; i++)
+    parameters[i] = (uint16_t)(1 + strtoul(at + 1, &at, 10));
+  if (*at == '+') *plus = (uint32_t)strtoul(at + 1, &at, 10);
+  *text = at;
+  return true;
+}
+
+/* A map, as the lowering writes it (passes/gpu_map.c): buffer, bytes of an element, box, offset,
+ * extents, strides, each behind a space. False: there is none. */
 static bool gpu_map(const char **text, loom_tensor_map *map) {
+  unsigned size = 0;
   int length = 0;
   *map = (loom_tensor_map){.kernel = 0};
-  int count = sscanf(
-      *text, " %u %" SCNd64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %u %u%n",
-      &map->buffer, &map->offset, &map->extents[0], &map->extents[1], &map->extents[2],
-      &map->strides[0], &map->strides[1], &map->box[0], &map->box[1], &length);
+  int count = sscanf(*text, " %u %u %u %u %" SCNd64 "%n", &map->buffer, &size, &map->box[0],
+                     &map->box[1], &map->offset, &length);
   *text += length;
-  return count == 9;
+  map->kind = size == 4 ? LOOM_MAP_TF32 : size == 1 ? LOOM_MAP_BYTE : LOOM_MAP_HALVES;
+  for (int i = 0; i < 5 && count == 5; i++)
+    if (!gpu_map_number(text, i < 3 ? &map->extents[i] : &map->strides[i - 3], map->parameters[i],
+                        &map->plus[i]))
+      return false;
+  return count == 5;
 }
 
 static void gpu_maps(LLVMValueRef body, loom_gpu_stage *stage) {
-  char text[512];
+  char text[600];
   unsigned length = 0;
   LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(
       body, LLVMAttributeFunctionIndex, LOOM_GPU_MAPS, (unsigned)strlen(LOOM_GPU_MAPS));

@@ -225,32 +225,51 @@ static void launcher_describe(const launcher *l, MlirOperation launch) {
   fputs(" */\n", l->out);
 }
 
+/* Bytes of shared memory beyond what a kernel may have of its own. */
+static uint32_t launcher_asked(const loom_gpu_row *row) {
+  return row->shared > LOOM_PLAN_STATIC ? row->shared : 0;
+}
+
+static bool launcher_asks(const launcher *l) {
+  for (uint32_t i = 0; i < l->stages->count; i++)
+    if (launcher_asked(&l->stages->rows[i])) return true;
+  return false;
+}
+
+static bool launcher_has_maps(const launcher *l) {
+  for (uint32_t i = 0; i < l->stages->count; i++)
+    if (l->stages->rows[i].map_count) return true;
+  return false;
+}
+
 static void launcher_kernels(const launcher *l) {
   if (l->stages->count)
     launcher_write(
         l, "/* The kernels. Each has the parameters\n *\n"
-           " *   buffers, params, int64_t begin, int64_t end, uint32_t *status\n *\n"
+           " *   buffers, params, int64_t begin, int64_t end, uint32_t *status[, maps]\n *\n"
            " * and runs the chunks [begin, end). `buffers` and `params` are arrays by value, of "
            "addresses and of numbers in 64 bits\n"
            " * each, of at least one word; below is what they hold where the kernel is launched "
-           "first. What goes wrong is or'ed\n * into *status. */\n\n");
+           "first. What goes wrong is or'ed\n * into *status. A kernel that copies boxes of "
+           "matrices has "
+           "their tensor maps by value. */\n\n");
   for (MlirOperation op = launcher_first(l); op.ptr; op = program_next_launch(l->plan, op))
     if (!program_seen(l->plan, op)) launcher_describe(l, op);
-  launcher_write(l,
-                 "\ntypedef struct $n_kernel {\n"
-                 "  const char *name;\n"
-                 "  unsigned threads; /* of a block */\n"
-                 "  unsigned shared;  /* bytes that each block has; a launch asks for no more */\n"
-                 "  int blocks;       /* 1: a chunk is a block's work; 0: a thread's */\n"
-                 "} $n_kernel;\n\n");
+  launcher_write(l, "\ntypedef struct $n_kernel {\n"
+                    "  const char *name;\n"
+                    "  unsigned threads; /* of a block */\n"
+                    "  unsigned shared;  /* bytes that each block has */\n"
+                    "  unsigned asked;   /* by a launch, of these */\n"
+                    "  int blocks;       /* 1: a chunk is a block's work; 0: a thread's */\n"
+                    "} $n_kernel;\n\n");
   fprintf(l->out, "#define %s_KERNELS %u\n", l->upper, l->stages->count);
   launcher_write(l, "static const $n_kernel $n_kernels[$N_KERNELS + 1] = {\n");
   for (uint32_t i = 0; i < l->stages->count; i++) {
     const loom_gpu_row *row = &l->stages->rows[i];
-    fprintf(l->out, "    {\"%s\", %u, %u, %d},\n", row->name, row->threads, row->shared,
-            row->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : 0);
+    fprintf(l->out, "    {\"%s\", %u, %u, %u, %d},\n", row->name, row->threads, row->shared,
+            launcher_asked(row), row->flags & LOOM_PLAN_KERNEL_BLOCKS ? 1 : 0);
   }
-  fputs("    {0, 0, 0, 0}};\n\n", l->out);
+  fputs("    {0, 0, 0, 0, 0}};\n\n", l->out);
 }
 
 /* ---- functions ---- */
@@ -307,48 +326,6 @@ static const char launcher_blocks[] =
     "static inline int64_t $n_blocks(const $n_kernel *kernel, int64_t chunks) {\n"
     "  if (chunks < 1) return 0;\n"
     "  return kernel->blocks ? chunks : (chunks - 1) / (int64_t)kernel->threads + 1;\n"
-    "}\n\n";
-
-static const char launcher_loading[] =
-    "typedef struct $n_module {\n"
-    "  $m module;\n"
-    "  $f functions[$N_KERNELS + 1];\n"
-    "} $n_module;\n\n"
-    "/* Loads the kernels for the current context or device. `image`: $o. It stays the\n"
-    " * caller's, and outlives the module. */\n"
-    "static inline $r $n_load($n_module *module, const void *image) {\n"
-    "  $r error = $s;\n"
-    "  int i;\n"
-    "  module->module = 0;\n"
-    "  if ($N_KERNELS > 0) error = $pModuleLoadData(&module->module, image);\n"
-    "  if (error != $s) return error;\n"
-    "  for (i = 0; i < $N_KERNELS && error == $s; i++)\n"
-    "    error = $pModuleGetFunction(&module->functions[i], module->module, $n_kernels[i].name);\n"
-    "  if (error == $s) return error;\n"
-    "  (void)$pModuleUnload(module->module);\n"
-    "  module->module = 0;\n"
-    "  return error;\n"
-    "}\n\n"
-    "/* No call may still run. */\n"
-    "static inline $r $n_unload($n_module *module) {\n"
-    "  $m loaded = module->module;\n"
-    "  module->module = 0;\n"
-    "  return loaded ? $pModuleUnload(loaded) : $s;\n"
-    "}\n\n";
-
-static const char launcher_start[] =
-    "/* Launches a kernel with these lists, which the driver reads before this returns. */\n"
-    "static inline $r $n_start(const $n_module *module, int kernel, uint64_t *buffers, uint64_t "
-    "*params,\n"
-    "                          uint64_t status, int64_t first, int64_t chunks, $t stream) {\n"
-    "  unsigned threads = $n_kernels[kernel].threads;\n"
-    "  int64_t end = first + chunks, blocks = $n_blocks(&$n_kernels[kernel], chunks);\n"
-    "  void *parameters[] = {buffers, params, &first, &end, &status};\n"
-    "  if (blocks == 0) return $s;\n"
-    "  if (blocks > INT32_MAX$x) return $i;\n"
-    "  return $l(module->functions[kernel], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, "
-    "parameters,\n"
-    "                        0);\n"
     "}\n\n";
 
 static const char launcher_status[] =
@@ -416,14 +393,40 @@ static void launcher_copy(const launcher *l, MlirOperation op) {
   fputs(", stream);\n", l->out);
 }
 
+/* A number of a map, of the words from `params` on. */
+static void launcher_map_number(const launcher *l, const loom_tensor_map *map, int i, int params) {
+  fprintf(l->out, "    sizes[%d] = %" PRIu64, i, i < 3 ? map->extents[i] : map->strides[i - 3]);
+  for (int k = 0; k < 2; k++)
+    if (map->parameters[i][k]) fprintf(l->out, " * words[%d]", params + map->parameters[i][k] - 1);
+  if (map->plus[i]) fprintf(l->out, " + %u", map->plus[i]);
+  fputs(";\n", l->out);
+}
+
+static void launcher_maps(const launcher *l, const loom_gpu_row *row, int word, int params) {
+  static const char *const types[LOOM_MAP_KINDS] = {"UINT16", "TFLOAT32", "UINT8"};
+  for (uint32_t i = 0; i < row->map_count; i++) {
+    const loom_tensor_map *map = &row->maps[i];
+    launcher_write(l, "  if (error == $s) {\n    uint64_t sizes[5];\n");
+    for (int k = 0; k < 5; k++)
+      launcher_map_number(l, map, k, params);
+    launcher_write(l, "    error = $n_map(&");
+    fprintf(l->out,
+            "maps[%u], words[%d] + (uint64_t)%" PRId64 ", CU_TENSOR_MAP_DATA_TYPE_%s, %u, %u, "
+            "sizes);\n  }\n",
+            i, word + (int)map->buffer, map->offset, types[map->kind], map->box[0], map->box[1]);
+  }
+}
+
 /* `word`: where the lists of this launch begin; `launch`: its number. */
 static void launcher_step(const launcher *l, MlirOperation op, int *word, int *launch) {
   int params = *word + launcher_buffers(op);
+  const loom_gpu_row *row = launcher_row(l, op);
+  launcher_maps(l, row, *word, params);
   launcher_write(l, "  if (error == $s)\n    error = $n_start(module, ");
   fprintf(l->out,
-          "%d, words + %d, words + %d, workspace, %" PRId64 ", chunks[%d], stream); /* %s */\n",
-          (int)(launcher_row(l, op) - l->stages->rows), *word, params,
-          loom_get_i64(op, loom_mark_first, 0), (*launch)++, launcher_row(l, op)->name);
+          "%d, words + %d, words + %d, workspace, %s, %" PRId64 ", chunks[%d], stream); /* %s */\n",
+          (int)(row - l->stages->rows), *word, params, row->map_count ? "maps" : "0",
+          loom_get_i64(op, loom_mark_first, 0), (*launch)++, row->name);
   *word = params + launcher_params(op);
 }
 
@@ -449,6 +452,7 @@ static void launcher_call(launcher *l) {
   launcher_exprs(l);
   fprintf(l->out, "  uint64_t words[%d];\n  int64_t chunks[%s_LAUNCHES + 1];\n", l->words + 1,
           l->upper);
+  if (launcher_has_maps(l)) fprintf(l->out, "  CUtensorMap maps[%u];\n", LOOM_MAP_MOST);
   launcher_write(l, "  const uint64_t workspace = $warguments->workspace;\n");
   fprintf(l->out, "  const uint64_t arena = workspace + %d;\n", LAUNCHER_ARENA);
   launcher_write(l, "  $r error;\n"
@@ -485,6 +489,9 @@ static bool launcher_header(launcher *l) {
   launcher_chunks(l);
   launcher_write(l, launcher_blocks);
   launcher_write(l, launcher_loading);
+  if (launcher_asks(l)) launcher_write(l, launcher_asking);
+  launcher_write(l, launcher_unloading);
+  if (launcher_has_maps(l)) launcher_write(l, launcher_map);
   launcher_write(l, launcher_start);
   launcher_call(l);
   launcher_write(l, launcher_status);

@@ -41,4 +41,9 @@ const launcher_driver *launcher_driver_of(const loom_target *machine);
  *   $x what else makes a launch too large. */
 void launcher_print(FILE *out, const launcher_words *words, const char *text);
 
+/* Functions of a header as such texts: the kernels are loaded, get the shared memory that launches
+ * ask for, and are given back; a tensor map; a launch. */
+extern const char launcher_loading[], launcher_asking[], launcher_unloading[], launcher_map[],
+    launcher_start[];
+
 #endif

@@ -128,7 +128,7 @@ static bool legal_maps(MlirAttribute pair) {
   if (!mlirAttributeIsAString(parts[0]) || !mlirAttributeIsAString(parts[1])) return false;
   MlirStringRef text = mlirStringAttrGetValue(parts[1]);
   for (size_t i = 0; i < text.length; i++)
-    if (!strchr("0123456789- ", text.data[i])) return false;
+    if (!strchr("0123456789-+* ", text.data[i])) return false;
   return loom_str_is(mlirStringAttrGetValue(parts[0]), LOOM_GPU_MAPS);
 }
 

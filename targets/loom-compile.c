@@ -46,10 +46,6 @@ static bool compile_image(compile_job *job, MlirModule module, loom_bytes *out) 
   const loom_gpu_table *stages = job->options.gpu;
   bool good = compile_code(job, module, out, &err);
   if (good && stages && stages->why) good = loom_fail(&err, "%s", stages->why);
-  for (uint32_t i = 0; good && job->header && stages && i < stages->count; i++)
-    if (stages->rows[i].map_count)
-      good = loom_fail(&err, "a header cannot launch '%s': it makes no tensor maps",
-                       stages->rows[i].name);
   if (good && job->simulated) good = loom_device_simulated(module, stages, out, &err);
   return good || loom_tool_error(&job->tool, job->tool.input, err.message);
 }

@@ -9,6 +9,8 @@
 // RUN: %python %S/inputs/needed.py %loom-run %t/gradient.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_all | FileCheck %s --check-prefix=GRADIENT
 // RUN: %loom-opt --loom-lowered %t/group.mlir > %t/group.lowered.mlir
 // RUN: %python %S/inputs/needed.py %loom-run %t/group.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_older loom_gpu_wgmma_fence loom_gpu_wgmma_end_n64 | FileCheck %s --check-prefix=GROUP
+// RUN: %loom-opt --loom-lowered %t/group-gradient.mlir > %t/group-gradient.lowered.mlir
+// RUN: %python %S/inputs/needed.py %loom-run %t/group-gradient.lowered.mlir loom_gpu_barrier loom_gpu_copy_wait_all loom_gpu_wgmma_fence loom_gpu_wgmma_end_n64 | FileCheck %s --check-prefix=GROUPS
 // FORWARD: loom_gpu_barrier: 6 calls, not needed: none
 // FORWARD-NEXT: loom_gpu_copy_wait_older: 2 calls, not needed: none
 // FORWARD-NEXT: loom_gpu_copy_wait_all: 2 calls, not needed: none
@@ -17,6 +19,10 @@
 // GROUP-NEXT: loom_gpu_copy_wait_older: 2 calls, not needed: none
 // GROUP-NEXT: loom_gpu_wgmma_fence: 2 calls, not needed: none
 // GROUP-NEXT: loom_gpu_wgmma_end_n64: 2 calls, not needed: none
+// GROUPS: loom_gpu_barrier: 9 calls, not needed: none
+// GROUPS-NEXT: loom_gpu_copy_wait_all: 4 calls, not needed: none
+// GROUPS-NEXT: loom_gpu_wgmma_fence: 1 calls, not needed: none
+// GROUPS-NEXT: loom_gpu_wgmma_end_n64: 4 calls, not needed: none
 // GRADIENT: loom_gpu_barrier: 9 calls, not needed: none
 // GRADIENT-NEXT: loom_gpu_copy_wait_all: 4 calls, not needed: none
 
@@ -62,11 +68,11 @@ module attributes {loom.target = "nvptx", loom.matrix = "mma"} {
   }
   // More columns than registers have place for: multiply-adds.
   // PLAN: loom.attention
-  // PLAN: slots = 0 : i64, stages = array<i64: 8>
-  func.func @beyond(%q: tensor<1x2x256x160xbf16>, %k: tensor<1x2x256x160xbf16>, %v: tensor<1x2x256x160xbf16>) -> (tensor<1x2x256x160xbf16>) {
+  // PLAN: slots = 0 : i64, stages = array<i64: 16>
+  func.func @beyond(%q: tensor<1x2x256x272xbf16>, %k: tensor<1x2x256x272xbf16>, %v: tensor<1x2x256x272xbf16>) -> (tensor<1x2x256x272xbf16>) {
     %s = loom.constant(0.125 : f32) : tensor<f32>
-    %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "zero" : (tensor<1x2x256x160xbf16>, tensor<1x2x256x160xbf16>, tensor<1x2x256x160xbf16>, tensor<f32>) -> (tensor<1x2x256x160xbf16>, tensor<1x2x256xf32>)
-    return %o : tensor<1x2x256x160xbf16>
+    %o, %lse = loom.attention %q, %k, %v, %s causal = false empty = "zero" : (tensor<1x2x256x272xbf16>, tensor<1x2x256x272xbf16>, tensor<1x2x256x272xbf16>, tensor<f32>) -> (tensor<1x2x256x272xbf16>, tensor<1x2x256xf32>)
+    return %o : tensor<1x2x256x272xbf16>
   }
 }
 //--- code.mlir
@@ -148,5 +154,13 @@ module attributes {loom.target = "sim", loom.matrix = "mma", loom.check} {
     %s = loom.constant(0.25 : f32) : tensor<f32>
     %0, %1, %2 = loom.attention_gradient %g, %q, %k, %v, %l, %d, %s causal = false : (tensor<1x2x192x16xbf16>, tensor<1x2x192x16xbf16>, tensor<1x1x128x16xbf16>, tensor<1x1x128x16xbf16>, tensor<1x2x192xf32>, tensor<1x2x192xf32>, tensor<f32>) -> (tensor<1x2x192x16xbf16>, tensor<1x1x128x16xbf16>, tensor<1x1x128x16xbf16>)
     return %1, %2 : tensor<1x1x128x16xbf16>, tensor<1x1x128x16xbf16>
+  }
+}
+//--- group-gradient.mlir
+module attributes {loom.target = "sim", loom.matrix = "wgmma", loom.check} {
+  func.func @main(%q: tensor<1x2x192x64xbf16>, %k: tensor<1x1x128x64xbf16>, %v: tensor<1x1x128x64xbf16>, %g: tensor<1x2x192x64xbf16>, %l: tensor<1x2x192xf32>, %d: tensor<1x2x192xf32>) -> (tensor<1x1x128x64xbf16>, tensor<1x1x128x64xbf16>) {
+    %s = loom.constant(0.25 : f32) : tensor<f32>
+    %0, %1, %2 = loom.attention_gradient %g, %q, %k, %v, %l, %d, %s causal = false : (tensor<1x2x192x64xbf16>, tensor<1x2x192x64xbf16>, tensor<1x1x128x64xbf16>, tensor<1x1x128x64xbf16>, tensor<1x2x192xf32>, tensor<1x2x192xf32>, tensor<f32>) -> (tensor<1x2x192x64xbf16>, tensor<1x1x128x64xbf16>, tensor<1x1x128x64xbf16>)
+    return %1, %2 : tensor<1x1x128x64xbf16>, tensor<1x1x128x64xbf16>
   }
 }

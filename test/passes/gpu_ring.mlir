@@ -67,8 +67,8 @@ module attributes {loom.matrix = "wgmma", loom.processors = 1 : i64, loom.target
   // RING: call @loom_gpu_mbarrier_expect(
   // RING: call @loom_gpu_map_copy(
   // RING: call @loom_gpu_map_copy(
-  // A buffer, an offset, three extents, two strides and a box for each operand.
-  // RING: func.func @k0_s0({{.*}}"loom-gpu-threads", "384"], ["loom-gpu-shared", "214112"], ["loom-gpu-blocks", "1"], ["loom-gpu-maps", "0 0 576 128 1 1152 1152 64 128 1 0 576 128 1 1152 1152 64 128"]
+  // A buffer, bytes of an element, a box, an offset, three extents and two strides for each operand.
+  // RING: func.func @k0_s0({{.*}}"loom-gpu-threads", "384"], ["loom-gpu-shared", "214112"], ["loom-gpu-blocks", "1"], ["loom-gpu-maps", "0 2 64 128 0 576 128 1 1152 1152 1 2 64 128 0 576 128 1 1152 1152"]
   // RIGHT: main 0: float32[128x128]
   func.func @main(%x: tensor<128x576xbf16>, %w: tensor<128x576xbf16>) -> tensor<128x128xf32> {
     %0 = loom.dot_general %x, %w batch = [] x [] contract = [1] x [1] : (tensor<128x576xbf16>, tensor<128x576xbf16>) -> tensor<128x128xbf16>

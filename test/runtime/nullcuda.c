@@ -156,8 +156,11 @@ int null_TensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
                               const uint32_t *steps, int interleave, int swizzle, int promotion,
                               int outside) {
   NULL_CALL(TensorMapEncodeTiled, false);
+  static const int types[LOOM_MAP_KINDS] = {CUDA_MAP_UINT16, CUDA_MAP_TFLOAT32, CUDA_MAP_UINT8};
   loom_tensor_map given = {.kernel = 0};
-  if (type != CUDA_MAP_UINT16 || rank != 3 || interleave || swizzle != CUDA_MAP_SWIZZLE_128 ||
+  while (given.kind < LOOM_MAP_KINDS && types[given.kind] != type)
+    given.kind++;
+  if (given.kind == LOOM_MAP_KINDS || rank != 3 || interleave || swizzle != CUDA_MAP_SWIZZLE_128 ||
       promotion < 0 || promotion > 3 || outside || (uintptr_t)map % 64 || box[2] != 1)
     return DRIVER_INVALID_VALUE;
   for (int i = 0; i < 3; i++) {

@@ -516,6 +516,12 @@ static void maps_are_checked(void **state) {
     kernel_maps[0].buffer = wrong[i][1];
     refuses_plan();
   }
+  kernel_maps[0] = good;
+  kernel_maps[0].kind = LOOM_MAP_KINDS;
+  refuses_plan();
+  kernel_maps[0] = good;
+  kernel_maps[0].parameters[1][0] = 2; /* of one */
+  refuses_plan();
   kernel_map_count = 3;
   kernel_maps[0] = kernel_maps[1] = kernel_maps[2] = good;
   refuses_plan();

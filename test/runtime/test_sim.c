@@ -378,15 +378,23 @@ static void boxes_are_copied(void **state) {
 static void maps_have_limits(void **state) {
   const loom_tensor_map good = {.extents = {40, 5, 2}, .strides = {96, 480}, .box = {64, 256}};
   loom_sim_map map;
-  loom_tensor_map bad[4] = {good, good, good, good};
+  loom_tensor_map bad[] = {good, good, good, good, good, good, good};
   assert_true(loom_sim_map_make(&map, &good, 4096));
   assert_false(loom_sim_map_make(&map, &good, 4104));
   bad[0].strides[0] = 88;
   bad[1].box[1] = 257;
   bad[2].extents[2] = 0;
   bad[3].strides[1] = UINT64_C(1) << 40;
-  for (int i = 0; i < 4; i++)
+  bad[4].strides[0] = 64; /* lines overlap */
+  bad[5].extents[1] = UINT64_C(1) << 31;
+  bad[6].kind = LOOM_MAP_TF32; /* whose box has 256 bytes */
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_false(loom_sim_map_make(&map, &bad[i], 4096));
+  loom_tensor_map wide = good;
+  wide.kind = LOOM_MAP_TF32;
+  wide.box[0] = 32;
+  wide.strides[0] = 160;
+  assert_true(loom_sim_map_make(&map, &wide, 4096));
 }
 
 int main(void) {

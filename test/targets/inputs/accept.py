@@ -3,7 +3,8 @@
 A function has sm_90, one of NVIDIA's other architectures and one of AMD's: the next function has the next ones. With --all each has all.
 PTX goes through ptxas where it is found; objects of AMDGPU through the linker, and the code object has the kernels in it. Prints a
 row for each function: what ptxas says of registers on sm_90 and of spills, or why the compiler has no code for it yet. With
---groups, only sm_90a, for products of warpgroups, of which none may wait for another. With --sum, a row for each file: how many functions there are of each sort, and the bytes that they spill. A few bytes do not count in a
+--groups, only sm_90a, for products of warpgroups, of which none may wait for another. With --spills=ARCH, an architecture of AMD,
+the registers that each kernel spills there, in place of all that. With --sum, a row for each file: how many functions there are of each sort, and the bytes that they spill. A few bytes do not count in a
 kernel that has come down to 64 or 128 registers by them: so many let one more block run at once.
 """
 import argparse
@@ -79,6 +80,13 @@ def accept(bin, name, source, folder, nvidia, amd):
     return kernels, registers, spilled
 
 
+def spilled_on(bin, arch, source, folder):
+    """Registers that each kernel of a function spills on an architecture of AMD."""
+    obj = folder / "x.o"
+    compile(bin, "--target=amdgpu", f"--mcpu={arch}", source, "-o", obj)
+    return re.findall(r"\.vgpr_spill_count: +(\d+)", run("llvm-readelf", "--notes", obj))
+
+
 def functions(path):
     """Names and modules of a file's functions: each with the aliases and the module's attributes that the file defines."""
     text = path.read_text()
@@ -94,6 +102,7 @@ def main():
     parser.add_argument("--sum", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--groups", action="store_true")
+    parser.add_argument("--spills")
     parser.add_argument("--only", type=lambda names: names.split(","))
     parser.add_argument("files", nargs="+", type=Path)
     options = parser.parse_args()
@@ -106,6 +115,9 @@ def main():
                 if options.only and name not in options.only:
                     continue
                 source.write_text(module)
+                if options.spills:
+                    print(f"{name}: {' '.join(spilled_on(options.bin, options.spills, source, Path(folder)))} registers")
+                    continue
                 try:
                     on = architectures(number, options.all, options.groups)
                     kernels, registers, spilled = accept(options.bin, name, source, Path(folder), *on)

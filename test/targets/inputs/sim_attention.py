@@ -13,7 +13,7 @@ class Attention:
     def __init__(self, rng, plain=False, halves=False):
         self.rng, self.lines, self.arguments, self.count, self.plain = rng, [], [], 0, plain
         self.dtype = rng.choice(["f16", "bf16", "bf16"] if halves else ["f32", "f32", "f32", "f64", "f16", "bf16"])
-        rows, columns = (ROWS + FAR, [n for n in COLUMNS if n <= 130]) if halves else (ROWS, COLUMNS)
+        rows, columns = (ROWS + FAR, [n for n in COLUMNS if n <= 256]) if halves else (ROWS, COLUMNS)
         self.work = self.dtype if self.dtype == "f64" else "f32"
         self.groups, self.batch = rng.randint(1, 3), rng.randint(1, 2)
         self.heads = self.groups * rng.choice([1, 1, 2, 3])

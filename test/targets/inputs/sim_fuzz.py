@@ -4,9 +4,9 @@ or what FRAMELOOM_TRACE has written of programs: `sim_fuzz.py BIN FOLDER`, where
 Half are those of test/fuzz; half are rows or columns: elementwise operations, reductions along the last dimension, along others or
 along all, and their results put back over what was reduced, at sizes around those of a vector, a warp, a block and a part. With --products all are matrix products: at sizes around those of
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, attentions, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
-products of halves or f64, or attentions of halves; with --ring they are large ones of halves, whose operands can be copied in boxes. With --skew=N
+products of halves or f64, or attentions of halves; with --ring they are large ones of halves (with --narrow as well, of f32 and int8), whose operands can be copied in boxes. With --skew=N
 buffers on the simulator begin N bytes behind a multiple of 64; with --narrow they are of f32 that may be rounded to TF32, and of int8 as int32.
-With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --requests what the simulator counted is printed, too. With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -204,7 +204,7 @@ class Products:
         body = "\n".join(self.lines)
         text = f"func.func @{name}({', '.join(self.arguments)}) -> {self.type(shape)} {{\n{body}\n  return {made} : {self.type(shape)}\n}}\n"
         # With few multiprocessors to keep busy, small products have large tiles too, and the depth is not divided.
-        tf32 = ", loom.tf32" if "--narrow" in sys.argv and self.rng.random() < 0.8 else ""
+        tf32 = ", loom.tf32" if "--narrow" in sys.argv and ("--ring" in sys.argv or self.rng.random() < 0.8) else ""
         processors = self.rng.choice([1, 1, 3, 10]) if math.prod(self.depth) < 1000 else 128
         return f"module attributes {{loom.processors = {processors} : i64{tf32}}} {{\n{text}}}\n"
 
@@ -217,6 +217,9 @@ class Rings(Products):
         self.dtype, self.batch, self.real = rng.choice(["bf16", "bf16", "f16"]), [rng.randint(2, 3)] if rng.random() < 0.25 else [], True
         side = lambda: [rng.choice([72, 96, 128, 136, 192, 200, 256, 264, 130])]
         self.rows, self.columns, self.depth = side(), side(), [rng.choice([8, 24, 64, 72, 128, 136, 200, 320, 640])]
+        if "--narrow" in sys.argv:
+            self.dtype = rng.choice(["f32", "i32"])
+            self.depth, self.real = [rng.choice([16, 32, 64, 100, 144, 160, 400, 600])], self.dtype == "f32"
 
     def viewed(self, shape):
         if len(shape) > 1 and self.rng.random() < 0.2:
@@ -315,7 +318,11 @@ def check(bin, source, seed):
     x86, error = run(bin, source, f"--seed={seed}")
     if error:
         return f"x86: {error}"
-    sim, error = run(bin, source, f"--seed={seed}", "--target=sim", f"--order={seed % 5}")
+    counted = ["--requests"] if "--requests" in sys.argv else []
+    sim, error = run(bin, source, f"--seed={seed}", "--target=sim", f"--order={seed % 5}", *counted)
+    if counted:
+        print("\n".join(line for line in sim if " blocks, " in line))
+        sim = [line for line in sim if " blocks, " not in line]
     if any(text in error for text in NOT_YET):
         return "not yet"
     if error or len(sim) != len(x86):

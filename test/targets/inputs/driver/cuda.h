@@ -3,6 +3,7 @@
 #ifndef CUDA_H
 #define CUDA_H
 #include <stddef.h>
+#include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,6 +35,38 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream);
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+typedef uint64_t cuuint64_t;
+typedef uint32_t cuuint32_t;
+typedef struct CUtensorMap_st {
+#ifdef __cplusplus
+  alignas(64)
+#else
+  _Alignas(64)
+#endif
+      cuuint64_t opaque[16];
+} CUtensorMap;
+typedef enum CUtensorMapDataType {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11
+} CUtensorMapDataType;
+typedef enum CUtensorMapInterleave { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 } CUtensorMapInterleave;
+typedef enum CUtensorMapSwizzle { CU_TENSOR_MAP_SWIZZLE_128B = 3 } CUtensorMapSwizzle;
+typedef enum CUtensorMapL2promotion {
+  CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2
+} CUtensorMapL2promotion;
+typedef enum CUtensorMapFloatOOBfill {
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
+} CUtensorMapFloatOOBfill;
+typedef enum CUfunction_attribute {
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+} CUfunction_attribute;
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *extents, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill outside);
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
