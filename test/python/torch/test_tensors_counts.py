@@ -1,5 +1,5 @@
-"""What a write counts: each tensor has a version, which autograd compares with that of what it has saved. t.data is a tensor in the same
-memory with a version of its own, and arrays have none."""
+"""What a write counts: each tensor has a version, which autograd compares with that of what it has saved. t.data is a tensor
+in the same memory with a version of its own, and arrays have none."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def sneaking(write, k, v):
     return a.sum() + b.sum(), Sneaking.apply(made, k[2], 2).square()
 
 
-def outcome(function, write, elements, requires):
+def two_calls(function, write, elements, requires):
     """Of two calls: versions, results, what a write into the first result counts, and gradients."""
     rows = []
     for _ in range(2):
@@ -118,7 +118,8 @@ def outcome(function, write, elements, requires):
 @pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("function", [argument, saved_before, made, made_before_a_break, data_is_a_result, data_over_a_break, sneaking])
 def test_writes_count_as_in_torch(function, write, elements, requires):
-    assert outcome(frameloom.compile(function), write, elements, requires) == outcome(function, write, elements, requires)
+    plain = two_calls(function, write, elements, requires)
+    assert two_calls(frameloom.compile(function), write, elements, requires) == plain
 
 
 def test_a_large_tensor_is_written_in_its_place():

@@ -1,4 +1,5 @@
-"""Results of a compiled part that nothing of the gradient comes from: where their derivative is infinite, autograd does not add 0 times it."""
+"""Results of a compiled part that nothing of the gradient comes from: where their derivative is infinite, autograd does not add
+0 times it."""
 
 import itertools
 
