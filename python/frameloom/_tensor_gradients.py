@@ -340,6 +340,8 @@ def _replay(call, known, take, written, leaves, sizes, anew):
     with torch.set_grad_enabled(records), quiet():
         if isinstance(func, Noted):
             made = (func.anew() if anew else func).attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
+        elif func is DETACH and results._version != args[0]._version:  # t.data, whose writes are none of t's
+            made = take(args[0]).data
         else:
             made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):
