@@ -127,10 +127,12 @@ struct loom_adapter {
   recipe *(*row_recipe)(tracer *t, const value *like, loom_value stack, int64_t *output);
   PyObject *(*row)(const void *payload, const loom_graph *graph, const int64_t *symbols,
                    const void *stack, int64_t i);
-  bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data);
+  bool (*write)(PyObject *target, const loom_type *type, const int64_t *strides, const void *data,
+                bool uncounted);
   /* The data of `target` when a run may write the elements straight into it: it has this type and
-   * these strides (in elements), is aligned and writeable. Else NULL. */
-  void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides);
+   * these strides (in elements), is aligned and writeable. Else NULL. `uncounted`, here and above:
+   * the library does not count the write. */
+  void *(*direct)(PyObject *target, const loom_type *type, const int64_t *strides, bool uncounted);
   /* Does the library's error state report one of these floating-point flags (loom_fp_flag bits)? 1,
    * 0, or -1 on error. */
   int (*flags_matter)(uint32_t flags);

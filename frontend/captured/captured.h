@@ -52,6 +52,7 @@ typedef struct effect {
   int64_t number;
   int64_t report; /* slot of `hosts`: how the library reports a floating-point exception of the one
                      operation that made the output, or -1 */
+  bool uncounted; /* a tensor's own count of writes stays as it is: written by t.data or by NumPy */
   bool given; /* one operation of the library has written the output into the whole array, given as
                  out= */
 } effect;

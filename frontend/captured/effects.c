@@ -16,7 +16,7 @@ static bool effect_write_array(loom_run *run, const effect *e) {
   }
   PyObject *target = recipe_build(run, e->target);
   if (!target) return false;
-  bool good = run->adapter->write(target, &now, strides, run->data[e->number]);
+  bool good = run->adapter->write(target, &now, strides, run->data[e->number], e->uncounted);
   Py_DECREF(target);
   return good;
 }

@@ -30,6 +30,7 @@ typedef struct np_storage {
   uint32_t version;   /* counts writes: keys the views' cached reads */
   loom_value made; /* the value that one ufunc wrote into the whole block, when `report` is a row */
   PyObject *report; /* (name of the ufunc, frames) of the first such write; or None after another */
+  bool counted;     /* a tensor's version counts a write */
   bool crossed;     /* memory of a tensor that was written as an array's */
   bool gave;        /* an operation has written into the whole array, given as out= */
   loom_value given; /* the value that it wrote */
@@ -73,6 +74,7 @@ struct np_array {
   bool warns_on_write; /* a write warns, as for arrays of np.broadcast_arrays() */
   /* A tensor that autograd does not know as a view of the root; or a view of such a one. */
   enum { ATTACHED, DETACHED, OF_DETACHED, WITH_OWN_HISTORY } detached;
+  bool uncounted;  /* a tensor whose writes the root's version does not count, as t.data */
   bool conjugated; /* an odd number of VIEW_CONJ lies between it and the root */
   bool stepped;    /* its strides stay as they are when a size turns out to be 0 */
   loom_value node; /* cached read, valid while version is the storage's */

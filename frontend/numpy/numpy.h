@@ -34,6 +34,7 @@ enum {
   NUMPY_OF_DETACHED = 512,    /* the same: a view of such a tensor */
   NUMPY_OVER_ARRAY = 1 << 13, /* RECIPE_VIEW: a tensor over an array, which torch does not know */
   NUMPY_VIEWED = 1 << 14,     /* RECIPE_VIEW: a view of such a one */
+  NUMPY_UNCOUNTED = 1 << 15,  /* with one of the two: its writes are no writes of the tensor's */
   NUMPY_CONJUGATED = 4096,    /* RECIPE_VIEW: a tensor whose memory holds the conjugates */
   NUMPY_INFERENCE = 2048      /* guards: a tensor that was made in inference mode */
 };
@@ -81,7 +82,8 @@ extern bool (*numpy_other_extent)(PyObject *object, const char **low, const char
 /* ---- write.c: results written into existing arrays ---- */
 
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
-                       const void *data);
-void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides);
+                       const void *data, bool uncounted);
+void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides,
+                         bool uncounted);
 
 #endif

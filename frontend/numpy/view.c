@@ -308,6 +308,7 @@ bool np_write(tracer *t, np_array *a, loom_value node) {
   }
   a->storage->current = node;
   a->storage->version++;
+  a->storage->counted |= a->seen_as && !a->uncounted;
   a->storage->crossed |= !a->seen_as && np_layout_of(a->storage->root)->seen_as;
   return !placed || np_placed_write(t, a->storage);
 }
@@ -328,6 +329,7 @@ static value *view_new(tracer *t, np_array **parent, view_kind kind, np_array **
   a->warns_on_write = p->warns_on_write;
   a->stepped = p->stepped;
   a->conjugated = p->conjugated;
+  a->uncounted = p->uncounted;
   a->node = LOOM_NO_VALUE;
   *out = a;
   return v;
@@ -500,6 +502,7 @@ static bool view_payload(tracer *t, recipe *r, const np_array *a) {
   if (np_is_symbolic(a)) p->flags |= NUMPY_SYMBOLIC;
   if (a->seen_as) p->flags |= NUMPY_TENSOR;
   if (a->detached) p->flags |= a->detached == DETACHED ? NUMPY_DETACHED : NUMPY_OF_DETACHED;
+  if (a->uncounted) p->flags |= NUMPY_UNCOUNTED;
   if (a->seen_as && view_over_array(a))
     p->flags |= NUMPY_OVER_ARRAY | (a->parent->seen_as ? NUMPY_VIEWED : 0);
   if (a->conjugated) p->flags |= NUMPY_CONJUGATED;
@@ -580,6 +583,7 @@ static bool view_write_back(tracer *t, np_storage *s, int part) {
                            .target = target,
                            .number = number,
                            .report = report,
+                           .uncounted = !s->counted,
                            .given = a == root && s->gave && s->given == s->current});
   return true;
 }

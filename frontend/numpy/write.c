@@ -25,7 +25,8 @@ static bool write_is_plain(PyArrayObject *a, const loom_type *type) {
   return true;
 }
 
-void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides) {
+void *numpy_array_direct(PyObject *target, const loom_type *type, const int64_t *strides,
+                         bool uncounted) {
   PyArrayObject *a = (PyArrayObject *)target;
   if (!PyArray_CheckExact(target) || !write_is_plain(a, type)) return NULL;
   for (int i = 0; i < type->rank; i++)
@@ -181,7 +182,7 @@ static bool write_rows(PyArrayObject *target, const loom_type *type, const int64
 }
 
 bool numpy_array_write(PyObject *target, const loom_type *type, const int64_t *strides,
-                       const void *data) {
+                       const void *data, bool uncounted) {
   if (PyArray_CheckExact(target) && write_rows((PyArrayObject *)target, type, strides, data))
     return true;
   npy_intp dims[LOOM_MAX_RANK], bytes[LOOM_MAX_RANK];

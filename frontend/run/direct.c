@@ -174,7 +174,7 @@ static void direct_find(entry *e) {
     uint32_t number = (uint32_t)c->effects[i].number;
     int64_t input = target->kind == RECIPE_SOURCE ? capture_array_input(c, target->source) : -1;
     if (input >= 0 && !e->outputs.recipes[number] && direct_find_loop(e, number, (uint32_t)input))
-      e->direct.targets[number] = target;
+      e->direct.targets[number] = &c->effects[i];
   }
   if (!direct_is_safe(&c->graph)) return;
   for (uint32_t i = 0; i < c->effect_count; i++) {
@@ -186,7 +186,7 @@ static void direct_find(entry *e) {
     bool free = input < 0 || !direct_is_read(&c->graph, c->graph.inputs[input].value);
     if (free ||
         (target->kind == RECIPE_SOURCE && loom_plan_output_overwrites(e->plan, number) == input))
-      e->direct.targets[number] = target;
+      e->direct.targets[number] = &c->effects[i];
     if (free && c->effects[i].given) e->direct.again_behind = direct_is_alone(c, &c->effects[i]);
     if (e->direct.targets[number] && direct_is_reporter(c, &c->effects[i]))
       e->direct.reporter = &c->effects[i];
@@ -228,10 +228,10 @@ bool direct_allowed(const entry *e) {
 bool direct_open(const entry *e, loom_run *run, uint32_t i) {
   if (!e->direct.targets[i] || e->outputs.sizes[i] < DIRECT_BYTES) return false;
   const loom_output *output = &e->captured->graph.outputs[i];
-  PyObject *target = recipe_build(run, e->direct.targets[i]);
+  PyObject *target = recipe_build(run, e->direct.targets[i]->target);
   if (!target) return false;
   run->data[i] = e->adapter->direct(target, loom_graph_type(&e->captured->graph, output->value),
-                                    output->strides);
+                                    output->strides, e->direct.targets[i]->uncounted);
   if (run->data[i])
     run->arrays[i] = target;
   else

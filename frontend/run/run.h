@@ -102,7 +102,7 @@ typedef struct entry_outputs {
 
 /* Outputs that are written straight into arguments: direct.c. */
 typedef struct entry_direct {
-  const recipe **targets;    /* for each output (owned): what it may be written into, or NULL */
+  const effect **targets;    /* for each output (owned): what may write it itself, or NULL */
   struct direct_span *spans; /* for each output (owned); NULL: for none */
   const effect *reporter;    /* the effect whose one operation is all that can raise, and whose
                                 exceptions can be reported after the write */

@@ -37,6 +37,7 @@ value *tensor_as_array(tracer *t, value *v) {
   if (!array) return NULL;
   np_see_as(array, NULL);
   np_layout_of(array)->detached = a->detached ? OF_DETACHED : ATTACHED;
+  np_layout_of(array)->uncounted = true;
   return array;
 }
 

@@ -237,6 +237,12 @@ static PyObject *live_over_array(PyObject *array, const numpy_array_payload *p) 
   return made;
 }
 
+/* The same tensor without its history, and, as t.data, with a count of writes of its own. */
+static PyObject *live_apart(PyObject *tensor, const numpy_array_payload *p) {
+  if (p->flags & NUMPY_UNCOUNTED) return PyObject_GetAttrString(tensor, "data");
+  return PyObject_CallMethod(tensor, "detach", NULL);
+}
+
 /* By torch's own functions, so that autograd knows it as a view. The base and the view may be of
  * two libraries. */
 static PyObject *live_view(PyObject *base, const void *payload, const loom_graph *graph,
@@ -249,11 +255,11 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
     return p->flags & NUMPY_TENSOR ? live_over_array(array, p) : array;
   }
   if (!live_spec(p, graph, symbols, &spec, &further)) return NULL;
-  base = p->flags & NUMPY_OF_DETACHED ? PyObject_CallMethod(base, "detach", NULL) : Py_NewRef(base);
+  base = p->flags & NUMPY_OF_DETACHED ? live_apart(base, p) : Py_NewRef(base);
   PyObject *made = base ? live_strided(base, &spec, further) : NULL;
   Py_XDECREF(base);
   if (made && p->flags & NUMPY_CONJUGATED) Py_SETREF(made, PyObject_CallMethod(made, "conj", NULL));
-  if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, PyObject_CallMethod(made, "detach", NULL));
+  if (made && p->flags & NUMPY_DETACHED) Py_SETREF(made, live_apart(made, p));
   bool over = p->flags & NUMPY_OVER_ARRAY;
   if (made && (over || !(p->flags & NUMPY_TENSOR)))
     Py_SETREF(made, PyObject_CallMethod(made, "numpy", NULL));
@@ -262,9 +268,9 @@ static PyObject *live_view(PyObject *base, const void *payload, const loom_graph
 
 /* By torch's own copy_(), which counts the write for autograd. */
 static bool live_write(PyObject *target, const loom_type *type, const int64_t *strides,
-                       const void *data) {
+                       const void *data, bool uncounted) {
   torch_spec spec = {.dtype = type->dtype, .rank = type->rank};
-  if (!torch_is_exact(target)) return numpy_array_write(target, type, strides, data);
+  if (!torch_is_exact(target)) return numpy_array_write(target, type, strides, data, uncounted);
   for (int i = 0; i < type->rank; i++) {
     spec.sizes[i] = type->dims[i];
     spec.strides[i] = strides[i];
@@ -272,8 +278,9 @@ static bool live_write(PyObject *target, const loom_type *type, const int64_t *s
   PyObject *source = torch_over(&spec, (void *)(uintptr_t)data);
   /* What is differentiated is written where no gradients are recorded: by a view of its elements.
    */
-  PyObject *plain =
-      torch_requires_grad(target) ? PyObject_CallMethod(target, "detach", NULL) : Py_NewRef(target);
+  PyObject *plain = uncounted                     ? PyObject_GetAttrString(target, "data")
+                    : torch_requires_grad(target) ? PyObject_CallMethod(target, "detach", NULL)
+                                                  : Py_NewRef(target);
   PyObject *done = source && plain ? PyObject_CallMethod(plain, "copy_", "O", source) : NULL;
   Py_XDECREF(plain);
   Py_XDECREF(source);
@@ -281,16 +288,17 @@ static bool live_write(PyObject *target, const loom_type *type, const int64_t *s
   return done != NULL;
 }
 
-static void *live_direct(PyObject *target, const loom_type *type, const int64_t *strides) {
+static void *live_direct(PyObject *target, const loom_type *type, const int64_t *strides,
+                         bool uncounted) {
   torch_view view;
-  if (!torch_is_exact(target)) return numpy_array_direct(target, type, strides);
+  if (!torch_is_exact(target)) return numpy_array_direct(target, type, strides, uncounted);
   if (!torch_look(target, &view) || view.dtype != torch_scalar_type(type->dtype) ||
       view.rank != type->rank || (uintptr_t)view.data % loom_dtype_size(type->dtype))
     return NULL;
   for (int i = 0; i < type->rank; i++)
     if (view.sizes[i] != type->dims[i] || (view.sizes[i] > 1 && view.strides[i] != strides[i]))
       return NULL;
-  return torch_count_write(target) ? view.data : NULL;
+  return uncounted || torch_count_write(target) ? view.data : NULL;
 }
 
 static int live_host_call(void *context, const char *name, uint32_t slot, void **buffers,

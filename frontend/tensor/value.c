@@ -214,6 +214,14 @@ static value *tensor_history(tracer *t, value *v) {
   return trace_break(t, BREAK_TENSOR, "the attribute grad_fn of a tensor");
 }
 
+/* The attribute data: a tensor in the same memory whose writes the tensor does not count. */
+static value *tensor_data(tracer *t, value *v, PyObject *name) {
+  value *data = tensor_attribute(t, v, name);
+  if (data && tensor_is(data) && np_layout_of(data) != np_layout_of(v))
+    np_layout_of(data)->uncounted = true;
+  return data;
+}
+
 static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
   const char *text = PyUnicode_AsUTF8(name);
   PyObject *descriptor = text ? _PyType_Lookup(torch_tensor_type(), name) : NULL;
@@ -234,7 +242,7 @@ static value *tensor_get_attr(tracer *t, value *v, PyObject *name) {
     return value_const(t, tensor_requires(t, a->storage->live, v->source) ? Py_True : Py_False);
   if (!strcmp(text, "requires_grad")) return tensor_attribute(t, v, name);
   if (!strcmp(text, "grad")) return tensor_grad(t, v);
-  if (!strcmp(text, "data")) return tensor_call_method(t, v, "detach", NULL, 0);
+  if (!strcmp(text, "data")) return tensor_data(t, v, name);
   if (!strcmp(text, "is_leaf")) return tensor_is_leaf(t, v, name);
   if (!strcmp(text, "grad_fn")) return tensor_history(t, v);
   if (tensor_attribute_follows(text)) return tensor_attribute(t, v, name);

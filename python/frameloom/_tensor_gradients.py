@@ -164,13 +164,14 @@ class Program:
             gradients = self.compiled(*self.saved(call, tangents), *full, *(sizes[one] for one in self.symbols))
         except NotCompiled:
             return self.differentiable(call, tangents, sizes, False)
-        found = [None] * len(self.leaves)
-        given = sum(1 << i for i, one in enumerate(tangents) if one is not None)
-        given |= bool(given >> 63) << 63
+        found, spoilt = [None] * len(self.leaves), False
+        given, lacking = (_bits(i for i, one in enumerate(tangents) if (one is None) is missing) for missing in (False, True))
         for (place, needs), gradient in zip(self.places, gradients):
             if needs & given or not needs:  # one of zeros needs none
                 found[place] = gradient
-        return found
+                spoilt = spoilt or bool(needs & lacking) and bool(gradient.isnan().any())
+        # Zeros stand for what autograd does not have. Times an infinite derivative they are NaN, where autograd adds nothing.
+        return self.differentiable(call, tangents, sizes, False) if spoilt and not self.cannot_repeat(call) else found
 
     def saved(self, call, tangents):
         """What a run has saved. All results have one node of autograd's, which forgets it when it has run. In eager torch the results have
@@ -233,14 +234,20 @@ class Program:
             if isinstance(one, torch.Tensor) and one.untyped_storage()._cdata in changed:
                 known.pop(id(one), None)
 
+    def cannot_repeat(self, call):
+        """Why the function cannot be computed once more: the text of an error, or None."""
+        if self.draws and call.begun is None:
+            return f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated"
+        if self.crossed:
+            return f"{self.name}: the function has written into a tensor by NumPy, so that its gradient cannot be differentiated"
+        if call.writes != write_counts(call.arguments):
+            return f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated"
+        return None
+
     def differentiable(self, call, tangents, sizes=None, create_graph=True, anew=False):
         """`run()` by torch's own operations, so that what it gives has gradients, too."""
-        if self.draws and call.begun is None:
-            raise RuntimeError(f"{self.name}: the function has drawn random numbers, so that its gradient cannot be differentiated")
-        if self.crossed:
-            raise RuntimeError(f"{self.name}: the function has written into a tensor by NumPy, so that its gradient cannot be differentiated")
-        if call.writes != write_counts(call.arguments):
-            raise RuntimeError(f"{self.name}: an argument has been modified by an inplace operation, so that the gradient cannot be differentiated")
+        if reason := self.cannot_repeat(call):
+            raise RuntimeError(reason)
         allowed = torch._C._functorch.get_single_level_autograd_function_allowed()
         torch._C._functorch.set_single_level_autograd_function_allowed(True)  # inside of vmap, too: `again()` has such functions
         try:
@@ -260,6 +267,12 @@ class Program:
         return torch.autograd.grad(
             [one for one, _ in given], leaves, [tangent for _, tangent in given], create_graph=create_graph, allow_unused=True
         )
+
+
+def _bits(numbers):
+    """The numbers as bits of 64, of which the last one stands for all behind."""
+    found = sum(1 << number for number in numbers)
+    return found | bool(found >> 63) << 63
 
 
 def _saves(node):
@@ -327,6 +340,8 @@ def _replay(call, known, take, written, leaves, sizes, anew):
     with torch.set_grad_enabled(records), quiet():
         if isinstance(func, Noted):
             made = (func.anew() if anew else func).attach((known, sizes or {}), *torch.utils._pytree.tree_map(take, args))
+        elif func is DETACH and results._version != args[0]._version:  # t.data, whose writes are none of t's
+            made = take(args[0]).data
         else:
             made = func(*torch.utils._pytree.tree_map(take, args), **torch.utils._pytree.tree_map(take, kwargs))
     for stand_in, one in zip(torch.utils._pytree.tree_leaves(results), torch.utils._pytree.tree_leaves(made)):

@@ -5,7 +5,7 @@
 Every file runs in a process of its own, first plainly, then compiled (worker.py); a test that crashes or hangs is noted and
 the file goes on behind it. Ends with 1 when a test differs from the plain run for a reason that is not on record in
 known/SUITE.txt. `files/SUITE.txt` lists the files; those with a + in front are long ones, which `--short` leaves out.
-SUITE is the name of the package: one of SUITES. `--own` has the package's functions compiled wherever they are called from;
+SUITE is the name of the package: one of SUITES, or any other whose files are named. `--own` has the package's functions compiled wherever they are called from;
 `--sample N` takes a few tests of each file, with `--seed S` others.
 `--table` writes what became of each file to a page of the documentation, anew behind each file; with `--add` the page keeps
 its rows of other files. `--kept FOLDER` keeps what
@@ -67,6 +67,10 @@ SUITES = {
 }
 
 
+def suite_of(name):
+    return SUITES.get(name) or Suite(name, "test files listed below", own=True)
+
+
 class Run(process.Run):
     """One file in one mode."""
 
@@ -80,7 +84,7 @@ class Run(process.Run):
             command += ["--seed", str(options.seed)]
         if options.own:
             command.append("--own")
-        if SUITES[options.suite].torch_compile:
+        if suite_of(options.suite).torch_compile:
             command.append("--torch-compile")
         places = [str(options.folder)] if options.folder else []
         places += [os.path.abspath(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
@@ -147,7 +151,7 @@ def differences(suite, plain, compiled):
     fallen = {"crash", "hang"}
     for name, row in compiled.rows.items():
         want = plain.rows.get(name, {"outcomes": ["not run"]})
-        if SUITES[suite].torch_compile and want["outcomes"][0] == "fail" and not fallen & set(row["outcomes"]):
+        if suite_of(suite).torch_compile and want["outcomes"][0] == "fail" and not fallen & set(row["outcomes"]):
             continue  # it asks for what only Dynamo has
         words = compared(want, row)
         if words and not fallen & set(want["outcomes"]):
@@ -158,7 +162,7 @@ def differences(suite, plain, compiled):
 
 def is_counted(suite, plain):
     """Is a test compared, by its plain row?"""
-    return plain["outcomes"][0] != "skip" and not (SUITES[suite].torch_compile and plain["outcomes"][0] == "fail")
+    return plain["outcomes"][0] != "skip" and not (suite_of(suite).torch_compile and plain["outcomes"][0] == "fail")
 
 
 def share(suite, plain, compiled, kind):
@@ -180,14 +184,14 @@ def read_table(path, results):
 
 
 def version(options):
-    if not SUITES[options.suite].torch_compile:
+    if not suite_of(options.suite).torch_compile:
         return __import__(options.suite).__version__
     return f"of PyTorch {(options.folder.parent / 'version.txt').read_text().strip()}, with torch {__import__('torch').__version__.partition('+')[0]}"
 
 
 def write_table(path, options, results, excused):
     suite, short = options.suite, options.short
-    title, own = SUITES[suite].title, SUITES[suite].own
+    title, own = suite_of(suite).title, suite_of(suite).own
     command = f"scripts/test-suite.sh {suite} --short --table" if short else f"make test-{suite}"
     rows, reasons = read_table(path, results) if options.add else ({}, [])
     for file, (plain, compiled) in results.items():
@@ -199,7 +203,7 @@ def write_table(path, options, results, excused):
         reasons += [f"- `{name}`: {excused.reason(name) or words}" for name, words in different.items()]
     few = "Of files with a star a few tests ran, spread over the file (`--sample`). " if any(star for star, _ in rows.values()) else ""
     text = (
-        f"Written by `{command}`: {title} {version(options)}, {SUITES[suite].page_says(short)}{few}"
+        f"Written by `{command}`: {title} {version(options)}, {suite_of(suite).page_says(short)}{few}"
         f"{'The functions of the package are compiled as well, wherever they are called. ' if own else ''}*Whole*: captured without a graph break; "
         "*in parts*: with breaks; tests in neither column ran as plain Python. Tests that are skipped plainly are not counted.")
     lines = [
@@ -219,7 +223,7 @@ def write_table(path, options, results, excused):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("suite", help=f"one of {', '.join(SUITES)}, or another package, whose files are named")
     parser.add_argument("files", nargs="*")
     parser.add_argument("--short", action="store_true", help="without the long files")
     parser.add_argument("--table", type=pathlib.Path)
@@ -237,9 +241,11 @@ def main():
                         "own repository for dynamo")
     parser.add_argument("--verbose", action="store_true", help="with tracebacks")
     options = parser.parse_intermixed_args()
-    if SUITES[options.suite].torch_compile and not (options.folder and (options.folder / "dynamo").is_dir()):
+    if options.suite not in SUITES and not options.files:
+        parser.error(f"{options.suite} is no suite with a list of files")
+    if suite_of(options.suite).torch_compile and not (options.folder and (options.folder / "dynamo").is_dir()):
         parser.error("--folder has to name the folder test of PyTorch's repository")
-    options.own |= SUITES[options.suite].own
+    options.own |= suite_of(options.suite).own
     excused = known(options.suite)
     files = options.files or listed(options.suite, options.short)
     results, wrong, all_rows = {}, 0, []

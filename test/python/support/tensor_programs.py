@@ -258,7 +258,8 @@ class Program:
         name, what = self.pick(), self.random.choice(INPLACE)
         same = [other for other, shape in self.shapes.items() if shape == self.shapes[name] and other != name]
         by = self.random.choice([f"{what}({other})" for other in (*same, "torch.tensor(2)")] + ["square_()", "pow_(2)", "pow_(3)"])
-        self.lines.append(f"{name}.{by}")
+        through = self.random.choice(("", "", "", ".data", ".detach()", "[..., :1].data", ".data[..., :1]"))  # whose writes count and whose do not
+        self.lines.append(f"{name}{through}.{by}" if self.shapes[name] or "[" not in through else f"{name}.data.{by}")
 
     def index(self):
         name = self.pick(1)
@@ -524,7 +525,7 @@ def outcome(function, arguments):
         return type(error).__name__, [*(one.detach() for one in arguments), *([] if half else kept(arguments))], ()
     results = list(results) if isinstance(results, tuple) else [results]
     facts = [f"{type(one).__name__} {one!r}" for one in results.pop()] if isinstance(results[-1], list) else []
-    left = kept(arguments)
+    left, counted = kept(arguments), [f"written: {one._version > 0}" for one in arguments]
     places = [one.untyped_storage().data_ptr() for one in (*results, *arguments, *(one for one in left if one.numel()))]
     try:
         found = gradients(results, arguments)
@@ -533,7 +534,7 @@ def outcome(function, arguments):
             if reason in str(error):
                 return reason, [], ()
         return f"backward: {type(error).__name__}", [*(one.detach() for one in arguments), *left], ()
-    return None, [*results, *arguments, *left, *found], (*(places.index(place) for place in places), *facts)
+    return None, [*results, *arguments, *left, *found], (*(places.index(place) for place in places), *facts, *counted)
 
 
 def kept(arguments):
