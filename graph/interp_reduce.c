@@ -249,30 +249,82 @@ static int dot_free(const loom_type *type, const loom_attr *batch, const loom_at
   return used;
 }
 
+/* An operand, whose elements are read once each: cells in the order of its indices. */
+typedef struct dot_side {
+  loom_cell *cells;
+  int64_t strides[LOOM_MAX_RANK];
+} dot_side;
+
+static bool dot_read(dot_side *side, const loom_buffer *from) {
+  int64_t index[LOOM_MAX_RANK] = {0}, count = 1;
+  for (int d = from->type.rank - 1; d >= 0; d--) {
+    side->strides[d] = count;
+    count *= from->type.dims[d];
+  }
+  side->cells = malloc(sizeof *side->cells * (size_t)(count ? count : 1));
+  if (!side->cells) return false;
+  loom_cell *at = side->cells;
+  if (count) do
+      *at++ = interp_load(from, index);
+    while (interp_next(&from->type, index));
+  return true;
+}
+
+static const loom_cell *dot_at(const dot_side *side, const loom_type *type, const int64_t *index) {
+  int64_t offset = 0;
+  for (int d = 0; d < type->rank; d++)
+    offset += index[d] * side->strides[d];
+  return side->cells + offset;
+}
+
+/* The sum of products along the innermost of the contracted dimensions. */
+static void dot_line(loom_dtype dtype, loom_cell *sum, const loom_cell *a, int64_t a_step,
+                     const loom_cell *b, int64_t b_step, int64_t count) {
+  bool real = loom_dtype_is_float(dtype);
+  for (int64_t i = 0; i < count; i++, a += a_step, b += b_step)
+    if (real)
+      sum->re += a->re * b->re;
+    else
+      dot_step(dtype, sum, *a, *b);
+}
+
 bool interp_dot_general(const interp_call *c) {
   const loom_buffer *lhs = &c->operands[0], *rhs = &c->operands[1], *to = &c->results[0];
   const loom_attr *a = c->view->attrs;
   int64_t index[LOOM_MAX_RANK] = {0}, l[LOOM_MAX_RANK] = {0}, r[LOOM_MAX_RANK] = {0};
+  int64_t depth = 1, steps[2] = {0, 0};
+  dot_side left = {.cells = NULL}, right = {.cells = NULL};
   loom_type space = {.dtype = lhs->type.dtype, .rank = a[2].count};
   for (int i = 0; i < a[2].count; i++)
     space.dims[i] = lhs->type.dims[a[2].ints[i]];
   if (interp_empty(&to->type)) return true;
-  do {
-    dot_set(&a[0], index, l);
-    dot_set(&a[1], index, r);
-    int used = a[0].count;
-    used += dot_free(&lhs->type, &a[0], &a[2], index + used, l);
-    dot_free(&rhs->type, &a[1], &a[3], index + used, r);
-    loom_cell sum = {0};
-    int64_t k[LOOM_MAX_RANK] = {0};
-    if (!interp_empty(&space)) do {
-        dot_set(&a[2], k, l);
-        dot_set(&a[3], k, r);
-        dot_step(space.dtype, &sum, interp_load(lhs, l), interp_load(rhs, r));
-      } while (interp_next(&space, k));
-    interp_store(to, index, sum);
-  } while (interp_next(&to->type, index));
-  return true;
+  bool good = dot_read(&left, lhs) && dot_read(&right, rhs);
+  if (good && space.rank) {
+    int last = space.rank - 1;
+    depth = space.dims[last];
+    space.dims[last] = depth ? 1 : 0;
+    steps[0] = left.strides[a[2].ints[last]];
+    steps[1] = right.strides[a[3].ints[last]];
+  }
+  if (good) do {
+      dot_set(&a[0], index, l);
+      dot_set(&a[1], index, r);
+      int used = a[0].count;
+      used += dot_free(&lhs->type, &a[0], &a[2], index + used, l);
+      dot_free(&rhs->type, &a[1], &a[3], index + used, r);
+      loom_cell sum = {0};
+      int64_t k[LOOM_MAX_RANK] = {0};
+      if (!interp_empty(&space)) do {
+          dot_set(&a[2], k, l);
+          dot_set(&a[3], k, r);
+          dot_line(space.dtype, &sum, dot_at(&left, &lhs->type, l), steps[0],
+                   dot_at(&right, &rhs->type, r), steps[1], depth);
+        } while (interp_next(&space, k));
+      interp_store(to, index, sum);
+    } while (interp_next(&to->type, index));
+  free(left.cells);
+  free(right.cells);
+  return good || loom_fail(c->err, "out of memory");
 }
 
 /* One result element: the window over the group's input channels and the spatial dimensions. */

@@ -11,6 +11,9 @@
  * request of 8 or 16 bytes a thread is made by each half or quarter of the warp for itself. (CUDA
  * C++ Programming Guide, Compute Capabilities: Shared Memory; the same on AMD's CDNA, 32 banks of
  * 4 bytes.)
+ *
+ * No request has accesses of both sides of a barrier of all threads: threads count their accesses
+ * from one such barrier to the next, and the table of them is empty again behind it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +24,8 @@
 #define COUNT_SECTOR 32u
 #define COUNT_BANKS 32u
 #define COUNT_WORD 4u
-#define COUNT_KERNELS 64 /* names, at most; others are not counted */
+#define COUNT_SMALLEST 4096 /* slots of a table */
+#define COUNT_KERNELS 64    /* names, at most; others are not counted */
 
 static bool count_on;
 static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,7 +49,7 @@ bool loom_sim_take_counts(loom_sim_counts *out) {
 
 typedef struct count_slot {
   uint64_t key;
-  uint32_t value, block; /* of another block than the one at hand: the slot is free */
+  uint32_t value, span; /* of another span than the one at hand: the slot is free */
 } count_slot;
 
 struct sim_counter {
@@ -53,7 +57,8 @@ struct sim_counter {
   loom_sim_counts sums;
   count_slot *slots;
   size_t used, capacity;
-  uint32_t block; /* from 1 on */
+  uint32_t span;  /* of a block, between two barriers of all its threads; from 1 on */
+  uint64_t phase; /* of the block, in this span */
 };
 
 static uint64_t count_mix(uint64_t x, uint64_t y) {
@@ -64,18 +69,18 @@ static uint64_t count_mix(uint64_t x, uint64_t y) {
 
 static count_slot *count_find(const sim_counter *c, uint64_t key) {
   size_t slot = (size_t)key & (c->capacity - 1);
-  while (c->slots[slot].block == c->block && c->slots[slot].key != key)
+  while (c->slots[slot].span == c->span && c->slots[slot].key != key)
     slot = (slot + 1) & (c->capacity - 1);
   return &c->slots[slot];
 }
 
 static bool count_grow(sim_counter *c) {
   sim_counter larger = *c;
-  larger.capacity = c->capacity ? 2 * c->capacity : 8192;
+  larger.capacity = c->capacity ? 2 * c->capacity : COUNT_SMALLEST;
   larger.slots = calloc(larger.capacity, sizeof *larger.slots);
   if (!larger.slots) return false;
   for (size_t i = 0; i < c->capacity; i++)
-    if (c->slots[i].block == c->block) *count_find(&larger, c->slots[i].key) = c->slots[i];
+    if (c->slots[i].span == c->span) *count_find(&larger, c->slots[i].key) = c->slots[i];
   free(c->slots);
   *c = larger;
   return true;
@@ -85,11 +90,19 @@ static bool count_grow(sim_counter *c) {
 static uint32_t count_before(sim_counter *c, uint64_t key) {
   if (2 * c->used >= c->capacity && !count_grow(c)) return 1;
   count_slot *slot = count_find(c, key);
-  if (slot->block != c->block) {
-    *slot = (count_slot){.key = key, .block = c->block};
+  if (slot->span != c->span) {
+    *slot = (count_slot){.key = key, .span = c->span};
     c->used++;
   }
   return slot->value++;
+}
+
+static void count_forget(sim_counter *c, uint64_t phase) {
+  /* Few keys are found faster in a part of the table that stays in the cache. */
+  if (c->capacity > COUNT_SMALLEST && 16 * c->used < c->capacity) c->capacity /= 2;
+  c->span++;
+  c->used = 0;
+  c->phase = phase;
 }
 
 /* ---- a launch ---- */
@@ -110,13 +123,20 @@ void sim_count_begin(sim_block *block) {
   sim_counter *c = block->counter;
   if (!c) return;
   c->sums.blocks++;
-  c->block++;
-  c->used = 0;
+  count_forget(c, block->phase);
+}
+
+/* The counter, for an access; NULL: nothing is counted. */
+static sim_counter *count_at(const sim_block *block, uint32_t bytes) {
+  sim_counter *c = block->counter;
+  if (!c || !bytes) return NULL;
+  if (c->phase != block->phase) count_forget(c, block->phase);
+  return c;
 }
 
 void sim_count_access(sim_block *block, uintptr_t at, uint32_t bytes, bool writes, int64_t site) {
-  sim_counter *c = block->counter;
-  if (!c || !bytes) return;
+  sim_counter *c = count_at(block, bytes);
+  if (!c) return;
   uint64_t thread = (uint64_t)block->thread, place = count_mix((uint64_t)site + 1, writes);
   uint32_t turn = count_before(c, count_mix(place, thread + 1));
   uint64_t request = count_mix(count_mix(place, 4096 + thread / SIM_WARP), turn);
@@ -134,8 +154,8 @@ static uint64_t count_group(uint64_t thread, uint32_t bytes) {
 
 void sim_count_shared(sim_block *block, uint32_t offset, uint32_t bytes, bool writes,
                       int64_t site) {
-  sim_counter *c = block->counter;
-  if (!c || !bytes) return;
+  sim_counter *c = count_at(block, bytes);
+  if (!c) return;
   uint64_t thread = (uint64_t)block->thread, place = count_mix((uint64_t)site + 1, 2u + writes);
   uint32_t turn = count_before(c, count_mix(place, thread + 1));
   uint64_t group = count_mix(count_mix(place, 8192 + count_group(thread, bytes)), turn);
@@ -147,7 +167,7 @@ void sim_count_shared(sim_block *block, uint32_t offset, uint32_t bytes, bool wr
     uint32_t words = 1 + count_before(c, count_mix(count_mix(group, 1), w % COUNT_BANKS));
     uint64_t passes = count_mix(count_mix(group, 2), 0);
     const count_slot *most = count_find(c, passes);
-    if (most->block == c->block && words <= most->value) continue;
+    if (most->span == c->span && words <= most->value) continue;
     count_before(c, passes);
     c->sums.conflicts += words > 1;
   }

@@ -1,5 +1,5 @@
-/* Lowered kernels as machine code in this process, for loom-interpret: a copy of the module becomes
- * the bytes of a plan, as in a compilation, and the runtime runs them. */
+/* Lowered kernels as machine code in this process, for loom-interpret: a copy of what a call needs
+ * of the module becomes the bytes of a plan, as in a compilation, and the runtime runs them. */
 #include "targets/native.h"
 
 #include <mlir-c/Pass.h>
@@ -41,43 +41,45 @@ static MlirWalkResult native_launch(MlirOperation op, void *user) {
   return l->found ? MlirWalkResultInterrupt : MlirWalkResultAdvance;
 }
 
-static bool native_is_launched(MlirModule module, MlirStringRef name) {
+/* Goes the operation along with the plan `root`? Plans of regions and what is no root do. */
+static bool native_goes_along(MlirOperation op, MlirStringRef root) {
+  bool region = loom_get_attr(op, loom_mark_region).ptr != NULL;
+  if (!loom_is(op, LOOM_OP_PLAN)) return !interpret_is_root(op) && !region;
+  return region || mlirStringRefEqual(loom_get_str(op, "sym_name"), root);
+}
+
+static MlirBlock native_body(MlirOperation module) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+}
+
+/* Is a stage of this name launched by a plan that goes along, or by one that does not? */
+static bool native_is_launched(const interpret_call *c, MlirStringRef name, bool along) {
   native_launches l = {.name = name};
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)); op.ptr && !l.found;
+  MlirStringRef root = loom_get_str(c->root, "sym_name");
+  for (MlirOperation op = mlirBlockGetFirstOperation(native_body(c->module)); op.ptr && !l.found;
        op = mlirOperationGetNextInBlock(op))
-    if (!loom_get_attr(op, "function_type").ptr) /* a plan */
+    if (!loom_get_attr(op, "function_type").ptr && native_goes_along(op, root) == along)
       mlirOperationWalk(op, native_launch, &l, MlirWalkPreOrder);
   return l.found;
 }
 
-/* Drops the stages that plans of `other` launch and none of the module does. */
-static void native_drop_stages(MlirModule module, MlirModule other) {
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
-       op = next) {
-    next = mlirOperationGetNextInBlock(op);
+/* A module of its own for the call: with the plan, those of regions, and lowered functions but
+ * those that only other plans launch. Nothing else is copied. */
+static MlirModule native_copy(const interpret_call *c) {
+  MlirModule module = mlirModuleCreateEmpty(mlirOperationGetLocation(c->module));
+  MlirOperation top = mlirModuleGetOperation(module);
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(c->module); i++) {
+    MlirNamedAttribute named = mlirOperationGetAttribute(c->module, i);
+    mlirOperationSetAttributeByName(top, mlirIdentifierStr(named.name), named.attribute);
+  }
+  for (MlirOperation op = mlirBlockGetFirstOperation(native_body(c->module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
     MlirStringRef name = loom_get_str(op, "sym_name");
-    if (name.length && native_is_launched(other, name) && !native_is_launched(module, name))
-      mlirOperationDestroy(op);
+    if (native_goes_along(op, loom_get_str(c->root, "sym_name")) &&
+        (!name.length || !native_is_launched(c, name, false) || native_is_launched(c, name, true)))
+      mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), mlirOperationClone(op));
   }
-}
-
-/* Keeps the plan `root` and those of regions, and lowered functions but those that only other plans
- * launch. */
-static void native_strip(MlirModule module, MlirStringRef root) {
-  MlirModule other = mlirModuleCreateEmpty(mlirLocationUnknownGet(mlirModuleGetContext(module)));
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module)), next; op.ptr;
-       op = next) {
-    next = mlirOperationGetNextInBlock(op);
-    bool plan = loom_is(op, LOOM_OP_PLAN);
-    bool keep = plan ? loom_get_attr(op, loom_mark_region).ptr ||
-                           mlirStringRefEqual(loom_get_str(op, "sym_name"), root)
-                     : !interpret_is_root(op) && !loom_get_attr(op, loom_mark_region).ptr;
-    if (keep) continue;
-    mlirOperationRemoveFromParent(op);
-    mlirBlockAppendOwnedOperation(mlirModuleGetBody(other), op);
-  }
-  native_drop_stages(module, other);
-  mlirModuleDestroy(other);
+  return module;
 }
 
 static bool native_convert(MlirModule module, loom_error *err) {
@@ -140,8 +142,7 @@ static bool native_bytes(MlirOperation around, MlirModule module,
 loom_plan *loom_native_load(const interpret_call *c, const loom_target_options *options,
                             loom_error *err) {
   loom_bytes bytes = {NULL, 0};
-  MlirModule module = mlirModuleFromOperation(mlirOperationClone(c->module));
-  native_strip(module, loom_get_str(c->root, "sym_name"));
+  MlirModule module = native_copy(c);
   bool good = native_convert(module, err) && native_bytes(c->module, module, options, &bytes, err);
   mlirModuleDestroy(module);
   loom_plan *plan = good ? loom_plan_load(bytes.data, bytes.size, err) : NULL;

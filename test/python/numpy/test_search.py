@@ -31,6 +31,10 @@ NUMBERS = {
     "float32": RNG.normal(size=50000).astype("f4"),
     "met": np.repeat(np.concatenate([LINES["odd"], LINES["ties"], SPECIAL]), 30),
 }
+# Each line with numbers of its dtype, and of each other dtype, shape and kind where either is of another dtype than float64, or
+# where the numbers meet the line.
+PAIRS = [(line, numbers) for line, a in LINES.items() for numbers in NUMBERS
+         if numbers == "normal" or line == "odd" or a.dtype != float or numbers == "met" and line in ("ties", "infinite")]  # fmt: skip
 
 
 def compared(function, *arguments):
@@ -41,8 +45,7 @@ def compared(function, *arguments):
     return compiled
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line, numbers", PAIRS)
 def test_searchsorted(line, numbers):
     a, v = LINES[line], NUMBERS[numbers]
     compared(lambda a, v: (np.searchsorted(a, v), a.searchsorted(v, side="right"), np.searchsorted(a, v, "left")), a, v)
@@ -60,8 +63,7 @@ def test_digitize(line, right):
     compared(lambda x, bins: np.digitize(x, bins, right), NUMBERS["int32"], LINES[line])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line, numbers", PAIRS)
 def test_interp(line, numbers):
     x, xp = NUMBERS[numbers], LINES[line]
     fp = RNG.normal(size=xp.shape)

@@ -18,7 +18,7 @@ import frameloom
 
 
 def long_program(count):
-    """A function that takes seconds to compile: so many different operations on one array."""
+    """A function that takes a second or so to compile: so many different operations on one array."""
     ops = ["np.sin(x)", "np.arctan(x) * 0.5", "np.log1p(x * x)", "np.tanh(x)", "np.cos(x) + {}.0", "np.power(np.abs(x) + {}.0, 0.3)", "np.exp(-x * x)"]
     lines = [f"    x = {ops[(i * i) % len(ops)].format(i % 5 + 1)} * 0.5 + x[::-1] * 0.{i + 1000}" for i in range(count)]
     scope = {"np": np}
@@ -61,7 +61,7 @@ def compiles():
 
 def test_what_a_handler_raises_ends_the_wait(handle, compiles):
     """The compiler is still at work by the time that the exception has come out."""
-    function, x = long_program(400), np.linspace(0.1, 1, 7)
+    function, x = long_program(150), np.linspace(0.1, 1, 7)
     compiled = frameloom.compile(function)
 
     def stop():
@@ -103,10 +103,10 @@ def test_handlers_that_return_run_meanwhile(handle, compiles):
     """More than once while the compiler is at work; those that wait for it run once, at its end."""
     meanwhile = []
     handle(lambda: meanwhile.append(compiles()))
-    compiled = frameloom.compile(long_program(301))
+    compiled = frameloom.compile(long_program(131))
     got = compiled(np.linspace(0.1, 1, 5))
     handle(None)
-    np.testing.assert_allclose(got, long_program(301)(np.linspace(0.1, 1, 5)), rtol=1e-9)
+    np.testing.assert_allclose(got, long_program(131)(np.linspace(0.1, 1, 5)), rtol=1e-9)
     assert sum(meanwhile) > 2
 
 

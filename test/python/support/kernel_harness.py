@@ -1,4 +1,4 @@
-"""Runs one `loom.kernel` on NumPy arrays: loom-opt lowers it, LLVM's tools make a shared object, ctypes calls its stages.
+"""Runs one `loom.kernel` on NumPy arrays: loom-opt lowers it, loom-compile makes an object of what it is lowered to, ctypes calls its stages.
 
 Used to compare the lowering of kernels with NumPy without the rest of the compiler. Under FRAMELOOM_CHECK=bounds loom-check
 comes behind the lowering, and an access outside of the arrays is an error.
@@ -16,7 +16,6 @@ LLVM = os.environ.get("LLVM_ROOT", "/usr/lib/llvm-22")
 OPT = os.path.join(BUILD, "bin", "loom-opt")
 COMPILE = os.path.join(BUILD, "bin", "loom-compile")
 PASSES = "convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts"
-LIGHT = "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))"
 NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "ui8",
          "uint16": "ui16", "uint32": "ui32", "uint64": "ui64", "float16": "f16", "float32": "f32", "float64": "f64",
          "complex64": "complex<f32>", "complex128": "complex<f64>"}
@@ -75,14 +74,8 @@ class Kernel:
         self.name = re.search(r"loom.kernel @(\w+)", scheduled).group(1)
         lower = "loom-lower,loom-check" if CHECKED else "loom-lower"
         self.lowered = self._tool([OPT, f"--pass-pipeline=builtin.module({lower},{PASSES})", "-"], scheduled)
-        self.llvm = self._tool([f"{LLVM}/bin/mlir-translate", "--mlir-to-llvmir"], self.lowered)
-        self.llvm = self._tool([f"{LLVM}/bin/opt", f"-passes={LIGHT}", "-S", f"-mcpu={cpu}",
-                                "-mtriple=x86_64-linux-gnu"], self.llvm)
-        with open(path + ".ll", "w") as out:
-            out.write(self.llvm)
-        subprocess.run([f"{LLVM}/bin/llc", f"-mcpu={cpu}", "-relocation-model=pic", "-filetype=obj", "-o",
-                        path + ".o", path + ".ll"], check=True)
-        subprocess.run(["gcc", "-shared", "-o", path + ".so", path + ".o", "-lm"], check=True)
+        self._tool([COMPILE, f"--mcpu={cpu}", "--emit=obj", "-o", path + ".o", "-"], self.lowered)
+        subprocess.run(["ld", "-shared", "-o", path + ".so", path + ".o"], check=True)
         self.library = ctypes.CDLL(path + ".so")
 
     @staticmethod

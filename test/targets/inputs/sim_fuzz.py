@@ -6,7 +6,8 @@ along all, and their results put back over what was reduced, at sizes around tho
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, attentions, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
 products of halves or f64, or attentions of halves; with --ring they are large ones of halves (with --narrow as well, of f32 and int8), whose operands can be copied in boxes. With --skew=N
 buffers on the simulator begin N bytes behind a multiple of 64; with --narrow they are of f32 that may be rounded to TF32, and of int8 as int32.
-With --requests what the simulator counted is printed, too. With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
+With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --keep=FILE what the simulator
+prints of a file's functions is written there, requests of memory included. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
 import collections
@@ -318,10 +319,11 @@ def check(bin, source, seed):
     x86, error = run(bin, source, f"--seed={seed}")
     if error:
         return f"x86: {error}"
-    counted = ["--requests"] if "--requests" in sys.argv else []
-    sim, error = run(bin, source, f"--seed={seed}", "--target=sim", f"--order={seed % 5}", *counted)
-    if counted:
-        print("\n".join(line for line in sim if " blocks, " in line))
+    kept = next((word.partition("=")[2] for word in sys.argv if word.startswith("--keep=")), None)
+    sim, error = run(bin, source, f"--seed={seed}", "--target=sim", f"--order={seed % 5}", *(["--requests"] if kept else []))
+    if kept:
+        with open(kept, "a") as file:
+            file.writelines(line + "\n" for line in sim)
         sim = [line for line in sim if " blocks, " not in line]
     if any(text in error for text in NOT_YET):
         return "not yet"
