@@ -236,18 +236,44 @@ PyObject *live_iter_read(PyObject *object, PyObject *key) {
 /* ---- models of types that are written in C ----------------------------------------------------
  */
 
-PyObject *loom_models;
+static struct {
+  PyObject *globals[2]; /* the library's, and torch's */
+  int count;
+} models;
+
+bool model_add_module(PyObject *globals) {
+  if (model_is_module(globals)) return true;
+  if (models.count == (int)(sizeof models.globals / sizeof *models.globals)) return false;
+  models.globals[models.count++] = Py_NewRef(globals);
+  return true;
+}
+
+bool model_is_module(const PyObject *globals) {
+  for (int i = 0; i < models.count; i++)
+    if (models.globals[i] == globals) return true;
+  return false;
+}
+
+PyObject *model_find(const char *name) {
+  PyObject *found = NULL;
+  for (int i = 0; i < models.count && !found; i++)
+    found = PyDict_GetItemString(models.globals[i], name);
+  return found;
+}
 
 bool model_owns(PyObject *object) {
-  PyObject *globals = loom_models;
-  if (!globals || !object) return false;
-  if (object == globals) return true;
-  if (PyFunction_Check(object)) return ((PyFunctionObject *)object)->func_globals == globals;
+  if (!object) return false;
+  if (model_is_module(object)) return true;
+  if (PyFunction_Check(object)) return model_is_module(((PyFunctionObject *)object)->func_globals);
   if (!PyType_Check(object) || !PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE))
     return false;
   PyObject *name = PyDict_GetItemString(python_type_dict((PyTypeObject *)object), "__module__");
-  PyObject *own = PyDict_GetItemString(globals, "__name__");
-  return name && own && PyUnicode_Check(name) && PyUnicode_Compare(name, own) == 0;
+  bool owns = false;
+  for (int i = 0; i < models.count && name && PyUnicode_Check(name) && !owns; i++) {
+    PyObject *own = PyDict_GetItemString(models.globals[i], "__name__");
+    owns = own && PyUnicode_Compare(name, own) == 0;
+  }
+  return owns;
 }
 
 /* Containers that may have changed on the next call. */

@@ -46,9 +46,12 @@ live_kind live_kind_of(PyObject *object);
 PyObject *context_read(PyObject *variable);
 /* Reads a SOURCE_DERIVED of an iterator. */
 PyObject *live_iter_read(PyObject *object, PyObject *key);
-/* The dictionary of the module of models (values/model.c), or NULL. model_owns(): is the object
- * that dictionary, or a class or function of that module? */
-extern PyObject *loom_models;
+/* Modules of models (values/model.c), by their dictionaries, which live as long as the process.
+ * model_find(): what one of them has under this name; borrowed. model_owns(): is the object such a
+ * dictionary, or a class or function of such a module? */
+bool model_add_module(PyObject *globals);
+bool model_is_module(const PyObject *globals);
+PyObject *model_find(const char *name);
 bool model_owns(PyObject *object);
 /* Is it code of Python's own library, of one whose arrays are captured, or of this one? Other
  * packages are as the user's own code, wherever they are installed. */

@@ -1,6 +1,8 @@
 /* Calls that draw random numbers from a generator which the function makes: capture follows
- * _drawn_by() of _models.py, where the generator's state is a tensor (_tensor_draws.py). */
+ * _drawn_by() of _tensor_generator.py, where the generator's state is a tensor (_tensor_draws.py).
+ */
 #include "frontend/base/base.h"
+#include "frontend/captured/objects.h"
 #include "frontend/core/tracer.h"
 #include "frontend/core/value.h"
 #include "frontend/tensor/draws_internal.h"
@@ -11,15 +13,18 @@
 static struct {
   PyObject *generator, *drawn_by; /* the model class, and the function */
   PyObject *real, *methods;       /* torch.Generator, and functions in place of its methods */
+  PyObject *models;               /* the dictionary of the class's module */
 } draws_python;
 
 bool tensor_draws_init(void) {
   static const tensor_name names[] = {{"GENERATOR", &draws_python.generator},
                                       {"DRAWN_BY", &draws_python.drawn_by},
-                                      {"METHODS", &draws_python.methods}};
+                                      {"METHODS", &draws_python.methods},
+                                      {"MODELS", &draws_python.models}};
   static const tensor_name torch[] = {{"Generator", &draws_python.real}};
   return tensor_import("torch", torch, 1) &&
-         tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names);
+         tensor_import("frameloom._tensor_draws", names, sizeof names / sizeof *names) &&
+         model_add_module(draws_python.models);
 }
 
 static bool draws_from(value *v) {

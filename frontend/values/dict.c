@@ -504,7 +504,7 @@ static const builtin_method dict_models_methods[] = {{"move_to_end", dict_move_t
                                                      {NULL, NULL}};
 
 static value *dict_get_attr(tracer *t, value *v, PyObject *name) {
-  bool model = t->frame && t->frame->function->globals == loom_models;
+  bool model = t->frame && model_is_module(t->frame->function->globals);
   if (model && !PyUnicode_CompareWithASCIIString(name, dict_models_methods->name))
     return builtin_method_find(t, dict_models_methods, v, name);
   return builtin_method_find(t, dict_methods, v, name);

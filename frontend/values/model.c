@@ -23,11 +23,12 @@ static struct {
 } model_types[MODEL_MAX];
 static int model_count;
 
-/* The module of the models, which lives as long as the process. */
+/* The models of the standard library; those of torch come with the capture of tensors. */
 static bool models_open(void) {
-  PyObject *module = loom_models ? NULL : PyImport_ImportModule("frameloom._models");
-  if (module) loom_models = PyModule_GetDict(module);
-  return loom_models != NULL;
+  static bool open;
+  PyObject *module = open ? NULL : PyImport_ImportModule("frameloom._models");
+  if (module) open = model_add_module(PyModule_GetDict(module));
+  return open;
 }
 
 static bool model_remember(PyObject *model, PyObject *real) {
@@ -46,7 +47,7 @@ PyObject *model_real(PyObject *cls) {
 }
 
 static bool model_is_strange(tracer *t, PyObject *cls) {
-  return model_owns(cls) && !(t->frame && t->frame->function->globals == loom_models);
+  return model_owns(cls) && !(t->frame && model_is_module(t->frame->function->globals));
 }
 
 PyObject *model_named(tracer *t, PyObject *cls, PyObject *name) {
@@ -64,7 +65,7 @@ bool model_is_private(tracer *t, PyObject *cls, PyObject *name) {
 
 value *model_of_instance(tracer *t, value *v, PyObject *name) {
   value *content = object_content(v);
-  bool in_model = t->frame && t->frame->function->globals == loom_models;
+  bool in_model = t->frame && model_is_module(t->frame->function->globals);
   bool own = PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' &&
              PyUnicode_READ_CHAR(name, 1) != '_';
   if (!in_model || !own || !content || !value_is_instance(content)) return NULL;
@@ -84,7 +85,7 @@ static value **model_inside(tracer *t, const builtin_args *a) {
 
 value *builtin_model(tracer *t, const builtin_args *a) {
   if (!models_open()) return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(loom_models, a->name);
+  PyObject *model = model_find(a->name);
   if (!model || (PyType_Check(model) && !model_remember(model, a->callee)))
     return t->constants.not_implemented;
   const source *s = trace_source(t, SOURCE_CONST, NULL, model, NULL, 0);
@@ -151,7 +152,7 @@ static bool model_fill(tracer *t, value *v, PyObject *object, const source *s) {
 
 value *model_of_live(tracer *t, PyObject *object, const source *s, PyTypeObject *base) {
   if (!models_open()) return trace_fail(t);
-  PyObject *model = PyDict_GetItemString(loom_models, model_name(base));
+  PyObject *model = model_find(model_name(base));
   if (!model || !model_remember(model, (PyObject *)base)) return trace_fail(t);
   value *v = value_object_new(t, model);
   if (!v || !(v->any.b = value_dict(t))) return NULL;

@@ -15,7 +15,6 @@ import collections
 import sys
 
 _END = object()
-_draws = None  # the module _tensor_draws, where tensors are captured
 _MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict)
 _SLOT_FIRST = sys.version_info >= (3, 12)  # bisect looks for what gives items before it needs one
 
@@ -967,56 +966,3 @@ def insort_right(a, x, lo=0, hi=None, *, key=None):
 def insort_left(a, x, lo=0, hi=None, *, key=None):
     at = bisect_left(a, x if key is None else key(x), lo, hi, key=key)
     a.insert(at, x)
-
-
-# ---- torch ----------------------------------------------------------------------------------------------------------
-
-
-class Generator:
-    """Random numbers of torch: the state is a tensor, from which each call draws and gives the state behind it."""
-
-    def __init__(self, device="cpu"):
-        if str(device) != "cpu":
-            _draws.refuse("a generator of another device than the CPU")
-        self._seed = 67280421310721
-        self._state = _draws.seeded(self._seed)
-
-    def __model__(self):
-        return ()
-
-    def __rest__(self):
-        return _draws.restored, self._state
-
-    @property
-    def device(self):
-        return _draws.CPU
-
-    def manual_seed(self, seed):
-        if type(seed) is not int:
-            _draws.refuse("a seed of a generator that is no int")
-        self._state = _draws.seeded(seed)
-        self._seed = seed if seed >= 0 else seed + (1 << 64)
-        return self
-
-    def initial_seed(self):
-        if self._seed is None:
-            _draws.refuse("the seed of a generator whose state was set")
-        return self._seed
-
-    def get_state(self):
-        return self._state.clone()
-
-    def set_state(self, state):
-        self._state, self._seed = _draws.state_given(state), None
-        return self
-
-    def clone_state(self):
-        made = Generator()
-        made._state, made._seed = self._state, self._seed
-        return made
-
-
-def _drawn_by(function, generator, *args, **kwargs):
-    """A call of a function of torch's that draws from such a generator."""
-    made, generator._state = _draws.drawn(function, generator._state, args, tuple(kwargs), tuple(kwargs.values()))
-    return made

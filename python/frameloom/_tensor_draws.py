@@ -1,6 +1,6 @@
 """Which generators the calls of torch in a plan draw numbers from. A run that ends in the plain function has to put them back, since that
 draws the same numbers again. And generators that the function makes itself: what draws from one is given its state, and gives the state
-behind it, so that runs at the same time share nothing (Generator of _models.py)."""
+behind it, so that runs at the same time share nothing (_tensor_generator.py)."""
 
 import contextlib
 import sys
@@ -10,9 +10,8 @@ import torch
 from torch.utils import _pytree
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from . import _models
 from ._tensor_autocast import Unsupported
-from ._tensor_modelling import refuse  # noqa: F401 - for _models
+from ._tensor_modelling import refuse  # noqa: F401 - for _tensor_generator
 from ._tensor_trials import CPU, META, on_cpu
 
 
@@ -213,5 +212,6 @@ def set_state(generator, state):
 
 METHODS = {"manual_seed": manual_seed, "get_state": get_state, "set_state": set_state}
 FUNCTIONS = frozenset({drawn, seeded, state_given, *METHODS.values()})
-GENERATOR, DRAWN_BY = _models.Generator, _models._drawn_by
-_models._draws = sys.modules[__name__]
+from ._tensor_generator import Generator as GENERATOR, _drawn_by as DRAWN_BY  # noqa: E402 - it needs the above
+
+MODELS = vars(sys.modules[GENERATOR.__module__])
