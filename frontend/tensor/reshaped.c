@@ -74,7 +74,7 @@ bool tensor_emit_reshape(tracer *t, PyObject *meta, PyObject *before, PyObject *
     return false;
   if (!now || !tensor_view_agrees(t, now, &look, offset)) return reshaped_break(t, name);
   if (now->kind == VIEW_ROOT || (root && now->parent != was)) return reshaped_break(t, name);
-  if (root ? !reshaped_root(t, v, now, &look) : false) return false;
+  if (root && !reshaped_root(t, v, now, &look)) return false;
   if (!root) {
     now->detached = was->detached;
     memcpy(now->strides, look.strides, sizeof look.strides);

@@ -87,6 +87,8 @@ def check(func, args, kwargs):
     name, schema = func.name(), func._schema
     if has_kernel(name, "CompositeImplicitAutograd"):
         raise Unsupported(f"{func} is a function of another library that is followed nowhere")
+    if not has_kernel(name, "Meta"):  # an implementation for all devices would run at capture, with whatever effects it has
+        raise Unsupported(f"{func} has no function for tensors without memory (register_fake)")
     if any(one.alias_info is not None for one in schema.returns):
         raise Unsupported(f"{func} gives views of its arguments")
     if any(one.alias_info is not None and str(one.type) not in ("Tensor", "Optional[Tensor]") for one in schema.arguments):
