@@ -279,6 +279,7 @@ static void pool_grow(int count) {
   while (pool.workers < count) {
     intptr_t self = pool.workers + 1; /* 0 is the caller */
     if (pthread_create(&pool.threads[pool.workers], NULL, worker_main, (void *)self)) break;
+    pthread_setname_np(pool.threads[pool.workers], "loom-kernels");
     pool.workers++;
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);

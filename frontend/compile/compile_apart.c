@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +75,7 @@ static apart_job *apart_new(const loom_graph *graph, const loom_compile_options 
 
 static void *apart_main(void *argument) {
   apart_job *job = argument;
+  prctl(PR_SET_NAME, "loom-compile");
   bool good =
       loom_compile_here(&job->graph, &job->options, &job->key, &job->plan, &job->report, &job->err);
   pthread_mutex_lock(&job->lock);

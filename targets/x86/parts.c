@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "dialects/ir.h"
 #include "runtime/runtime.h"
@@ -134,6 +135,7 @@ static void parts_restore(parts_job *job) {
 
 static void *parts_end(void *argument) {
   parts_one *part = argument;
+  prctl(PR_SET_NAME, "loom-emit");
   part->ok = loom_emission_end(part->emission, &part->object, &part->err);
   part->emission = NULL;
   return NULL;

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from alarms import SOON, WHERE_THE_LOCK_IS_GIVEN, Alarm
-from processes import PATIENCE, with_own_path
+from processes import PATIENCE, threads_named, with_own_path
 
 import frameloom
 
@@ -47,16 +47,16 @@ def handle(monkeypatch):
         yield start
 
 
-def threads(process="self"):
-    return len(os.listdir(f"/proc/{process}/task"))
+def compiler_works(process="self"):
+    return threads_named("loom-compile", process) > 0
 
 
 @pytest.fixture
 def compiles():
-    """Whether the compiler's thread is at work: it is one more than there are once something has been compiled and run."""
-    frameloom.compile(long_program(3))(np.ones(3))
-    usual = threads()
-    return lambda: threads() > usual
+    """Whether the compiler's thread is at work. What an earlier test has left to it is at its end."""
+    while compiler_works():
+        time.sleep(0.01)
+    return compiler_works
 
 
 def test_what_a_handler_raises_ends_the_wait(handle, compiles):
@@ -139,8 +139,7 @@ def test_ctrl_c_ends_a_process_that_compiles(tmp_path):
     tmp_path.chmod(0o700)
     process = started(1600, {"FRAMELOOM_CACHE": "1", "FRAMELOOM_CACHE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begins\n"
-    usual = threads(process.pid)
-    while threads(process.pid) <= usual:  # it captures
+    while not compiler_works(process.pid):  # it captures
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

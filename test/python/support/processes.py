@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 PATIENCE = 600  # seconds: what hangs fails; no test is about how long anything takes
 
@@ -56,6 +57,17 @@ def printed_each(first, programs):
     done = run_python("-c", FORKING, input=json.dumps([first, list(programs)]))
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def threads_named(name, process="self"):
+    """How many threads of a process have that name. One that is about to end may be among them."""
+    found = 0
+    for task in Path(f"/proc/{process}/task").iterdir():
+        try:
+            found += (task / "comm").read_text() == name + "\n"
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            pass
+    return found
 
 
 def run_command(*words):
