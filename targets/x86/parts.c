@@ -135,10 +135,14 @@ static void parts_restore(parts_job *job) {
 
 static void *parts_end(void *argument) {
   parts_one *part = argument;
-  prctl(PR_SET_NAME, "loom-emit");
   part->ok = loom_emission_end(part->emission, &part->object, &part->err);
   part->emission = NULL;
   return NULL;
+}
+
+static void *parts_main(void *argument) {
+  prctl(PR_SET_NAME, "loom-emit");
+  return parts_end(argument);
 }
 
 /* Signals stay with the program's own threads. Without a thread, the caller does it. */
@@ -149,7 +153,7 @@ static void parts_start(parts_one *part) {
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, PARTS_STACK);
-  part->started = pthread_create(&part->thread, &attributes, parts_end, part) == 0;
+  part->started = pthread_create(&part->thread, &attributes, parts_main, part) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (!part->started) parts_end(part);

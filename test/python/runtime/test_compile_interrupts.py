@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,6 +110,18 @@ def test_handlers_that_return_run_meanwhile(handle, compiles):
     handle(None)
     np.testing.assert_allclose(got, long_program(131)(np.linspace(0.1, 1, 5)), rtol=1e-9)
     assert sum(meanwhile) > 2
+
+
+def test_threads_of_the_program_keep_their_names():
+    def names(count):
+        for _ in range(2):
+            yield Path("/proc/thread-self/comm").read_text()
+            frameloom.compile(long_program(count))(np.ones(3))
+
+    for count in (21, 133):  # emitted at once, and in parts
+        assert len(set(names(count))) == 1
+        with ThreadPoolExecutor(1) as other:
+            assert len(other.submit(lambda count: set(names(count)), count + 1).result()) == 1
 
 
 def test_other_threads_compile_as_well():
