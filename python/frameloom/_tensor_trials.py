@@ -69,8 +69,8 @@ def _gives_others(func, args, kwargs, made):
     with contextlib.suppress(Exception):
         given, named = _pytree.tree_map_only(torch.Tensor, lambda one: one.to(META), (args, kwargs))
         described, _ = _tensor_warnings.unheard(_WITHOUT_MEMORY.get(func, func), *given, **named)
-        dtypes = ([one.dtype for one in _pytree.tree_leaves(of) if isinstance(one, torch.Tensor)] for of in (described, made))
-        return next(dtypes) != next(dtypes)
+        without, real = ([one.dtype for one in _pytree.tree_leaves(of) if isinstance(one, torch.Tensor)] for of in (described, made))
+        return without != real
     return False
 
 
