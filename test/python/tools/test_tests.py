@@ -14,6 +14,7 @@ TEST_FILES = [path for path in FILES if path.name.startswith("test_")]
 SHARED = ("compare", "processes", "reports", "breaking", "alarms")  # modules of helpers that any test may need
 CLOCKS = {f"{name}{unit}" for name in ("perf_counter", "process_time", "thread_time", "monotonic") for unit in ("", "_ns")}
 TIMERS = {"setitimer", "Timer"}
+WAITS = {"wait", "join", "communicate"}
 
 
 def folders():
@@ -79,8 +80,10 @@ def test_nothing_is_timed(path):
 @pytest.mark.parametrize("path", FILES, ids=identifier)
 def test_only_what_hangs_runs_out_of_time(path):
     """What ends in seconds here takes minutes where much else runs: processes.py says how long that is."""
-    limits = [node.value for node in ast.walk(parsed(path)) if isinstance(node, ast.keyword) and node.arg == "timeout"]
-    assert not [limit for limit in limits if isinstance(limit, ast.Constant)]
+    nodes = list(ast.walk(parsed(path)))
+    limits = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "timeout"]
+    limits += [node.args[0] for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "attr", None) in WAITS and node.args]
+    assert not [limit.value for limit in limits if isinstance(limit, ast.Constant) and isinstance(limit.value, (int, float))]
 
 
 @pytest.mark.parametrize("path", FILES, ids=identifier)
