@@ -39,6 +39,7 @@
 #define FORM_WHOLE 64      /* rows that are not cut where they stay in registers, at least */
 #define FORM_SCAN 64       /* elements of a row that a team scans, at least */
 #define FORM_PART 16       /* elements of a thread in a part, at least */
+#define FORM_OPEN 1024     /* a length that is not known is taken for so many elements, at least */
 
 bool gpu_team_is(int64_t size, int64_t teams) {
   if (teams > 1) return size > 0 && size * teams == GPU_BLOCK;
@@ -116,12 +117,19 @@ static int64_t form_likely(int64_t number) {
   return likely < 1 ? 1 : likely;
 }
 
+/* The likely length of a reduced loop. One that is not known may be large in another call, whatever
+ * it is in the first one. */
+static int64_t form_length(int64_t extent) {
+  int64_t likely = loom_num_hint(extent);
+  return LOOM_STRIDE_IS_SYM(extent) && likely < FORM_OPEN ? FORM_OPEN : likely;
+}
+
 /* Cuts the outermost reduced loop into parts, each a multiple of `granule`: so many at most, and so
  * many elements at least. Of a size that is not known there is one part more than is full, which
  * may be empty: a row without elements has a part, too. */
 static void form_cut(const lower *l, int64_t most, int64_t least, int64_t granule,
                      lower_schedule *out) {
-  int64_t extent = l->plan->inner.loops[0].extent, likely = loom_num_hint(extent), size;
+  int64_t extent = l->plan->inner.loops[0].extent, likely = form_length(extent), size;
   int64_t limit = l->plan->depth > 1 || lower_plan_any_full(l) ? FORM_JOINED : FORM_BLOCKS;
   if (limit > most) limit = most;
   most = limit < likely / least ? limit : likely / least;
@@ -131,7 +139,7 @@ static void form_cut(const lower *l, int64_t most, int64_t least, int64_t granul
   else
     size = loom_ceil_div(loom_ceil_div(extent, most), granule);
   size = loom_num_mul(size, granule);
-  if (loom_num_hint(size) >= likely) return;
+  if (!LOOM_STRIDE_IS_SYM(extent) && size >= extent) return;
   out->split_size = size;
   out->splits = LOOM_STRIDE_IS_SYM(extent) ? loom_num_add(loom_num_div(extent, size), 1)
                                            : loom_ceil_div(extent, size);
@@ -175,7 +183,7 @@ static int64_t form_result_bytes(const lower_plan *plan) {
  * do. */
 static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width) {
   const lower_plan *plan = l->plan;
-  int64_t length = loom_num_hint(plan->inner.loops[0].extent), bytes = form_result_bytes(plan);
+  int64_t length = form_length(plan->inner.loops[0].extent), bytes = form_result_bytes(plan);
   int vector = *width;
   if (!form_is_primary(l) || length < FORM_ROWS) return 0;
   while (vector > 1 &&
