@@ -64,7 +64,8 @@ EXCLUDED = frozenset(
 
 
 def _is_of_process(function):
-    """Does a function that is written in C belong to the module torch._C, and not to tensors? Such functions tell or change the state of the process."""
+    """Does a function that is written in C belong to the module torch._C, and not to tensors? Such functions tell or change the state
+    of the process."""
     owner = getattr(function, "__self__", None)
     return owner is torch._C or type(owner).__module__.startswith("pybind11")
 
@@ -83,7 +84,6 @@ def _functions():
             if isinstance(one, kinds) and own and not hidden and not _is_of_process(one):
                 found.add(one)
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
-
 
 
 def operation(called, args, names, values):
