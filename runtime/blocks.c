@@ -37,10 +37,10 @@
 #define BLOCK_PAGE 4096u
 #define BLOCK_HUGE (2u << 20)
 #define BLOCK_MAPPED BLOCK_HUGE /* from this size on a block is a mapping of its own */
-#define BLOCK_LENT                                                                                 \
-  (256u << 10)                   /* from this size on any block that is large enough serves a run  \
-                                  */
-#define BLOCK_PAGES (128u << 10) /* from this size on its pages are asked for, and given back */
+/* From this size on any block that is large enough serves a run. */
+#define BLOCK_LENT (256u << 10)
+/* From this size on a block's pages are asked for, and given back. */
+#define BLOCK_PAGES (128u << 10)
 #define BLOCK_LARGEST ((size_t)1 << 46)
 #define CLASS_COUNT 168
 #define SMALL_CLASSES 36       /* up to 64 KiB: a thread keeps blocks of its own */
@@ -162,7 +162,7 @@ static void pages_drop(uint8_t *begin, uint8_t *end) {
 /* All of a result is written. Huge pages come by one fault each; only what is left behind the last
  * one is asked for. */
 static void block_bring(block *b, size_t asked) {
-  if (b->magic == BLOCK_GUARDED || asked < BLOCK_PAGES) return;
+  if (b->magic == BLOCK_GUARDED || b->size < BLOCK_PAGES) return;
   uint8_t *data = block_data(b);
   size_t huge = b->size >= BLOCK_MAPPED ? asked / BLOCK_HUGE * BLOCK_HUGE : 0;
   if (asked > huge) pages_bring(data + huge, data + asked);
