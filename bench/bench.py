@@ -270,7 +270,8 @@ class NumPy:
 
 class Frameloom(NumPy):
     name = "frameloom"
-    results = "NumPy arrays over blocks in large pages that are kept when they are freed, up to FRAMELOOM_BLOCKS_LIMIT"
+    results = ("NumPy arrays over blocks that are kept when they are freed, up to FRAMELOOM_BLOCKS_LIMIT: below 2 MiB the C "
+               "library's, from there on in large pages")
 
     def __init__(self, threads):
         import frameloom

@@ -39,6 +39,7 @@
 #define FORM_WHOLE 64      /* rows that are not cut where they stay in registers, at least */
 #define FORM_SCAN 64       /* elements of a row that a team scans, at least */
 #define FORM_PART 16       /* elements of a thread in a part, at least */
+#define FORM_OPEN 1024     /* a length that is not known is taken for so many elements, at least */
 
 bool gpu_team_is(int64_t size, int64_t teams) {
   if (teams > 1) return size > 0 && size * teams == GPU_BLOCK;
@@ -59,10 +60,6 @@ static uint32_t form_vars(const lower_plan *plan) {
   return vars;
 }
 
-static bool form_divides(int64_t number, int64_t width) {
-  return !LOOM_STRIDE_IS_SYM(number) && number % width == 0;
-}
-
 /* Can every access of the lanes be one of vectors of so many elements, or of one for all lanes? */
 static bool form_fits(const lower *l, int width) {
   int lane = l->plan->lanes.var;
@@ -71,9 +68,9 @@ static bool form_fits(const lower *l, int width) {
     const lower_access *a = &l->accesses[i];
     if (a->opaque || a->guarded || loom_dtype_is_complex(a->dtype)) return false;
     if (a->coef[lane] == 0) continue;
-    if (a->coef[lane] != 1 || !form_divides(a->constant, width)) return false;
+    if (a->coef[lane] != 1 || !loom_num_multiple(a->constant, width)) return false;
     for (int v = 0; v < l->var_count; v++)
-      if (vars >> v & 1 && !form_divides(a->coef[v], width)) return false;
+      if (vars >> v & 1 && !loom_num_multiple(a->coef[v], width)) return false;
   }
   return true;
 }
@@ -88,7 +85,7 @@ static int form_width(const lower *l, int64_t extent) {
   if (l->plan->lane_reduced)
     for (int g = 0; g < l->plan->group_count; g++)
       if (!l->plan->groups[g].primary) return 1;
-  while (width > 1 && (width > extent || !form_fits(l, width)))
+  while (width > 1 && (width > loom_num_hint(extent) || !form_fits(l, width)))
     width /= 2;
   return width < 1 ? 1 : width;
 }
@@ -114,34 +111,55 @@ static bool form_is_primary(const lower *l) {
   return primary;
 }
 
-/* Cuts the outermost reduced loop into at most `most` parts, each a multiple of `granule`. */
-static void form_cut(const lower *l, int64_t most, int64_t granule, lower_schedule *out) {
-  int64_t extent = l->plan->inner.loops[0].extent;
+/* A likely number of something that there is. */
+static int64_t form_likely(int64_t number) {
+  int64_t likely = loom_num_hint(number);
+  return likely < 1 ? 1 : likely;
+}
+
+/* The likely length of a reduced loop. One that is not known may be large in another call, whatever
+ * it is in the first one. */
+static int64_t form_length(int64_t extent) {
+  int64_t likely = loom_num_hint(extent);
+  return LOOM_STRIDE_IS_SYM(extent) && likely < FORM_OPEN ? FORM_OPEN : likely;
+}
+
+/* Cuts the outermost reduced loop into parts, each a multiple of `granule`: so many at most, and so
+ * many elements at least. Of a size that is not known there is one part more than is full, which
+ * may be empty: a row without elements has a part, too. */
+static void form_cut(const lower *l, int64_t most, int64_t least, int64_t granule,
+                     lower_schedule *out) {
+  int64_t extent = l->plan->inner.loops[0].extent, likely = form_length(extent), size;
   int64_t limit = l->plan->depth > 1 || lower_plan_any_full(l) ? FORM_JOINED : FORM_BLOCKS;
-  if (most > limit) most = limit;
+  if (limit > most) limit = most;
+  most = limit < likely / least ? limit : likely / least;
   if (most < 2) return;
-  int64_t size = ((extent + most - 1) / most + granule - 1) / granule * granule;
-  if (size >= extent) return;
+  if (LOOM_STRIDE_IS_SYM(extent))
+    size = loom_num_add(loom_num_div(extent, limit * granule), loom_ceil_div(least, granule));
+  else
+    size = loom_ceil_div(loom_ceil_div(extent, most), granule);
+  size = loom_num_mul(size, granule);
+  if (!LOOM_STRIDE_IS_SYM(extent) && size >= extent) return;
   out->split_size = size;
-  out->splits = (extent + size - 1) / size;
+  out->splits = LOOM_STRIDE_IS_SYM(extent) ? loom_num_add(loom_num_div(extent, size), 1)
+                                           : loom_ceil_div(extent, size);
 }
 
 /* Elements that one step of the outermost reduced loop stands for. */
 static int64_t form_step(const lower_plan *plan) {
   int64_t step = 1;
   for (int i = 1; i < plan->inner.count; i++)
-    step *= plan->inner.loops[i].extent;
+    step *= form_likely(plan->inner.loops[i].extent);
   return step;
 }
 
 static void form_cut_row(const lower *l, int64_t rows, lower_schedule *out) {
   const lower_plan *plan = l->plan;
-  int64_t work = plan->inner.loops[0].extent * form_step(plan);
-  int64_t least = (int64_t)GPU_BLOCK * FORM_PART, most = FORM_BLOCKS / rows;
+  int64_t least = loom_ceil_div((int64_t)GPU_BLOCK * FORM_PART, form_step(plan));
   if (!form_is_primary(l)) return;
   if (rows >= FORM_WHOLE && gpu_row_rounds(l, out->team, out->width)) return;
-  if (most > work / least) most = work / least;
-  form_cut(l, most, plan->inner.count == 1 ? (int64_t)GPU_BLOCK * out->width : 1, out);
+  form_cut(l, FORM_BLOCKS / rows, least,
+           plan->inner.count == 1 ? (int64_t)GPU_BLOCK * out->width : 1, out);
   if (out->splits) out->team = GPU_BLOCK;
 }
 
@@ -165,12 +183,13 @@ static int64_t form_result_bytes(const lower_plan *plan) {
  * do. */
 static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width) {
   const lower_plan *plan = l->plan;
-  int64_t length = plan->inner.loops[0].extent, bytes = form_result_bytes(plan);
+  int64_t length = form_length(plan->inner.loops[0].extent), bytes = form_result_bytes(plan);
   int vector = *width;
   if (!form_is_primary(l) || length < FORM_ROWS) return 0;
-  while (vector > 1 && (extent % vector || GPU_BLOCK * vector * bytes > FORM_SHARED))
+  while (vector > 1 &&
+         (!loom_num_multiple(extent, vector) || GPU_BLOCK * vector * bytes > FORM_SHARED))
     vector /= 2;
-  int64_t vectors = (extent + vector - 1) / vector, team = 1;
+  int64_t vectors = loom_ceil_div(form_likely(extent), vector), team = 1;
   while (team < GPU_WARP && team < vectors)
     team *= 2;
   while (team < GPU_BLOCK && team < vectors && GPU_BLOCK / team > length / 4)
@@ -183,11 +202,9 @@ static int form_columns(const lower *l, int64_t rows, int64_t extent, int *width
 }
 
 static void form_cut_columns(const lower *l, int64_t rows, lower_schedule *out) {
-  int64_t blocks = rows * out->blocks, steps = FORM_PART / form_step(l->plan);
+  int64_t blocks = rows * form_likely(out->blocks), steps = FORM_PART / form_step(l->plan);
   int64_t least = out->teams * (steps > 1 ? steps : 1);
-  int64_t most = l->plan->inner.loops[0].extent / least;
-  if (most > FORM_BLOCKS / blocks) most = FORM_BLOCKS / blocks;
-  form_cut(l, most, out->teams, out);
+  form_cut(l, FORM_BLOCKS / blocks, least, out->teams, out);
   out->join = out->block;
 }
 
@@ -200,24 +217,29 @@ static bool form_scans(const lower *l, int64_t rows) {
     loom_dtype dtype = lower_scan_dtype(plan->scans[i]);
     if (loom_dtype_is_half(dtype) || loom_dtype_is_complex(dtype)) return false;
   }
-  return plan->lane_reduced && !plan->group_count && plan->inner.loops[0].var >= 0 && rows > 0 &&
-         plan->inner.loops[0].extent >= FORM_SCAN;
+  return plan->lane_reduced && !plan->group_count && plan->inner.loops[0].var >= 0 && rows != 0 &&
+         loom_num_hint(plan->inner.loops[0].extent) >= FORM_SCAN;
+}
+
+/* The blocks of units, which are `rows` times the blocks of a row. */
+static void form_blocks(int64_t rows, lower_schedule *out) {
+  out->units = GPU_BLOCK / out->team;
+  out->chunks = loom_num_ceil(loom_num_mul(rows, out->blocks), out->units);
 }
 
 static void form_scan(const lower *l, int64_t rows, lower_schedule *out) {
-  int64_t extent = l->plan->inner.loops[0].extent, least = (int64_t)GPU_BLOCK * FORM_PART;
+  int64_t extent = l->plan->inner.loops[0].extent;
   out->width = out->reduce_width = 1;
   out->tail = LOWER_TAIL_NONE;
-  out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
+  out->team = loom_num_hint(extent) <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
   out->block = extent;
   out->blocks = 1;
-  int64_t most = FORM_BLOCKS / rows;
-  form_cut(l, most < extent / least ? most : extent / least, GPU_BLOCK, out);
+  form_cut(l, FORM_BLOCKS / form_likely(rows), (int64_t)GPU_BLOCK * FORM_PART, GPU_BLOCK, out);
   if (out->splits) out->team = GPU_BLOCK;
-  out->units = GPU_BLOCK / out->team;
-  out->chunks = (rows + out->units - 1) / out->units;
+  form_blocks(rows, out);
 }
 
+/* Sizes may be symbolic: then the form is that of likely ones, and its numbers are expressions. */
 void gpu_schedule(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   const lower_nest *nest = plan->lane_reduced ? &plan->inner : &plan->kept;
@@ -236,33 +258,32 @@ void gpu_schedule(const lower *l, lower_schedule *out) {
   out->width = form_width(l, extent);
   out->reduce_width = plan->lane_reduced ? out->width : 1;
   out->tail = lower_tail_for(l, extent, out->width);
-  int team = plan->lane_reduced ? 0 : form_columns(l, rows, extent, &out->width);
+  int team = plan->lane_reduced ? 0 : form_columns(l, form_likely(rows), extent, &out->width);
   if (team) {
     out->team = team;
     out->teams = GPU_BLOCK / team;
     out->tail = LOWER_TAIL_NONE;
     out->block = (int64_t)team * out->width;
-    out->blocks = (extent + out->block - 1) / out->block;
+    out->blocks = loom_num_ceil(extent, out->block);
     out->units = 1;
-    out->chunks = rows * out->blocks;
-    form_cut_columns(l, rows, out);
+    out->chunks = loom_num_mul(rows, out->blocks);
+    form_cut_columns(l, form_likely(rows), out);
     return;
   }
-  int64_t vectors = (extent + out->width - 1) / out->width, blocks = 1;
-  if (plan->lane_reduced) {
-    out->team = extent <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
-    form_cut_row(l, rows, out);
-  } else {
-    out->team = rows > 1 && vectors <= FORM_SHORT ? GPU_WARP : GPU_BLOCK;
-  }
   out->block = extent;
+  out->blocks = 1;
+  if (plan->lane_reduced) {
+    out->team = loom_num_hint(extent) <= FORM_WARP_ROW ? GPU_WARP : GPU_BLOCK;
+    form_cut_row(l, form_likely(rows), out);
+  } else {
+    int64_t vectors = loom_ceil_div(form_likely(extent), out->width);
+    out->team = rows != 1 && vectors <= FORM_SHORT ? GPU_WARP : GPU_BLOCK;
+  }
   if (!plan->lane_reduced && out->team == GPU_BLOCK) {
     out->block = (int64_t)GPU_BLOCK * out->width;
-    blocks = (extent + out->block - 1) / out->block;
+    out->blocks = loom_num_ceil(extent, out->block);
   }
-  out->blocks = blocks;
-  out->units = GPU_BLOCK / out->team;
-  out->chunks = (rows * blocks + out->units - 1) / out->units;
+  form_blocks(rows, out);
 }
 
 /* ---- the code ---- */
@@ -347,7 +368,7 @@ static void form_numbers(lower *l, form_job *job, int64_t total) {
   const lower_schedule *s = job->schedule;
   loom_builder b = lower_at_level(l, 0);
   MlirType i32 = mlirIntegerTypeGet(b.ctx, 32), i64 = mlirIntegerTypeGet(b.ctx, 64);
-  bool narrow = total + s->units < INT32_MAX;
+  bool narrow = loom_num_high(total) < INT32_MAX - s->units;
   MlirType type = narrow ? i32 : i64;
   MlirValue thread = gpu_call(&b, l->kernel->op, "loom_gpu_thread", 0, NULL, NULL, i32);
   MlirValue size = loom_build_int(&b, i32, s->team);
@@ -362,7 +383,7 @@ static void form_numbers(lower *l, form_job *job, int64_t total) {
   }
   l->team.number = loom_build1(&b, "arith.extui", lane_op2(&b, "arith.divui", thread, size), i64);
   job->unit = narrow ? loom_build1(&b, "arith.extui", unit, i64) : unit;
-  job->total = total % s->units ? loom_build_int(&b, i64, total) : (MlirValue){NULL};
+  job->total = loom_num_multiple(total, s->units) ? (MlirValue){NULL} : lower_int(l, total).v;
 }
 
 void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
@@ -371,10 +392,11 @@ void gpu_units(lower *l, const lower_schedule *schedule, int64_t total,
   int width = l->plan->lanes.width;
   l->team.size = schedule->team;
   l->team.teams = schedule->teams;
-  l->team.columns = (int)schedule->block;
+  l->team.columns = schedule->teams > 1 ? (int)schedule->block : 0;
   form_numbers(l, &job, total);
   if (!schedule->splits) l->team.rounds.count = gpu_row_rounds(l, schedule->team, width);
-  l->team.once = !l->plan->lane_reduced && schedule->block <= (int64_t)schedule->team * width;
+  l->team.once =
+      !l->plan->lane_reduced && loom_num_at_most(schedule->block, (int64_t)schedule->team * width);
   if (width == 1) {
     form_teams(l, &job, NULL, NULL);
     return;

@@ -119,7 +119,7 @@ static MlirValue scan_part(lower *l, loom_builder *b, MlirValue part, int i) {
   int64_t stride = l->plan->splits;
   for (int k = kept->count - 1; k >= 0; k--) {
     if (kept->loops[k].var >= 0) index.coef[kept->loops[k].var] = stride;
-    stride *= kept->loops[k].extent;
+    stride = loom_num_mul(stride, kept->loops[k].extent);
   }
   lower_value row;
   if (lower_index_base(l, &index, &row)) part = lane_op2(b, "arith.addi", part, row.v);

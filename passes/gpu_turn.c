@@ -25,11 +25,11 @@ static int64_t turn_lanes(const lower_plan *plan) {
 }
 
 static int64_t turn_strips(const lower_plan *plan) {
-  return (turn_lanes(plan) + GPU_TURN - 1) / GPU_TURN;
+  return loom_num_ceil(turn_lanes(plan), GPU_TURN);
 }
 
 int64_t gpu_turn_units(const lower_plan *plan) {
-  return lower_tile_units(plan) * turn_strips(plan);
+  return loom_num_mul(lower_tile_units(plan), turn_strips(plan));
 }
 
 /* ---- places ---- */
@@ -138,7 +138,7 @@ static void turn_memory(lower *l, turn_tile *tile) {
 void gpu_turn_unit(lower *l, MlirValue unit, lower_body body) {
   const lower_plan *plan = l->plan;
   lower_nest others = plan->kept;
-  int64_t down = (plan->kept.loops[plan->tile_loop].extent + GPU_TURN - 1) / GPU_TURN;
+  int64_t down = loom_num_ceil(plan->kept.loops[plan->tile_loop].extent, GPU_TURN);
   int n = 0;
   for (int i = 0; i + 1 < plan->kept.count; i++)
     if (i != plan->tile_loop) others.loops[n++] = plan->kept.loops[i];

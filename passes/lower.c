@@ -336,12 +336,13 @@ static void lower_units(lower *l) {
   loom_builder b = lower_at_level(l, 0);
   int64_t per_chunk = one_row ? schedule.block : schedule.units;
   int64_t total =
-      one_row ? plan->kept.loops[plan->kept.count - 1].extent
-              : loom_num_mul(loom_num_mul(lower_plan_rows(plan), schedule.blocks), lower_parts(l));
+      one_row && !schedule.team
+          ? plan->kept.loops[plan->kept.count - 1].extent
+          : loom_num_mul(loom_num_mul(lower_plan_rows(plan), schedule.blocks), lower_parts(l));
   if (tiled) total = lower_tile_units(plan);
   if (plan->panel) total = lower_panel_units(plan, schedule.block);
   if (schedule.team) {
-    total = tiled ? gpu_turn_units(plan) : lower_plan_rows(plan) * schedule.blocks * lower_parts(l);
+    if (tiled) total = gpu_turn_units(plan);
     gpu_units(l, &schedule, total, tiled ? lower_turned_unit : lower_unit_at);
     return;
   }

@@ -121,18 +121,12 @@ static lower_loop tile_along(const lower_plan *plan) {
   return plan->panel ? plan->inner.loops[0] : plan->kept.loops[plan->tile_loop];
 }
 
-static bool tile_is_static(const lower *l) {
-  for (int v = 0; v < l->var_count; v++)
-    if (LOOM_STRIDE_IS_SYM(l->vars[v].extent)) return false;
-  return true;
-}
-
 void lower_tile_find(lower *l) {
   lower_plan *plan = l->plan;
   plan->tile_loop = -1;
   panel_find(l);
   if (plan->reduced || plan->mix || plan->scan_count || plan->group_count || plan->lanes.var < 0 ||
-      plan->kept.count < 2 || (l->kernel->target == LANES_GPU && !tile_is_static(l)) ||
+      plan->kept.count < 2 ||
       loom_num_hint(plan->kept.loops[plan->kept.count - 1].extent) < TILE_SMALLEST)
     return;
   for (int j = plan->kept.count - 2; j >= 0 && plan->tile_loop < 0; j--) {

@@ -250,8 +250,9 @@ static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedu
   if (!plan->lane_reduced) out->join = loom_ceil_div(256, out->width) * out->width;
 }
 
-/* On a GPU each thread has a chunk: an element, or a row that it goes through. There is none where
- * a known size is 0, whatever the others are. */
+/* On a GPU each thread has a chunk, an element or a row that it goes through, where the kernel has
+ * no form for teams (gpu_form.c). There is none where a known size is 0, whatever the others are.
+ */
 static void schedule_make_threads(const lower *l, lower_schedule *out) {
   const lower_plan *plan = l->plan;
   int64_t extent = plan->kept.loops[plan->kept.count - 1].extent;
@@ -262,6 +263,7 @@ static void schedule_make_threads(const lower *l, lower_schedule *out) {
   out->blocks = rows || extent == 0 ? 1 : extent;
   out->units = 1;
   out->chunks = loom_num_mul(lower_plan_rows(plan), rows ? 1 : extent);
+  gpu_schedule(l, out);
 }
 
 static void schedule_make_symbolic(const lower *l, lower_schedule *out) {

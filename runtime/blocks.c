@@ -7,8 +7,12 @@
  *
  * The shared cache is bounded: past the limit the blocks longest unused go back to the system; so
  * do, when the cache is next used or a worker thread goes idle, all that nobody has asked for in
- * BLOCKS_IDLE_MS. Blocks of 256 KiB and more are mappings of their own; from 2 MiB on their data
- * starts at a huge page, which is asked for.
+ * BLOCKS_IDLE_MS.
+ *
+ * Blocks of 2 MiB and more are mappings of their own. Their data starts at a huge page, which is
+ * asked for. Smaller ones come from the C library: what it keeps of memory that others have freed
+ * has its pages. Those of a result that have none are asked for at once, which costs half of what
+ * faults cost.
  */
 #include "graph/giving.h"
 #include "runtime/internal.h"
@@ -32,7 +36,11 @@
 #define BLOCK_ALIGN 64u
 #define BLOCK_PAGE 4096u
 #define BLOCK_HUGE (2u << 20)
-#define BLOCK_MAPPED (256u << 10) /* from this size on a block is a mapping of its own */
+#define BLOCK_MAPPED BLOCK_HUGE /* from this size on a block is a mapping of its own */
+/* From this size on any block that is large enough serves a run. */
+#define BLOCK_LENT (256u << 10)
+/* From this size on a block's pages are asked for, and given back. */
+#define BLOCK_PAGES (128u << 10)
 #define BLOCK_LARGEST ((size_t)1 << 46)
 #define CLASS_COUNT 168
 #define SMALL_CLASSES 36       /* up to 64 KiB: a thread keeps blocks of its own */
@@ -49,7 +57,8 @@ typedef struct block {
   struct block *newer, *older; /* by the time of its last use: shared cache only */
   size_t size;                 /* bytes of data, that of its class */
   uint64_t stamp;
-  uint32_t class;
+  uint16_t class;
+  uint16_t offset;      /* in what the C library gave */
   uint16_t magic, lent; /* lent: to a run */
   size_t peak;          /* lent: the highest point of a call that used it (loom_block_settle) */
 } block;
@@ -114,7 +123,7 @@ static block *block_guarded(uint32_t class, size_t asked) {
   block *b = block_of(data);
   memset(b, 0, sizeof *b);
   b->size = asked;
-  b->class = class < SMALL_CLASSES ? SMALL_CLASSES : class;
+  b->class = (uint16_t)(class < SMALL_CLASSES ? SMALL_CLASSES : class);
   b->magic = BLOCK_GUARDED;
   return b;
 }
@@ -134,14 +143,52 @@ static block *block_map(size_t size) {
   return block_of((void *)data);
 }
 
+/* Asks for the pages of [begin, end). Those that are there stay as they are; a system that knows no
+ * such request brings them when they are touched. */
+static void pages_bring(uint8_t *begin, uint8_t *end) {
+#ifdef MADV_POPULATE_WRITE
+  uint8_t *first = begin - (uintptr_t)begin % BLOCK_PAGE;
+  if (first < end) madvise(first, (size_t)(end - first), MADV_POPULATE_WRITE);
+#endif
+}
+
+/* Gives the whole pages of [begin, end) back; they come again, as zeros, when they are touched. */
+static void pages_drop(uint8_t *begin, uint8_t *end) {
+  begin += -(uintptr_t)begin % BLOCK_PAGE;
+  end -= (uintptr_t)end % BLOCK_PAGE;
+  if (begin < end) madvise(begin, (size_t)(end - begin), MADV_DONTNEED);
+}
+
+/* All of a result is written. Huge pages come by one fault each; only what is left behind the last
+ * one is asked for. */
+static void block_bring(block *b, size_t asked) {
+  if (b->magic == BLOCK_GUARDED || b->size < BLOCK_PAGES) return;
+  uint8_t *data = block_data(b);
+  size_t huge = b->size >= BLOCK_MAPPED ? asked / BLOCK_HUGE * BLOCK_HUGE : 0;
+  if (asked > huge) pages_bring(data + huge, data + asked);
+}
+
+/* A block of the C library's memory. Large data starts at a page: results would else lie a little
+ * behind the arguments, modulo a page, and loads would wait for stores that they have nothing to do
+ * with. */
+static block *block_malloc(size_t size) {
+  size_t align = size < BLOCK_PAGES ? BLOCK_ALIGN : BLOCK_PAGE;
+  uint8_t *base = malloc(size + align + BLOCK_ALIGN);
+  if (!base) return NULL;
+  uint8_t *data = base + BLOCK_ALIGN;
+  data += -(uintptr_t)data % align;
+  block *b = block_of(data);
+  b->offset = (uint16_t)((uint8_t *)b - base);
+  return b;
+}
+
 static block *block_new(uint32_t class, size_t asked) {
   size_t size = class_size(class);
   if (guard_wanted()) return block_guarded(class, asked);
-  block *b =
-      size >= BLOCK_MAPPED ? block_map(size) : aligned_alloc(BLOCK_ALIGN, size + BLOCK_ALIGN);
+  block *b = size >= BLOCK_MAPPED ? block_map(size) : block_malloc(size);
   if (!b) return NULL;
   b->size = size;
-  b->class = class;
+  b->class = (uint16_t)class;
   b->magic = BLOCK_MAGIC;
   b->lent = 0;
   b->peak = 0;
@@ -154,10 +201,13 @@ static void block_delete(block *b) {
     guard_free(block_data(b));
     return;
   }
-  if (b->size >= BLOCK_MAPPED)
-    munmap((uint8_t *)block_data(b) - BLOCK_PAGE, b->size + BLOCK_PAGE);
-  else
-    free(b);
+  uint8_t *data = block_data(b);
+  if (b->size >= BLOCK_MAPPED) {
+    munmap(data - BLOCK_PAGE, b->size + BLOCK_PAGE);
+    return;
+  }
+  if (b->size >= BLOCK_PAGES) pages_drop(data, data + b->size); /* the C library might keep them */
+  free((uint8_t *)b - b->offset);
 }
 
 /* ---- the shared cache (its lock is held) ---- */
@@ -312,7 +362,8 @@ static void *block_use(local *l, block *b) {
   return block_data(b);
 }
 
-void *loom_block_alloc(size_t size) {
+/* `whole`: all of it will be written. */
+static void *block_get(size_t size, bool whole) {
   local *l = local_get();
   if (!l || size > BLOCK_LARGEST) return NULL;
   uint32_t class = class_of(size);
@@ -325,14 +376,21 @@ void *loom_block_alloc(size_t size) {
     COUNT(l->reuses, 1);
   } else if ((b = shared_take(class))) {
     COUNT(l->reuses, 1);
-  } else if (!(b = block_new(class, size))) {
-    loom_block_trim(); /* what is cached may be what is missing */
-    if (!(b = block_new(class, size))) return NULL;
+  } else {
+    b = block_new(class, size);
+    if (!b) {
+      loom_block_trim(); /* what is cached may be what is missing */
+      b = block_new(class, size);
+    }
+    if (!b) return NULL;
+    if (whole) block_bring(b, size);
   }
   return block_use(l, b);
 }
 
-/* The smallest cached mapping of at least this class; where there is none, those that runs have
+void *loom_block_alloc(size_t size) { return block_get(size, true); }
+
+/* The smallest cached block of at least this class; where there is none, those that runs have
  * used and that are too small go to `list`: the new one serves in their place. */
 static block *shared_borrow(uint32_t class, block **list) {
   for (uint32_t c = class; c < CLASS_COUNT; c++) {
@@ -350,7 +408,7 @@ static block *shared_borrow(uint32_t class, block **list) {
 }
 
 void *loom_block_borrow(size_t size) {
-  if (size < BLOCK_MAPPED || size > BLOCK_LARGEST) return loom_block_alloc(size);
+  if (size < BLOCK_LENT || size > BLOCK_LARGEST) return block_get(size, false);
   local *l = local_get();
   if (!l) return NULL;
   block *list = NULL;
@@ -359,7 +417,7 @@ void *loom_block_borrow(size_t size) {
   pthread_mutex_unlock(&shared.lock);
   delete_list(list);
   if (b) COUNT(l->reuses, 1);
-  void *data = b ? block_use(l, b) : loom_block_alloc(size);
+  void *data = b ? block_use(l, b) : block_get(size, false);
   if (data) block_of(data)->lent = 1;
   return data;
 }
@@ -406,12 +464,14 @@ void loom_block_forget(void *data, size_t begin, size_t end) {
     if (begin < end) guard_fill((uint8_t *)data + begin, end - begin);
     return;
   }
-  begin = (begin + BLOCK_PAGE - 1) / BLOCK_PAGE * BLOCK_PAGE;
-  end = end / BLOCK_PAGE * BLOCK_PAGE;
-  if (b->size < BLOCK_MAPPED || begin >= end) return; /* its pages hold other blocks too */
-  uint8_t *pages = (uint8_t *)data + begin;
-  madvise(pages, end - begin, MADV_NOHUGEPAGE); /* else the first touch brings 2 MiB again */
-  madvise(pages, end - begin, MADV_DONTNEED);
+  if (b->size < BLOCK_PAGES || begin >= end) return;
+  uint8_t *first = (uint8_t *)data + begin, *last = (uint8_t *)data + end;
+  if (b->size >= BLOCK_MAPPED) { /* else the first touch brings 2 MiB again */
+    first += -(uintptr_t)first % BLOCK_PAGE;
+    last -= (uintptr_t)last % BLOCK_PAGE;
+    if (first < last) madvise(first, (size_t)(last - first), MADV_NOHUGEPAGE);
+  }
+  pages_drop(first, last);
 }
 
 void loom_block_settle(void *data, size_t used, size_t peak) {

@@ -92,11 +92,12 @@ def main():
     parser.add_argument("folder", type=Path)
     options, arguments = parser.parse_known_args()
     paths = [a for a in arguments if a.partition("::")[0].endswith(".py") and os.path.exists(a.partition("::")[0])]
+    quick = [sys.executable, str(Path(__file__).with_name("pytest_quick.py"))]
     if any("::" in path for path in paths):
-        return subprocess.run([sys.executable, "-m", "pytest", *arguments]).returncode
+        return subprocess.run([*quick, *arguments]).returncode
     arguments = [argument for argument in arguments if argument not in paths]
     chosen = [[path] for path in largest_first(map(Path, paths))] or list(batches(options.folder))
-    runs = Runs([sys.executable, str(Path(__file__).with_name("pytest_quick.py")), *arguments, "-p", "no:cacheprovider", *SLOWEST], chosen)
+    runs = Runs([*quick, *arguments, "-p", "no:cacheprovider", *SLOWEST], chosen)
     threads = [threading.Thread(target=runs.work) for _ in range(options.processes)]
     for thread in threads:
         thread.start()

@@ -40,7 +40,7 @@ prepare_venv() {
   echo "== CPython $1"
   venv="$PWD/build/venv-$1"
   if [ -e "$venv/ready" ]; then return; fi
-  if ! { "$python" -m venv "$venv" && "$venv/bin/pip" install -qq "numpy>=2" pytest hypothesis "scikit-build-core>=0.10"; }; then
+  if ! { "$python" -m venv "$venv" && "$venv/bin/pip" install -qq --no-compile "numpy>=2" pytest hypothesis "scikit-build-core>=0.10"; }; then
     echo "== CPython $1: skipped, NumPy and pytest cannot be installed for it"
     return 1
   fi

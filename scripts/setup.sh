@@ -71,12 +71,13 @@ done
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 pip=(.venv/bin/python -m pip)
 quiet=(--quiet --disable-pip-version-check)
-"${pip[@]}" install "${quiet[@]}" "${build[@]}"
+# Byte code of other packages is made where a module is first imported: most modules of torch and of what it needs never are.
+"${pip[@]}" install "${quiet[@]}" --no-compile "${build[@]}"
 rm -rf build/package
 "${pip[@]}" wheel "${quiet[@]}" --no-build-isolation --no-deps --no-cache-dir -w build/package "${define[@]}" . &
 built=$!
 trap 'kill $built 2>/dev/null || true' EXIT
-if ((${#want[@]})); then "${pip[@]}" install "${quiet[@]}" "${want[@]}"; fi
+if ((${#want[@]})); then "${pip[@]}" install "${quiet[@]}" --no-compile "${want[@]}"; fi
 if [[ " $* " == *" zoo "* ]] && [ ! -d build/zoo-packages/timm ]; then
   # In a folder of its own: transformers looks for both, and does not load beside a torchvision that does not.
   "${pip[@]}" install "${quiet[@]}" --no-deps --target build/zoo-packages "timm==1.0.31" "torchvision==0.28.0"

@@ -20,4 +20,4 @@ files=(references leaks lifetimes capture dispatch breaks breaks_handlers breaks
 if [ $# = 0 ]; then
   for name in "${files[@]}"; do set -- "$@" test/python/*/"test_$name.py"; done
 fi
-PYTHONPATH="$PWD/python" "$venv/bin/python" -X faulthandler -m pytest -q "$@"
+PYTHONPATH="$PWD/python" "$venv/bin/python" -X faulthandler scripts/pytest_quick.py -q "$@"

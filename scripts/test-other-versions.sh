@@ -21,7 +21,7 @@ for name in conformance bytecode breaks breaks_handlers generators hook gradient
 export FRAMELOOM_OPTIMIZE="${FRAMELOOM_OPTIMIZE-0}"
 running=() # a process for each version, side by side
 for version in "${ready[@]}"; do
-  env -u PYTHONPATH FRAMELOOM_CACHE_DIR="$PWD/build/test-cache" "build/venv-$version/bin/python" -m pytest -q \
+  env -u PYTHONPATH FRAMELOOM_CACHE_DIR="$PWD/build/test-cache" "build/venv-$version/bin/python" scripts/pytest_quick.py -q \
     -p no:cacheprovider "${tests[@]}" >"$logs/$version.log" 2>&1 &
   running+=($!)
 done

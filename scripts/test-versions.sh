@@ -18,6 +18,6 @@ for version in ${VERSIONS:-3.11 3.12 3.13}; do
   for argument in "$@"; do [ ! -e "${argument%%::*}" ] || tests=(); done
   tests+=("$@")
   [ "${TORCH:-1}" != 0 ] || tests+=(--ignore test/python/torch)
-  "$venv/bin/python" -m pytest -q "${tests[@]}" || failed="$failed $version"
+  "$venv/bin/python" scripts/pytest_quick.py -q "${tests[@]}" || failed="$failed $version"
 done
 [ -z "$failed" ] || { echo "== failed on CPython$failed"; exit 1; }

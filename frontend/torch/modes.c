@@ -18,6 +18,8 @@ static struct {
   void (*set_casts)(int8_t, bool); /* at::autocast::set_autocast_enabled() */
   bool (*get_casts)(int8_t);       /* at::autocast::is_autocast_enabled() */
   bool (*inference)(void);         /* c10::InferenceMode::is_enabled() */
+  const bool *anomaly;             /* torch::autograd::AnomalyMode::_enabled */
+  const bool *checks_nan;          /* torch::autograd::AnomalyMode::_check_nan */
   uint64_t inference_included, inference_excluded; /* the keys of inference mode */
   uint64_t casts; /* of the excluded keys, the one that differs where the CPU has autocast */
   void *core;     /* the library that holds the dispatch keys of a thread */
@@ -72,6 +74,8 @@ void torch_modes_read(torch_modes *out) {
   out->inference = modes.inference();
   out->casts = (out->excluded & modes.casts) != 0;
   out->dual = modes_is_dual();
+  out->anomaly = *modes.anomaly;
+  out->checks_nan = *modes.checks_nan;
   for (int i = 0; i < SWITCHES; i++)
     out->switches |= (uint32_t)switches[i](switch_context) << i;
 }
@@ -88,7 +92,7 @@ bool torch_modes_equal(const torch_modes *a, const torch_modes *b) {
          a->function_modes == b->function_modes && a->dtype == b->dtype &&
          a->cast_dtype == b->cast_dtype && a->records == b->records &&
          a->keeps_casts == b->keeps_casts && a->hooks == b->hooks && a->dual == b->dual &&
-         a->switches == b->switches;
+         a->anomaly == b->anomaly && a->checks_nan == b->checks_nan && a->switches == b->switches;
 }
 
 bool torch_autocast_pause(torch_place place) {
@@ -139,6 +143,12 @@ static bool modes_find_level(void) {
   return good;
 }
 
+static bool modes_find_anomaly(void *cpu) {
+  modes.anomaly = cpu ? dlsym(cpu, "_ZN5torch8autograd11AnomalyMode8_enabledE") : NULL;
+  modes.checks_nan = cpu ? dlsym(cpu, "_ZN5torch8autograd11AnomalyMode10_check_nanE") : NULL;
+  return modes.anomaly && modes.checks_nan;
+}
+
 static bool modes_find_switches(void *cpu) {
   void *global = cpu ? dlsym(cpu, "_ZN2at13globalContextEv") : NULL, *found;
   const void *(*context)(void);
@@ -169,7 +179,7 @@ static bool modes_find(PyObject *module) {
   memcpy(&modes.function_modes, &functions, sizeof functions);
   return records && dtype && functions && inference && hooks && modes_find_keys() &&
          modes_find_level() && modes_find_autocast(cpu) && modes_find_casts() &&
-         modes_find_switches(cpu);
+         modes_find_anomaly(cpu) && modes_find_switches(cpu);
 }
 
 /* A call of a function of a module of torch; takes `args`. False with an exception. */
@@ -240,11 +250,27 @@ static bool modes_agree_on_inference(PyObject *core) {
   return good;
 }
 
+/* Anomaly mode is switched to each of its states, and back. */
+static bool modes_agree_on_anomaly(PyObject *core) {
+  torch_modes before, now;
+  torch_modes_read(&before);
+  bool good = true;
+  for (int i = 0; good && i < 5; i++) {
+    bool on = i < 4 ? i & 1 : before.anomaly, checks = i < 4 ? i >> 1 : before.checks_nan;
+    good = modes_call(core, "set_anomaly_enabled",
+                      Py_BuildValue("(OO)", on ? Py_True : Py_False, checks ? Py_True : Py_False));
+    torch_modes_read(&now);
+    good = good && now.anomaly == on && now.checks_nan == checks;
+  }
+  return good;
+}
+
 static bool modes_agree(PyObject *module) {
   PyObject *enabled = PyObject_CallMethod(module, "is_grad_enabled", NULL);
   PyObject *core = enabled ? PyObject_GetAttrString(module, "_C") : NULL;
   bool good = core && modes_agree_on_records(core, enabled == Py_True) &&
-              modes_agree_on_hooks(core) && modes_agree_on_inference(core);
+              modes_agree_on_hooks(core) && modes_agree_on_inference(core) &&
+              modes_agree_on_anomaly(core);
   Py_XDECREF(core);
   Py_XDECREF(enabled);
   return good;

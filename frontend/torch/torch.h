@@ -70,6 +70,7 @@ typedef struct torch_modes {
   bool casts;                  /* autocast on the CPU */
   bool keeps_casts;            /* it keeps casts of leaves */
   bool dual;                   /* tensors may have tangents: torch.autograd.forward_ad */
+  bool anomaly, checks_nan;    /* torch.autograd.set_detect_anomaly(): is it on, does it check */
   uint32_t switches;           /* of the process: a bit for each row of switches.def */
 } torch_modes;
 

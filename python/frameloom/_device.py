@@ -326,6 +326,18 @@ def _on_device(native, value):
     return made
 
 
+def library_of(values):
+    """CuPy, where one of these is an array of its own: what a call makes of it is CuPy's, too. None: it is a DeviceArray."""
+    cupy = _sys.modules.get("cupy")
+    own = getattr(cupy, "ndarray", None)
+    return cupy if own is not None and any(type(v) is own for v in values) else None
+
+
+def as_library(library, array):
+    """The array as the library's own, in the same memory. The library's current stream waits for its elements."""
+    return array if library is None else library.from_dlpack(array)
+
+
 # ---- functions ----
 
 
@@ -382,20 +394,24 @@ class _Call(_native.DeviceCall):
         self.placed[id(stand)] = stand, first, end, low
         return stand
 
-    def result(self, value):
+    def results(self, value):
+        """What the function gives for what it gave of the arrays that stand for arguments."""
+        return self.result(value, library_of(given for given, _, _ in self.standins.values()))
+
+    def result(self, value, library):
         kind = type(value)
         if kind is np.ndarray:
-            for _, stand, argument in self.standins.values():
+            for given, stand, argument in self.standins.values():
                 if stand is value:
-                    return argument
+                    return argument if argument is given else as_library(library, argument)
             found = self.find(value)
             if found is not None:
-                return _new(self.native, *found, value.shape, value.strides, value.dtype)
-            return value if value.size else _empty(self.native, value.shape, value.dtype)
+                return as_library(library, _new(self.native, *found, value.shape, value.strides, value.dtype))
+            return value if value.size else as_library(library, _empty(self.native, value.shape, value.dtype))
         if kind in (tuple, list):
-            return kind([self.result(v) for v in value])
+            return kind([self.result(v, library) for v in value])
         if kind is dict:
-            return {k: self.result(v) for k, v in value.items()}
+            return {k: self.result(v, library) for k, v in value.items()}
         if value is None or kind in (bool, int, float, complex, str, bytes) or isinstance(value, (np.generic, np.dtype)):
             return value
         raise DeviceError(f"a function on a device gives arrays and numbers, and tuples, lists and dicts of them, not {kind.__name__}")
@@ -541,7 +557,7 @@ class DeviceFunction(_native.DeviceCaller):
             raise DeviceError(f"{self.__qualname__}: a function on a device has to be compiled whole, and this call ran as plain Python")
         if not (kwargs or call.foreign or placing) and self._versions.get(tuple(call.key)) is self._ran and all(map(_is_simple, given)):
             self._remember(self._ran, given, tuple(call.placed.get(id(a)) for a in args))
-        return call.result(result)
+        return call.results(result)
 
     def _explain(self, args, kwargs):
         """One call of a copy of it, and what that and earlier calls ordered on the device."""

@@ -23,7 +23,10 @@ import numpy as np
 
 from . import _native
 from ._costs import costs_of, decide
-from ._device import DeviceArray, DeviceFunction, _Call, _extent, _new, _on_device, _opened, _output, _stand_for, _upload, _wrapped, device, inner
+from ._device import (
+    DeviceArray, DeviceFunction, _Call, _extent, _new, _on_device, _opened, _output, _stand_for, _upload, _wrapped, as_library, device, inner,
+    library_of,
+)
 from ._errors import DeviceError, GraphBreak
 from ._report import DevicePlan, Explanation, Placement
 
@@ -320,13 +323,13 @@ def _is_unshared(array):
     return getattr(array._memory, "shared", True) is False
 
 
-def _back(native, value, known, hosts):
+def _back(native, value, known, hosts, library):
     """A result of the host as a call with arguments on the device gives it: views of `hosts`, arguments on the host, stay what they are."""
     kind = type(value)
     if kind in (tuple, list):
-        return kind([_back(native, v, known, hosts) for v in value])
+        return kind([_back(native, v, known, hosts, library) for v in value])
     if kind is dict:
-        return {k: _back(native, v, known, hosts) for k, v in value.items()}
+        return {k: _back(native, v, known, hosts, library) for k, v in value.items()}
     if kind is not np.ndarray:
         return value
     for argument, host in known.values():
@@ -335,7 +338,7 @@ def _back(native, value, known, hosts):
     if any(np.may_share_memory(value, host) for host in hosts):
         return value
     memory, address = _upload(native, value)
-    return _new(native, memory, address, value.shape, value.strides, value.dtype)
+    return as_library(library, _new(native, memory, address, value.shape, value.strides, value.dtype))
 
 
 # ---- functions ----
@@ -459,7 +462,7 @@ class AutoFunction:
         hosts = _host_arrays([*args, *kwargs.values()], [])
         args = [_on_host(native, a, known) for a in args]
         kwargs = {name: _on_host(native, a, known) for name, a in kwargs.items()}
-        return _back(native, self._host(*args, **kwargs), known, hosts)
+        return _back(native, self._host(*args, **kwargs), known, hosts, library_of(arrays))
 
     def _there(self, placing, arrays, args, kwargs):
         if not arrays:

@@ -37,7 +37,8 @@ CONSTANTS = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_for
 TELLS, SWITCHES = torch.is_grad_enabled, torch._C._set_grad_enabled
 # Functions that tell something which capture guards: the modes of the thread.
 STATE = frozenset(
-    {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled}
+    {torch.finfo, torch.iinfo, torch.device, TELLS, torch.get_default_dtype, torch.is_inference_mode_enabled, torch.is_anomaly_enabled,
+     torch.is_anomaly_check_nan_enabled}
     | {getattr(torch._C, name) for name in ("_get_tracing_state", "_is_tracing", "_len_torch_dispatch_stack", "_len_torch_function_stack",
                                              "_is_torch_function_enabled", "_is_torch_function_mode_enabled", "_log_api_usage_once", "_get_privateuse1_backend_name",
                                              "_accelerator_getAccelerator") if hasattr(torch._C, name)}
@@ -57,8 +58,16 @@ EXCLUDED = frozenset(
     "cond typename is_storage init_num_threads from_numpy frombuffer from_file from_dlpack asarray use_deterministic_algorithms "
     "set_deterministic_debug_mode set_warn_always set_float32_matmul_precision set_flush_denormal eye_ get_device get_device_module "
     "native_layer_norm native_batch_norm native_group_norm "
+    "get_float32_matmul_precision is_warn_always_enabled get_file_path prepare_multiprocessing_environment "
     "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_inference _is_view __torch_function__ __torch_dispatch__".split()
 )
+
+
+def _is_of_process(function):
+    """Does a function that is written in C belong to the module torch._C, and not to tensors? Such functions tell or change the state
+    of the process."""
+    owner = getattr(function, "__self__", None)
+    return owner is torch._C or type(owner).__module__.startswith("pybind11")
 
 
 def _functions():
@@ -72,10 +81,9 @@ def _functions():
             one = getattr(space, name, None)
             own = not isinstance(one, types.FunctionType) or str(one.__module__).split(".")[0] == "torch"
             hidden = name.startswith("_") and space is torch or name in EXCLUDED
-            if isinstance(one, kinds) and own and not hidden:
+            if isinstance(one, kinds) and own and not hidden and not _is_of_process(one):
                 found.add(one)
     return frozenset(found - STATE - OVERRIDES - _tensor_autocast.FUNCTIONS)
-
 
 
 def operation(called, args, names, values):
@@ -854,6 +862,8 @@ def _recorded(function, args, kwargs, gradients, numbers, autocast, levels):
         raise Unsupported("parts of a tensor of which autograd does not know that they share memory")
     if function is torch.autograd.grad and kwargs.get("is_grads_batched"):
         raise Unsupported("is_grads_batched=True")
+    if torch.is_anomaly_enabled() and (function is torch.autograd.grad or function in _tensor_transforms.FUNCTIONS):
+        raise Unsupported("gradients are computed in anomaly mode")
     if any(isinstance(one, torch.device) and one == META or isinstance(one, str) and one.partition(":")[0] == "meta" for one in (*args, *kwargs.values())):
         raise Unsupported("a tensor of the `meta` device")
     args = tuple(on_meta(one) if isinstance(one, torch.device) else one for one in args)

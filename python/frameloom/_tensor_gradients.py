@@ -31,7 +31,7 @@ def gradients(outputs, leaves, ran_backward):
     tangents = tuple(torch.empty_strided(one.size(), one.stride(), dtype=one.dtype, device=META) for one in outputs)
     given = [(one, tangent) for one, tangent, end in zip(outputs, tangents, ends) if end is None]
     recorder = Recorder()
-    with quiet(), recorder:
+    with quiet(), torch.autograd.set_detect_anomaly(False), recorder:
         made = torch.autograd.grad([one for one, _ in given], leaves, [tangent for _, tangent in given], allow_unused=True)
     return tangents, made, recorder.calls, ends if any(ends) else None
 
@@ -44,7 +44,7 @@ def depends(tensor, leaves):
 def _ends(output, leaves):
     """The text of the error in which the gradient of an output ends; None: it can be computed."""
     try:
-        with quiet(), Recorder():  # which knows symbolic sizes
+        with quiet(), torch.autograd.set_detect_anomaly(False), Recorder():  # which knows symbolic sizes
             torch.autograd.grad(output, leaves, torch.empty_like(output), retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         return str(error)
@@ -79,6 +79,8 @@ def backward(function, leaves, args, kwargs, autocast):
     roots, given, retain_graph, create_graph, inputs = (_of_tensor if function is OF_TENSOR else _of_all)(*args, **kwargs)
     if create_graph:
         raise Unsupported("create_graph=True")
+    if torch.is_anomaly_enabled():
+        raise Unsupported("gradients are computed in anomaly mode")
     known = {id(one) for one in leaves}
     reached = {id(one) for one in leaves_of(roots) if not is_own(one)}
     if not reached <= known:
@@ -350,13 +352,13 @@ def _replay(call, known, take, written, leaves, sizes, anew):
 
 
 def _follow_saved(call, known, sources):
-    """What autograd saves of a result is a detached tensor, which gets the result's history where it is read. `sources`: by the id of
-    a detached tensor that of the tensor that it is of."""
+    """What autograd saves of a result is a detached tensor, which gets the result's history where it is read. A detached tensor of the
+    user's that is written gets another one. `sources`: by the id of a detached tensor the tensor that it is of."""
     func, args, _, result, _ = call
     if func is DETACH:
-        sources[id(result)] = sources.get(id(args[0]), id(args[0]))
-        if result.grad_fn is not None:
-            known[id(result)] = known[sources[id(result)]]
+        source = sources[id(result)] = sources.get(id(args[0]), args[0])
+        if result.grad_fn is not None and result.grad_fn is source.grad_fn:
+            known[id(result)] = known[id(source)]
 
 
 def _become_leaf(stand_in, known, leaves):

@@ -491,8 +491,16 @@ def _index(x, indices):
     return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=META)
 
 
+def _lstsq(a, b, rcond=None, *, driver=None):
+    """torch does not describe it. Which results it gives depends on its driver, so that it is tried with matrices of full rank."""
+    with _really():
+        given = torch.eye(*a.shape[-2:], dtype=a.dtype).expand(a.shape), torch.zeros(b.shape, dtype=b.dtype)
+        made = aten.linalg_lstsq.default(*given, rcond, driver=driver)
+    return tuple(torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=META) for one in made)
+
+
 # Results of operations that torch describes otherwise than they are on the CPU, or for fewer dtypes.
-_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index}
+_WITHOUT_MEMORY = {aten._grouped_mm.default: _grouped_mm, aten.index.Tensor: _index, aten.linalg_lstsq.default: _lstsq}
 
 
 # Operations on elements that give floats of the dtype of their arguments. Torch's own descriptions of some take a hundred microseconds.

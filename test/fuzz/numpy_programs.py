@@ -25,7 +25,7 @@ WORK = 1 << 22  # elements of such a product
 
 
 class TooLong(BaseException):
-    """A statement that takes longer than a second when it is made."""
+    """A statement that takes more than a second of the processor when it is made: what it is does not depend on what else runs."""
 
 
 def alarm(*_):
@@ -145,8 +145,8 @@ class Program:
             return None, TooLong()
         if re.search(r"\*\*|pow|<<|left_shift", text) and any(getattr(v, "dtype", None) == object for v in self.space.values()):
             return None, TooLong()  # of Python's integers
-        signal.signal(signal.SIGALRM, alarm)
-        signal.alarm(1)
+        signal.signal(signal.SIGPROF, alarm)
+        signal.setitimer(signal.ITIMER_PROF, 1)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -158,7 +158,7 @@ class Program:
         except (Exception, TooLong) as error:
             return None, error
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def kills(self, text):
         """May NumPy itself die of it, or read what is none of its arrays? It swaps bytes of what points to strings, accumulates into

@@ -90,9 +90,10 @@ module attributes {loom.target = "nvptx"} {
     %0 = loom.reduce "sum" %x axes = [0] : (tensor<7x2004xf32>) -> tensor<2004xf32>
     return %0 : tensor<2004xf32>
   }
-  // Symbolic sizes: a thread an element.
+  // Symbolic sizes have teams and vectors, too; how many blocks there are is an expression.
   // FORM-LABEL: ^bb0({{.*}}tensor<?x5xf32
-  // FORM: schedule = {block = 1 : i64,{{.*}} units = 1 : i64, width = 1 : i64}
+  // FORM: schedule = {block = 1024 : i64, blocks = [[BLOCKS:-[0-9]+]] : i64,{{.*}} tail = 2 : i64, team = 256 : i64, units = 1 : i64, width = 4 : i64}
+  // FORM-SAME: stages = array<i64: [[BLOCKS]]>
   func.func @sized(%x: tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>) -> tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>> {
     %0 = loom.neg %x : tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>
     return %0 : tensor<?x5xf32, affine_map<()[s0] -> (s0, 5)>>

@@ -1,11 +1,14 @@
-/* blocks.c: alignment, reuse, bounds, threads, fork. */
+/* blocks.c: alignment, pages, reuse, bounds, threads, fork. */
 #include "build.h"
 #include "runtime/internal.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +163,109 @@ static void serves_eight_threads(void **state) {
   assert_int_equal(live(), before);
 }
 
+/* ---- pages ---- */
+
+#define PAGE ((size_t)4096)
+
+static size_t pages_there(const uint8_t *data, size_t size) {
+  size_t pages = (size + PAGE - 1) / PAGE, there = 0;
+  unsigned char *in = calloc(pages, 1);
+  assert_int_equal(mincore((void *)data, size, in), 0);
+  for (size_t i = 0; i < pages; i++)
+    there += in[i] & 1;
+  free(in);
+  return there;
+}
+
+static size_t resident(void) {
+  size_t whole = 0, pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%zu %zu", &whole, &pages), 2);
+  fclose(file);
+  return pages * PAGE;
+}
+
+static bool system_populates(void) {
+#ifdef MADV_POPULATE_WRITE
+  void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool good = madvise(page, PAGE, MADV_POPULATE_WRITE) == 0;
+  munmap(page, PAGE);
+  return good;
+#else
+  return false;
+#endif
+}
+
+/* A result's pages are there before it is written, and no others; those of a run's memory, of which
+ * it may use a part, come as it writes them. */
+static void brings_the_pages_of_results(void **state) {
+  static const size_t sizes[] = {130000,  256 << 10,          300000,
+                                 1 << 20, (2 << 20) - 100000, (3 << 20) + 12345};
+  loom_block_trim();
+  if (!system_populates()) skip();
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    size_t size = sizes[i], huge = size >> 21 << 21;
+    uint8_t *result = loom_block_alloc(size);
+    assert_int_equal((uintptr_t)result % PAGE, 0);
+    assert_int_equal(pages_there(result + huge, size - huge), (size - huge + PAGE - 1) / PAGE);
+    loom_block_free(result, size);
+    loom_block_trim();
+  }
+  uint8_t *large = loom_block_alloc((2 << 20) + 100);
+  uint8_t *behind = large + (2 << 20) + PAGE;
+  assert_true(pages_there(behind, PAGE) == 0); /* its class is larger */
+  loom_block_free(large, 0);
+  loom_block_trim();
+}
+
+/* Blocks of all sizes, every other of which stays: what is given back goes to the system although
+ * the C library can not give back what lies below others. */
+static void gives_pages_back(void **state) {
+  static const size_t sizes[] = {200000, 1 << 20, 3 << 20};
+  /* As it is in a program that has freed large arrays. A sanitizer's allocator has no thresholds.
+   */
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    uint8_t *blocks[24];
+    for (int j = 0; j < 24; j++)
+      memset(blocks[j] = loom_block_alloc(sizes[i]), 1, sizes[i]);
+    size_t before = resident();
+    for (int j = 0; j < 24; j += 2)
+      loom_block_free(blocks[j], sizes[i]);
+    loom_block_trim();
+    assert_true(before - resident() > 12 * sizes[i] * 9 / 10);
+    for (int j = 1; j < 24; j += 2) {
+      assert_int_equal(blocks[j][0] & blocks[j][sizes[i] - 1], 1);
+      loom_block_free(blocks[j], sizes[i]);
+    }
+    loom_block_trim();
+  }
+}
+
+/* What the C library has left of an array of another's serves results: no page is new. */
+static void uses_what_others_have_freed(void **state) {
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+  assert_int_equal(mallopt(M_MMAP_THRESHOLD, 32 << 20), 1);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+  const size_t size = 300000;
+  uint8_t *array = malloc(16 << 20);
+  for (size_t i = 0; i < 16 << 20; i += PAGE)
+    *(volatile uint8_t *)(array + i) = 1;
+  free(array);
+  size_t before = resident();
+  uint8_t *results[40];
+  for (int i = 0; i < 40; i++)
+    memset(results[i] = loom_block_alloc(size), 1, size);
+  assert_true(resident() < before + size);
+  for (int i = 0; i < 40; i++)
+    loom_block_free(results[i], size);
+  loom_block_trim();
+#else
+  skip();
+#endif
+}
+
 static volatile bool stop;
 static void *churn_until_told(void *argument) {
   while (!stop)
@@ -291,10 +397,14 @@ static void fills_checked_blocks(void **state) {
 int main(void) {
   setenv("FRAMELOOM_BLOCKS_LIMIT", "16M", 1);
   const struct CMUnitTest tests[] = {
+      /* first: later ones leave memory without pages */
+      cmocka_unit_test(uses_what_others_have_freed),
       cmocka_unit_test(is_aligned_and_large_enough),
       cmocka_unit_test(refuses_absurd_sizes),
       cmocka_unit_test(lends_one_block_to_runs),
       cmocka_unit_test(reuses_blocks),
+      cmocka_unit_test(brings_the_pages_of_results),
+      cmocka_unit_test(gives_pages_back),
       cmocka_unit_test(keeps_within_its_limit),
       cmocka_unit_test(reallocates),
       cmocka_unit_test(serves_eight_threads),

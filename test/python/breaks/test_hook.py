@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 from breaking import Manager, X, check_breaks, told_with_lines
+from processes import PATIENCE
 from reports import captures, graphs
 
 import frameloom
@@ -352,7 +353,7 @@ def test_other_threads_are_left_alone():
 
     def blocks(y):
         entered.set()
-        leave.wait(10)
+        leave.wait(PATIENCE)
         return y
 
     def f(x):
@@ -366,7 +367,7 @@ def test_other_threads_are_left_alone():
     results = []
     thread = threading.Thread(target=lambda: results.append(compiled(X)))
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(PATIENCE)
     for _ in range(3):
         np.testing.assert_array_equal(elsewhere(X), X * 2)
     leave.set()
@@ -381,7 +382,7 @@ def test_a_child_process_is_hooked_no_longer_than_it_has_to():
 
     def blocks(y):
         entered.set()
-        leave.wait(20)
+        leave.wait(PATIENCE)
         return y
 
     def f(x):
@@ -399,7 +400,7 @@ def test_a_child_process_is_hooked_no_longer_than_it_has_to():
     before = evaluator()
     thread = threading.Thread(target=frameloom.compile(f, backend="interpret"), args=(X,))
     thread.start()
-    assert entered.wait(20)
+    assert entered.wait(PATIENCE)
     parent, compiled = os.getpid(), frameloom.compile(forks, backend="interpret")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from damaged import damage, passes, programs
 from paths import ROOT
+from processes import PATIENCE
 from test_interpreter import LOOM_OPT
 
 pytestmark = pytest.mark.skipif(LOOM_OPT is None, reason="loom-opt is not built")
@@ -19,7 +20,7 @@ def test_damaged_text(seed):
         text = damage(choose, choose.choice(texts))
         options = choose.choice([["--canonicalize", "--cse"], ["--inline", "--sccp"], ["--loom-cpu"],
                                  ["--" + f for f in choose.sample(flags, 2)]])
-        done = subprocess.run([LOOM_OPT, "-", *options], input=text, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([LOOM_OPT, "-", *options], input=text, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode in (0, 1), (options, text, done.stderr[-500:])
         assert done.returncode == 0 or "error" in done.stderr, (options, text)
 
@@ -35,5 +36,5 @@ def test_damaged_bytecode(tmp_path):
             data[choose.randrange(6, len(data))] = choose.randrange(256)
         path = tmp_path / f"{i}.mlirbc"
         path.write_bytes(data[: choose.randrange(len(data))] if i % 4 == 0 else data)
-        done = subprocess.run([LOOM_OPT, str(path), "--canonicalize"], capture_output=True, timeout=60)
+        done = subprocess.run([LOOM_OPT, str(path), "--canonicalize"], capture_output=True, timeout=PATIENCE)
         assert done.returncode in (0, 1), done.stderr[-500:]

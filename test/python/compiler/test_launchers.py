@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 from ir_programs import Function
+from processes import PATIENCE
 
 BUILD = pathlib.Path(os.environ.get("LOOM_BUILD", "build/dev")).resolve()
 COMPILE = BUILD / "bin" / "loom-compile"
@@ -145,7 +146,7 @@ def run_launcher(form, source, folder, inputs, outputs, sizes=(), language="c"):
     flags += ["-std=c99"] if language == "c" else ["-Wno-missing-field-initializers"]
     driver = BUILD / "lib" / f"libnull{library}.so"
     subprocess.run(["cc", "-x", language, *flags, "main.c", "-x", "none", driver, "-o", "main"], cwd=folder, check=True)
-    done = subprocess.run([folder / "main"], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([folder / "main"], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return [np.fromfile(folder / f"output{i}", o.dtype).reshape(o.shape) for i, o in enumerate(outputs)], done.stdout
 

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from paths import BUILD, FIRST
+from processes import PATIENCE
 
 RUN_TEST = BUILD / "bin" / "run-test"
 FLOAT_UNARY = ["neg", "abs", "floor", "sign", "trunc"]
@@ -317,6 +318,6 @@ def test_graphs(seed, control, tmp_path):
     text = "".join(Graph(random.Random(seed * 1000 + i)).function(f"g{seed}_{i}", control) for i in range(12))
     path = tmp_path / "graphs.mlir"
     path.write_text(text)
-    done = subprocess.run([RUN_TEST, path], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([RUN_TEST, path], capture_output=True, text=True, timeout=PATIENCE)
     wrong = [line for line in done.stdout.splitlines() if not line.endswith("right")]
     assert done.returncode == 0 and not wrong, "\n".join(wrong) + done.stderr[-2000:] + "\n" + text

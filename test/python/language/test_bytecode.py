@@ -10,7 +10,7 @@ import types
 
 import pytest
 from paths import CPYTHON
-from processes import printed, run_python
+from processes import PATIENCE, printed, run_python
 
 from frameloom import _native
 
@@ -88,7 +88,7 @@ def test_the_standard_library_runs_as_it_is_written_again(module):
     could stand: the tests end as they do plainly."""
     if importlib.util.find_spec("test") is None or importlib.util.find_spec(f"test.{module}") is None:
         pytest.skip("this CPython came without its own tests")
-    done = run_python(CPYTHON / "run.py", "--recoded", "--verbose", module, timeout=1200)
+    done = run_python(CPYTHON / "run.py", "--recoded", "--verbose", module, timeout=2 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     again, of = map(int, re.search(r"(\d+) code objects of (\d+)", done.stdout).groups())
     assert again > 1000 and of - again < of // 100

@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 import pytest
+from processes import PATIENCE
 
 import frameloom
 from frameloom import _costs, _place
@@ -525,7 +526,7 @@ print(frameloom.explain(f, a))
 ])
 def test_without_a_device(tmp_path, environment, text):
     environment = {**os.environ, "FRAMELOOM_CACHE_DIR": str(tmp_path), "FRAMELOOM_HIP_DRIVER": "/nowhere/libamdhip64.so", **environment}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and not done.stderr, done.stderr
     assert "where it runs:\n  on the host: " in done.stdout and text in done.stdout
 

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 from device_programs import assert_attention_agrees, assert_products_agree
+from processes import PATIENCE
 
 import frameloom
 
@@ -618,7 +619,7 @@ print(null.loom_nullgpu_calls(b"cuLinkCreate_v2"))
 
 def run_program(folder, program=PROGRAM, **environment):
     environment = {**os.environ, "FRAMELOOM_CACHE_DIR": str(folder), **environment}
-    return subprocess.run([sys.executable, "-c", program, str(DRIVER)], env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-c", program, str(DRIVER)], env=environment, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_code_comes_from_the_disk_cache(tmp_path):

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 from device_programs import assert_attention_agrees, assert_products_agree
+from processes import PATIENCE
 
 import frameloom
 
@@ -181,7 +182,7 @@ print(gpu.architecture)
 
 def run_program(folder, **environment):
     environment = {**os.environ, "FRAMELOOM_CACHE_DIR": str(folder), **environment}
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_architectures(tmp_path):

@@ -304,8 +304,9 @@ def test_what_is_raised_is_the_plain_functions():
 
 @pytest.mark.filterwarnings("ignore:frameloom")
 @pytest.mark.parametrize("settings", [{}, {"put_off": False}], ids=["put off", "at the limit"])
-def test_calls_that_no_version_fits_are_mostly_not_looked_at(settings):
+def test_calls_that_no_version_fits_are_mostly_not_looked_at(settings, plain_runs_take):
     """Not even where some values among many have versions: to look at all guards takes longer than a short function."""
+    plain_runs_take(1000)
     with frameloom.config.patch(**settings):
         compiled = frameloom.compile(words)
         for round_ in range(40):

@@ -704,7 +704,6 @@ BREAKS = {
     "gradient penalty": ("FL0030", None),
     "cutmix": ("FL0030", "FL0030"),
     "cache of keys": (None, "FL0030"),
-    "linalg": ("FL0030", "FL0030"),
     "special": (None, "FL0030"),
     "schedule of learning rates": ("FL0003", "FL0003"),
     "dataclass as a tuple": (None, "FL0030"),

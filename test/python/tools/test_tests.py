@@ -1,6 +1,7 @@
 """Where tests lie, what they share, and what names them."""
 
 import ast
+import functools
 import itertools
 import re
 from collections import Counter
@@ -11,8 +12,9 @@ from paths import FUZZ, ROOT, SUPPORT, TESTS
 FILES = sorted(path for path in TESTS.rglob("*.py") if SUPPORT not in path.parents)
 TEST_FILES = [path for path in FILES if path.name.startswith("test_")]
 SHARED = ("compare", "processes", "reports", "breaking", "alarms")  # modules of helpers that any test may need
-CLOCKS = {"perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns"}
+CLOCKS = {f"{name}{unit}" for name in ("perf_counter", "process_time", "thread_time", "monotonic") for unit in ("", "_ns")}
 TIMERS = {"setitimer", "Timer"}
+WAITS = {"wait", "join", "communicate"}
 
 
 def folders():
@@ -21,8 +23,13 @@ def folders():
     return dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.M))
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
 def functions(path):
-    return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+    return {node.name for node in parsed(path).body if isinstance(node, ast.FunctionDef)}
 
 
 def identifier(path):
@@ -66,8 +73,23 @@ def test_helpers_are_defined_once(path):
 @pytest.mark.parametrize("path", FILES, ids=identifier)
 def test_nothing_is_timed(path):
     """How long something takes is a matter of the machine and of what else runs there: tests wait for events, and count; signals come at events (alarms.py)."""
-    names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+    names = {node.attr for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute)}
     assert not names & (CLOCKS | TIMERS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=identifier)
+def test_only_what_hangs_runs_out_of_time(path):
+    """What ends in seconds here takes minutes where much else runs: processes.py says how long that is."""
+    nodes = list(ast.walk(parsed(path)))
+    limits = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "timeout"]
+    limits += [node.args[0] for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "attr", None) in WAITS and node.args]
+    assert not [limit.value for limit in limits if isinstance(limit, ast.Constant) and isinstance(limit.value, (int, float))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=identifier)
+def test_no_port_is_given_back_before_it_is_used(path):
+    """Another process may have it by then: processes meet in files and pipes."""
+    assert not [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Import) and "socket" in {a.name for a in node.names}]
 
 
 def named_paths(text):

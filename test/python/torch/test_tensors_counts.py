@@ -147,3 +147,33 @@ def test_a_gradient_that_torch_computes_reads_what_was_written(again):
         (gradient,) = torch.autograd.grad(function(x)[0].sum(), x, create_graph=again)
         found.append(torch.autograd.grad(gradient.sum(), x)[0] if again else gradient)
     torch.testing.assert_close(found[1], found[0])
+
+
+def less_a_product(x):
+    """What is written through t.data, or through a detached tensor, gets a history."""
+    y = x * x.sin()
+    x.data.sub_(y)
+    return y
+
+
+def a_part_less_a_product(x):
+    k = x.exp()
+    d = k.data
+    d[0].mul_(x[0])
+    return k * x + d
+
+
+def a_detached_one_less_a_product(x):
+    y = x * 2
+    x.detach().sub_(y)
+    return y
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("function", [less_a_product, a_part_less_a_product, a_detached_one_less_a_product])
+def test_what_is_written_through_a_detached_tensor_gets_a_history_of_its_own(function, again):
+    found = []
+    for one in (function, frameloom.compile(function)):
+        x = torch.linspace(1, 2, 3, requires_grad=True)
+        found.append(torch.autograd.grad((one(x) * torch.arange(3)).sum(), x, create_graph=again)[0])
+    torch.testing.assert_close(found[1], found[0])

@@ -1,6 +1,7 @@
 """Functions of tensors are captured without an import of Dynamo, whose later import finds torch as it was."""
 
-from processes import printed
+import pytest
+from processes import printed_each
 
 CAPTURED = """
 import sys
@@ -28,19 +29,10 @@ torch.testing.assert_close(traced(x), x.sin() + x * x)
 torch.testing.assert_close(compiled(torch.ones(3, 8)), compiled(torch.ones(3, 8)))
 """
 
-
-def test_dynamo_is_not_imported():
-    assert printed(CAPTURED + "print('torch._dynamo' in sys.modules, 'torch._functorch.aot_autograd' in sys.modules)").split() == ["False", "False"]
-
-
-def test_a_later_import_of_dynamo():
-    assert printed(CAPTURED + LATER + "print('as it was')").strip() == "as it was"
-
-
-def test_an_earlier_import_of_dynamo():
-    assert printed("import torch._dynamo\n" + CAPTURED + "from frameloom import _tensor_imports\n"
-                   "print([one for one in _tensor_imports._kept_out() if getattr(one, _tensor_imports.ASKED, None) is one])").strip() == "[]"
-
+EARLIER = "import torch._dynamo\n" + CAPTURED + """
+from frameloom import _tensor_imports
+print([one for one in _tensor_imports._kept_out() if getattr(one, _tensor_imports.ASKED, None) is one])
+"""
 
 STEPS = """
 import torch
@@ -74,15 +66,7 @@ torch.testing.assert_close(whole(torch.ones(3)), torch.ones(3).sin().cos() + 1)
 print(frameloom.explain(whole, torch.ones(3)).graph_break_count > 0)
 """
 
-
-def test_optimizers_that_torch_compile_has_changed():
-    """The first torch.compile() of a process keeps Dynamo out of functions of torch.optim, but users' own functions stay apart."""
-    assert printed(STEPS).split()[-2:] == ["Rprop", "True"]
-
-
-def test_torchs_operations_stay_the_objects_that_they_were():
-    """An overload that is asked for again may not be another one: torch's own tables have the first as their key."""
-    assert printed("""
+OVERLOADS = """
 import torch
 from torch._decomp import decomposition_table
 before = [(packet, name, getattr(packet, name)) for packet in (getattr(torch.ops.aten, one) for one in dir(torch.ops.aten))
@@ -97,4 +81,37 @@ frameloom.compile(lambda x: x.sum())(torch.ones(3))
 found = {str(one): one for one in decomposition_table}
 print(len(before) > 2000, [str(one) for packet, name, one in before
                            if (getattr(packet, name) if packet else found[name]) is not one])
-""").strip() == "True []"
+"""
+
+PROGRAMS = {
+    "kept out": CAPTURED + "print('torch._dynamo' in sys.modules, 'torch._functorch.aot_autograd' in sys.modules)",
+    "later": CAPTURED + LATER + "print('as it was')", "earlier": EARLIER, "steps": STEPS, "overloads": OVERLOADS,
+}
+
+
+@pytest.fixture(scope="module")
+def said():
+    """What each program prints. They share the import of torch, which is what each begins with."""
+    return dict(zip(PROGRAMS, printed_each("import torch", PROGRAMS.values()), strict=True))
+
+
+def test_dynamo_is_not_imported(said):
+    assert said["kept out"].split() == ["False", "False"]
+
+
+def test_a_later_import_of_dynamo(said):
+    assert said["later"].strip() == "as it was"
+
+
+def test_an_earlier_import_of_dynamo(said):
+    assert said["earlier"].strip() == "[]"
+
+
+def test_optimizers_that_torch_compile_has_changed(said):
+    """The first torch.compile() of a process keeps Dynamo out of functions of torch.optim, but users' own functions stay apart."""
+    assert said["steps"].split()[-2:] == ["Rprop", "True"]
+
+
+def test_torchs_operations_stay_the_objects_that_they_were(said):
+    """An overload that is asked for again may not be another one: torch's own tables have the first as their key."""
+    assert said["overloads"].strip() == "True []"

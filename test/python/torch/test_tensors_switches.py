@@ -112,3 +112,97 @@ def test_a_switch_back_finds_the_first_version():
         with deterministic(mode):
             f(torch.ones(3))
     assert captures(f) == 2
+
+
+# What tells a state of the process, what changes it, and two values.
+STATES = {
+    "anomaly mode": (torch.is_anomaly_enabled, torch.set_anomaly_enabled, False, True),
+    "anomaly mode's check": (torch.is_anomaly_check_nan_enabled, lambda on: torch.set_anomaly_enabled(False, on), False, True),
+    "warnings": (torch.is_warn_always_enabled, torch.set_warn_always, False, True),
+    "precision": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "high", "highest"),
+    "determinism": (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 1, 0),
+    "dtype": (torch.get_default_dtype, torch.set_default_dtype, torch.float64, torch.float32),
+    "dtype of autocast": (lambda: torch.get_autocast_dtype("cpu"), lambda kind: torch.set_autocast_dtype("cpu", kind), torch.float16, torch.bfloat16),
+    "dtype of autocast, by its old names": (torch.get_autocast_cpu_dtype, torch.set_autocast_cpu_dtype, torch.float16, torch.bfloat16),
+    "gradients": (torch.is_grad_enabled, torch.set_grad_enabled, False, True),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_state_that_the_function_reads_and_changes(state):
+    """The state of the process behind each call, and what the function is told of it, are those of plain calls."""
+    now, change, *values = STATES[state]
+
+    def reads(x):
+        return now(), x * 2
+
+    def changes(x, value):
+        y, before = x * 2, now()
+        change(value)
+        between = now()
+        return y + 1, before, between
+
+    before, found = now(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for f, g in ((reads, changes), (frameloom.compile(reads), frameloom.compile(changes))):
+                told = []
+                for outer in (*values, *values):
+                    change(outer)
+                    told.append(f(torch.ones(2))[0])
+                    for inner in values:
+                        told += [*g(torch.ones(2), inner)[1:], now()]
+                found.append(told)
+        finally:
+            change(before)
+    assert found[0] == found[1]
+
+
+def outcome_of(f, *args):
+    try:
+        return f(*args)
+    except RuntimeError as error:
+        return "returned nan" in str(error), torch.is_anomaly_enabled()
+
+
+def in_anomaly_mode(step, check):
+    def run(x):
+        with torch.autograd.set_detect_anomaly(True, check_nan=check):
+            return step(x)
+
+    return run
+
+
+def differentiated(x):
+    (x * 0).sqrt().sum().backward()
+    return x.grad
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("outside", [True, False])
+def test_anomaly_mode_finds_what_it_finds_in_eager_torch(check, outside):
+    """A gradient that is NaN raises, also where a version was made without anomaly mode."""
+    found = []
+    for wrap in (lambda f: f, frameloom.compile):
+        plain = wrap(differentiated)
+        careful = in_anomaly_mode(plain, check) if outside else wrap(in_anomaly_mode(differentiated, check))
+        told = []
+        for f in (plain, careful, plain, careful):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                told.append(outcome_of(f, torch.ones(2, requires_grad=True)))
+        found.append(told)
+    assert str(found[0]) == str(found[1])
+
+
+def test_gradients_of_results_in_anomaly_mode():
+    f = frameloom.compile(lambda x: (x * x).sin(), fullgraph=True)
+    x = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings(), torch.autograd.detect_anomaly():
+        warnings.simplefilter("ignore")
+        y = f(x)
+        y.sum().backward()
+        with pytest.raises(RuntimeError, match="returned nan"):
+            f(x * float("inf")).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * torch.ones(2) * torch.ones(2).cos())

@@ -173,8 +173,33 @@ def test_operations_without_a_description():
     torch.testing.assert_close(torch.autograd.grad(compiled(x), x), torch.autograd.grad(loss(x), x))
     factors = frameloom.compile(lambda x: torch.geqrf(x)[0] * 2, fullgraph=True)
     torch.testing.assert_close(factors(x.detach()), torch.geqrf(x.detach())[0] * 2)
-    with pytest.raises(frameloom.GraphBreak):
-        frameloom.compile(lambda x: torch.linalg.lstsq(x.mT @ x, x.mT).solution, fullgraph=True)(x)
+
+
+@pytest.mark.parametrize("driver", [None, "gels", "gelsd", "gelss"])
+@pytest.mark.parametrize("sizes", [((6, 4), (6, 2)), ((4, 6), (4,)), ((3, 6, 4), (3, 6)), ((3, 6, 4), (1, 6, 2)), ((2, 4, 4), (1, 4, 3))])
+def test_least_squares(driver, sizes):
+    """Which results there are depends on the driver and the sizes. Gradients are compared to the second order."""
+    def solved(a, b):
+        made = torch.linalg.lstsq(a, b, driver=driver)
+        return made, made.solution.sin() * made.solution
+
+    matrix, right = (torch.randn(size, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) for size in sizes)
+    compiled, found = frameloom.compile(solved, fullgraph=True), []
+    for f in (solved, compiled):
+        a, b = (one.clone().requires_grad_() for one in (matrix, right))
+        made, y = f(a, b)
+        first = torch.autograd.grad(y.sum(), (a, b), create_graph=True)
+        second = torch.autograd.grad(sum(one.sin().sum() for one in first), (a, b))
+        found.append([*made, y, *first, *second])
+    assert [one.stride() for one in found[0][:5]] == [one.stride() for one in found[1][:5]]
+    torch.testing.assert_close(found[1], found[0])
+
+
+def test_least_squares_of_a_matrix_without_full_rank():
+    """With this driver there are no residuals then."""
+    compiled = frameloom.compile(lambda a, b: torch.linalg.lstsq(a, b, driver="gelsd"), fullgraph=True)
+    for a in (torch.eye(6, 4), torch.ones(6, 4), torch.eye(6, 4)):
+        torch.testing.assert_close(compiled(a, torch.ones(6, 2)), torch.linalg.lstsq(a, torch.ones(6, 2), driver="gelsd"))
 
 
 def test_explain_names_what_torch_runs():

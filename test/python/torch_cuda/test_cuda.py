@@ -406,6 +406,34 @@ def test_autocast(dtype):
     assert not host_calls()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_scaled_gradients():
+    """torch's GradScaler: a step whose gradients overflow is left out, and the scale is halved."""
+    models = [MODELS["mlp"][0]().cuda()]
+    models.append(copy.deepcopy(models[0]))
+    runs = models[0], compiled(models[1])
+    optimizers = [torch.optim.SGD(m.parameters(), lr=0.1) for m in models]
+    scalers = [torch.amp.GradScaler("cuda", init_scale=1024.0, growth_interval=2) for _ in models]
+    assert all(s.is_enabled() for s in scalers)
+    for large in (1, 60000, 1, 1):
+        x, before, found = torch.randn(20, 16).cuda(), [on_cpu(p.detach()) for p in models[1].parameters()], []
+        for run, optimizer, scaler in zip(runs, optimizers, scalers, strict=True):
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=torch.float16):
+                loss = (run(x) * large).float().square().mean()
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            found.append(scaler.get_scale())
+        assert found[0] == found[1]
+        same = all(torch.equal(on_cpu(p.detach()), b) for p, b in zip(models[1].parameters(), before, strict=True))
+        assert same == (large > 1)
+        for mine, theirs in zip(models[1].parameters(), models[0].parameters(), strict=True):
+            close(on_cpu(mine.detach()), on_cpu(theirs.detach()), rtol=2e-2, atol=2e-2)
+    assert found == [1024.0] * 2 and not host_calls()
+
+
 OPTIMIZERS = {
     "SGD": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, foreach=True),
     "Adam": lambda p: torch.optim.Adam(p, lr=0.01, foreach=True),

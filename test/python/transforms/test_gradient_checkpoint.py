@@ -188,12 +188,12 @@ def loss(w, x):
         x = np.sin(x)
     return np.sum(x)
 
-w, x = np.ones((64, 64)), np.ones((20000, 64))
+w, x = np.ones((16, 16)), np.ones((40000, 16))
 gradient = frameloom.grad(loss)
 gradient(w, x[:100].copy())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 gradient(w, x)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10000)  # in arrays like x, which has 10 MB
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 5000)  # in arrays like x, which has 5 MB
 """
 
 

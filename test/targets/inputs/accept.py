@@ -1,6 +1,7 @@
 """Every function of modules for GPUs, through the vendors' tools: `accept.py BIN [--sum] [--all] [--only=NAME,...] FILE ...`.
 
-A function has sm_90, one of NVIDIA's other architectures and one of AMD's: the next function has the next ones. With --all each has all.
+A function has sm_90, one of NVIDIA's other architectures and one of AMD's: the next function has the next ones. With --all each has all,
+with --sum one of NVIDIA's four and one of AMD's three.
 PTX goes through ptxas where it is found; objects of AMDGPU through the linker, and the code object has the kernels in it. Prints a
 row for each function: what ptxas says of registers on sm_90 and of spills, or why the compiler has no code for it yet. With
 --groups, only sm_90a, for products of warpgroups, of which none may wait for another. With --spills=ARCH, an architecture of AMD,
@@ -43,10 +44,12 @@ def compile(bin, *words):
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def architectures(number, every, groups):
+def architectures(number, every, groups, one):
     """Those of NVIDIA and of AMD that function number `number` is for."""
     if groups:
         return ("sm_90a",), ()
+    if one and not every:
+        return (NVIDIA[number % 3] if number % 4 else "sm_90",), (AMD[number % 3],)
     return ("sm_90", *(NVIDIA if every else NVIDIA[number % 3 :][:1])), AMD if every else AMD[number % 3 :][:1]
 
 
@@ -119,7 +122,7 @@ def main():
                     print(f"{name}: {' '.join(spilled_on(options.bin, options.spills, source, Path(folder)))} registers")
                     continue
                 try:
-                    on = architectures(number, options.all, options.groups)
+                    on = architectures(number, options.all, options.groups, options.sum)
                     kernels, registers, spilled = accept(options.bin, name, source, Path(folder), *on)
                     said = "no ptxas" if registers is None else f"registers {registers}, spilled bytes {spilled}"
                     sort, total = "accepted" if kernels else "without kernels", total + spilled

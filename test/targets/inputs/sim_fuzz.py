@@ -6,7 +6,7 @@ along all, and their results put back over what was reduced, at sizes around tho
 a tile, some with a great depth, in batches, turned, strided and sliced, with elementwise operations before and after them. With --matrix=NAME these, attentions, and those of a file, have other instructions on matrices (mma, mfma, wmma, none), and with --halves all are
 products of halves or f64, or attentions of halves; with --ring they are large ones of halves (with --narrow as well, of f32 and int8), whose operands can be copied in boxes. With --skew=N
 buffers on the simulator begin N bytes behind a multiple of 64; with --narrow they are of f32 that may be rounded to TF32, and of int8 as int32.
-With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters and elementwise operations of symbolic sizes. With --keep=FILE what the simulator
+With --ordered all are sorts, scans and scatters of many elements, with --attention attentions and their gradients, with --sized products, convolutions, attentions, scatters, elementwise operations and reductions of symbolic sizes. With --keep=FILE what the simulator
 prints of a file's functions is written there, requests of memory included. With --first=NAME all are programs of test/fuzz that begin with that operation (convolution, scatter, ...). Prints the programs whose results differ, or that one
 side refuses for another reason than that its form is not there yet, and how many there were of each sort.
 """
@@ -25,7 +25,7 @@ from ir_programs import Function
 from accept import functions
 from each import marked
 from sim_attention import Attention
-from sim_sized import Convolution, Plane, run_size, sized
+from sim_sized import Convolution, Plane, likely, run_size, sized
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
@@ -287,10 +287,14 @@ def scatter(rng, name, count, dtype):
 
 
 def symbolic(rng, i):
+    if i % 8 in (4, 7):
+        made = Rows(rng)
+        chosen = {n for n in made.full if n > 1 and rng.random() < 0.7}
+        return likely(rng.choice([1, 40, 1024]), sized(rng, made.text("f"), lambda size: size in chosen))
     if i % 8 == 3:
         count = rng.choice([65, 100, 300])
         return sized(rng, scatter(rng, "f", count, rng.choice(["f32", "f64", "i32", "i8"])), lambda size: size == count)
-    made = Plane(rng) if i % 8 > 5 else [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
+    made = Plane(rng) if i % 8 == 6 else [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
     return sized(rng, made.text("f"), made.is_symbolic)
 
 

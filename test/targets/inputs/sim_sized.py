@@ -3,14 +3,16 @@ from one number."""
 import math
 import re
 
-SIZES = (0, 1, 5, 17)  # what the number is in runs
+SIZES = (0, 1, 5, 17)  # what the number is in runs,
+MORE = (130, 700, 9000)  # and where no operation takes long
+LONG = re.compile(r"loom\.(dot_general|convolution|attention|scatter)")
 MOST = 200000  # elements of a tensor: the simulator takes a millionth of a second for each of its accesses, and products have many
 
 
 def run_size(text):
     """Which of them a function is run with."""
     maps = re.findall(r"affine_map<\(\)\[s0\] -> \(([^()]*)\)>", text)
-    fitting = [n for n in SIZES if all(math.prod(eval(f"({sizes},)", {"s0": n})) <= MOST for sizes in maps)]
+    fitting = [n for n in SIZES + (() if LONG.search(text) else MORE) if all(math.prod(eval(f"({sizes},)", {"s0": n})) <= MOST for sizes in maps)]
     return fitting[sum(map(ord, text)) % len(fitting)]
 
 
@@ -34,6 +36,11 @@ def sized(rng, text, which):
         return f"tensor<{known}{dtype}, affine_map<()[s0] -> ({', '.join(places)})>>"
 
     return re.sub(r"tensor<((?:\d+x)*)(\w+)>", tensor, text)
+
+
+def likely(number, text):
+    """A function as a module whose symbol is likely that number."""
+    return f"module attributes {{loom.exprs = array<i64: 1, 0, 0, 0>, loom.symbols = array<i64: 0, 1099511627776, 1, {number}>}} {{\n{text}}}\n"
 
 
 class Convolution:
