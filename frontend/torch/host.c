@@ -1,16 +1,16 @@
 /* ATen ops without an emitter: called in torch, inside the plan.
  *
  * Each has a slot: (op, arguments with holes, keywords with holes, specs of the operands, specs of
- * the results). A tensor that is dense in torch has the same layout in the plan's buffer, since
- * results of some ops depend on it: the buffer's axes are those of the tensor, sorted by their
- * strides, with a transpose before or after the call. A view of an argument lies in the buffer of
- * that argument. Any other tensor with gaps is in C order. Results are copied into the plan's
- * buffers. */
+ * the results, why there is no emitter, what is called). A tensor that is dense in torch has the
+ * same layout in the plan's buffer, since results of some ops depend on it: the buffer's axes are
+ * those of the tensor, sorted by their strides, with a transpose before or after the call. A view
+ * of an argument lies in the buffer of that argument. Any other tensor with gaps is in C order. */
 #include "frontend/base/base.h"
 #include "frontend/torch/emit.h"
 #include "frontend/torch/emit_internal.h"
 #include "frontend/torch/fx.h"
 #include "frontend/torch/fx_internal.h"
+#include "frontend/torch/host_internal.h"
 #include "frontend/torch/torch.h"
 #include "frontend/torch/torch_internal.h"
 #include "graph/emit.h"
@@ -18,16 +18,13 @@
 
 #include <string.h>
 
-static PyObject *host_hole(void) {
+PyObject *host_hole(void) {
   static PyObject *hole;
   if (!hole) hole = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
   return hole;
 }
 
-/* Lists and tuples made again, with `leaf` for what lies in them. A new reference. */
-typedef PyObject *(*host_leaf)(void *user, PyObject *o);
-
-static PyObject *host_map(PyObject *o, host_leaf leaf, void *user) {
+PyObject *host_map(PyObject *o, host_leaf leaf, void *user) {
   bool is_list = PyList_Check(o);
   if (!is_list && !PyTuple_CheckExact(o)) return leaf(user, o);
   Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -77,12 +74,6 @@ static PyObject *host_spec(fx_import *im, PyObject *meta, int64_t *axes) {
 }
 
 /* ---- at import ------------------------------------------------------------------------------- */
-
-/* An operand that is a part of a buffer: where it lies in that, in elements. */
-typedef struct host_part {
-  torch_spec spec;
-  int64_t offset;
-} host_part;
 
 static bool host_is_dense(fx_import *im, const torch_spec *spec) {
   torch_spec sorted = *spec;
@@ -375,8 +366,6 @@ static bool host_emit_settled(fx_call *c, PyObject *args, PyObject *kwargs, loom
   return good;
 }
 
-/* ---- when the plan runs: the call ---- */
-
 /* Results that an op computes only if it is asked to, as it is by default: by this argument. */
 static const struct host_spare {
   const char *op, *keyword;
@@ -408,6 +397,14 @@ static PyObject *host_spare(const fx_call *c, PyObject *args, PyObject *kwargs) 
   return spared ? spared : Py_NewRef(kwargs);
 }
 
+/* What calls the op. An overload's own call is one of Python, around that of an object in C. A new
+ * reference. */
+static PyObject *host_callee(PyObject *target) {
+  PyObject *inner = PyObject_GetAttrString(target, "_op");
+  error_drop();
+  return inner ? inner : Py_NewRef(target);
+}
+
 bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *out) {
   host_row row = {.call = c, .specs = PyList_New(0)};
   host_leave_untaken(c);
@@ -424,10 +421,12 @@ bool torch_host_emit(fx_call *c, PyObject *args, PyObject *kwargs, loom_value *o
   int64_t axes[FX_MAX_RESULTS][LOOM_MAX_RANK];
   PyObject *results = keywords ? host_results(c, axes) : NULL;
   PyObject *why = results ? PyUnicode_FromString(c->why) : NULL;
+  PyObject *callee = why ? host_callee(c->target) : NULL;
   PyObject *entry =
-      why ? PyTuple_Pack(6, c->target, list, keywords, row.specs, results, why) : NULL;
+      callee ? PyTuple_Pack(7, c->target, list, keywords, row.specs, results, why, callee) : NULL;
   bool good = entry && host_node(&row, entry, axes, out) && host_record(c);
   Py_XDECREF(entry);
+  Py_XDECREF(callee);
   Py_XDECREF(why);
   Py_XDECREF(results);
   Py_XDECREF(keywords);
@@ -458,121 +457,4 @@ bool torch_native_emit(fx_call *c, torch_native_fn run, const int *arguments, in
   Py_XDECREF(row.specs);
   error_drop();
   return good || fx_decline(c, "operands that it cannot take");
-}
-
-/* ---- when the plan runs ---- */
-
-static bool host_copy(PyObject *to, PyObject *from) {
-  PyObject *done = to && from ? PyObject_CallMethod(to, "copy_", "O", from) : NULL;
-  Py_XDECREF(done);
-  return done != NULL;
-}
-
-typedef struct host_fill {
-  PyObject *specs;
-  const loom_graph *graph;
-  const loom_host_call *call;
-  Py_ssize_t next;
-  torch_place place; /* of the buffers */
-  bool other;        /* a result of torch's is of another size than declared, or undefined */
-} host_fill;
-
-/* The spec in `bytes` for the sizes of this call. */
-static bool host_spec_at(const host_fill *f, PyObject *bytes, torch_spec *out) {
-  torch_spec spec;
-  memcpy(&spec, PyBytes_AS_STRING(bytes), sizeof spec);
-  if (fx_spec_at(f->graph, &spec, f->call->symbols, out)) return true;
-  PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
-  return false;
-}
-
-/* A buffer as the tensor that torch would have there. */
-static PyObject *host_wrap(const host_fill *f, PyObject *bytes, void *buffer) {
-  torch_spec spec;
-  host_part part = {.offset = 0};
-  if ((size_t)PyBytes_GET_SIZE(bytes) == sizeof part)
-    memcpy(&part, PyBytes_AS_STRING(bytes), sizeof part);
-  if (!host_spec_at(f, bytes, &spec)) return NULL;
-  int64_t begin = part.offset * (int64_t)loom_dtype_size(spec.dtype);
-  return torch_over_on(f->place, &spec, (char *)buffer + begin);
-}
-
-static PyObject *host_argument(void *user, PyObject *o) {
-  host_fill *f = user;
-  if (PySlice_Check(o) && ((PySliceObject *)o)->start == host_hole()) {
-    int64_t code = PyLong_AsLongLong(((PySliceObject *)o)->stop), number;
-    if (loom_stride_eval(f->graph, code, f->call->symbols, &number))
-      return PyLong_FromLongLong(number);
-    PyErr_SetString(PyExc_OverflowError, "frameloom: a size overflows");
-    return NULL;
-  }
-  if (o != host_hole()) return Py_NewRef(o);
-  Py_ssize_t i = f->next++;
-  return host_wrap(f, PyList_GET_ITEM(f->specs, i), f->call->buffers[i]);
-}
-
-static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *result) {
-  if (result == Py_None) return f->other = true, false; /* a tensor that is undefined */
-  PyObject *to = host_wrap(f, bytes, buffer);
-  PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
-  PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;
-  f->other = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 0;
-  bool good = got && !f->other && host_copy(to, result);
-  Py_XDECREF(got);
-  Py_XDECREF(shape);
-  Py_XDECREF(to);
-  return good;
-}
-
-/* The results that are tensors, in order, into the buffers behind the operands'. */
-static bool host_store_all(host_fill *f, PyObject *specs, PyObject *result) {
-  void *const *buffers = f->call->buffers + f->call->reads;
-  bool many = PyTuple_Check(result) || PyList_Check(result);
-  Py_ssize_t count = PyList_GET_SIZE(specs);
-  if (many ? PySequence_Fast_GET_SIZE(result) != count : count != 1) {
-    PyErr_SetString(PyExc_SystemError, "frameloom: an op gave another number of results in torch");
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < count; i++) {
-    PyObject *spec = PyList_GET_ITEM(specs, i);
-    if (spec == Py_None) continue;
-    if (!host_store(f, spec, *buffers++, many ? PySequence_Fast_GET_ITEM(result, i) : result))
-      return false;
-  }
-  return true;
-}
-
-static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
-                    torch_place place) {
-  if (call->slot >= PyList_GET_SIZE(hosts)) return 1;
-  PyObject *row = PyList_GET_ITEM(hosts, call->slot), *key, *item;
-  host_fill f = {.specs = PyTuple_GET_ITEM(row, 3), .graph = graph, .call = call, .place = place};
-  if (PyList_GET_SIZE(f.specs) != call->reads || call->count < call->reads) return 1;
-  PyObject *op = PyTuple_GET_ITEM(row, 0);
-  if (torch_is_native(op))
-    return torch_native_run(op, f.specs, PyTuple_GET_ITEM(row, 4), graph, call);
-  PyObject *args = host_map(PyTuple_GET_ITEM(row, 1), host_argument, &f);
-  PyObject *kwargs = args ? PyDict_New() : NULL;
-  Py_ssize_t at = 0;
-  bool good = kwargs != NULL;
-  while (good && PyDict_Next(PyTuple_GET_ITEM(row, 2), &at, &key, &item)) {
-    PyObject *made = host_map(item, host_argument, &f);
-    good = made && PyDict_SetItem(kwargs, key, made) == 0;
-    Py_XDECREF(made);
-  }
-  PyObject *result = good ? PyObject_Call(op, args, kwargs) : NULL;
-  good = result && host_store_all(&f, PyTuple_GET_ITEM(row, 4), result);
-  Py_XDECREF(result);
-  Py_XDECREF(kwargs);
-  Py_XDECREF(args);
-  return f.other ? TORCH_HOST_OTHER : !good;
-}
-
-/* The graph has the casts that autocast makes: none is added. */
-int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
-                   torch_place place) {
-  bool paused = torch_autocast_pause(place);
-  int status = host_run(hosts, graph, call, place);
-  torch_autocast_resume(place, paused);
-  return status;
 }

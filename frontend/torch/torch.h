@@ -81,7 +81,7 @@ void torch_modes_read(torch_modes *out);
 bool torch_modes_are_plain(const torch_modes *m);
 bool torch_modes_equal(const torch_modes *a, const torch_modes *b);
 
-/* ---- host.c: ops that torch runs inside the plan ---- */
+/* ---- host_run.c: ops that torch runs inside the plan ---- */
 
 /* Makes a host call of a plan: 0, TORCH_HOST_OTHER (torch_internal.h) or, with an exception, 1. */
 int torch_host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
