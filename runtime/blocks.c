@@ -465,13 +465,9 @@ void loom_block_forget(void *data, size_t begin, size_t end) {
     return;
   }
   if (b->size < BLOCK_PAGES || begin >= end) return;
-  uint8_t *first = (uint8_t *)data + begin, *last = (uint8_t *)data + end;
-  if (b->size >= BLOCK_MAPPED) { /* else the first touch brings 2 MiB again */
-    first += -(uintptr_t)first % BLOCK_PAGE;
-    last -= (uintptr_t)last % BLOCK_PAGE;
-    if (first < last) madvise(first, (size_t)(last - first), MADV_NOHUGEPAGE);
-  }
-  pages_drop(first, last);
+  /* A mapped block stays one of huge pages: a fault for each small page would take a fifth of a
+   * training step. The first touch of a huge page brings all of it, which is at most 2 MiB more. */
+  pages_drop((uint8_t *)data + begin, (uint8_t *)data + end);
 }
 
 void loom_block_settle(void *data, size_t used, size_t peak) {

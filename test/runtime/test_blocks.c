@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +244,38 @@ static void gives_pages_back(void **state) {
   }
 }
 
+static long faults(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+static long faults_of_touching(uint8_t *data, size_t size) {
+  long before = faults();
+  for (size_t i = 0; i < size; i += PAGE)
+    *(volatile uint8_t *)(data + i) = 1;
+  return faults() - before;
+}
+
+/* What a run gives back and a later one touches again costs a fault for each huge page, as it did
+ * at first, and not one for each page. */
+static void gives_back_huge_pages(void **state) {
+  const size_t size = 24 << 20;
+  uint8_t *block = loom_block_alloc(size);
+  long first = faults_of_touching(block, size);
+  if (first > 1000) { /* the system has no huge pages, or none are left */
+    loom_block_free(block, size);
+    skip();
+  }
+  size_t before = resident();
+  loom_block_forget(block, 1 << 20, 6 << 20);
+  loom_block_forget(block, (6 << 20) + PAGE, size - PAGE);
+  assert_true(before - resident() > size * 8 / 10);
+  assert_true(faults_of_touching(block, size) < (long)(size / PAGE / 4));
+  loom_block_free(block, size);
+  loom_block_trim();
+}
+
 /* What the C library has left of an array of another's serves results: no page is new. */
 static void uses_what_others_have_freed(void **state) {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
@@ -405,6 +438,7 @@ int main(void) {
       cmocka_unit_test(reuses_blocks),
       cmocka_unit_test(brings_the_pages_of_results),
       cmocka_unit_test(gives_pages_back),
+      cmocka_unit_test(gives_back_huge_pages),
       cmocka_unit_test(keeps_within_its_limit),
       cmocka_unit_test(reallocates),
       cmocka_unit_test(serves_eight_threads),
