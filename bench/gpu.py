@@ -266,7 +266,7 @@ def load(path):
 
 def probe(options):
     """The machine's facts, or an end with the reason."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import gpu, json; print(json.dumps(gpu.machine_of(sys.argv[2]).facts()))"
+    code = "import sys; sys.path[:0] = [sys.argv[1]]; import gpu, json; print(json.dumps(gpu.machine_of(sys.argv[2]).facts()))"
     done = subprocess.run([sys.executable, "-c", code, str(HERE), options.driver], capture_output=True, text=True)
     if done.returncode:
         sys.exit("nothing can be measured here: " + (done.stderr.strip().splitlines() or ["no reason is known"])[-1])

@@ -267,7 +267,7 @@ def page(facts):
             if machine.get(key)
         ),
         "",
-        "A ratio is another's time over Frameloom's, so that above 1 is faster; a copy's is the share of its rate for the bytes",
+        "A ratio is another's time over Frameloom's: above 1 is faster; a copy's is the share of its rate, for the bytes",
         "that have to be read and written. Means are geometric. Rows that are wrong or fail count as missed.",
         "",
         "## Targets",
