@@ -314,6 +314,136 @@ def dynamic_row(machine):
     return row.facts
 
 
+# ---- more than a kernel ----
+
+
+def random_row(machine, name):
+    """Philox gives the bits on the device that it gives on the CPU; normal numbers pass through logarithms and sines."""
+    import frameloom.torch  # noqa: F401  (which registers the op)
+    import torch
+
+    row = Row(machine, "forms", name)
+    seed = torch.tensor([1234567, -89], dtype=torch.int64)
+
+    def draw(where):
+        made, at = torch.ops.frameloom.random, seed.to(where)
+        numbers = [made([3001], at, 2, kind, low, high, dtype=dtype) for kind, low, high, dtype in draws]
+        return [t.cpu() for t in numbers]
+
+    draws = [("uniform", 0, 0, torch.float32), ("integers", -5, 1000, torch.int64), ("uniform", 0, 0, torch.float64)]
+    got, want = draw("cuda"), draw("cpu")
+    row.facts.update({} if all(map(torch.equal, got, want)) else {"wrong": sum(int((g != w).sum()) for g, w in zip(got, want))})
+    draws[:] = [("normal", 0, 0, torch.float32)]
+    got, want = draw("cuda"), draw("cpu")
+    if not torch.allclose(got[0], want[0], rtol=1e-5, atol=1e-5):
+        row.facts["wrong"] = float((got[0] - want[0]).abs().max())
+    return row.facts
+
+
+def training_row(machine, name, dtype):
+    """Steps of a small network with AdamW, and autocast with torch's scaler where halves are asked for, beside eager torch."""
+    import copy
+
+    import frameloom.torch as ft
+    import torch
+    from torch import nn
+
+    row = Row(machine, "forms", name)
+    torch.manual_seed(2)
+    first = nn.Sequential(nn.Linear(48, 96), nn.GELU(), nn.LayerNorm(96), nn.Linear(96, 32))
+    x, y = torch.randn(64, 48), torch.randn(64, 32)
+
+    def losses(wrap):
+        model = copy.deepcopy(first).to("cuda")
+        function, optimizer = wrap(model), torch.optim.AdamW(model.parameters(), lr=1e-2, foreach=False)
+        scaler = torch.amp.GradScaler("cuda", enabled=dtype == "float16", init_scale=256.0)
+        found = []
+        for _ in range(5):
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=getattr(torch, dtype or "bfloat16"), enabled=dtype is not None):
+                loss = (function(x.cuda()).float() - y.cuda()).square().mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            found.append(float(loss.detach()))
+        return torch.tensor(found, dtype=torch.float64)
+
+    want = losses(lambda model: model)
+    got = losses(lambda model: torch.compile(model, backend=ft.backend))
+    gap = float(((got - want) / want).abs().max())
+    row.facts["losses"] = got.tolist()
+    if not gap <= (1e-4 if dtype is None else 3e-2):
+        row.facts["wrong"] = gap
+    if not ft.compiled_graphs:
+        row.facts["failed"] = "all of it was left to torch"
+    return row.facts
+
+
+def interface_row(machine, name):
+    """Tensors of torch, on torch's current stream, as arguments of a function of NumPy; the result goes back by DLPack
+    (which a torch without CUDA refuses)."""
+    import frameloom
+    import torch
+
+    row = Row(machine, "forms", name)
+    compiled = frameloom.compile(lambda a, b: np.tanh(a) @ b.T, device=frameloom.device("cuda:0"))
+    a, b = random(machine, (70, 40)), random(machine, (50, 40))
+    for _ in range(3):
+        a = a * 0.5 + 1
+        got, want = compiled(a, b), a.tanh() @ b.t()
+        got = torch.from_numpy(np.asarray(got)) if machine.tiny else torch.from_dlpack(got)
+        if not torch.allclose(got.cpu(), want.cpu(), rtol=1e-4, atol=1e-4):
+            row.facts["wrong"] = float((got.cpu() - want.cpu()).abs().max())
+    return row.facts
+
+
+def cupy_row(machine, name):
+    """Arrays of CuPy in, arrays of CuPy out."""
+    import cupy
+    import frameloom
+
+    row = Row(machine, "forms", name)
+    a = numbers((300, 700))
+    got = frameloom.compile(softmaxed, device=frameloom.device("cuda:0"))(cupy.asarray(a))
+    if type(got) is not cupy.ndarray:
+        row.facts["failed"] = f"a {type(got).__name__} came back"
+    elif not np.allclose(cupy.asnumpy(got), softmaxed(a), rtol=1e-5, atol=1e-6):
+        row.facts["wrong"] = float(np.abs(cupy.asnumpy(got) - softmaxed(a)).max())
+    return row.facts
+
+
+def captured_row(machine, name):
+    """A compiled function in a graph of torch's own, replayed with other numbers in the same places."""
+    import frameloom.torch as ft
+    import torch
+
+    row = Row(machine, "forms", name)
+    x, w = random(machine, (64, 64)), random(machine, (64, 64), scale=0.2)
+    compiled = torch.compile(lambda x, w: (x @ w).softmax(-1), backend=ft.backend)
+    with torch.no_grad():
+        made = []
+        replay = machine.replayed(lambda: made.append(compiled(x, w)))
+        for _ in range(3):
+            x.copy_(random(machine, (64, 64)))
+            replay()
+            gap = float((made[-1] - (x @ w).softmax(-1)).abs().max())
+            if not gap <= 1e-5:
+                row.facts["wrong"] = gap
+    return row.facts
+
+
+def whole_forms(machine):
+    yield "random numbers, the CPU's bits", random_row
+    for dtype in (None, "bfloat16", "float16"):
+        yield f"training steps, {dtype or 'float32'}", lambda machine, name, dtype=dtype: training_row(machine, name, dtype)
+    yield "tensors of torch as arrays", interface_row
+    if machine.tiny:
+        return
+    yield "a compiled function in torch's graph", captured_row
+    if machine.facts()["cupy"]:
+        yield "arrays of CuPy", cupy_row
+
+
 def forms(machine):
     for form in numpy_forms():
         yield "forms", form[0], lambda form=form: numpy_row(machine, *form)
@@ -321,6 +451,8 @@ def forms(machine):
     for form in torch_forms(machine):
         yield "forms", form[0], lambda form=form: torch_row(machine, *form)
     yield "forms", "symbolic sizes", lambda: dynamic_row(machine)
+    for name, row in whole_forms(machine):
+        yield "forms", name, lambda name=name, row=row: row(machine, name)
 
 
 def forms_warpgroups(machine):

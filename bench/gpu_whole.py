@@ -36,7 +36,7 @@ def chain_of(machine):
 
 def raw_launch(calls=500):
     """Seconds that cuLaunchKernelEx itself takes on the host: what a call by ctypes takes, less one that does nothing."""
-    cuda = ctypes.CDLL("libcuda.so.1")
+    cuda = ctypes.CDLL(os.environ.get("FRAMELOOM_CUDA_DRIVER", "libcuda.so.1"))
 
     class Config(ctypes.Structure):
         _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "shared")] + [
@@ -46,24 +46,28 @@ def raw_launch(calls=500):
         ]
 
     text = b".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n\0"
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    for status in (
-        cuda.cuModuleLoadData(ctypes.byref(module), text),
-        cuda.cuModuleGetFunction(ctypes.byref(function), module, b"nothing"),
+    device, context, module, function = ctypes.c_int(), *(ctypes.c_void_p() for _ in range(3))
+    for call, *operands in (
+        ("cuDeviceGet", ctypes.byref(device), 0),
+        ("cuDevicePrimaryCtxRetain", ctypes.byref(context), device),
+        ("cuCtxPushCurrent_v2", context),
+        ("cuModuleLoadData", ctypes.byref(module), text),
+        ("cuModuleGetFunction", ctypes.byref(function), module, b"nothing"),
     ):
-        if status:
-            raise RuntimeError(f"the driver's status is {status}")
+        if status := getattr(cuda, call)(*operands):
+            raise RuntimeError(f"{call}: the driver's status is {status}")
     config = Config(1, 1, 1, 32, 1, 1, 0, None, None, 0)
     best, called = {}, {"launch": cuda.cuLaunchKernelEx, "nothing": ctypes.CDLL(None).labs}
     for one in called.values():
         one.argtypes = (ctypes.POINTER(Config), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     for name, call in list(called.items()) * 10:
-        cuda.cuCtxSynchronize()  # fewer calls than the driver holds back
+        cuda.cuStreamSynchronize(None)  # fewer calls than the driver holds back
         start = time.perf_counter()
         for _ in range(calls):
             call(config, function, None, None)
         best[name] = min(best.get(name, math.inf), (time.perf_counter() - start) / calls)
-    cuda.cuCtxSynchronize()
+    cuda.cuStreamSynchronize(None)
+    cuda.cuCtxPopCurrent_v2(ctypes.byref(context))
     return best["launch"] - best["nothing"]
 
 

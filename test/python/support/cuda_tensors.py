@@ -10,6 +10,7 @@ import functools
 import os
 import pathlib
 import threading
+import types
 
 import torch
 from torch._C import DispatchKey, DispatchKeySet
@@ -208,6 +209,7 @@ def install():
     torch.cuda.is_initialized = lambda: True
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 2
+    torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=_current(_index(torch.device(device or 0))).value or 0)
     aten_library, others = _libraries
     aten_library.impl("empty_strided", _empty_strided, "CUDA")
     aten_library.impl("empty.memory_format", _empty_format, "CUDA")
