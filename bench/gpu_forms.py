@@ -379,6 +379,34 @@ def training_row(machine, name, dtype):
     return row.facts
 
 
+def dropout_row(machine, name, dtype):
+    """Attention with dropout is linear in v: gradients for which the same weights were dropped have <dv, v> = <g, out>."""
+    import frameloom.torch as ft
+    import torch
+    import torch.nn.functional as F
+
+    row = Row(machine, "forms", name)
+    compiled = torch.compile(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.5), backend=ft.backend)
+    q, k, v = (random(machine, (2, 2, 130, 64), dtype, True) for _ in range(3))
+    seen = []
+    for _ in range(2):
+        out = compiled(q, k, v)
+        g = random(machine, tuple(out.shape), dtype)
+        (dv,) = torch.autograd.grad(out, [v], g)
+        left, right = (float((a.double() * b.double()).sum()) for a, b in ((dv, v.detach()), (g, out.detach())))
+        size = float((g.double() * out.detach().double()).abs().sum())
+        row.facts["errors"] = {"frameloom": abs(left - right) / size}
+        if not abs(left - right) <= (1e-5 if dtype == "float32" else 1e-2) * size:
+            row.facts["wrong"] = abs(left - right) / size
+        seen.append(out.detach())
+    if torch.equal(*seen):
+        row.facts["failed"] = "two calls drop the same weights"
+    ones = compiled(q.detach(), k.detach(), torch.ones_like(v))
+    if not abs(float(ones.double().mean()) - 1) <= 0.05:
+        row.facts["failed"] = f"weights add up to {float(ones.double().mean()):.3f} on average"
+    return row.facts
+
+
 def interface_row(machine, name):
     """Tensors of torch, on torch's current stream, as arguments of a function of NumPy; the result goes back by DLPack
     (which a torch without CUDA refuses)."""
@@ -436,6 +464,8 @@ def whole_forms(machine):
     yield "random numbers, the CPU's bits", random_row
     for dtype in (None, "bfloat16", "float16"):
         yield f"training steps, {dtype or 'float32'}", lambda machine, name, dtype=dtype: training_row(machine, name, dtype)
+    for dtype in ("float32", "bfloat16"):
+        yield f"attention with dropout, {dtype}", lambda machine, name, dtype=dtype: dropout_row(machine, name, dtype)
     yield "tensors of torch as arrays", interface_row
     if machine.tiny:
         return
