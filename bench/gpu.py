@@ -1,6 +1,6 @@
 """Frameloom on a GPU: does it run, and how fast beside torch, Inductor, cuBLAS and torch's attention (bench/gpu.sh runs it).
 
-usage: gpu.py [--only SECTIONS] [--missing] [--seconds S] [--row-limit S] [--driver tests] [--out FOLDER]
+usage: gpu.py [--only SECTIONS] [--rows ROWS] [--missing] [--seconds S] [--row-limit S] [--driver tests] [--out FOLDER]
 
 Leaves gpu-NAME.json and gpu-NAME.md, NAME being the GPU's, written after each section. A section runs in a process of its own
 with a time limit. A row that ends its process, breaks the context or takes too long is told as such, and the next process
@@ -8,6 +8,7 @@ begins with the row behind it. Every result is compared before anything is timed
 Times are those of CUDA events, the best of many, of all that are compared by turns in one process.
 
 --only        some sections, with semicolons: the file's other rows are kept
+--rows        some rows, with | between them: the file's other rows are kept
 --missing     only rows that the file does not have, or that had no time left
 --driver      "tests" takes the driver of the tests, which runs kernels in a simulator, with tiny sizes: no figure of it
               means anything
@@ -321,7 +322,9 @@ def main():
         for section in sections:
             left = options.seconds - (time.monotonic() - started)
             old = facts["sections"].get(section, {})
-            kept = {row["name"]: row for row in old.get("rows", [])} if options.missing else {}
+            known = {row["name"]: row for row in old.get("rows", [])}
+            chosen = set(options.rows.split("|")) if options.rows else set(known)
+            kept = known if options.missing else {name: row for name, row in known.items() if name not in chosen}
             if left < 5:
                 facts["sections"].setdefault(section, {"rows": [], "note": "no time was left"})
                 write(path, facts)

@@ -406,7 +406,7 @@ def sanitizer(machine):
             "sum of rows",
             "softmax, a block a row",
             "scan of long rows",
-            "product, float32",
+            "product of arrays, float32",
             "a scatter",
             "product turned, bfloat16",
             "causal attention of 64 columns, gradients",
@@ -416,7 +416,7 @@ def sanitizer(machine):
         "racecheck": [
             "softmax, a block a row",
             "scan of long rows",
-            "product, float32",
+            "product of arrays, float32",
             "product turned, bfloat16",
             "causal attention of 64 columns, gradients",
         ],

@@ -1,10 +1,12 @@
 """bench/gpu.py without a GPU: its sections on the driver of the tests, and what becomes of rows that crash, hang or are
 wrong."""
 
+import importlib
 import json
 import math
 import types
 
+import gpu
 import gpu_machine
 import gpu_table
 import pytest
@@ -34,7 +36,7 @@ for section, (_, _, _, environment) in gpu.SECTIONS.items():
         machine.begin()
         rows.append(run() | {"asked": [group, name]})
         machine.synchronize()
-    facts["sections"][section] = {"rows": rows}
+    facts["sections"][section] = {"rows": rows, "all": [name for _, name, _ in made]}
 print(json.dumps([facts, gpu_table.page(facts), len(gpu_table.TARGETS)]))
 """
 
@@ -67,7 +69,9 @@ def test_peers_that_need_a_gpu_are_left_out_with_the_reason(sections):
     notes = [note for row in sections[0]["attention"]["rows"] for note in row["notes"]]
     assert {"flash: no GPU", "cudnn: no GPU"} <= set(notes)
     assert "inductor: no GPU" in sections[0]["rows"]["rows"][0]["notes"]
-    assert [row["failed"] for row in sections[0]["sanitizer"]["rows"]] == ["no GPU"] * 2
+    checked = sections[0]["sanitizer"]["rows"]
+    assert [row["failed"] for row in checked] == ["no GPU"] * 2
+    assert {name for row in checked for name in row["forms"]} <= set(sections[0]["forms"]["all"])
 
 
 def test_compile_times(sections):
@@ -82,6 +86,30 @@ def test_the_page_has_every_target_and_says_that_nothing_was_measured(sections):
     table = [line for line in page[start : page.index("## Forms")] if line.startswith("|")][2:]
     assert len(table) == targets + 1 and all("not run on hardware" in line for line in table)
     assert "No GPU was used" in "\n".join(page)
+
+
+class Large:
+    """A machine on which nothing runs: its rows are only listed."""
+
+    tiny, missing = False, {}
+
+    def facts(self):
+        return {"cupy": "14"}
+
+
+def test_rows_of_a_gpu_are_those_that_targets_ask_for(monkeypatch):
+    import torch
+
+    monkeypatch.setattr("gpu_forms.random", lambda machine, shape, *more: torch.zeros(shape))
+    monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
+    groups = set()
+    for section, (module, function, _, _) in gpu.SECTIONS.items():
+        make = getattr(importlib.import_module(module), function)
+        rows = list(make(Large(), None) if section == "compile" else make(Large()))
+        names = [name for _, name, _ in rows]
+        assert len(set(names)) == len(names) and not any("|" in name for name in names), section
+        groups |= {group for group, _, _ in rows}
+    assert groups == {group for target in gpu_table.TARGETS for group in target[1]} | {"sanitizer"}
 
 
 # ---- crashes ----
@@ -146,6 +174,9 @@ def test_other_rows_are_kept(tmp_path):
     measured(tmp_path, "--only", "spoiled:rows", "--rows", "first")
     found, _ = measured(tmp_path, "--only", "spoiled:rows", "--missing", "--rows", "first|last")
     assert [row["name"] for row in found["spoiled:rows"]["rows"]] == ["first", "last"]
+    found, _ = measured(tmp_path, "--only", "spoiled:rows", "--rows", "last|raises")
+    rows = [(row["name"], "failed" in row) for row in found["spoiled:rows"]["rows"]]
+    assert rows == [("first", False), ("raises", True), ("last", False)]
 
 
 def test_without_a_gpu_it_ends_with_the_reason(tmp_path):
