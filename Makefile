@@ -1,5 +1,5 @@
 # make demo and make test do everything on a fresh Debian 12.
-.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities test-accept test-dynamo test-autograd test-jax fuzz bench bench-models format docs figures torch-ops test-zoo clean analyze
+.PHONY: help setup demo test wheels test-install test-versions test-debug test-sanitized test-cpython test-numpy test-scipy test-sklearn test-pandas test-networkx test-mpmath test-toolz test-statsmodels test-xarray test-pywt test-dask test-astropy test-quantities test-accept test-dynamo test-autograd test-jax fuzz bench bench-gpu bench-models format docs figures torch-ops test-zoo clean analyze
 
 help:
 	@echo "make demo    install what is missing, build, and run four NumPy programs compiled"
@@ -19,6 +19,7 @@ help:
 	@echo "make analyze  static analysis of the C code, by clang and GCC (false positives are on record)"
 	@echo "make test-versions  the Python tests on each CPython of 3.11, 3.12 and 3.13 that is installed"
 	@echo "make bench   measure against NumPy, numexpr, Numba, JAX and torch.compile (installs them)"
+	@echo "make bench-gpu  on a machine with an NVIDIA GPU: does it run, and how fast (bench/gpu.sh)"
 	@echo "make bench-models  measure real models through torch.compile against eager torch and Inductor"
 	@echo "make docs    regenerate the dialect's reference page"
 	@echo "make figures  write the measured figures of README.md and docs/ from bench/results"
@@ -99,6 +100,9 @@ bench:
 	@.venv/bin/python bench/slow.py
 	@.venv/bin/python bench/library.py
 	@$(MAKE) --no-print-directory figures
+
+bench-gpu:
+	@bench/gpu.sh
 
 bench-models:
 	@scripts/setup.sh models

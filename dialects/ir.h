@@ -148,6 +148,7 @@ int64_t loom_num_ceil(int64_t a, int64_t b);
 /* The same of two numbers that are no symbols. */
 static inline int64_t loom_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t loom_num_min(int64_t a, int64_t b);
+int64_t loom_num_max(int64_t a, int64_t b);
 int64_t loom_num_dim(loom_dim dim);
 int64_t loom_num_hint(int64_t a); /* a likely value */
 int64_t loom_num_low(int64_t a);  /* bounds */

@@ -54,6 +54,11 @@ int64_t loom_num_min(int64_t a, int64_t b) {
   return loom_num_at_most(b, a) ? b : number_combine(LOOM_EXPR_MIN, a, b);
 }
 
+int64_t loom_num_max(int64_t a, int64_t b) {
+  if (loom_num_at_most(a, b)) return b;
+  return loom_num_at_most(b, a) ? a : number_combine(LOOM_EXPR_MAX, a, b);
+}
+
 int64_t loom_num_ceil(int64_t a, int64_t b) {
   return loom_num_div(loom_num_add(a, loom_num_sub(b, 1)), b);
 }

@@ -36,6 +36,7 @@ RESULTS = "bench/results"
 sys.path.insert(0, str(ROOT / "bench"))
 
 import bench  # noqa: E402
+import gpu_table  # noqa: E402
 import model_table  # noqa: E402
 
 # Pages of results: (module, JSON) that each is made of; what other commands write as a whole is only read here.
@@ -44,6 +45,9 @@ MADE = {f"{RESULTS}/bench.md": ("bench", "bench"), f"{RESULTS}/overhead.md": ("o
         f"{RESULTS}/gradients.md": ("gradients", "gradients"), f"{RESULTS}/tensors.md": ("tensors", "tensors"),
         f"{RESULTS}/training.md": ("training", "training"),
         f"{RESULTS}/slow.md": ("slow", "slow"), f"{RESULTS}/instructions.md": ("instructions", "instructions"), "docs/benchmarks.md": ("model_table", "models")}
+
+GPU = "gpu-h200"  # the GPU of docs/gpu.md
+MADE |= {f"{RESULTS}/{path.stem}.md": ("gpu_table", path.stem) for path in (ROOT / RESULTS).glob("gpu-*.json")}
 
 
 @cache
@@ -151,6 +155,14 @@ def slow():
     yield "median", f"{ratios[len(ratios) // 2]:.2f} times"
     yield "least", f"{ratios[0]:.2f} times"
     yield "missed", str(sum(ratio < 1 / module.LIMIT for ratio in ratios))
+
+
+@source(f"{RESULTS}/{GPU}.md")
+def gpu():
+    """Until a GPU has been measured, the targets alone."""
+    known = (ROOT / RESULTS / f"{GPU}.json").exists()
+    rows = gpu_table.reached(facts(GPU) if known else gpu_table.NOTHING)
+    yield "targets", "\n".join(bench.table(gpu_table.HEADING, list(rows)))
 
 
 @source("docs/benchmarks.md")

@@ -245,7 +245,8 @@ static void schedule_split_symbolic(const lower *l, int64_t target, lower_schedu
   least = loom_ceil_div(least, granule);
   int64_t size = loom_num_add(loom_num_div(outermost.extent, 256 * granule), least);
   out->split_size = loom_num_mul(size, granule);
-  out->splits = loom_num_ceil(outermost.extent, out->split_size);
+  /* An empty row has a part, which stores what is made of it. */
+  out->splits = loom_num_max(loom_num_ceil(outermost.extent, out->split_size), 1);
   out->units = 1;
   if (!plan->lane_reduced) out->join = loom_ceil_div(256, out->width) * out->width;
 }

@@ -113,6 +113,18 @@ static bool host_store_all(host_fill *f, PyObject *specs, PyObject *result) {
   return true;
 }
 
+/* What is called for an op, `callee`, unless it is another one on a GPU. Borrowed. */
+static PyObject *host_called(PyObject *op, PyObject *callee, torch_place place) {
+  static PyObject *instead;
+  if (place == TORCH_CPU) return callee;
+  PyObject *module = instead ? NULL : PyImport_ImportModule("frameloom._torch_devices");
+  if (module) instead = PyObject_GetAttrString(module, "INSTEAD");
+  Py_XDECREF(module);
+  PyObject *other = instead ? PyDict_GetItem(instead, op) : NULL;
+  error_drop();
+  return other ? other : callee;
+}
+
 static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_call *call,
                     torch_place place) {
   if (call->slot >= PyList_GET_SIZE(hosts)) return 1;
@@ -131,7 +143,7 @@ static int host_run(PyObject *hosts, const loom_graph *graph, const loom_host_ca
     good = made && PyDict_SetItem(kwargs, key, made) == 0;
     Py_XDECREF(made);
   }
-  PyObject *callee = PyTuple_GET_ITEM(row, 6);
+  PyObject *callee = host_called(op, PyTuple_GET_ITEM(row, 6), place);
   PyObject *result = good ? PyObject_Call(callee, args, kwargs) : NULL;
   good = result && host_store_all(&f, PyTuple_GET_ITEM(row, 4), result);
   Py_XDECREF(result);

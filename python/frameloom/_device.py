@@ -280,11 +280,23 @@ def _from_interface(native, source, face):
     dtype, shape = _dtype_of(face["typestr"]), tuple(face["shape"])
     strides = face.get("strides")
     strides = _strides(shape, dtype.itemsize) if strides is None else tuple(strides)
-    stream = face.get("stream") if face.get("version", 0) >= 3 else _LEGACY
+    named = face.get("version", 0) >= 3
+    stream = face.get("stream") if named else _stream_of_torch(source)
     if stream == 0:
         raise ValueError("__cuda_array_interface__: stream 0 is ambiguous")
+    waits = stream is None
+    if stream is None and not named:
+        stream = _LEGACY
     array = _new(native, source, face["data"][0], shape, strides, dtype)
-    return _Foreign(array, stream, face.get("stream") is None)
+    return _Foreign(array, stream, waits)
+
+
+def _stream_of_torch(source):
+    """torch's current stream of a tensor's device, which its interface does not name. None: it is no tensor of torch's."""
+    torch = _sys.modules.get("torch")
+    if torch is None or not isinstance(source, torch.Tensor):
+        return None
+    return torch.cuda.current_stream(source.device).cuda_stream or _LEGACY
 
 
 def _from_dlpack(native, source):

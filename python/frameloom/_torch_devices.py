@@ -60,3 +60,28 @@ def allows_tf32():
     switch = torch.backends.cuda.matmul
     precision = getattr(switch, "fp32_precision", None)
     return precision == "tf32" if precision is not None else switch.allow_tf32
+
+
+# ---- operations that are called in torch ----
+
+
+def _reads_state(op, *places):
+    """The op, whose arguments at these places, the state that dropout began with, are read by the host: torch's forward pass leaves it
+    there, and a compiled graph on the device. In a stream that is captured the device reads it."""
+
+    def called(*args, **kwargs):
+        if not torch.cuda.is_current_stream_capturing():
+            args = [value.cpu() if place in places and isinstance(value, torch.Tensor) else value for place, value in enumerate(args)]
+        return op(*args, **kwargs)
+
+    return called
+
+
+# Called in the place of an op, by graphs on a device (frontend/torch/host.c).
+INSTEAD = {
+    op: _reads_state(op, *places)
+    for op, places in (
+        (torch.ops.aten._scaled_dot_product_efficient_attention_backward.default, (7, 8)),
+        (torch.ops.aten._efficient_attention_backward.default, (12, 13)),
+    )
+}

@@ -10,6 +10,7 @@ import functools
 import os
 import pathlib
 import threading
+import types
 
 import torch
 from torch._C import DispatchKey, DispatchKeySet
@@ -183,7 +184,7 @@ def _empty_format(size, dtype=None, layout=None, device=None, pin_memory=None, m
 
 _libraries = [torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")]
 _lock = threading.Lock()
-_installed = False
+_installed = _capturing = False
 
 
 def install():
@@ -208,6 +209,8 @@ def install():
     torch.cuda.is_initialized = lambda: True
     torch.cuda.current_device = lambda: 0
     torch.cuda.device_count = lambda: 2
+    torch.cuda.is_current_stream_capturing = lambda: _capturing
+    torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=_current(_index(torch.device(device or 0))).value or 0)
     aten_library, others = _libraries
     aten_library.impl("empty_strided", _empty_strided, "CUDA")
     aten_library.impl("empty.memory_format", _empty_format, "CUDA")
@@ -228,6 +231,8 @@ def set_stream(handle, device=0):
 
 def capture(on, device=0):
     """torch's current stream is captured into a graph: what it gets to do is kept and not run."""
+    global _capturing
+    _capturing = on
     driver.loom_nullgpu_capture(_current(device) if on else None)
 
 

@@ -116,3 +116,56 @@ def test_causal_with_other_numbers_of_keys_is_left_to_torch():
     out = graph(aten._scaled_dot_product_flash_attention.default, x, y, y, 0.0, True, False)
     compiled = ft.compile_graph(graph.module(out[0]))
     assert host_calls() == ["aten._scaled_dot_product_flash_attention.default"] and compiled.report()[0]["kernels"] == 0
+
+
+@pytest.fixture
+def dropping():
+    """torch's attention with dropout as its kernels have it: the state of random numbers is on the host, which reads it again."""
+    library = torch.library.Library("aten", "IMPL")
+
+    def kept(seed, offset, scores, p):
+        assert seed.device.type == offset.device.type == "cpu"
+        made = torch.Generator().manual_seed(int(seed) + int(offset))
+        return torch.rand(scores.shape, generator=made).ge(p) / (1 - p)
+
+    def attend(q, k, v, seed, offset, p):
+        weights = (q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).softmax(-1)
+        return (weights * kept(seed, offset, weights, p)) @ v
+
+    def forward(q, k, v, bias, compute, p=0.0, causal=False, *, scale=None):
+        seed, offset = torch.tensor(71), torch.tensor(4)
+        out = attend(q.cpu(), k.cpu(), v.cpu(), seed, offset, p)
+        return out.cuda(), torch.zeros(*q.shape[:2], 64).cuda(), seed, offset
+
+    def backward(grad, q, k, v, bias, out, lse, seed, offset, p, wanted, causal=False, *, scale=None):
+        grad, q, k, v = (t.cpu() for t in (grad, q, k, v))
+        factor = q.shape[-1] ** -0.5
+        weights = (q @ k.transpose(-1, -2) * factor).softmax(-1)
+        drawn = kept(seed, offset, weights, p)
+        of_weights = grad @ v.transpose(-1, -2) * drawn
+        of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdim=True)) * factor
+        made = of_scores @ k, of_scores.transpose(-1, -2) @ q, (weights * drawn).transpose(-1, -2) @ grad
+        return *(t.cuda() for t in made), None
+
+    library.impl("_scaled_dot_product_efficient_attention", forward, "CUDA")
+    library.impl("_scaled_dot_product_efficient_attention_backward", backward, "CUDA")
+    yield attend
+    library._destroy()
+
+
+def test_gradient_of_a_dropout_finds_its_state_on_the_host(dropping):
+    """The state passes from one compiled graph to another one, through the device's memory."""
+    given = [torch.randn(1, 2, 40, 32).cuda() for _ in range(4)]
+    op, back = aten._scaled_dot_product_efficient_attention.default, aten._scaled_dot_product_efficient_attention_backward.default
+    graph = Graph(given[:3])
+    out, lse, seed, offset = graph(op, *graph.inputs, None, True, 0.5)
+    made = ft.compile_graph(graph.module(out, lse, seed, offset))(given[:3])
+    graph = Graph([*given, *made])
+    q, k, v, grad, *rest = graph.inputs
+    gradients = graph(back, grad, q, k, v, None, *rest, 0.5, [True, True, True, False])[:3]
+    got = ft.compile_graph(graph.module(*gradients))([*given, *made])
+    leaves = [t.cpu().requires_grad_() for t in given[:3]]
+    expected = dropping(*leaves, torch.tensor(71), torch.tensor(4), 0.5)
+    torch.testing.assert_close(made[0].cpu(), expected)
+    for mine, theirs in zip(got, torch.autograd.grad(expected, leaves, given[3].cpu()), strict=True):
+        torch.testing.assert_close(mine.cpu(), theirs)

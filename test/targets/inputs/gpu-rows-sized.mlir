@@ -55,3 +55,24 @@ func.func @negative(%x: tensor<?x?xf32, #nm>) -> tensor<?x?xf32, #nm> {
   %0 = loom.neg %x : tensor<?x?xf32, #nm>
   return %0 : tensor<?x?xf32, #nm>
 }
+#k1 = affine_map<()[s0] -> (1, 100 * s0)>
+func.func @kept1(%x: tensor<1x?xf32, #k1>) -> (tensor<1x?xf32, #k1>, tensor<1xf32>) {
+  %s = loom.reduce "prod" %x axes = [1] : (tensor<1x?xf32, #k1>) -> tensor<1xf32>
+  %b = loom.broadcast %s dims = [0] : (tensor<1xf32>) -> tensor<1x?xf32, #k1>
+  %0 = loom.sub %x, %b : tensor<1x?xf32, #k1>
+  return %0, %s : tensor<1x?xf32, #k1>, tensor<1xf32>
+}
+#k8 = affine_map<()[s0] -> (8, 100 * s0)>
+func.func @kept8(%x: tensor<8x?xf32, #k8>) -> (tensor<8x?xf32, #k8>, tensor<8xf32>) {
+  %s = loom.reduce "prod" %x axes = [1] : (tensor<8x?xf32, #k8>) -> tensor<8xf32>
+  %b = loom.broadcast %s dims = [0] : (tensor<8xf32>) -> tensor<8x?xf32, #k8>
+  %0 = loom.sub %x, %b : tensor<8x?xf32, #k8>
+  return %0, %s : tensor<8x?xf32, #k8>, tensor<8xf32>
+}
+#k12 = affine_map<()[s0] -> (12, 100 * s0)>
+func.func @kept12(%x: tensor<12x?xf32, #k12>) -> (tensor<12x?xf32, #k12>, tensor<12xf32>) {
+  %s = loom.reduce "max" %x axes = [1] : (tensor<12x?xf32, #k12>) -> tensor<12xf32>
+  %b = loom.broadcast %s dims = [0] : (tensor<12xf32>) -> tensor<12x?xf32, #k12>
+  %0 = loom.sub %x, %b : tensor<12x?xf32, #k12>
+  return %0, %s : tensor<12x?xf32, #k12>, tensor<12xf32>
+}

@@ -25,7 +25,7 @@ from ir_programs import Function
 from accept import functions
 from each import marked
 from sim_attention import Attention
-from sim_sized import Convolution, Plane, likely, run_size, sized
+from sim_sized import Convolution, Kept, Plane, likely, run_size, sized
 
 EXTENTS = [1, 3, 4, 31, 32, 33, 64, 68, 127, 128, 130, 256, 511, 1000, 1024, 1025, 1500, 2052, 4099]
 UNARY = {"f": ["neg", "abs", "exp", "tanh", "floor", "logistic"], "i": ["neg", "abs"]}
@@ -294,7 +294,7 @@ def symbolic(rng, i):
     if i % 8 == 3:
         count = rng.choice([65, 100, 300])
         return sized(rng, scatter(rng, "f", count, rng.choice(["f32", "f64", "i32", "i8"])), lambda size: size == count)
-    made = Plane(rng) if i % 8 == 6 else [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
+    made = Plane(rng) if i % 8 == 6 else Kept(rng) if i % 8 == 5 else [Plain, Convolution, lambda rng: Attention(rng, plain=True)][i % 4](rng)
     return sized(rng, made.text("f"), made.is_symbolic)
 
 

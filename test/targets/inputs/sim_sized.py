@@ -95,3 +95,27 @@ class Plane:
             last = "%r"
         body = "\n".join(lines)
         return f"func.func @{name}(%x: {whole}, %y: {row}) -> {made} {{\n{body}\n  return {last} : {made}\n}}\n"
+
+
+class Kept:
+    """Rows or columns of a symbolic length, of which what they are reduced to and what is made with it are both results."""
+
+    def __init__(self, rng):
+        self.rng, self.dtype, self.count, self.length = rng, rng.choice(["f32", "f64", "i32"]), rng.choice([1, 4, 8, 9, 12, 15, 40]), 23
+
+    def is_symbolic(self, size):
+        return size == self.length
+
+    def text(self, name):
+        axis, kind = self.rng.randint(0, 1), self.rng.choice(["sum", "prod", "max", "min"])
+        shape = [self.length, self.count] if axis == 0 else [self.count, self.length]
+        whole, row = f"tensor<{shape[0]}x{shape[1]}x{self.dtype}>", f"tensor<{self.count}x{self.dtype}>"
+        return f"""func.func @{name}(%x: {whole}) -> ({row}, {whole}, {row}) {{
+  %0 = loom.reduce "{kind}" %x axes = [{axis}] : ({whole}) -> {row}
+  %1 = loom.neg %0 : {row}
+  %2 = loom.broadcast %1 dims = [{1 - axis}] : ({row}) -> {whole}
+  %3 = loom.add %x, %2 : {whole}
+  %4 = loom.reduce "max" %3 axes = [{axis}] : ({whole}) -> {row}
+  return %0, %3, %4 : {row}, {whole}, {row}
+}}
+"""
