@@ -83,7 +83,7 @@ static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *re
   torch_spec spec;
   if (result == Py_None) return f->other = true, false; /* a tensor that is undefined */
   if (!host_spec_at(f, bytes, &spec)) return false;
-  if (host_store_bytes(&spec, buffer, result)) return true;
+  if (f->place == TORCH_CPU && host_store_bytes(&spec, buffer, result)) return true;
   PyObject *to = host_wrap(f, bytes, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
   PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;

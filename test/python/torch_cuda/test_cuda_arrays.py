@@ -54,4 +54,6 @@ def test_views_and_dtypes(stream):
         a = (torch.randn(30, 40) * 9).to(dtype).cuda().t()[3:]
         got, wanted = np.asarray(compiled(a)), a.cpu().numpy()[:, ::2].sum(axis=0) + dtype.itemsize
         assert got.dtype == wanted.dtype
-        np.testing.assert_allclose(got, wanted, rtol=1e-2 if dtype == torch.float16 else 1e-5)
+        # Sums of some 20 numbers of both signs have the error of the largest of them.
+        rtol, atol = (1e-2, 1) if dtype == torch.float16 else (1e-5, 1e-4)
+        np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol)
