@@ -65,11 +65,10 @@ static PyObject *host_argument(void *user, PyObject *o) {
 static bool host_store_bytes(const torch_spec *spec, void *buffer, PyObject *result) {
   int64_t elements = 1, reach = 1;
   torch_view t;
-  if (!torch_look(result, &t) || t.rank != spec->rank || t.dtype != torch_scalar_type(spec->dtype))
-    return false;
+  bool strides;
+  if (!torch_look(result, &t) || !torch_matches(&t, spec, &strides) || !strides) return false;
   for (int i = 0; i < spec->rank; i++) {
     int64_t size = spec->sizes[i];
-    if (t.sizes[i] != size || (size > 1 && t.strides[i] != spec->strides[i])) return false;
     if (size > HOST_SMALL || (elements *= size) > HOST_SMALL) return false;
     if (size > 1) reach += (size - 1) * spec->strides[i];
   }
@@ -84,7 +83,7 @@ static bool host_store(host_fill *f, PyObject *bytes, void *buffer, PyObject *re
   if (result == Py_None) return f->other = true, false; /* a tensor that is undefined */
   if (!host_spec_at(f, bytes, &spec)) return false;
   if (f->place == TORCH_CPU && host_store_bytes(&spec, buffer, result)) return true;
-  PyObject *to = host_wrap(f, bytes, buffer);
+  PyObject *to = torch_over_on(f->place, &spec, buffer);
   PyObject *shape = to ? PyObject_GetAttrString(to, "shape") : NULL;
   PyObject *got = shape ? PyObject_GetAttrString(result, "shape") : NULL;
   f->other = got && PyObject_RichCompareBool(shape, got, Py_EQ) == 0;

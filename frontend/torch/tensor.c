@@ -353,6 +353,16 @@ bool torch_read(torch_place place, PyObject *tensor, torch_view *out) {
   return true;
 }
 
+bool torch_matches(const torch_view *t, const torch_spec *spec, bool *strides) {
+  if (t->dtype != torch_scalar_type(spec->dtype) || t->rank != spec->rank) return false;
+  *strides = true;
+  for (int i = 0; i < spec->rank; i++) {
+    if (t->sizes[i] != spec->sizes[i]) return false;
+    *strides &= t->strides[i] == spec->strides[i] || spec->sizes[i] <= 1;
+  }
+  return true;
+}
+
 bool torch_is_exact(const PyObject *object) {
   return torch.ready && (Py_TYPE(object) == torch.tensor || Py_TYPE(object) == torch.parameter);
 }

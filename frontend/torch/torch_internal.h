@@ -31,6 +31,9 @@ bool torch_is_lazy(PyObject *tensor);
 PyObject *torch_resolve(PyObject *tensor); /* the elements of such a tensor, in memory of its own */
 /* False with an exception: not a strided tensor there. */
 bool torch_read(torch_place place, PyObject *tensor, torch_view *out);
+/* Has it the dtype and the sizes of `spec`? `*strides`: its strides too, where there are several
+ * elements. */
+bool torch_matches(const torch_view *t, const torch_spec *spec, bool *strides);
 /* torch_empty() and torch_over() of tensors elsewhere; addresses of a device are not to be read. */
 PyObject *torch_empty_on(torch_place place, const torch_spec *spec, void **data);
 PyObject *torch_over_on(torch_place place, const torch_spec *spec, void *data);

@@ -32,16 +32,6 @@ static const torch_spec *run_spec(const run *r, const torch_spec *spec, torch_sp
   return fx_spec_at(&r->version->graph, spec, r->symbols, room) ? room : NULL;
 }
 
-static bool run_matches(const torch_view *t, const torch_spec *spec, bool *strides) {
-  if (t->dtype != torch_scalar_type(spec->dtype) || t->rank != spec->rank) return false;
-  *strides = true;
-  for (int i = 0; i < spec->rank; i++) {
-    if (t->sizes[i] != spec->sizes[i]) return false;
-    *strides &= t->strides[i] == spec->strides[i] || spec->sizes[i] <= 1;
-  }
-  return true;
-}
-
 /* Do several indices mean one element? */
 static bool run_overlaps_itself(const torch_spec *spec) {
   for (int i = 0; i < spec->rank; i++)
@@ -77,7 +67,7 @@ static bool run_read_tensor(run *r, const fx_input *input, PyObject *tensor) {
   }
   torch_place place = r->compiled->place;
   if (!torch_read(input->host ? TORCH_CPU : place, tensor, &t)) return false;
-  if (!spec || !run_matches(&t, spec, &strides)) return r->other = true, false;
+  if (!spec || !torch_matches(&t, spec, &strides)) return r->other = true, false;
   r->inputs[input->number] = t.data;
   for (int i = 0; i < spec->rank; i++) {
     empty |= spec->sizes[i] == 0;

@@ -77,7 +77,7 @@ def _reads_state(op, *places):
     return called
 
 
-# Called in the place of an op, by graphs on a device (frontend/torch/host.c).
+# Called in the place of an op, by graphs on a device (frontend/torch/host_run.c).
 INSTEAD = {
     op: _reads_state(op, *places)
     for op, places in (
